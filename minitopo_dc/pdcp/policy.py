@@ -1,0 +1,165 @@
+"""Split policies: which legs of its bearer a PDCP PDU takes.
+
+A policy is a class with one method, registered under the name that scenarios use::
+
+    @split_policy("round-robin")
+    class RoundRobin:
+        def __init__(self, legs: int) -> None:
+            self._turns = itertools.cycle([(leg,) for leg in range(legs)])
+
+        def legs(self, size: int, now: int) -> tuple[int, ...]:
+            return next(self._turns)
+
+``legs`` runs once a packet: make the tuples beforehand and return one of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import repeat
+from typing import Any, Protocol, TypeVar
+
+
+class PolicyError(ValueError):
+    """An unknown split policy, or parameters that it does not take."""
+
+
+class SplitPolicy(Protocol):
+    """What the transmitting entity asks for every SDU, in order of COUNT."""
+
+    def legs(self, size: int, now: int) -> tuple[int, ...]:
+        """Legs that get the PDU of an SDU of ``size`` bytes at ``now`` (ns).
+
+        Indexes of the bearer's legs, from 0, ascending. Several: the PDU is duplicated (TS 38.323
+        clause 5.2.1). None: it is dropped with its COUNT used up, a loss to the receiver.
+        """
+        ...
+
+
+PolicyClass = TypeVar("PolicyClass", bound=Callable[..., SplitPolicy])
+
+_POLICIES: dict[str, Callable[..., SplitPolicy]] = {}
+
+
+def split_policy(name: str) -> Callable[[PolicyClass], PolicyClass]:
+    """Class decorator: make the class known as ``name``.
+
+    ``make_policy`` calls it with the number of legs and the scenario's parameters by keyword.
+
+    Raises:
+        PolicyError: the name is taken.
+    """
+    if name in _POLICIES:
+        raise PolicyError(f"split policy {name!r} exists already")
+
+    def register(policy: PolicyClass) -> PolicyClass:
+        _POLICIES[name] = policy
+        return policy
+
+    return register
+
+
+def policy_names() -> tuple[str, ...]:
+    """Names of the registered policies, sorted."""
+    return tuple(sorted(_POLICIES))
+
+
+def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
+    """A policy for a bearer with this number of legs.
+
+    Raises:
+        PolicyError: no leg, no such policy, a parameter that it does not have, or a value that it
+            refuses.
+    """
+    if legs < 1:
+        raise PolicyError(f"split policy {name!r}: legs is {legs}, must be at least 1")
+    if name not in _POLICIES:
+        raise PolicyError(f"no split policy {name!r}: must be one of {', '.join(policy_names())}")
+    factory = _POLICIES[name]
+    signature = inspect.signature(factory)
+    try:
+        signature.bind(legs, **parameters)
+    except TypeError as error:
+        allowed = ", ".join(list(signature.parameters)[1:]) or "none"
+        raise PolicyError(f"split policy {name!r}: {error}; its parameters: {allowed}") from None
+    return factory(legs, **parameters)
+
+
+@split_policy("batch")
+class BatchPolicy:
+    """The papers' policy: a batch of packets is one cycle over the legs, divided at a ratio.
+
+    Batch 100 at 9:1 is 90 packets on the first leg, then 10 on the second, then 90 on the first.
+    Shares are rounded by largest remainder (the lower leg first when remainders are equal), so that
+    they always add up to the batch. A leg whose share rounds to 0 gets nothing: batch 1 sends every
+    packet on the leg with the highest ratio, at 1:1 on the first. Packet by packet over n equal
+    legs is batch n (2 is the thesis' smallest batch for its two legs).
+    """
+
+    __slots__ = ("_next_turn",)
+
+    def __init__(
+        self,
+        legs: int,
+        *,
+        batch: int = 100,  # thesis table 4.3, default
+        ratio: Sequence[float] | None = None,  # None: equal, thesis table 4.3, default 50 / 50
+    ) -> None:
+        shares = _shares(_checked_batch(batch), _checked_ratio(ratio, legs))
+        self._next_turn = _turns(shares).__next__
+
+    def legs(self, size: int, now: int) -> tuple[int, ...]:  # noqa: ARG002
+        """One leg, as its turn comes; neither argument matters."""
+        return self._next_turn()
+
+
+@split_policy("duplicate")
+class DuplicatePolicy:
+    """PDCP duplication (TS 38.323 clause 5.11): every PDU on every leg."""
+
+    __slots__ = ("_all",)
+
+    def __init__(self, legs: int) -> None:
+        self._all = tuple(range(legs))
+
+    def legs(self, size: int, now: int) -> tuple[int, ...]:  # noqa: ARG002
+        """All legs; neither argument matters."""
+        return self._all
+
+
+def _turns(shares: Sequence[int]) -> Iterator[tuple[int]]:
+    while True:
+        for leg, share in enumerate(shares):
+            yield from repeat((leg,), share)
+
+
+def _shares(batch: int, ratio: Sequence[Fraction]) -> list[int]:
+    """``batch`` divided at ``ratio`` into whole numbers, by largest remainder."""
+    exact = [batch * part / sum(ratio) for part in ratio]
+    shares = [math.floor(share) for share in exact]
+    by_remainder = sorted(range(len(ratio)), key=lambda leg: shares[leg] - exact[leg])
+    for leg in by_remainder[: batch - sum(shares)]:
+        shares[leg] += 1
+    return shares
+
+
+def _checked_batch(batch: int) -> int:
+    if not isinstance(batch, int) or batch < 1:
+        raise PolicyError(f"split policy 'batch': batch is {batch!r}, must be a whole number >= 1")
+    return batch
+
+
+def _checked_ratio(ratio: Sequence[float] | None, legs: int) -> list[Fraction]:
+    if ratio is None:
+        return [Fraction(1)] * legs
+    fault = f"split policy 'batch': ratio is {ratio!r}, must be"
+    if isinstance(ratio, str) or not isinstance(ratio, Sequence) or len(ratio) != legs:
+        raise PolicyError(f"{fault} a list of {legs} numbers, one a leg")
+    if not all(isinstance(part, (int, float)) and 0 <= part < math.inf for part in ratio):
+        raise PolicyError(f"{fault} of finite numbers >= 0")
+    if not any(ratio):
+        raise PolicyError(f"{fault} above 0 for at least one leg")
+    return [Fraction(part) for part in ratio]

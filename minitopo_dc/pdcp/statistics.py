@@ -1,0 +1,75 @@
+"""What the PDCP entities count. Each is a snapshot; reading one changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WAITING_BUCKETS = 24
+"""Number of buckets of ``WaitingTime.histogram``."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransmitStatistics:
+    """Counters of a transmitting entity since it was made.
+
+    Attributes:
+        sdus: SDUs pushed, that is COUNTs used.
+        pdus: PDUs made, per leg.
+        bytes: bytes of these PDUs' SDUs, without PDCP headers, per leg.
+    """
+
+    sdus: int
+    pdus: tuple[int, ...]
+    bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingTime:
+    """How long SDUs waited in the reordering buffer until they were delivered.
+
+    SDUs that were delivered as they came are not in it. Time runs to the event that made delivery
+    due (the missing PDU's arrival, the timer's end), not to the caller's next poll.
+
+    Attributes:
+        count: SDUs that waited and were delivered.
+        total_ns: sum of their waiting times.
+        maximum_ns: longest of them, 0 if none.
+        histogram: ``histogram[0]`` counts waits below 1 us, ``histogram[i]`` those from 2^(i-1) to
+            below 2^i us, the last bucket all from 2^22 us (4.2 s) on.
+    """
+
+    count: int
+    total_ns: int
+    maximum_ns: int
+    histogram: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiveStatistics:
+    """Counters of a receiving entity since it was made, and two gauges.
+
+    ``sum(pdus) == delivered + buffered + duplicates + old`` at any time.
+
+    Attributes:
+        pdus: PDUs pushed, per leg.
+        delivered: SDUs delivered to upper layers (polled or ready to be).
+        duplicates: PDUs discarded because their COUNT was received before.
+        old: PDUs discarded because they came too late: t-Reordering had given up their COUNT, or it
+            lies before the first COUNT.
+        missing: COUNTs given up when t-Reordering expired; some of them may arrive later, as
+            ``old``.
+        t_reordering_expiries: how often t-Reordering expired.
+        buffered: SDUs in the reordering buffer now (gauge).
+        buffered_maximum: the most there ever were.
+        waiting: how long they waited there.
+    """
+
+    pdus: tuple[int, ...]
+    delivered: int
+    duplicates: int
+    old: int
+    missing: int
+    t_reordering_expiries: int
+    buffered: int
+    buffered_maximum: int
+    waiting: WaitingTime

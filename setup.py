@@ -1,0 +1,44 @@
+"""Installable package of minitopo-dc (the environment is made by ``make setup``)."""
+
+from setuptools import find_packages, setup
+
+RUNTIME = [
+    "aioquic>=1.3",
+    "click>=8.1",
+    "cryptography>=42",
+    "h2>=4.1",
+    "hypercorn>=0.17",
+    "matplotlib>=3.8",
+    "NetfilterQueue>=1.1; sys_platform == 'linux'",
+    "pandas>=2.2",
+    "pyarrow>=15",
+    "pydantic>=2.7",
+    "pyroute2>=0.7.12",
+    "PyYAML>=6.0",
+    "rich>=13.7",
+    "scapy>=2.5",
+]
+DEVELOPMENT = [
+    "hypothesis>=6.100",
+    "import-linter>=2.0",
+    "mypy>=1.10",
+    "pandas-stubs",
+    "pre-commit>=3.7",
+    "pytest>=8.2",
+    "ruff>=0.6",
+    "types-PyYAML",
+]
+
+setup(
+    name="minitopo-dc",
+    version="0.1.0",
+    description="Link-layer Dual Connectivity against transport multipath, on one machine",
+    long_description=open("README.md", encoding="utf-8").read(),
+    long_description_content_type="text/markdown",
+    python_requires=">=3.11",
+    packages=find_packages(include=["minitopo_dc*", "runners*", "topologies*"]),
+    package_data={"minitopo_dc": ["py.typed"]},
+    install_requires=RUNTIME,
+    extras_require={"dev": DEVELOPMENT},
+    entry_points={"console_scripts": ["minitopo-dc=minitopo_dc.cli:main"]},
+)

@@ -1,0 +1,130 @@
+"""Both entities of a bearer with legs between them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minitopo_dc.pdcp import (
+    ReceivingEntity,
+    TransmittingEntity,
+    append_trailer,
+    make_policy,
+    sn_format,
+    split_trailer,
+)
+
+MS = 1_000_000
+T_REORDERING = 200 * MS
+
+# How long an example takes depends on what else the machine does.
+untimed = settings(deadline=None)
+
+
+def receiver(bits: int, legs: int = 2, first_count: int = 0) -> ReceivingEntity[int]:
+    return ReceivingEntity(
+        sn_format(bits), t_reordering=T_REORDERING, legs=legs, first_count=first_count
+    )
+
+
+@pytest.mark.parametrize("bits", [16, 18])
+def test_one_lost_pdu_at_25000_a_second_is_exactly_one_missing(bits: int) -> None:
+    """Over two seconds, 40 us apart; the kernel's 1,024 packets must not be all there is."""
+    entity = receiver(bits)
+    lost = 10_000
+    delivered: list[int] = []
+    for number in range(50_000):
+        now = number * 40_000
+        if number != lost:
+            assert entity.push(number % (1 << bits), number, number % 2, now)
+        delivered += entity.poll(now)
+    assert delivered == [number for number in range(50_000) if number != lost]
+    statistics = entity.statistics()
+    assert (statistics.missing, statistics.t_reordering_expiries) == (1, 1)
+    assert (statistics.buffered_maximum, statistics.buffered) == (5_000, 0)
+    assert (statistics.duplicates, statistics.old) == (0, 0)
+    assert statistics.waiting.maximum_ns == T_REORDERING
+
+
+def test_12_bits_are_too_few_for_5000_pdus_in_t_reordering() -> None:
+    """What is half the SN space ahead is taken for old: clause 5.2.1 note 1, HFN out of step."""
+    entity = receiver(12)
+    for number in range(1, 4_000):
+        entity.push(number, number, 0, number * 40_000)
+    assert entity.statistics().buffered_maximum == 2_047
+    assert entity.statistics().old == 4_000 - 2_048
+
+
+class Bearer:
+    """A transmitting entity, legs with fixed delays (ns), a receiving entity."""
+
+    def __init__(self, bits: int, first_count: int, policy: str, delays: Sequence[int]) -> None:
+        legs = len(delays)
+        split = make_policy(policy, legs=legs)
+        self.sender = TransmittingEntity[int](
+            sn_format(bits), split, legs=legs, first_count=first_count
+        )
+        self.receiver = receiver(bits, legs, first_count)
+        self.delays = delays
+
+    def carry(self, gaps: Sequence[int]) -> list[int]:
+        """Send one SDU, its number, after each gap (ns); what is delivered."""
+        in_flight: list[tuple[int, int, int, int]] = []  # arrival, number, SN, leg
+        for number, now in enumerate(itertools.accumulate(gaps)):
+            self.sender.push(number, 1500, now)
+            for pdu in self.sender.poll(now):
+                in_flight.append((now + self.delays[pdu.leg], pdu.sdu, pdu.sn, pdu.leg))
+        delivered: list[int] = []
+        for arrival, number, sn, leg in sorted(in_flight):
+            self.receiver.push(sn, number, leg, arrival)
+            delivered += self.receiver.poll(arrival)
+        return delivered
+
+
+bits = st.sampled_from([12, 16, 18])
+first_counts = st.sampled_from([0, 4096 * 64 - 40, 2**32 - 2**18 - 100])
+leg_delays = st.lists(st.integers(0, 150 * MS), min_size=2, max_size=3)
+send_gaps = st.lists(st.sampled_from([0, 100_000, 600_000, 20 * MS]), max_size=300)
+
+
+@untimed
+@given(bits, first_counts, leg_delays, send_gaps)
+def test_a_split_bearer_gives_back_the_original_order(
+    bits: int, first_count: int, delays: list[int], gaps: list[int]
+) -> None:
+    bearer = Bearer(bits, first_count, "batch", delays)
+    assert bearer.carry(gaps) == list(range(len(gaps)))
+    statistics = bearer.receiver.statistics()
+    assert statistics.missing == statistics.duplicates == statistics.old == 0
+    assert statistics.pdus == bearer.sender.statistics().pdus
+
+
+@untimed
+@given(bits, first_counts, leg_delays, send_gaps)
+def test_a_duplicating_bearer_delivers_every_sdu_once(
+    bits: int, first_count: int, delays: list[int], gaps: list[int]
+) -> None:
+    bearer = Bearer(bits, first_count, "duplicate", delays)
+    assert bearer.carry(gaps) == list(range(len(gaps)))
+    statistics = bearer.receiver.statistics()
+    assert statistics.duplicates == (len(delays) - 1) * len(gaps)
+    assert statistics.missing == statistics.old == 0
+
+
+@pytest.mark.parametrize("bits", [12, 16, 18])
+def test_a_datagram_crosses_a_bearer_unchanged(bits: int) -> None:
+    sent = bytes.fromhex("450000200001000040114cea0a0000010a000002") + bytes(range(12))
+    header_format = sn_format(bits)
+    sender = TransmittingEntity[bytes](header_format, make_policy("batch", legs=1), legs=1)
+    entity = ReceivingEntity[bytes](header_format, t_reordering=0, legs=1)
+    sender.push(sent, len(sent), 0)
+    (pdu,) = sender.poll(0)
+    on_the_leg = append_trailer(pdu.sdu, header_format.encode(pdu.sn))
+    assert len(on_the_leg) == len(sent) + header_format.size
+    header, sdu = split_trailer(on_the_leg, header_format.size)
+    entity.push(header_format.decode(header), sdu, pdu.leg, 0)
+    assert entity.poll(0) == [sent]
