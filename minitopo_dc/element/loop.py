@@ -1,0 +1,97 @@
+"""Waiting for packets and moments: the only place of the element that reads a clock."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from minitopo_dc.element.kernel_queue import KernelQueue
+
+clock = time.monotonic_ns
+IDLE_NS = 1_000_000_000
+"""The longest sleep: nothing depends on it."""
+ORDERS = 0
+"""Standard input carries the orders, and its end says that who started the element is gone."""
+
+
+class Timed(Protocol):
+    """Something that has to act at a moment it names."""
+
+    def next_timeout(self) -> int | None:
+        """When, in ns of ``clock``."""
+
+    def handle(self, now: int) -> None:
+        """Do what is due at ``now``."""
+
+
+class Loop:
+    """Serves kernel queues, timed parts and the orders on standard input until told to stop.
+
+    ``due`` is the earliest moment any part named. Every packet callback compares it with its own
+    ``now``, so that a stream of packets cannot delay what is due.
+    """
+
+    def __init__(self) -> None:
+        self.due = 0
+        self._queues: dict[int, KernelQueue] = {}
+        self._timed: list[Timed] = []
+        self._stopping = False
+        self.lateness = [0] * 40
+        """How late ``serve`` was: entry ``i`` counts delays of ``i`` bits in ns."""
+
+    def add_queue(self, queue: KernelQueue) -> None:
+        """Read this queue."""
+        self._queues[queue.fileno()] = queue
+
+    def add_timed(self, part: Timed) -> None:
+        """Call this part when it is due."""
+        self._timed.append(part)
+
+    def wake_at(self, moment: int | None) -> None:
+        """Some part has to act at ``moment``."""
+        if moment is not None and moment < self.due:
+            self.due = moment
+
+    def serve(self, now: int) -> None:
+        """Let every part do what is due, and find the next moment."""
+        due = now + IDLE_NS
+        for part in self._timed:
+            moment = part.next_timeout()
+            if moment is not None and moment <= now:
+                self.lateness[(now - moment).bit_length()] += 1
+                part.handle(now)
+                moment = part.next_timeout()
+            if moment is not None and moment < due:
+                due = moment
+        self.due = due
+
+    def stop(self) -> None:
+        """End ``run`` soon; safe in a signal handler."""
+        self._stopping = True
+        self.due = 0
+
+    def run(self, order: Callable[[str], None]) -> None:
+        """Work until ``stop`` or until standard input ends, with each line of it to ``order``."""
+        descriptors = [ORDERS, *self._queues]
+        while not self._stopping:
+            now = clock()
+            if now >= self.due:
+                self.serve(now)
+                now = clock()
+            wait = max(0, self.due - now) / 1e9
+            for ready in select.select(descriptors, (), (), wait)[0]:
+                if ready == ORDERS:
+                    self._read_orders(order)
+                else:
+                    self._queues[ready].read()
+
+    def _read_orders(self, order: Callable[[str], None]) -> None:
+        # Not through sys.stdin: its buffer would hide a second line from select.
+        text = os.read(ORDERS, 4096).decode("ascii", "replace")
+        for line in text.splitlines():
+            order(line)
+        if not text:
+            self.stop()

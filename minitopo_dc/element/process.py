@@ -1,0 +1,162 @@
+"""Assembling an element from its settings, and running it until it is told to stop."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import socket
+from collections.abc import Callable, Iterator
+
+from minitopo_dc.element import rules
+from minitopo_dc.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
+from minitopo_dc.element.kernel_queue import (
+    HEADER_ONLY,
+    WHOLE_PACKET,
+    KernelPacket,
+    KernelQueue,
+    read_drops,
+)
+from minitopo_dc.element.loop import Loop, clock
+from minitopo_dc.element.realtime import ElementError, become_exact
+from minitopo_dc.element.recorder import Recorder, Series, flatten, write_summary
+from minitopo_dc.element.schedule import Schedule
+from minitopo_dc.element.settings import (
+    READY,
+    ElementSettings,
+    ReceiveBearer,
+    TransmitBearer,
+)
+from minitopo_dc.pdcp import sn_format
+
+
+class Element:
+    """The legs and bearers of one router host, over the kernel's queues."""
+
+    def __init__(self, settings: ElementSettings) -> None:
+        self._settings = settings
+        self._loop = Loop()
+        self._rules: list[rules.Rule] = []
+        self._queues: list[KernelQueue] = []
+        self._started: int | None = None
+        self._legs = {
+            leg.leg: LegDriver(leg.leg, leg.radio.build(leg.seed), self._loop)
+            for leg in settings.legs
+        }
+        self._transmit = [self._transmitter(bearer) for bearer in settings.transmit]
+        self._receive = [self._receiver(bearer) for bearer in settings.receive]
+        for leg in settings.legs:
+            queue = self._queue(self._legs[leg.leg].on_packet, HEADER_ONLY)
+            self._rules.append(rules.outgoing(leg.interface, queue))
+        self._schedule = Schedule(settings.legs, self._legs)
+        self._loop.add_timed(self._schedule)
+
+    def run(self) -> None:
+        """Work until stopped; the summary is written only when nothing went wrong."""
+        refused = become_exact(realtime=self._settings.realtime)
+        recorder = Recorder(list(self._series()), self._settings.statistics_ms, clock())
+        self._loop.add_timed(recorder)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self._loop.stop())
+        with rules.installed(self._rules):
+            print(READY, flush=True)  # noqa: T201 - who started us waits for this line
+            self._loop.run(self._order)
+        recorder.close(clock())
+        self._summarise(refused)
+
+    def close(self) -> None:
+        """Unbind the queues; the kernel drops what the cores still hold."""
+        for queue in self._queues:
+            queue.close()
+        for leg in self._legs.values():
+            leg.injector.close()
+
+    def _queue(self, callback: Callable[[KernelPacket], None], copy: int) -> int:
+        queue = KernelQueue(len(self._queues), callback, copy)
+        self._queues.append(queue)
+        self._loop.add_queue(queue)
+        return queue.number
+
+    def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
+        legs = [self._legs[number] for number in bearer.legs]
+        driver = TransmitDriver(
+            bearer.bearer,
+            bearer.pdcp.transmitter(len(legs)),
+            sn_format(bearer.pdcp.sn_bits),
+            legs,
+            self._loop,
+        )
+        queue = self._queue(driver.on_packet, WHOLE_PACKET)
+        self._rules.append(rules.incoming(bearer.interface, bearer.match, queue))
+        return driver
+
+    def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
+        interfaces = [self._settings.leg(number).interface for number in bearer.legs]
+        driver = ReceiveDriver(
+            bearer.bearer,
+            bearer.pdcp.receiver(len(interfaces)),
+            sn_format(bearer.pdcp.sn_bits),
+            {_index(interface): position for position, interface in enumerate(interfaces)},
+            self._loop,
+        )
+        queue = self._queue(driver.on_packet, WHOLE_PACKET)
+        for interface in interfaces:
+            self._rules.append(rules.incoming(interface, bearer.match, queue))
+        return driver
+
+    def _series(self) -> Iterator[Series]:
+        """The time series files: legs always, bearers where this host has any."""
+        legs = {number: driver.leg.statistics for number, driver in self._legs.items()}
+        transmit = {driver.bearer: driver.entity.statistics for driver in self._transmit}
+        receive = {driver.bearer: driver.entity.statistics for driver in self._receive}
+        for name, key, sources in (
+            ("legs", "leg", legs),
+            ("transmit", "bearer", transmit),
+            ("receive", "bearer", receive),
+        ):
+            if sources:
+                path = self._settings.directory / f"{self._settings.host}-{name}.csv"
+                yield Series(path, key, sources)
+
+    def _order(self, line: str) -> None:
+        """Carry out ``start``, ``down LEG`` or ``up LEG``."""
+        now = clock()
+        match line.split():
+            case ["start"]:
+                self._started = now
+                for driver in self._legs.values():
+                    driver.leg.start(now)
+                self._schedule.start(now)
+            case [("down" | "up") as state, number] if (
+                number.isdigit() and int(number) in self._legs
+            ):
+                self._legs[int(number)].leg.set_up(state == "up", now)
+            case _:
+                raise ElementError(f"unknown order {line!r}; allowed: start, down LEG, up LEG")
+        self._loop.serve(now)
+
+    def _summarise(self, refused: list[str]) -> None:
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        drops = read_drops()
+        summary = {
+            "host": self._settings.host,
+            "start_ns": self._started,
+            "legs": {n: flatten(d.leg.statistics()) for n, d in self._legs.items()},
+            "transmit": {d.bearer: flatten(d.entity.statistics()) for d in self._transmit},
+            "receive": {
+                d.bearer: flatten(d.entity.statistics()) | {"malformed": d.malformed}
+                for d in self._receive
+            },
+            "kernel_drops": {queue.number: drops[queue.number]._asdict() for queue in self._queues},
+            "copies_refused": sum(driver.injector.refused for driver in self._legs.values()),
+            "timer_lateness_log2_ns": self._loop.lateness,
+            "cpu_s": usage.ru_utime + usage.ru_stime,
+            "refused_by_kernel": refused,
+        }
+        write_summary(self._settings.directory / f"{self._settings.host}-summary.json", summary)
+
+
+def _index(interface: str) -> int:
+    try:
+        return socket.if_nametoindex(interface)
+    except OSError:
+        raise ElementError(f"no interface {interface} on this host") from None

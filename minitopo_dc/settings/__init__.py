@@ -1,0 +1,15 @@
+"""Validated settings of legs and bearers, shared by element files and scenarios."""
+
+from minitopo_dc.settings.base import Settings, SettingsError, read_yaml
+from minitopo_dc.settings.bearer import Match, PdcpSettings
+from minitopo_dc.settings.leg import BurstLoss, LegSettings
+
+__all__ = [
+    "BurstLoss",
+    "LegSettings",
+    "Match",
+    "PdcpSettings",
+    "Settings",
+    "SettingsError",
+    "read_yaml",
+]

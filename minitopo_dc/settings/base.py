@@ -1,0 +1,73 @@
+"""What all validated settings share: strict fields, YAML files, one clear error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class SettingsError(ValueError):
+    """A settings file or option is wrong; the message names the place and what is allowed."""
+
+
+class Settings(BaseModel):
+    """Base of every validated settings class: immutable, and unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @classmethod
+    def check(cls, values: object, source: str) -> Self:
+        """Return validated settings, or raise SettingsError naming each wrong field."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise SettingsError(_describe(error, source, cls)) from None
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read and validate a YAML file.
+
+        Raises:
+            SettingsError: the file cannot be read, is not YAML, or a field is wrong.
+        """
+        return cls.check(read_yaml(path), str(path))
+
+    def save(self, path: Path) -> None:
+        """Write as YAML, so that ``load`` gives these settings back."""
+        values = self.model_dump(mode="json")
+        path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+
+
+def read_yaml(path: Path) -> Any:
+    """Return what a YAML file holds; SettingsError names the file, and the line when it has one."""
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path}: not UTF-8 text") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "not YAML"
+        raise SettingsError(f"{path}{line}: {problem}") from None
+
+
+def _describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
+    """One line a wrong field: where, what, and for an unknown field which are known."""
+    lines = []
+    for item in error.errors(include_url=False):
+        where = ".".join(str(part) for part in item["loc"])
+        what = item["msg"].removeprefix("Value error, ")
+        if item["type"] == "extra_forbidden":
+            what = f"unknown field{_known(cls, item['loc'])}"
+        lines.append(f"{source}: {where + ': ' if where else ''}{what}")
+    return "\n".join(lines)
+
+
+def _known(cls: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    """The allowed field names, when the unknown field sits at the top level."""
+    return f"; known: {', '.join(cls.model_fields)}" if len(location) == 1 else ""

@@ -1,0 +1,124 @@
+"""Settings of one direction of a leg, and how they become a ``minitopo_dc.link.Leg``."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+
+from minitopo_dc.link import (
+    Bernoulli,
+    Capacity,
+    ConstantDelay,
+    DelayModel,
+    GilbertElliott,
+    Leg,
+    LegParameters,
+    LossModel,
+    NormalDelay,
+    UniformDelay,
+    make_capacity,
+)
+from minitopo_dc.settings.base import Settings, SettingsError
+from minitopo_dc.trace import EndRule, read_trace
+
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+Percent = Annotated[float, Field(ge=0, le=100)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class BurstLoss(Settings):
+    """Gilbert-Elliott loss in the usual notation (Hasslinger and Hohlfeld, MMB 2008).
+
+    p: good to bad, r: bad to good, h: probability to pass in bad, k: to pass in good; a packet.
+    """
+
+    p: Probability
+    r: Probability
+    h: Probability = 0.0  # Gilbert 1960 with everything lost in the bad state
+    k: Probability = 1.0  # Gilbert 1960: nothing lost in the good state
+
+
+class LegSettings(Settings):
+    """One direction of one leg. The defaults are the default point of the DC papers (table 4.3)."""
+
+    rate_mbps: PositiveFloat | None = None
+    """Constant capacity in Mbit/s of IP packets; give this or ``trace``."""
+    trace: Path | None = None
+    """File with the capacity over time: Raca 4G CSV, Mahimahi, or two-column CSV."""
+    trace_column: str = "DL_bitrate"
+    """Column of a Raca file that holds the capacity."""
+    end: EndRule = "loop"
+    """After the trace's end: ``loop``, ``hold`` the last rate, or ``stop``."""
+    delay_ms: NonNegativeFloat = 10.0
+    jitter_ms: NonNegativeFloat = 1.0
+    jitter: Literal["normal", "uniform"] = "normal"
+    """Distribution: ``jitter_ms`` is its standard deviation (normal) or half width (uniform)."""
+    reorder: bool = False
+    """Whether jitter may reorder packets, as netem's does; by default order is kept."""
+    loss_percent: Percent = 0.0
+    burst_loss: BurstLoss | None = None
+    queue_packets: PositiveInt | None = 100
+    queue_bytes: PositiveInt | None = None
+    outages: tuple[tuple[NonNegativeFloat, PositiveFloat], ...] = ()
+    """When the leg is down, in s after the start of the transfer: [[from, to], ...]."""
+
+    @model_validator(mode="after")
+    def _is_one_leg(self) -> Self:
+        if (self.rate_mbps is None) == (self.trace is None):
+            raise ValueError("give exactly one of rate_mbps and trace")
+        if self.loss_percent and self.burst_loss:
+            raise ValueError("give loss_percent or burst_loss, not both")
+        if self.jitter == "uniform" and self.jitter_ms > self.delay_ms:
+            raise ValueError("jitter_ms: a uniform jitter may be at most delay_ms")
+        moments = [moment for outage in self.outages for moment in outage]
+        if moments != sorted(set(moments)):
+            raise ValueError("outages must be [from, to] pairs in ascending order")
+        return self
+
+    def capacity(self) -> Capacity:
+        """Read the trace, if any. SettingsError or TraceError when it is missing or wrong."""
+        if self.rate_mbps is not None:
+            return make_capacity(round(self.rate_mbps * 1e6), self.end)
+        assert self.trace is not None
+        try:
+            return make_capacity(read_trace(self.trace, column=self.trace_column), self.end)
+        except OSError as error:
+            raise SettingsError(f"trace {self.trace}: {error.strerror}") from None
+
+    def delay_model(self) -> DelayModel:
+        """The propagation delay, with its jitter if any."""
+        mean, spread = round(self.delay_ms * NS_PER_MS), round(self.jitter_ms * NS_PER_MS)
+        if not spread:
+            return ConstantDelay(mean)
+        if self.jitter == "normal":
+            return NormalDelay(mean, spread)
+        return UniformDelay(mean - spread, mean + spread)
+
+    def loss_model(self) -> LossModel | None:
+        """The random loss after the leg, or None."""
+        if self.burst_loss:
+            return GilbertElliott(**self.burst_loss.model_dump())
+        return Bernoulli(self.loss_percent / 100) if self.loss_percent else None
+
+    def mean_loss_percent(self) -> float:
+        """Long-term loss in percent (Gilbert-Elliott: Hasslinger and Hohlfeld 2008, section 2)."""
+        if self.burst_loss is None:
+            return self.loss_percent
+        bad = self.burst_loss.p / (self.burst_loss.p + self.burst_loss.r)
+        return 100 * (bad * (1 - self.burst_loss.h) + (1 - bad) * (1 - self.burst_loss.k))
+
+    def build(self, seed: str) -> Leg[Any]:
+        """Return the leg; ``seed`` fixes its losses and jitter on either clock."""
+        parameters = LegParameters(
+            delay=self.delay_model(),
+            loss=self.loss_model(),
+            reorder=self.reorder,
+            queue_packets=self.queue_packets,
+            queue_bytes=self.queue_bytes,
+        )
+        return Leg(parameters, self.capacity(), random.Random(seed))

@@ -1,0 +1,92 @@
+"""What a capacity trace is: the types that readers produce and legs consume."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Literal
+
+EndRule = Literal["loop", "hold", "stop"]
+"""What happens after a trace's last moment: start again, keep the last rate, or zero for ever."""
+
+NBIT = 1_000_000_000
+"""One bit in the unit of exact integrals: (bit/s) x ns = 1e-9 bit, so that all are integers."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateTrace:
+    """Capacity as a piecewise-constant function of time, right-continuous.
+
+    ``rates_bps[i]`` (bit/s, >= 0) holds from ``times_ns[i]`` (ns, strictly ascending, the first is
+    0) up to the next time, the last one up to ``duration_ns`` (ns, > the last time).
+
+    Raises:
+        ValueError: it is not such a function; the message names the first place that breaks it.
+    """
+
+    name: str
+    times_ns: tuple[int, ...]
+    rates_bps: tuple[int, ...]
+    duration_ns: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is not such a function, naming the first place that breaks it."""
+        if not self.times_ns or len(self.times_ns) != len(self.rates_bps):
+            raise ValueError(f"trace {self.name}: needs one rate for each time, and at least one")
+        if self.times_ns[0] != 0:
+            raise ValueError(f"trace {self.name}: the first time must be 0")
+        for index, (start, end) in enumerate(pairwise((*self.times_ns, self.duration_ns))):
+            if end <= start:
+                raise ValueError(
+                    f"trace {self.name}: {end} ns after entry {index} ({start} ns) does not ascend"
+                )
+        for index, rate in enumerate(self.rates_bps):
+            if rate < 0:
+                raise ValueError(f"trace {self.name}: entry {index} has the rate {rate} bit/s < 0")
+
+    def cumulative_nbit(self) -> tuple[int, ...]:
+        """Integral from 0 to each of ``times_ns`` and to ``duration_ns``, in 1e-9 bit, exact."""
+        steps = pairwise((*self.times_ns, self.duration_ns))
+        work = (r * (end - start) for r, (start, end) in zip(self.rates_bps, steps, strict=True))
+        return tuple(accumulate(work, initial=0))
+
+
+@dataclass(frozen=True, slots=True)
+class OpportunityTrace:
+    """Capacity as packet-delivery opportunities (Mahimahi's format).
+
+    At each of ``times_ms`` (ms, >= 0, ascending, repeats allowed) the link may pass on
+    ``bytes_per_opportunity`` bytes; the trace is as long as its last time (which must be > 0).
+
+    Raises:
+        ValueError: it is not such a list; the message names the first place that breaks it.
+    """
+
+    name: str
+    times_ms: tuple[int, ...]
+    # Mahimahi (Netravali et al., USENIX ATC 2015): one packet of the MTU. Its source counts 1504
+    # bytes because its packets carry a 4-byte TUN header; an IP packet of 1500 bytes fits exactly.
+    bytes_per_opportunity: int = 1500
+
+    def __post_init__(self) -> None:
+        """Refuse what is not such a list, naming the first place that breaks it."""
+        if not self.times_ms or self.times_ms[-1] <= 0:
+            raise ValueError(f"trace {self.name}: needs at least one opportunity after 0 ms")
+        if self.times_ms[0] < 0:
+            raise ValueError(f"trace {self.name}: the first opportunity is before 0 ms")
+        if self.bytes_per_opportunity <= 0:
+            raise ValueError(f"trace {self.name}: an opportunity must carry at least 1 byte")
+        for index, (earlier, later) in enumerate(pairwise(self.times_ms)):
+            if later < earlier:
+                raise ValueError(
+                    f"trace {self.name}: opportunity {index + 1} ({later} ms) is earlier than the "
+                    f"one before it ({earlier} ms)"
+                )
+
+    @property
+    def duration_ns(self) -> int:
+        """Length of the trace in ns."""
+        return self.times_ms[-1] * 1_000_000
+
+
+Trace = RateTrace | OpportunityTrace
