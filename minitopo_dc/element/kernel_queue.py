@@ -56,24 +56,19 @@ class QueueDrops(NamedTuple):
     socket_full: int
 
 
-class _Ration:
-    """A socket for ``NetfilterQueue.run_socket`` that runs dry after ``BUDGET`` packets."""
+class _Ration(socket.socket):
+    """A second view of a queue's socket, which runs dry after ``BUDGET`` packets."""
 
-    __slots__ = ("_left", "_recv")
+    left = 0
 
     def __init__(self, descriptor: int) -> None:
-        # The descriptor stays the library's; only its recv is used here.
-        self._recv = socket.socket(fileno=socket.dup(descriptor)).recv
-        self._left = 0
+        super().__init__(fileno=socket.dup(descriptor))
 
-    def refill(self) -> None:
-        self._left = BUDGET
-
-    def recv(self, size: int) -> bytes:
-        if not self._left:
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        if not self.left:
             raise BlockingIOError(errno.EAGAIN, "turn over")
-        self._left -= 1
-        return self._recv(size, socket.MSG_DONTWAIT)
+        self.left -= 1
+        return super().recv(size, flags | socket.MSG_DONTWAIT)
 
 
 class KernelQueue:
@@ -97,7 +92,8 @@ class KernelQueue:
                 f"NFQUEUE {number}: {error}; is another element running here?"
             ) from None
         self._ration = _Ration(self.fileno())
-        self._never_report_enobufs()
+        # A full socket buffer must not end the element; the kernel still counts the drops.
+        self._ration.setsockopt(SOL_NETLINK, NETLINK_NO_ENOBUFS, 1)
 
     def fileno(self) -> int:
         """The descriptor to wait on."""
@@ -105,17 +101,13 @@ class KernelQueue:
 
     def read(self) -> None:
         """Call back for what is waiting, at most ``BUDGET`` packets."""
-        self._ration.refill()
+        self._ration.left = BUDGET
         self._queue.run_socket(self._ration)
 
     def close(self) -> None:
         """Unbind; the kernel drops what is still held."""
         self._queue.unbind()
-
-    def _never_report_enobufs(self) -> None:
-        """A full socket buffer must not end the element; the kernel still counts the drops."""
-        with socket.socket(fileno=socket.dup(self.fileno())) as view:
-            view.setsockopt(SOL_NETLINK, NETLINK_NO_ENOBUFS, 1)
+        self._ration.close()
 
 
 def read_drops() -> dict[int, QueueDrops]:

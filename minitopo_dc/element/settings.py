@@ -65,7 +65,8 @@ class ElementSettings(Settings):
         known = [leg.leg for leg in self.legs]
         if len(set(known)) != len(known):
             raise ValueError("legs: each leg may be given once")
-        for bearer in (*self.transmit, *self.receive):
+        bearers: tuple[TransmitBearer | ReceiveBearer, ...] = (*self.transmit, *self.receive)
+        for bearer in bearers:
             if len(set(bearer.legs)) != len(bearer.legs):
                 raise ValueError(f"bearer {bearer.bearer}: names a leg twice")
             for leg in bearer.legs:

@@ -1,0 +1,149 @@
+"""What the element costs: ``make benchmark`` (root, a quiet machine, about 3 minutes).
+
+Three figures, each against a baseline of the same call: the round-trip time that both elements add,
+the highest PDU rate carried in order without loss, and the goodput with against without PDCP.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+from minitopo_dc.emulation.elements import ElementFailedError, running
+from minitopo_dc.emulation.hosts import Network, network
+from minitopo_dc.emulation.plan import gnb_settings, ue_settings
+from minitopo_dc.emulation.probe import send_through
+from minitopo_dc.emulation.real import run_real
+from minitopo_dc.emulation.run_registry import registered
+from minitopo_dc.scenario import Scenario
+from topologies.two_path import client_address
+
+PINGS = 1000
+PDU_BYTES = 1200
+PDU_RATES = (10_000, 15_000, 20_000, 25_000, 30_000, 35_000, 40_000)
+PDU_SECONDS = 4.0
+REPETITIONS = 3
+INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}
+DEFAULT_POINT = {"rate_mbps": 20}
+"""The papers' default point is the default of every other setting."""
+
+
+def scenario(mode: str, leg: dict[str, Any], **more: Any) -> Scenario:
+    """Two equal legs."""
+    legs = [{"downlink": leg, "uplink": leg}] * 2
+    return Scenario.check({"transport": "tcp", "mode": mode, "legs": legs} | more, "benchmark")
+
+
+@contextmanager
+def testbed(wanted: Scenario | None) -> Iterator[tuple[Network, Path]]:
+    """Hosts, with elements on them if a scenario is given."""
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="minitopo-dc-")))
+        stack.enter_context(registered())
+        hosts = stack.enter_context(network(2))
+        if wanted is not None:
+            pairs = (
+                (gnb_settings(wanted, directory), hosts.gnb),
+                (ue_settings(wanted, directory), hosts.ue),
+            )
+            elements = stack.enter_context(running(*pairs))
+        yield hosts, directory
+        if wanted is not None:
+            for element in elements:
+                element.stop()
+
+
+def round_trips(wanted: Scenario | None) -> list[float]:
+    """Round-trip times in ms, server to client, one ping after the other."""
+    with testbed(wanted) as (hosts, _):
+        command = ["ping", "-n", "-i", "0.005", "-c", str(PINGS), client_address(1)]
+        ping = hosts.server.popen(command, stdout=subprocess.PIPE)
+        output = ping.communicate()[0].decode()
+    return [float(found) for found in re.findall(r"time=([\d.]+) ms", output)]
+
+
+def added_round_trip() -> dict[str, float]:
+    """Round-trip time with PDCP and legs without delay, against plain forwarding."""
+    without, with_pdcp = round_trips(None), round_trips(scenario("dc", INSTANT))
+    return {
+        "without_median_ms": median(without),
+        "with_median_ms": median(with_pdcp),
+        "added_median_ms": median(with_pdcp) - median(without),
+        "added_p99_ms": quantiles(with_pdcp, n=100)[98] - quantiles(without, n=100)[98],
+    }
+
+
+def carried(rate: int) -> bool:
+    """Whether this PDU rate passes gnb and ue in order and without loss."""
+    try:
+        with testbed(scenario("dc", INSTANT)) as (hosts, directory):
+            arrivals = send_through(
+                hosts.server,
+                hosts.client,
+                client_address(1),
+                rate=rate,
+                seconds=PDU_SECONDS,
+                size=PDU_BYTES,
+                scratch=directory / "arrivals",
+            )
+    except ElementFailedError:
+        return False
+    return arrivals.in_order and len(arrivals.number) == round(rate * PDU_SECONDS)
+
+
+def highest_pdu_rate() -> dict[str, int]:
+    """The highest rate below the first that fails."""
+    passed = 0
+    for rate in PDU_RATES:
+        if not carried(rate):
+            break
+        passed = rate
+    return {"pdu_per_s": passed, "highest_tried": PDU_RATES[-1]}
+
+
+def goodput(wanted: Scenario) -> float:
+    """Median goodput in Mbit/s."""
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        results = [run_real(wanted, Path(name) / str(i)) for i in range(REPETITIONS)]
+    failed = [result.reason for result in results if result.goodput_mbps is None]
+    if failed:
+        raise RuntimeError(failed[0])
+    return median(result.goodput_mbps or 0.0 for result in results)
+
+
+def goodput_with_pdcp() -> dict[str, float]:
+    """TCP on leg 1 of the default point: as a PDCP bearer, against the plain leg."""
+    without = goodput(scenario("sc", DEFAULT_POINT, size_mb=20))
+    with_pdcp = goodput(scenario("dc", DEFAULT_POINT, size_mb=20, pdcp={"ratio": [1, 0]}))
+    return {"without_mbps": without, "with_mbps": with_pdcp, "ratio": with_pdcp / without}
+
+
+BENCHMARKS = {
+    "added-round-trip": added_round_trip,
+    "pdu-rate": highest_pdu_rate,
+    "pdcp-goodput": goodput_with_pdcp,
+}
+
+
+def main() -> None:
+    """Run the chosen benchmarks and print one JSON object."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)} (all)"
+    )
+    names = parser.parse_args().names or list(BENCHMARKS)
+    if unknown := set(names) - set(BENCHMARKS):
+        parser.error(f"unknown: {', '.join(unknown)}; allowed: {', '.join(BENCHMARKS)}")
+    print(json.dumps({name: BENCHMARKS[name]() for name in names}, indent=1))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

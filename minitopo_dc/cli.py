@@ -1,0 +1,53 @@
+"""The command ``minitopo-dc``."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from types import FrameType, ModuleType
+
+from minitopo_dc import __version__
+from minitopo_dc.commands import calibrate, check, clean, compare, run, trace
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.trace import TraceError
+
+COMMANDS: dict[str, ModuleType] = {
+    "compare": compare,
+    "run": run,
+    "calibrate": calibrate,
+    "trace": trace,
+    "check": check,
+    "clean": clean,
+}
+INTERRUPTED = 130
+"""Exit status after Ctrl-C: 128 plus the signal's number, as shells report it."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a subcommand; return 0 when done, 1 when a run failed, 2 for a mistake in the input."""
+    parsed = _parser().parse_args(arguments)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        return int(COMMANDS[parsed.command].execute(parsed))
+    except (SettingsError, TraceError) as error:
+        print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    except KeyboardInterrupt:
+        print("minitopo-dc: interrupted; what the run had made is removed", file=sys.stderr)  # noqa: T201
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="minitopo-dc", description=__doc__)
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, module in COMMANDS.items():
+        module.add(commands.add_parser(name, help=module.HELP, description=module.__doc__))
+    return parser
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """SIGTERM and SIGHUP clean up like Ctrl-C."""
+    raise KeyboardInterrupt

@@ -1,0 +1,1 @@
+"""The subcommands of ``minitopo-dc``, one module each: its options, and what it does."""

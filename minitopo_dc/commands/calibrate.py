@@ -1,0 +1,62 @@
+"""``minitopo-dc calibrate``: what the legs really do on this machine, against what was asked."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.table import Table
+
+from minitopo_dc.commands.options import add_leg_options, leg_settings
+from minitopo_dc.emulation.calibration import Quantity, calibrate
+from minitopo_dc.scenario import Scenario
+
+HELP = "measure each leg's rate, delay, jitter and loss against what was asked"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    add_leg_options(parser, legs=("20", "20"))
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=10,
+        metavar="S",
+        help="of each of the two measurements a leg (10)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of losses and jitter (1)")
+    parser.add_argument("--json", action="store_true", help="print the quantities as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Measure and print."""
+    scenario = Scenario.check(
+        {"transport": "tcp", "mode": "sc", "legs": leg_settings(arguments), "seed": arguments.seed},
+        "options",
+    )
+    with Console(stderr=True).status("measuring; every leg takes two runs"):
+        quantities = calibrate(scenario, arguments.seconds)
+    if arguments.json:
+        rows = [asdict(quantity) | {"error": quantity.error} for quantity in quantities]
+        print(json.dumps(rows, indent=1))  # noqa: T201
+    else:
+        Console().print(_table(quantities))
+    return 0
+
+
+def _table(quantities: Iterable[Quantity]) -> Table:
+    table = Table("leg", "downlink", "asked", "ideal leg", "measured", "error", "unit")
+    for quantity in quantities:
+        asked = "" if quantity.asked is None else f"{quantity.asked:.3f}"
+        numbers = (quantity.ideal, quantity.measured, quantity.error)
+        table.add_row(
+            str(quantity.leg),
+            quantity.name,
+            asked,
+            *(f"{number:.3f}" for number in numbers),
+            quantity.unit,
+        )
+    return table

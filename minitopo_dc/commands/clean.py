@@ -1,0 +1,23 @@
+"""``minitopo-dc clean``: remove what killed runs left, and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+
+from minitopo_dc.emulation.run_registry import clean
+
+HELP = "remove what a killed run left: processes, and with them hosts, interfaces, firewall rules"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command has no options."""
+
+
+def execute(_arguments: argparse.Namespace) -> int:
+    """Say what was removed; runs that still go on are left alone."""
+    removed = clean()
+    for run, processes in removed:
+        print(f"run {run}: ended {len(processes)} processes and removed its hosts")  # noqa: T201
+    if not removed:
+        print("nothing to clean")  # noqa: T201
+    return 0

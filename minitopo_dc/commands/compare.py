@@ -1,0 +1,95 @@
+"""``minitopo-dc compare``: link-layer Dual Connectivity against transport multipath, once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+
+from minitopo_dc.analysis import (
+    compare_table,
+    goodput_figure,
+    load_results,
+    render_table,
+    save_tables,
+)
+from minitopo_dc.capacity import capacity_over_time
+from minitopo_dc.commands.options import (
+    add_dc_options,
+    add_leg_options,
+    add_transfer_options,
+    base_scenario,
+    rows,
+)
+from minitopo_dc.commands.output import new_directory
+from minitopo_dc.commands.progress import Progress
+from minitopo_dc.compare import plan, run_all
+from minitopo_dc.emulation.real import run_real
+from minitopo_dc.results import RunResult
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import SettingsError
+
+HELP = "compare transports on one leg, over Dual Connectivity, and over several paths"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    add_leg_options(parser)
+    add_dc_options(parser)
+    add_transfer_options(parser)
+    parser.add_argument(
+        "--repetitions", type=int, default=3, metavar="N", help="runs of each row (3)"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="results directory; must not exist (results/compare-TIME)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print the rows as a JSON list instead of the table"
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Return 0 when every run is ok or unsupported, 1 when one failed."""
+    if arguments.repetitions < 1:
+        raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: 1 or more")
+    base = base_scenario(arguments)
+    base.read_traces()
+    planned = list(plan(base, rows(arguments), arguments.repetitions))
+    root = new_directory(arguments.output, "compare")
+    results = _run(planned, root)
+    _report(base, results, root, as_json=arguments.json)
+    return 1 if any(result.status == "failed" for result in results) else 0
+
+
+def _run(planned: list[tuple[int, Scenario]], root: Path) -> list[RunResult]:
+    with Progress(len(planned)) as progress:
+
+        def observed(scenario: Scenario, directory: Path) -> RunResult:
+            progress.begin(scenario)
+            result = run_real(scenario, directory)
+            progress.end(result)
+            return result
+
+        return list(run_all(planned, root, observed))
+
+
+def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bool) -> None:
+    """Write the tables and the figure; print the table, or the rows as JSON."""
+    frame = load_results(root)
+    save_tables(frame, root)
+    longest = max((result.completion_s or 0 for result in results), default=0) or 1.0
+    goodput_figure(frame, capacity_over_time(base, longest), root / "goodput.png")
+    if as_json:
+        print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
+    else:
+        console = Console()
+        console.print(render_table(compare_table(frame)))
+        console.print(
+            f"Results: {root} (results.csv, results.parquet, goodput.png, one directory a run)"
+        )

@@ -1,0 +1,241 @@
+"""Options that several commands share, and the scenario they make."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from runners.base import get_runner, runner_names
+
+from minitopo_dc.scenario import CongestionControl, Mode, Scenario
+from minitopo_dc.settings import SettingsError
+
+EMBEDDED = Path(__file__).resolve().parents[2] / "traces"
+DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
+LARGE_RECEIVE_BUFFER = 33_554_432
+"""Bytes; the papers' 'QUIC buffer modified' (thesis, table 4.4), fair against TCP's autotuning."""
+
+
+def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LEGS) -> None:
+    """Legs: one value for all legs, or one a leg."""
+    shown = " ".join(Path(leg).name for leg in legs)
+    group = parser.add_argument_group("legs (values for downlinks: one for all legs, or one a leg)")
+    group.add_argument(
+        "--legs",
+        nargs="+",
+        default=legs,
+        metavar="LEG",
+        help=f"a leg each: Mbit/s, or a trace file ({shown})",
+    )
+    group.add_argument(
+        "--delay", nargs="+", default=["10"], metavar="MS", help="one-way delay (10)"
+    )
+    group.add_argument(
+        "--jitter",
+        nargs="+",
+        default=["1"],
+        metavar="MS",
+        help="standard deviation of the delay (1)",
+    )
+    group.add_argument(
+        "--loss", nargs="+", default=["0"], metavar="PERCENT", help="random loss (0)"
+    )
+    group.add_argument(
+        "--queue", nargs="+", default=["100"], metavar="PACKETS", help="drop-tail queue (100)"
+    )
+    group.add_argument(
+        "--trace-end",
+        default="loop",
+        metavar="RULE",
+        help="loop, hold or stop at a trace's end (loop)",
+    )
+    group.add_argument(
+        "--uplink", nargs="+", default=["20"], metavar="MBPS", help="uplink rate or trace (20)"
+    )
+    group.add_argument("--uplink-delay", nargs="+", default=["10"], metavar="MS", help="(10)")
+
+
+def add_dc_options(parser: argparse.ArgumentParser) -> None:
+    """Parameters of the split bearer."""
+    group = parser.add_argument_group("Dual Connectivity")
+    group.add_argument("--split", default="batch", metavar="POLICY", help="split policy (batch)")
+    group.add_argument(
+        "--batch", type=int, default=100, metavar="PACKETS", help="one cycle over all legs (100)"
+    )
+    group.add_argument("--ratio", metavar="A:B", help="shares of the legs in a cycle (1:1)")
+    group.add_argument(
+        "--t-reordering",
+        default="200",
+        metavar="MS",
+        help="a value of TS 38.323, or infinity (200)",
+    )
+    group.add_argument("--sn-bits", type=int, default=18, metavar="BITS", help="12, 16 or 18 (18)")
+    group.add_argument(
+        "--delivery", default="in-order", help="in-order, out-of-order or off (in-order)"
+    )
+    group.add_argument(
+        "--split-uplink", action="store_true", help="split the uplink too (it takes leg 1)"
+    )
+
+
+def add_transfer_options(parser: argparse.ArgumentParser) -> None:
+    """What is transferred, and by whom."""
+    group = parser.add_argument_group("transfer")
+    group.add_argument(
+        "--transports",
+        nargs="+",
+        default=runner_names(),
+        metavar="NAME",
+        help=f"of {', '.join(runner_names())} (all)",
+    )
+    group.add_argument(
+        "--modes",
+        nargs="+",
+        default=["sc", "dc", "multipath"],
+        metavar="MODE",
+        help=f"of {', '.join(get_args(Mode))} (sc dc multipath)",
+    )
+    group.add_argument("--leg", type=int, default=1, metavar="N", help="the leg of mode sc (1)")
+    group.add_argument(
+        "--size", type=float, default=10, metavar="MB", help="download in 10^6 bytes (10)"
+    )
+    group.add_argument(
+        "--congestion-control",
+        default="cubic",
+        metavar="NAME",
+        help=f"of {', '.join(get_args(CongestionControl))} (cubic: the one all have; TQUIC has no NewReno)",
+    )
+    group.add_argument(
+        "--receive-buffer",
+        type=int,
+        default=LARGE_RECEIVE_BUFFER,
+        metavar="BYTES",
+        help="UDP receive buffer of quic (33554432; Linux' own default is 212992)",
+    )
+    group.add_argument(
+        "--timeout", type=float, default=300, metavar="S", help="of one transfer (300)"
+    )
+    group.add_argument(
+        "--seed", type=int, default=1, help="of losses and jitter; repetition i adds i - 1 (1)"
+    )
+
+
+def base_scenario(arguments: argparse.Namespace) -> Scenario:
+    """The scenario that the options describe, in its simplest mode.
+
+    Raises:
+        SettingsError: an option's value is wrong, with the allowed ones.
+    """
+    return Scenario.check(
+        {
+            "transport": "tcp",
+            "mode": "sc",
+            "leg": arguments.leg,
+            "legs": leg_settings(arguments),
+            "pdcp": _pdcp(arguments),
+            "split_uplink": arguments.split_uplink,
+            "size_mb": arguments.size,
+            "congestion_control": arguments.congestion_control,
+            "timeout_s": arguments.timeout,
+            "seed": arguments.seed,
+        },
+        "options",
+    )
+
+
+def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """The legs as fields of a scenario. SettingsError when the numbers of values do not fit."""
+    legs = _split(arguments.legs)
+    pairs = zip(_downlinks(arguments, legs), _uplinks(arguments, len(legs)), strict=True)
+    return [{"downlink": downlink, "uplink": uplink} for downlink, uplink in pairs]
+
+
+def rows(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Each transport with those of the wanted modes that it can do, as fields of a scenario.
+
+    Raises:
+        SettingsError: an unknown transport or mode, or nothing to run.
+    """
+    modes = _split(arguments.modes)
+    for mode in modes:
+        if mode not in get_args(Mode):
+            raise SettingsError(f"--modes: {mode}; allowed: {', '.join(get_args(Mode))}")
+    found = [
+        {"transport": name, "mode": mode, "options": _runner_options(name, arguments)}
+        for name in _split(arguments.transports)
+        for mode in modes
+        if _is_multipath(name) == (mode == "multipath")
+    ]
+    if not found:
+        raise SettingsError("--transports and --modes: no transport here can do any of these modes")
+    return found
+
+
+def _runner_options(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    return {"receive_buffer_bytes": arguments.receive_buffer} if name == "quic" else {}
+
+
+def _is_multipath(name: str) -> bool:
+    if name not in runner_names():
+        raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
+    return get_runner(name).multipath
+
+
+def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
+    delays = _each("--delay", arguments.delay, len(legs))
+    jitters = _each("--jitter", arguments.jitter, len(legs))
+    losses = _each("--loss", arguments.loss, len(legs))
+    queues = _each("--queue", arguments.queue, len(legs))
+    return [
+        _capacity(leg, arguments.trace_end)
+        | {"delay_ms": delay, "jitter_ms": jitter, "loss_percent": loss, "queue_packets": queue}
+        for leg, delay, jitter, loss, queue in zip(
+            legs, delays, jitters, losses, queues, strict=True
+        )
+    ]
+
+
+def _uplinks(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any]]:
+    rates = _each("--uplink", arguments.uplink, legs)
+    delays = _each("--uplink-delay", arguments.uplink_delay, legs)
+    return [
+        _capacity(rate, arguments.trace_end) | {"delay_ms": delay, "queue_packets": 10_000}
+        for rate, delay in zip(rates, delays, strict=True)
+    ]
+
+
+def _capacity(value: str, end: str) -> dict[str, Any]:
+    """A number is a rate in Mbit/s, anything else a trace file."""
+    try:
+        return {"rate_mbps": float(value)}
+    except ValueError:
+        return {"trace": str(Path(value).resolve()), "end": end}
+
+
+def _pdcp(arguments: argparse.Namespace) -> dict[str, Any]:
+    t_reordering = arguments.t_reordering
+    return {
+        "split": arguments.split,
+        "batch": arguments.batch,
+        "ratio": arguments.ratio.split(":") if arguments.ratio else None,
+        "t_reordering_ms": t_reordering if t_reordering == "infinity" else float(t_reordering),
+        "sn_bits": arguments.sn_bits,
+        "delivery": arguments.delivery,
+    }
+
+
+def _each(option: str, values: Sequence[str], legs: int) -> list[str]:
+    """One value a leg."""
+    given = _split(values)
+    if len(given) == 1:
+        return given * legs
+    if len(given) != legs:
+        raise SettingsError(f"{option}: {len(given)} values for {legs} legs; give 1 or {legs}")
+    return given
+
+
+def _split(values: Sequence[str]) -> list[str]:
+    """``A B`` and ``A,B`` mean the same."""
+    return [part for value in values for part in value.split(",") if part]

@@ -1,0 +1,124 @@
+"""``minitopo-dc trace``: describe, make and convert capacity traces."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import get_args
+
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.trace import (
+    CellParameters,
+    RateTrace,
+    Trace,
+    TraceFormat,
+    read_trace,
+    resample,
+    synthesise,
+    trace_info,
+    write_csv,
+    write_mahimahi,
+)
+
+HELP = "describe, make and convert capacity traces"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the actions and their options."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    info = actions.add_parser("info", help="statistics of a trace as JSON")
+    _add_source(info)
+    convert = actions.add_parser(
+        "convert", help="write a trace as CSV, or as Mahimahi (*.mahimahi)"
+    )
+    _add_source(convert)
+    convert.add_argument("output", type=Path)
+    convert.add_argument("--step", type=int, metavar="MS", help="resample to steps of this length")
+    _add_synthesis(actions.add_parser("synthesise", help="make an LTE-like trace, as CSV"))
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Do the action. TraceError or SettingsError when something is wrong with the input."""
+    match arguments.action:
+        case "info":
+            print(json.dumps(asdict(trace_info(_read(arguments))), indent=1))  # noqa: T201
+        case "convert":
+            _convert(_read(arguments), arguments.step, arguments.output)
+        case "synthesise":
+            _write(_synthesise(arguments), arguments.output)
+    return 0
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    formats = get_args(TraceFormat)
+    parser.add_argument("trace", type=Path, metavar="FILE")
+    parser.add_argument("--format", choices=formats, default="auto")
+    parser.add_argument("--column", default="DL_bitrate", help="of a Raca file (DL_bitrate)")
+
+
+def _add_synthesis(parser: argparse.ArgumentParser) -> None:
+    default = CellParameters()
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=60, help="length (60)")
+    parser.add_argument("--mean", type=float, default=10, metavar="MBPS", help="mean rate (10)")
+    parser.add_argument(
+        "--sinr",
+        type=float,
+        default=default.sinr_mean_db,
+        metavar="DB",
+        help=f"mean SINR ({default.sinr_mean_db:g})",
+    )
+    parser.add_argument(
+        "--speed",
+        type=float,
+        default=default.speed_kmh,
+        metavar="KMH",
+        help=f"of the terminal ({default.speed_kmh:g})",
+    )
+    parser.add_argument(
+        "--users",
+        type=float,
+        default=default.other_users,
+        metavar="N",
+        help=f"mean number of other users ({default.other_users:g})",
+    )
+
+
+def _read(arguments: argparse.Namespace) -> Trace:
+    try:
+        return read_trace(arguments.trace, format=arguments.format, column=arguments.column)
+    except OSError as error:
+        raise SettingsError(f"{arguments.trace}: {error.strerror}") from None
+
+
+def _convert(trace: Trace, step_ms: int | None, output: Path) -> None:
+    if step_ms is not None and step_ms < 1:
+        raise SettingsError(f"--step: {step_ms}; allowed: 1 or more")
+    _write(resample(trace, step_ms * 1_000_000) if step_ms else trace, output)
+
+
+def _synthesise(arguments: argparse.Namespace) -> RateTrace:
+    try:
+        cell = CellParameters(
+            sinr_mean_db=arguments.sinr, speed_kmh=arguments.speed, other_users=arguments.users
+        )
+        return synthesise(arguments.seed, arguments.seconds, arguments.mean, cell=cell)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _write(trace: Trace, output: Path) -> None:
+    try:
+        if output.suffix == ".mahimahi":
+            write_mahimahi(trace, output)
+        elif isinstance(trace, RateTrace):
+            write_csv(trace, output)
+        else:
+            raise SettingsError(
+                "delivery opportunities as CSV need --step, the length of a rate's step"
+            )
+    except OSError as error:
+        raise SettingsError(f"{output}: {error.strerror}") from None

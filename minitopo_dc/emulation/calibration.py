@@ -1,0 +1,162 @@
+"""Asked against measured: what a leg's rate, delay, jitter and loss really are on this machine.
+
+Between the two stands the ideal: the same leg, fed in virtual time with the same packets at the
+same moments and the same seed. It has the effects that were asked for indirectly (jitter that keeps
+the order is skewed, few packets scatter around a loss rate), so what is left is the machine's error.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from minitopo_dc.emulation.elements import ElementFailedError, running
+from minitopo_dc.emulation.hosts import network
+from minitopo_dc.emulation.plan import gnb_settings, leg_seed, ue_settings
+from minitopo_dc.emulation.probe import Arrivals, send_through
+from minitopo_dc.emulation.run_registry import registered
+from minitopo_dc.link import Leg
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import LegSettings
+from topologies.two_path import client_address
+
+PACKET_BYTES = 1500
+OVERLOAD = 1.5
+"""Times the leg's mean rate: enough that its queue never runs empty while the rate is measured."""
+LOAD = 0.5
+"""Times the leg's mean rate: low enough that no queue builds up at a constant rate."""
+SETTLE_S = 1.0
+"""Left out at the beginning of the rate measurement, until the queue is full."""
+
+Times = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One property of one leg's downlink: as asked, as an ideal leg has it, as measured."""
+
+    leg: int
+    name: str
+    unit: str
+    asked: float | None
+    ideal: float
+    measured: float
+
+    @property
+    def error(self) -> float:
+        """Measured minus ideal, in the unit."""
+        return self.measured - self.ideal
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What one stream of packets met on a leg."""
+
+    arrivals: Arrivals
+    start_ns: int
+    packets: int
+
+
+def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
+    """Measure each downlink of the scenario twice for ``seconds``: its rate, then the others.
+
+    Raises:
+        ElementFailedError: an element died, or nothing arrived.
+    """
+    found: list[Quantity] = []
+    for leg in range(1, len(scenario.legs) + 1):
+        single = scenario.model_copy(update={"mode": "sc", "leg": leg})
+        found += [_rate(single, seconds), *_delay_and_loss(single, seconds)]
+    return found
+
+
+def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
+    """Send at ``load`` times the leg's mean rate."""
+    rate = load * _mean_rate(_downlink(scenario), seconds) / 8 / PACKET_BYTES
+    with (
+        tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name,
+        registered(),
+        network(len(scenario.legs)) as hosts,
+    ):
+        directory = Path(name)
+        gnb, ue = gnb_settings(scenario, directory), ue_settings(scenario, directory)
+        with running((gnb, hosts.gnb), (ue, hosts.ue)) as elements:
+            for element in elements:
+                element.order("start")
+            arrivals = send_through(
+                hosts.server,
+                hosts.client,
+                client_address(scenario.leg),
+                rate=rate,
+                seconds=seconds,
+                size=PACKET_BYTES,
+                scratch=directory / "arrivals",
+            )
+            summaries = [element.stop() for element in elements]
+    if len(arrivals.number) < 2:  # noqa: PLR2004
+        raise ElementFailedError(f"leg {scenario.leg}: no packets arrived")
+    return Probe(arrivals, summaries[0]["start_ns"], round(rate * seconds))
+
+
+def _downlink(scenario: Scenario) -> LegSettings:
+    return scenario.legs[scenario.leg - 1].downlink
+
+
+def _mean_rate(downlink: LegSettings, seconds: float) -> float:
+    """Bit/s that the leg offers on average in its first ``seconds``."""
+    return downlink.capacity().bits_between(0, round(seconds * 1e9)) / seconds
+
+
+def _rate(scenario: Scenario, seconds: float) -> Quantity:
+    """The rate at which a full queue is served, against the capacity in that very time."""
+    downlink = _downlink(scenario)
+    probe = _probe(scenario, OVERLOAD, seconds + SETTLE_S)
+    times = probe.arrivals.received - probe.start_ns - round(downlink.delay_ms * 1e6)
+    window = times[(times > SETTLE_S * 1e9) & (times < seconds * 1e9)]
+    first, last = int(window[0]), int(window[-1])
+    capacity = downlink.capacity().bits_between(first, last) / (last - first) * 1e3
+    ideal = capacity * (1 - downlink.mean_loss_percent() / 100)
+    measured = (len(window) - 1) * PACKET_BYTES * 8 / (last - first) * 1e3
+    return Quantity(scenario.leg, "rate", "Mbit/s", downlink.rate_mbps, ideal, measured)
+
+
+def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[Quantity]:
+    """One-way delay without the serialisation, its spread, and the share that never arrived."""
+    leg, downlink = scenario.leg, _downlink(scenario)
+    probe = _probe(scenario, LOAD, seconds)
+    serialisation = PACKET_BYTES * 8 / _mean_rate(downlink, seconds) * 1e3
+    measured = probe.arrivals.delays_ms - serialisation
+    ideal = _ideal_delays_ms(scenario, probe) - serialisation
+    for name, asked, percent in (("median", downlink.delay_ms, 50), ("99th percentile", None, 99)):
+        pair = (float(np.percentile(delays, percent)) for delays in (ideal, measured))
+        yield Quantity(leg, f"delay, {name}", "ms", asked, *pair)
+    spread = (float(ideal.std()), float(measured.std()))
+    yield Quantity(leg, "delay, standard deviation", "ms", None, *spread)
+    lost = (100 * (1 - len(delays) / probe.packets) for delays in (ideal, measured))
+    yield Quantity(leg, "loss", "%", downlink.mean_loss_percent(), *lost)
+
+
+def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:
+    """Delays that an ideal leg gives the same packets, in order of arrival."""
+    leg = _downlink(scenario).build(leg_seed(scenario, scenario.leg, "downlink"))
+    leg.start(probe.start_ns)
+    # What was lost has no entry; its moment of sending lies between its neighbours'.
+    arrivals = probe.arrivals
+    sent = np.interp(np.arange(probe.packets), arrivals.number, arrivals.sent).astype(np.int64)
+    delays: list[int] = []
+    for moment in sent.tolist():
+        _drain(leg, moment, delays)
+        leg.push(moment, PACKET_BYTES, moment)
+    _drain(leg, None, delays)
+    return np.array(delays) / 1e6
+
+
+def _drain(leg: Leg[int], until: int | None, delays: list[int]) -> None:
+    """Let the leg work up to ``until``, or to its end; the packets are their moments of sending."""
+    while (due := leg.next_timeout()) is not None and (until is None or due <= until):
+        delays.extend(due - moment for moment in leg.poll(due))

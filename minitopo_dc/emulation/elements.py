@@ -1,0 +1,136 @@
+"""Element processes as seen from outside: started, told what to do, watched, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from minitopo_dc.element import READY, ElementSettings
+from minitopo_dc.emulation.hosts import EmulatedHost
+
+READY_TIMEOUT_S = 20.0
+"""Generous: importing and installing the rules takes about 1 s on one busy core."""
+STOP_TIMEOUT_S = 10.0
+LOG_TAIL = 2000
+
+
+class ElementFailedError(RuntimeError):
+    """An element died, could not start, or lost packets: the run's numbers mean nothing."""
+
+
+class ElementProcess:
+    """One element on its host."""
+
+    def __init__(self, settings: ElementSettings, host: EmulatedHost) -> None:
+        self.settings = settings
+        self._log = settings.directory / f"{settings.host}-element.log"
+        path = settings.directory / f"{settings.host}-element.yaml"
+        settings.save(path)
+        with self._log.open("wb") as log:
+            self._process = host.popen(
+                [sys.executable, "-m", "minitopo_dc.element", str(path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+
+    @property
+    def pid(self) -> int:
+        """The element's process."""
+        return self._process.pid
+
+    def wait_ready(self) -> None:
+        """Return once packets reach it; ElementFailedError when it ends or takes too long."""
+        output = self._process.stdout
+        assert output is not None
+        readable, _, _ = select.select([output], (), (), READY_TIMEOUT_S)
+        if not readable or output.readline().strip() != READY.encode():
+            raise ElementFailedError(
+                f"element on {self.settings.host} did not start: {self._tail()}"
+            )
+
+    def order(self, line: str) -> None:
+        """Send ``start``, ``down LEG`` or ``up LEG``."""
+        orders = self._process.stdin
+        assert orders is not None
+        self.check()
+        with contextlib.suppress(BrokenPipeError):  # it has died: ``check`` says so
+            orders.write(f"{line}\n".encode())
+            orders.flush()
+        self.check()
+
+    def check(self) -> None:
+        """Raise ElementFailedError when the element has ended."""
+        code = self._process.poll()
+        if code is not None:
+            raise ElementFailedError(
+                f"element on {self.settings.host} ended with {code} during the run: {self._tail()}"
+            )
+
+    def stop(self) -> dict[str, Any]:
+        """End it in order and return its summary.
+
+        Raises:
+            ElementFailedError: it had died, did not end, or the kernel dropped packets.
+        """
+        self.check()
+        self._process.terminate()
+        try:
+            code = self._process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            raise ElementFailedError(f"element on {self.settings.host} did not stop") from None
+        if code:
+            raise ElementFailedError(
+                f"element on {self.settings.host} ended with {code}: {self._tail()}"
+            )
+        summary = self.settings.directory / f"{self.settings.host}-summary.json"
+        return _without_losses(json.loads(summary.read_text(encoding="utf-8")))
+
+    def kill(self) -> None:
+        """End it at once if it still runs, and release its pipes."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+
+    def _tail(self) -> str:
+        return (
+            self._log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:].strip()
+            or "no words"
+        )
+
+
+@contextlib.contextmanager
+def running(*pairs: tuple[ElementSettings, EmulatedHost]) -> Iterator[list[ElementProcess]]:
+    """Start the elements, wait until all are ready, and end them at the latest on leaving."""
+    with contextlib.ExitStack() as stack:
+        elements = []
+        for settings, host in pairs:
+            elements.append(ElementProcess(settings, host))
+            stack.callback(elements[-1].kill)
+        for element in elements:
+            element.wait_ready()
+        yield elements
+
+
+def _without_losses(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return the summary unless packets were lost outside the emulated legs."""
+    for queue, drops in summary["kernel_drops"].items():
+        if any(drops.values()):
+            raise ElementFailedError(
+                f"element on {summary['host']}: the kernel dropped packets at queue {queue} "
+                f"({drops}): the machine is too slow for this rate"
+            )
+    if summary["copies_refused"]:
+        raise ElementFailedError(
+            f"element on {summary['host']}: {summary['copies_refused']} copies were not sent"
+        )
+    return summary

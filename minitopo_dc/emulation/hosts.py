@@ -1,0 +1,82 @@
+"""The hosts of a run: a Mininet network, and processes on its hosts that end with this one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+
+from topologies.two_path import TwoPath
+
+ETHERNET_HEADER = 14
+"""Bytes that the kernel counts with every packet of a veth (IEEE 802.3)."""
+
+Output = IO[bytes] | int | None
+
+
+class EmulatedHost:
+    """One host of the network: the place where a process runs."""
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self.name: str = node.name
+        self.pid: int = node.pid
+        """A process whose namespaces are the host's."""
+
+    def popen(
+        self,
+        arguments: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        stdin: Output = subprocess.DEVNULL,
+        stdout: Output = None,
+        stderr: Output = None,
+    ) -> subprocess.Popen[bytes]:
+        """Start a process on this host.
+
+        It gets SIGKILL when this process ends, however that happens (setpriv's parent-death signal
+        outlasts exec), and no Ctrl-C of the terminal: it is ended in order by who started it.
+        """
+        enter = ["setpriv", "--pdeathsig", "KILL", "mnexec", "-a", str(self.pid)]
+        return subprocess.Popen(
+            [*enter, *arguments],
+            env={**os.environ, **(environment or {})},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+        )
+
+    def received_bytes(self) -> int:
+        """IP bytes that all interfaces but lo have received (proc(5), net/dev)."""
+        table = Path(f"/proc/{self.pid}/net/dev").read_text(encoding="ascii")
+        rows = [line.split(":", 1) for line in table.splitlines() if ":" in line]
+        counts = [counts.split() for name, counts in rows if name.strip() != "lo"]
+        return sum(int(row[0]) - ETHERNET_HEADER * int(row[1]) for row in counts)
+
+
+class Network:
+    """server, gnb, ue and client."""
+
+    def __init__(self, net: Mininet) -> None:
+        self.server, self.gnb, self.ue, self.client = (
+            EmulatedHost(net[name]) for name in ("server", "gnb", "ue", "client")
+        )
+
+
+@contextmanager
+def network(legs: int) -> Iterator[Network]:
+    """Build the two-path topology with ``legs`` legs, and take it down again."""
+    setLogLevel("error")
+    net = Mininet(topo=TwoPath(legs=legs), controller=None, build=False)
+    try:
+        net.build()
+        yield Network(net)
+    finally:
+        net.stop()

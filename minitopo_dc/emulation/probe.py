@@ -1,0 +1,129 @@
+"""Numbered, timestamped UDP packets through the testbed: what calibration and benchmarks measure.
+
+Runs as a process on a host: ``python -m minitopo_dc.emulation.probe send|receive ...``. All hosts
+are on one machine, so both ends read the same monotonic clock and one-way delays are exact.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import subprocess
+import sys
+import time
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from minitopo_dc.emulation.hosts import EmulatedHost
+
+PORT = 5000
+HEADERS = 28
+"""Bytes of the IPv4 and UDP headers."""
+STAMP = struct.Struct("!qq")
+"""Number of the packet, and when it was sent (ns of the monotonic clock)."""
+BUFFER = 256 << 20
+"""Bytes of receive buffer: what gets lost is to be lost on the way, not here."""
+SILENCE_S = 1.0
+"""The receiver ends when nothing has come for this long: five times the papers' t-Reordering."""
+FIRST_PACKET_S = 15.0
+SHORTEST_SLEEP_S = 0.0005
+"""Pauses below this are not worth a wake-up; the packets go out in small groups then."""
+SO_RCVBUFFORCE, SO_TIMESTAMPNS = 33, 35  # asm-generic/socket.h: not in Python's socket module
+TIMESPEC = struct.Struct("@ll")
+READY = b"ready\n"
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What arrived, in order of arrival; times in ns of the monotonic clock."""
+
+    number: npt.NDArray[np.int64]
+    sent: npt.NDArray[np.int64]
+    received: npt.NDArray[np.int64]
+
+    @property
+    def in_order(self) -> bool:
+        """Whether every packet came after all that were sent before it."""
+        return bool(np.all(np.diff(self.number) > 0))
+
+    @property
+    def delays_ms(self) -> npt.NDArray[np.float64]:
+        """One-way delays in ms."""
+        return (self.received - self.sent) / 1e6
+
+
+def send_through(
+    sender: EmulatedHost,
+    receiver: EmulatedHost,
+    address: str,
+    *,
+    rate: float,
+    seconds: float,
+    size: int,
+    scratch: Path,
+) -> Arrivals:
+    """Send ``rate`` packets of ``size`` IP bytes a second for ``seconds``; return what arrived."""
+    module = [sys.executable, "-m", "minitopo_dc.emulation.probe"]
+    listening = receiver.popen([*module, "receive", address, str(scratch)], stdout=subprocess.PIPE)
+    try:
+        assert listening.stdout is not None
+        if listening.stdout.readline() != READY:
+            raise RuntimeError(f"the probe on {receiver.name} did not start")
+        sending = sender.popen([*module, "send", address, str(rate), str(seconds), str(size)])
+        if sending.wait():
+            raise RuntimeError(f"the probe on {sender.name} failed")
+        listening.wait()
+        listening.stdout.close()
+    finally:
+        listening.kill()
+        listening.wait()
+    table = np.fromfile(scratch, dtype=np.int64).reshape(-1, 3)
+    scratch.unlink()
+    return Arrivals(table[:, 0], table[:, 1], table[:, 2])
+
+
+def _send(address: str, rate: float, seconds: float, size: int) -> None:
+    connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    connection.connect((address, PORT))
+    filler = bytes(size - HEADERS - STAMP.size)
+    begin = time.monotonic()
+    for number in range(round(rate * seconds)):
+        ahead = begin + number / rate - time.monotonic()
+        if ahead > SHORTEST_SLEEP_S:
+            time.sleep(ahead)
+        connection.send(STAMP.pack(number, time.monotonic_ns()) + filler)
+
+
+def _receive(address: str, path: Path) -> None:
+    connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    connection.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER)
+    # The kernel's time of arrival, so that this process' own wake-up is not part of the delay.
+    connection.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    connection.bind((address, PORT))
+    connection.settimeout(FIRST_PACKET_S)
+    since_boot = time.time_ns() - time.monotonic_ns()
+    print("ready", flush=True)  # noqa: T201 - the other side waits for this line
+    table = array("q")
+    try:
+        while True:
+            data, ancillary, _, _ = connection.recvmsg(65_535, 64)
+            if not table:
+                connection.settimeout(SILENCE_S)
+            seconds, nanoseconds = TIMESPEC.unpack(ancillary[0][2])
+            table.extend(
+                (*STAMP.unpack_from(data), seconds * 1_000_000_000 + nanoseconds - since_boot)
+            )
+    except TimeoutError:
+        path.write_bytes(table.tobytes())
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["send", address, rate, seconds, size]:
+            _send(address, float(rate), float(seconds), int(size))
+        case ["receive", address, path]:
+            _receive(address, Path(path))

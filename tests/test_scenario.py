@@ -1,0 +1,114 @@
+"""Scenarios: what is refused, what they plan, and that files come back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.compare import plan
+from minitopo_dc.emulation.plan import client_addresses, gnb_settings, ue_settings
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import SettingsError
+
+LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
+GOOD: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG]}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"mode": "mptcp"}, "mode: .*'sc', 'dc', 'dc-duplicate' or 'multipath'"),
+        ({"legs": []}, "legs"),
+        ({"legs": [LEG]}, "mode dc needs at least two legs"),
+        ({"leg": 3}, "leg: 3 does not exist; allowed: 1 to 2"),
+        ({"size_mb": 0}, "size_mb"),
+        ({"congestion_control": "vegas"}, "'reno', 'cubic' or 'bbr'"),
+        ({"pdcp": {"ratio": [1, 1, 1]}}, "ratio"),
+        ({"pdcp": {"split": "best"}}, "batch, duplicate"),
+        ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "trace": "x"}}]}, "exactly one of"),
+        ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "outages": [[2, 1]]}}]}, "ascending"),
+        ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "loss_percent": 101}}]}, "loss_percent"),
+        ({"speed": 1}, "speed: unknown field; known: transport, mode"),
+    ],
+)
+def test_a_wrong_field_is_named_with_what_is_allowed(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        Scenario.check(GOOD | change, "scenario.yaml")
+
+
+def test_a_missing_file_is_one_error(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"none\.yaml: No such file"):
+        Scenario.load(tmp_path / "none.yaml")
+
+
+def test_wrong_yaml_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("transport: tcp\nlegs: [\n")
+    with pytest.raises(SettingsError, match=r"s\.yaml:3: "):
+        Scenario.load(tmp_path / "s.yaml")
+
+
+def test_a_missing_trace_is_found_before_a_run() -> None:
+    leg = {"downlink": {"trace": "/none/trace.csv"}}
+    with pytest.raises(SettingsError, match=r"trace /none/trace\.csv: No such file"):
+        Scenario.check(GOOD | {"legs": [LEG, leg]}, "test").read_traces()
+
+
+@given(
+    mode=st.sampled_from(["sc", "dc", "dc-duplicate", "multipath"]),
+    rates=st.lists(st.floats(0.1, 1000), min_size=2, max_size=4),
+    seed=st.integers(),
+    t_reordering=st.sampled_from([0, 1, 200, 3000, "infinity"]),
+)
+def test_a_scenario_comes_back_from_its_values(
+    mode: str, rates: list[float], seed: int, t_reordering: float | str
+) -> None:
+    legs = [{"downlink": {"rate_mbps": rate}} for rate in rates]
+    pdcp = {"t_reordering_ms": t_reordering}
+    values = GOOD | {"mode": mode, "legs": legs, "seed": seed, "pdcp": pdcp}
+    scenario = Scenario.check(values, "test")
+    assert Scenario.check(scenario.model_dump(mode="json"), "test") == scenario
+
+
+def test_the_mode_chooses_the_client_s_addresses() -> None:
+    modes = ("dc", "sc", "multipath")
+    addresses = [
+        client_addresses(Scenario.check(GOOD | {"mode": mode, "leg": 2}, "test")) for mode in modes
+    ]
+    assert addresses == [("10.2.1.2",), ("10.2.2.2",), ("10.2.1.2", "10.2.2.2")]
+
+
+def test_dual_connectivity_has_a_bearer_from_gnb_to_ue_only(tmp_path: Path) -> None:
+    scenario = Scenario.check(GOOD, "test")
+    gnb, ue = gnb_settings(scenario, tmp_path), ue_settings(scenario, tmp_path)
+    assert [bearer.legs for bearer in gnb.transmit] == [(1, 2)]
+    assert [bearer.bearer for bearer in ue.receive] == [gnb.transmit[0].bearer]
+    assert not gnb.receive
+    assert not ue.transmit
+
+
+def test_transport_multipath_has_legs_without_bearers(tmp_path: Path) -> None:
+    scenario = Scenario.check(GOOD | {"mode": "multipath"}, "test")
+    gnb = gnb_settings(scenario, tmp_path)
+    assert len(gnb.legs) == 2
+    assert not gnb.transmit
+
+
+def test_every_leg_and_direction_has_a_seed_of_its_own(tmp_path: Path) -> None:
+    scenario = Scenario.check(GOOD, "test")
+    hosts = gnb_settings(scenario, tmp_path), ue_settings(scenario, tmp_path)
+    assert len({leg.seed for host in hosts for leg in host.legs}) == 4
+
+
+def test_a_comparison_repeats_all_rows_with_the_next_seed() -> None:
+    rows: list[dict[str, Any]] = [{"mode": "sc"}, {"mode": "dc"}]
+    planned = list(plan(Scenario.check(GOOD | {"seed": 7}, "test"), rows, 2))
+    assert [(repetition, s.mode, s.seed) for repetition, s in planned] == [
+        (1, "sc", 7),
+        (1, "dc", 7),
+        (2, "sc", 8),
+        (2, "dc", 8),
+    ]
