@@ -8,6 +8,7 @@ import sys
 from types import FrameType, ModuleType
 
 from minitopo_dc import __version__
+from minitopo_dc.analysis import ResultError
 from minitopo_dc.commands import calibrate, check, clean, compare, run, trace
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError
@@ -31,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         signal.signal(number, _interrupt)
     try:
         return int(COMMANDS[parsed.command].execute(parsed))
-    except (SettingsError, TraceError) as error:
+    except (SettingsError, TraceError, ResultError) as error:
         print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
         return 2
     except KeyboardInterrupt:
@@ -51,3 +52,7 @@ def _parser() -> argparse.ArgumentParser:
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     """SIGTERM and SIGHUP clean up like Ctrl-C."""
     raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -84,7 +84,7 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
     frame = load_results(root)
     save_tables(frame, root)
     longest = max((result.completion_s or 0 for result in results), default=0) or 1.0
-    goodput_figure(frame, capacity_over_time(base, longest), root / "goodput.png")
+    goodput_figure(frame, capacity_over_time(base, longest, _step(longest)), root / "goodput.png")
     if as_json:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
     else:
@@ -93,3 +93,8 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
         console.print(
             f"Results: {root} (results.csv, results.parquet, goodput.png, one directory a run)"
         )
+
+
+def _step(seconds: float) -> float:
+    """Resolution of the figure in s: a short transfer must still have some tens of points."""
+    return 0.5 if seconds > 15 else 0.2  # noqa: PLR2004

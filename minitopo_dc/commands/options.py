@@ -215,12 +215,11 @@ def _capacity(value: str, end: str) -> dict[str, Any]:
 
 
 def _pdcp(arguments: argparse.Namespace) -> dict[str, Any]:
-    t_reordering = arguments.t_reordering
     return {
         "split": arguments.split,
         "batch": arguments.batch,
         "ratio": arguments.ratio.split(":") if arguments.ratio else None,
-        "t_reordering_ms": t_reordering if t_reordering == "infinity" else float(t_reordering),
+        "t_reordering_ms": arguments.t_reordering,
         "sn_bits": arguments.sn_bits,
         "delivery": arguments.delivery,
     }

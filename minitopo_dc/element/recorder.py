@@ -29,6 +29,7 @@ class Series:
         """Add a row for each source."""
         for key, source in self._sources.items():
             self._rows.writerow([now, key, *flatten(source()).values()])
+        self._file.flush()  # readable while the run goes on
 
     def close(self) -> None:
         """Flush and close."""

@@ -110,7 +110,7 @@ def _mptcp() -> None:
         client.connect(listener.getsockname())
         if not is_multipath(client):
             raise RuntimeError("the connection fell back to TCP")
-        subflows(client)
+        subflows(client, listener.getsockname()[0])
 
 
 def _mptcp_socket() -> socket.socket:

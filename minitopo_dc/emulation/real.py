@@ -19,6 +19,7 @@ from minitopo_dc.emulation.hosts import EmulatedHost, Network, network
 from minitopo_dc.emulation.plan import client_addresses, gnb_settings, ue_settings
 from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.emulation.sampler import Sampler
+from minitopo_dc.metrics import capacity_share, goodput_mbps
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
 from runners.certificate import make_certificate
@@ -169,9 +170,9 @@ def _judge(
     return replace(
         blank,
         status="ok",
-        goodput_mbps=scenario.size_bytes * 8 / seconds / 1e6,
+        goodput_mbps=goodput_mbps(scenario.size_bytes, seconds),
         completion_s=seconds,
         leg_bytes=leg_bytes,
-        capacity_share=scenario.size_bytes * 8 / available_bits(scenario, seconds),
+        capacity_share=capacity_share(scenario.size_bytes, available_bits(scenario, seconds)),
         details=dict(measurement.details),
     )

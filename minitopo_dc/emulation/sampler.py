@@ -57,8 +57,9 @@ class Sampler:
     def _run(self) -> None:
         begin, before = time.monotonic(), self._client.received_bytes()
         while True:
+            ended = self._stop.wait(self._interval if self.samples else 0)
             self.samples.append((time.monotonic() - begin, self._client.received_bytes() - before))
-            if self._stop.wait(self._interval):
+            if ended:
                 return
             if not self._elements_live():
                 self._abort()

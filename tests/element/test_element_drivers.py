@@ -125,10 +125,10 @@ def test_a_packet_leaves_the_leg_after_serialisation_and_delay(
     assert packet.verdict == "accept"
 
 
+@pytest.mark.usefixtures("clock")
 def test_a_packet_that_the_queue_refuses_is_dropped_at_once(
-    clock: Clock, legs: tuple[Loop, list[LegDriver]]
+    legs: tuple[Loop, list[LegDriver]],
 ) -> None:
-    assert clock.now == 0
     packets = [FakePacket(datagram()) for _ in range(3)]
     for packet in packets:
         legs[1][0].on_packet(packet)
@@ -155,8 +155,9 @@ def test_the_next_packet_lets_go_what_is_due(
     assert first.verdict == "accept"
 
 
+@pytest.mark.usefixtures("clock")
 def test_a_pdu_carries_its_number_behind_the_datagram_and_the_mark_of_its_leg(
-    clock: Clock, legs: tuple[Loop, list[LegDriver]]
+    legs: tuple[Loop, list[LegDriver]],
 ) -> None:
     loop, both = legs
     driver = transmitter(loop, both, batch=2)
@@ -183,8 +184,9 @@ def test_a_duplicate_is_sent_anew_on_the_second_leg(
     assert injector.sent[0][8] == packet.payload[8] - 1
 
 
+@pytest.mark.usefixtures("clock")
 def test_a_pdu_in_order_goes_up_at_once_without_its_number(
-    clock: Clock, legs: tuple[Loop, list[LegDriver]]
+    legs: tuple[Loop, list[LegDriver]],
 ) -> None:
     driver = receiver(legs[0])
     packet = FakePacket(append_trailer(datagram(), sn_format(18).encode(0)), indev=11)
@@ -208,9 +210,8 @@ def test_a_pdu_out_of_order_waits_for_the_missing_one_or_for_t_reordering(
     assert packet.verdict == "accept"
 
 
-def test_a_second_copy_of_a_pdu_is_dropped(
-    clock: Clock, legs: tuple[Loop, list[LegDriver]]
-) -> None:
+@pytest.mark.usefixtures("clock")
+def test_a_second_copy_of_a_pdu_is_dropped(legs: tuple[Loop, list[LegDriver]]) -> None:
     driver = receiver(legs[0])
     pdu = append_trailer(datagram(), sn_format(18).encode(0))
     copies = [FakePacket(pdu, indev=11), FakePacket(pdu, indev=12)]
@@ -219,9 +220,8 @@ def test_a_second_copy_of_a_pdu_is_dropped(
     assert [copy.verdict for copy in copies] == ["accept", "drop"]
 
 
-def test_what_is_no_pdu_is_dropped_and_counted(
-    clock: Clock, legs: tuple[Loop, list[LegDriver]]
-) -> None:
+@pytest.mark.usefixtures("clock")
+def test_what_is_no_pdu_is_dropped_and_counted(legs: tuple[Loop, list[LegDriver]]) -> None:
     driver = receiver(legs[0])
     packet = FakePacket(append_trailer(datagram(), b"\x7f\x00\x00"), indev=11)
     driver.on_packet(packet)

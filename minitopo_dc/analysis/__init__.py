@@ -1,0 +1,23 @@
+"""From the directories of runs to tables and figures. Reads files only; runs nothing."""
+
+from __future__ import annotations
+
+from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.figure import goodput_figure
+from minitopo_dc.analysis.load import load_results
+from minitopo_dc.analysis.render import render_table
+from minitopo_dc.analysis.save import save_tables
+from minitopo_dc.analysis.series import client_rate, leg_series, pdcp_series
+from minitopo_dc.analysis.summary import compare_table
+
+__all__ = [
+    "ResultError",
+    "client_rate",
+    "compare_table",
+    "goodput_figure",
+    "leg_series",
+    "load_results",
+    "pdcp_series",
+    "render_table",
+    "save_tables",
+]

@@ -1,0 +1,7 @@
+"""The error of this package."""
+
+from __future__ import annotations
+
+
+class ResultError(ValueError):
+    """A file of a run is missing something or is not what it should be; the message names it."""

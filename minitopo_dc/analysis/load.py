@@ -1,0 +1,90 @@
+"""The results of many runs as one table."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import get_args
+
+import pandas as pd
+from pydantic import TypeAdapter, ValidationError
+
+from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.results import RunResult
+from minitopo_dc.scenario import Mode
+
+MODES: tuple[str, ...] = get_args(Mode)
+NUMBERS = ("goodput_mbps", "completion_s", "capacity_share")
+"""Numbers that a run with status ``ok`` has, and no other run."""
+
+_LEG_BYTES = "leg_bytes_"
+_SCHEMA = TypeAdapter(RunResult)
+
+
+def load_results(directory: Path) -> pd.DataFrame:
+    """Read all runs ``directory/*/result.json`` into a table with a row a run.
+
+    Columns are the fields of ``RunResult`` and ``leg_bytes_1``, ``leg_bytes_2``, ... (missing where
+    a run has no such leg). ``directory`` is where the run was found, wherever it was made. Rows are
+    sorted by mode (one leg first, multipath last), transport, and repetition.
+
+    Raises:
+        ResultError: there is no run, or a ``result.json`` is broken: the message names the file.
+        OSError: a file cannot be read.
+    """
+    runs = [_load(path) for path in directory.glob("*/result.json")]
+    if not runs:
+        raise ResultError(f"{directory}: no run here; looked for */result.json")
+    runs.sort(key=lambda run: (MODES.index(run.mode), run.transport, run.repetition, run.directory))
+    return _tabulate(runs)
+
+
+def leg_columns(table: pd.DataFrame) -> list[str]:
+    """Names of the columns ``leg_bytes_1``, ... of a table, leg 1 first."""
+    return [column for column in table.columns if column.startswith(_LEG_BYTES)]
+
+
+def _load(path: Path) -> RunResult:
+    try:
+        result = RunResult.load(path.parent)
+        _SCHEMA.validate_json(json.dumps(asdict(result)), strict=True)
+        _check(result)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "not a whole result"
+        raise ResultError(f"{path}: {field}: {first['msg']}") from None
+    except (ValueError, TypeError) as error:
+        raise ResultError(f"{path}: not a whole result: {error}") from None
+    return replace(result, directory=str(path.parent))
+
+
+def _check(result: RunResult) -> None:
+    """Only a run that is ``ok`` has numbers; any other says why it has none."""
+    if result.mode not in MODES:
+        raise ValueError(f"mode: {result.mode!r}; allowed: {', '.join(MODES)}")
+    for name in NUMBERS:
+        value = getattr(result, name)
+        if result.status != "ok" and value is not None:
+            raise ValueError(f"{name}: {value} of a run with status {result.status}; allowed: null")
+        if result.status == "ok" and (value is None or not 0 < value < math.inf):
+            raise ValueError(f"{name}: {value} of a run with status ok; allowed: above 0")
+    if result.status == "ok" and not result.leg_bytes:
+        raise ValueError(f"leg_bytes: {result.leg_bytes} of a run with status ok")
+    if result.status != "ok" and not result.reason.strip():
+        raise ValueError(f"reason: empty, of a run with status {result.status}")
+
+
+def _tabulate(runs: list[RunResult]) -> pd.DataFrame:
+    columns = {
+        field.name: [getattr(run, field.name) for run in runs] for field in fields(RunResult)
+    }
+    table = pd.DataFrame(columns)
+    for name in NUMBERS:
+        table[name] = table[name].astype("float64")
+    bytes_of_legs = [run.leg_bytes or [] for run in runs]
+    for leg in range(max(map(len, bytes_of_legs))):
+        values = [legs[leg] if leg < len(legs) else None for legs in bytes_of_legs]
+        table[f"{_LEG_BYTES}{leg + 1}"] = pd.array(values, dtype="Int64")
+    return table

@@ -1,0 +1,72 @@
+"""The comparison for a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from minitopo_dc.analysis.load import leg_columns
+
+BYTES_PER_MB = 1_000_000
+STATUS_STYLES = {"ok": "green", "failed": "red", "unsupported": "yellow"}
+
+
+def render_table(comparison: pd.DataFrame) -> Table:
+    """Lay out `compare_table` for a terminal; reasons of runs that are not ok stand below it.
+
+    A transport without a run that is ok has no numbers.
+    """
+    legs = leg_columns(comparison)
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        padding=0,  # the box has a space between columns: 80 characters hold two legs
+        show_edge=False,
+        caption_justify="left",
+        caption_style="",
+    )
+    table.add_column("transport", no_wrap=True)
+    table.add_column("mode", no_wrap=True)
+    table.add_column("runs", min_width=len("unsupported"))
+    numbers = ["goodput\nMbit/s", "time\ns", *(f"leg {i + 1}\nMB" for i in range(len(legs)))]
+    for heading in (*numbers, "capacity\nshare"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    notes: list[Text] = []
+    for row in comparison.to_dict("records"):
+        if row["reason"]:
+            notes.append(_note(len(notes) + 1, row))
+        runs = _runs(row, len(notes) if row["reason"] else None)
+        table.add_row(row["transport"], row["mode"], runs, *_numbers(row, legs))
+    if notes:
+        table.caption = Text("\n").join(notes)
+    return table
+
+
+def _runs(row: dict[Any, Any], note: int | None) -> Text:
+    """How many runs ended how, and where the reason is."""
+    parts = [
+        Text(f"{row[status]} {status}", style=style)
+        for status, style in STATUS_STYLES.items()
+        if row[status]
+    ]
+    text = Text(", ").join(parts)
+    return text if note is None else text.append(f" [{note}]")
+
+
+def _numbers(row: dict[Any, Any], legs: list[str]) -> list[str]:
+    if not row["ok"]:
+        return ["-"] * (len(legs) + 3)
+    goodput = f"{row['goodput_mbps']:.2f}"
+    if row["ok"] > 1:
+        goodput += f" ± {row['goodput_sd_mbps']:.2f}"
+    carried = ["-" if pd.isna(row[leg]) else f"{row[leg] / BYTES_PER_MB:.1f}" for leg in legs]
+    return [goodput, f"{row['completion_s']:.1f}", *carried, f"{row['capacity_share']:.1%}"]
+
+
+def _note(number: int, row: dict[Any, Any]) -> Text:
+    """A reason, as text: what looks like markup in it is none."""
+    reason = " ".join(row["reason"].split())
+    return Text(f"[{number}] {row['transport']} {row['mode']}: {reason}")

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import math
+import statistics
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from minitopo_dc.analysis import compare_table, load_results, render_table
+from minitopo_dc.results import RunResult
+from tests.analysis.synthetic_runs import no_result, result, save
+
+
+def summarise(root: Path, *runs: RunResult) -> pd.DataFrame:
+    for run in runs:
+        save(root, run)
+    return compare_table(load_results(root))
+
+
+def rendered(comparison: pd.DataFrame, width: int = 200) -> str:
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(render_table(comparison))
+    return capture.get()
+
+
+@given(st.lists(st.floats(0.1, 1000), min_size=2, max_size=6))
+def test_mean_and_sample_deviation_are_those_of_the_runs(
+    tmp_path_factory: pytest.TempPathFactory, goodputs: list[float]
+) -> None:
+    runs = [result(goodput_mbps=value, repetition=i) for i, value in enumerate(goodputs)]
+    (row,) = summarise(tmp_path_factory.mktemp("runs"), *runs).to_dict("records")
+    assert row["goodput_mbps"] == pytest.approx(statistics.mean(goodputs))
+    assert row["goodput_sd_mbps"] == pytest.approx(statistics.stdev(goodputs), abs=1e-9)
+
+
+def test_one_run_has_no_deviation(tmp_path: Path) -> None:
+    (row,) = summarise(tmp_path, result()).to_dict("records")
+    assert math.isnan(row["goodput_sd_mbps"])
+
+
+def test_times_bytes_and_shares_are_means(tmp_path: Path) -> None:
+    other = result(completion_s=6.0, leg_bytes=[5_300_002, 0], capacity_share=0.425, repetition=2)
+    (row,) = summarise(tmp_path, result(), other).to_dict("records")
+    assert row["completion_s"] == 5.0
+    assert (row["leg_bytes_1"], row["leg_bytes_2"]) == (5_300_001, 2_600_000)
+    assert row["capacity_share"] == pytest.approx(0.525)
+
+
+def test_each_transport_and_mode_is_a_row_in_the_order_of_first_appearance() -> None:
+    pairs = [("tcp", "dc"), ("mptcp", "multipath"), ("tcp", "sc"), ("tcp", "dc")]
+    runs = [result(transport, mode) for transport, mode in pairs]
+    rows = compare_table(pd.DataFrame(runs).assign(leg_bytes_1=1))
+    assert list(zip(rows["transport"], rows["mode"], strict=True)) == pairs[:3]
+    assert list(rows["runs"]) == [2, 1, 1]
+
+
+def test_a_run_that_failed_is_counted_and_in_no_mean(tmp_path: Path) -> None:
+    failed = no_result("quic", "dc", "failed", "one path only", leg_bytes=[9, 9], repetition=2)
+    (row,) = summarise(tmp_path, result(), failed).to_dict("records")
+    assert (row["runs"], row["ok"], row["failed"], row["unsupported"]) == (2, 1, 1, 0)
+    assert (row["goodput_mbps"], row["leg_bytes_1"]) == (20.0, 5_300_000)
+
+
+def test_a_transport_without_a_good_run_has_no_number(tmp_path: Path) -> None:
+    failed = no_result("quic", "dc", "failed", "one path only", leg_bytes=[9, 9])
+    (row,) = summarise(tmp_path, failed).to_dict("records")
+    numbers = ("goodput_mbps", "goodput_sd_mbps", "completion_s", "leg_bytes_1", "capacity_share")
+    assert all(math.isnan(row[name]) for name in numbers)
+
+
+def test_the_reason_is_the_first_one(tmp_path: Path) -> None:
+    runs = [no_result("quic", "dc", "failed", f"reason {i}", repetition=i) for i in (1, 2)]
+    (row,) = summarise(tmp_path, *runs).to_dict("records")
+    assert row["reason"] == "reason 1"
+
+
+def test_runs_that_are_all_ok_have_no_reason(tmp_path: Path) -> None:
+    assert list(summarise(tmp_path, result())["reason"]) == [""]
+
+
+def test_the_terminal_shows_mean_and_deviation(tmp_path: Path) -> None:
+    text = rendered(summarise(tmp_path, result(), result(goodput_mbps=21.0, repetition=2)))
+    assert "20.50 ± 0.71" in text
+    assert "62.5%" in text
+    assert "2 ok" in text
+
+
+def test_the_terminal_shows_no_deviation_of_one_run(tmp_path: Path) -> None:
+    text = rendered(summarise(tmp_path, result()))
+    assert "20.00" in text
+    assert "±" not in text
+
+
+def test_the_terminal_shows_a_reason_in_place_of_numbers(tmp_path: Path) -> None:
+    unsupported = no_result("mpquic", "multipath", "unsupported", "cargo 1.70\nis missing")
+    lines = rendered(summarise(tmp_path, result(), unsupported)).splitlines()
+    (row,) = (line for line in lines if line.startswith("mpquic"))
+    assert row.split() == ["mpquic", "multipath", "1", "unsupported", "[1]", *"-----"]
+    assert lines[-1].strip() == "[1] mpquic multipath: cargo 1.70 is missing"
+
+
+def test_the_terminal_shows_both_numbers_and_reason_of_a_mixed_row(tmp_path: Path) -> None:
+    failed = no_result("quic", "dc", "failed", "it died", repetition=2)
+    text = rendered(summarise(tmp_path, result(), failed))
+    assert "1 ok, 1 failed [1]" in text
+    assert "20.00" in text
+    assert "[1] quic dc: it died" in text
+
+
+def test_what_looks_like_markup_in_a_reason_is_shown(tmp_path: Path) -> None:
+    failed = no_result("quic", "dc", "failed", "exit [/bold] [red]1")
+    assert "exit [/bold] [red]1" in rendered(summarise(tmp_path, failed))
+
+
+def test_a_leg_that_a_run_does_not_have_is_a_dash(tmp_path: Path) -> None:
+    text = rendered(summarise(tmp_path, result("tcp", "sc", leg_bytes=[1_000_000]), result()))
+    (row,) = (line for line in text.splitlines() if line.startswith("tcp"))
+    assert row.split()[-3:] == ["1.0", "-", "62.5%"]
+
+
+def test_the_longest_names_and_two_legs_fit_80_characters(tmp_path: Path) -> None:
+    long = [result("mpquic-picoquic", "multipath", repetition=repetition) for repetition in (1, 2)]
+    text = rendered(summarise(tmp_path, *long, result("quic", "dc-duplicate")), width=80)
+    assert "mpquic-picoquic multipath" in text
+    assert "20.00 ± 0.00" in text
+    assert "…" not in text

@@ -1,0 +1,43 @@
+"""A testbed of two instant legs, for tests that send packets of their own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from minitopo_dc.emulation.elements import ElementProcess, running
+from minitopo_dc.emulation.hosts import Network, network
+from minitopo_dc.emulation.plan import gnb_settings, ue_settings
+from minitopo_dc.emulation.run_registry import registered
+from minitopo_dc.scenario import Scenario
+
+INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}
+
+
+class Testbed(NamedTuple):
+    """Hosts and the elements on gnb and ue."""
+
+    hosts: Network
+    gnb: ElementProcess
+    ue: ElementProcess
+
+
+def scenario(mode: str, downlink: dict[str, Any] | None = None, **more: Any) -> Scenario:
+    """Two equal legs."""
+    legs = [{"downlink": downlink or INSTANT, "uplink": INSTANT}] * 2
+    return Scenario.check({"transport": "tcp", "mode": mode, "legs": legs} | more, "test")
+
+
+@contextlib.contextmanager
+def running_testbed(wanted: Scenario, directory: Path) -> Iterator[Testbed]:
+    """Hosts with running elements."""
+    with (
+        registered(),
+        network(len(wanted.legs)) as hosts,
+        running(
+            (gnb_settings(wanted, directory), hosts.gnb), (ue_settings(wanted, directory), hosts.ue)
+        ) as (gnb, ue),
+    ):
+        yield Testbed(hosts, gnb, ue)

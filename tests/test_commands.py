@@ -1,0 +1,115 @@
+"""The command line: what options mean, and what wrong ones are answered."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc import cli
+from minitopo_dc.commands import compare
+from minitopo_dc.commands.options import base_scenario, rows
+from minitopo_dc.scenario import Scenario
+
+
+def parsed(*arguments: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    compare.add(parser)
+    return parser.parse_args(arguments)
+
+
+def scenario(*arguments: str) -> Scenario:
+    return base_scenario(parsed(*arguments))
+
+
+def test_without_options_the_embedded_traces_can_be_read() -> None:
+    scenario().read_traces()
+
+
+@pytest.mark.parametrize("legs", [["20", "10"], ["20,10"]])
+def test_a_number_is_a_rate_and_commas_or_spaces_separate_legs(legs: list[str]) -> None:
+    made = scenario("--legs", *legs)
+    assert [leg.downlink.rate_mbps for leg in made.legs] == [20, 10]
+
+
+def test_anything_else_is_a_trace(tmp_path: Path) -> None:
+    made = scenario("--legs", "20", str(tmp_path / "trace.csv"))
+    assert made.legs[1].downlink.trace == tmp_path / "trace.csv"
+
+
+def test_one_value_is_for_all_legs_and_several_are_one_a_leg() -> None:
+    made = scenario("--legs", "20", "20", "--delay", "10", "30", "--loss", "1")
+    assert [leg.downlink.delay_ms for leg in made.legs] == [10, 30]
+    assert [leg.downlink.loss_percent for leg in made.legs] == [1, 1]
+
+
+def test_the_ratio_is_written_with_colons() -> None:
+    assert scenario("--ratio", "9:1").pdcp.ratio == (9, 1)
+
+
+def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
+    found = rows(parsed("--transports", "tcp", "mptcp", "--modes", "dc", "multipath"))
+    assert [(row["transport"], row["mode"]) for row in found] == [
+        ("tcp", "dc"),
+        ("mptcp", "multipath"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--legs", "20", "20", "--delay", "1", "2", "3"], "--delay: 3 values for 2 legs"),
+        (["--legs", "20", "/none.csv"], "/none.csv: No such file"),
+        (["--legs", "20", "-5"], "legs.1.downlink.rate_mbps"),
+        (["--delay", "fast"], "delay_ms"),
+        (["--ratio", "1:2:3"], "ratio"),
+        (["--t-reordering", "7"], "t_reordering"),
+        (["--t-reordering", "never"], "t_reordering"),
+        (["--transports", "sctp"], "--transports: sctp; allowed: "),
+        (["--modes", "both"], "--modes: both; allowed: sc, dc, dc-duplicate, multipath"),
+        (["--transports", "tcp", "--modes", "multipath"], "no transport here can do"),
+        (["--repetitions", "0"], "--repetitions: 0; allowed: 1 or more"),
+        (["--size", "0"], "size_mb"),
+        (["--congestion-control", "vegas"], "'reno', 'cubic' or 'bbr'"),
+        (["--trace-end", "never"], "'loop', 'hold' or 'stop'"),
+    ],
+)
+def test_a_wrong_option_is_one_clear_error(
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["compare", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert "Traceback" not in error
+    assert not list(tmp_path.iterdir())
+
+
+def test_results_are_never_mixed_with_older_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["compare", "--output", str(tmp_path)]) == 2
+    assert f"--output: {tmp_path} exists" in capsys.readouterr().err
+
+
+def test_a_wrong_scenario_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("transport: tcp\n")
+    assert cli.main(["run", str(path)]) == 2
+    assert "s.yaml: mode: Field required" in capsys.readouterr().err
+
+
+def test_a_trace_can_be_made_described_and_converted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, mahimahi = tmp_path / "t.csv", tmp_path / "t.mahimahi"
+    assert cli.main(["trace", "synthesise", str(made), "--seconds", "5", "--mean", "6"]) == 0
+    assert cli.main(["trace", "convert", str(made), str(mahimahi)]) == 0
+    assert cli.main(["trace", "info", str(mahimahi)]) == 0
+    assert json.loads(capsys.readouterr().out)["mean_mbps"] == pytest.approx(6, rel=0.01)
