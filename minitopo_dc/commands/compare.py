@@ -97,4 +97,4 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
 
 def _step(seconds: float) -> float:
     """Resolution of the figure in s: a short transfer must still have some tens of points."""
-    return 0.5 if seconds > 15 else 0.2  # noqa: PLR2004
+    return 0.5 if seconds > 15 else 0.2

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from runners.base import get_runner, runner_names
-
 from minitopo_dc.scenario import CongestionControl, Mode, Scenario
 from minitopo_dc.settings import SettingsError
+from runners.base import get_runner, runner_names
 
 EMBEDDED = Path(__file__).resolve().parents[2] / "traces"
 DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
@@ -105,7 +104,7 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
         "--congestion-control",
         default="cubic",
         metavar="NAME",
-        help=f"of {', '.join(get_args(CongestionControl))} (cubic: the one all have; TQUIC has no NewReno)",
+        help=f"of {', '.join(get_args(CongestionControl))} (cubic; TQUIC lacks reno)",
     )
     group.add_argument(
         "--receive-buffer",

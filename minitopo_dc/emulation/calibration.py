@@ -98,7 +98,7 @@ def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
                 scratch=directory / "arrivals",
             )
             summaries = [element.stop() for element in elements]
-    if len(arrivals.number) < 2:  # noqa: PLR2004
+    if len(arrivals.number) < 2:
         raise ElementFailedError(f"leg {scenario.leg}: no packets arrived")
     return Probe(arrivals, summaries[0]["start_ns"], round(rate * seconds))
 

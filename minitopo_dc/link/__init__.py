@@ -1,0 +1,27 @@
+"""An emulated radio link, one direction at a time: sans-IO, time is an argument (ns)."""
+
+from __future__ import annotations
+
+from minitopo_dc.link.capacity import Capacity, ConstantCapacity, RateCapacity, make_capacity
+from minitopo_dc.link.delay import ConstantDelay, DelayModel, NormalDelay, UniformDelay
+from minitopo_dc.link.leg import Leg, LegParameters, LegStatistics
+from minitopo_dc.link.loss import Bernoulli, GilbertElliott, LossModel
+from minitopo_dc.link.opportunities import OpportunityCapacity
+
+__all__ = [
+    "Bernoulli",
+    "Capacity",
+    "ConstantCapacity",
+    "ConstantDelay",
+    "DelayModel",
+    "GilbertElliott",
+    "Leg",
+    "LegParameters",
+    "LegStatistics",
+    "LossModel",
+    "NormalDelay",
+    "OpportunityCapacity",
+    "RateCapacity",
+    "UniformDelay",
+    "make_capacity",
+]

@@ -1,0 +1,101 @@
+"""Mahimahi's delivery opportunities as a capacity (Netravali et al., USENIX ATC 2015)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from minitopo_dc.trace.model import EndRule, OpportunityTrace
+
+_NS_PER_MS = 1_000_000
+_FAR = 1 << 80  # ns and opportunities, beyond any run
+
+
+class OpportunityCapacity:
+    """Serves packets at moments instead of at a rate.
+
+    Rules:
+
+    * An opportunity passes up to its bytes of what has arrived by its moment. Several small
+      packets share it, a packet larger than what is left takes that and goes on in the next one.
+    * What nothing waits for is lost. (Mahimahi counts whole ms and takes packets in after the
+      opportunities of the same ms; here a packet that arrives in the very ns is still in time.)
+    * ``loop``: the next lap begins at the trace's last opportunity, as in Mahimahi; ``stop``:
+      nothing passes after it. There is no last rate that ``hold`` could keep.
+    * Before time 0 the trace runs as if it had looped for ever; the opportunity that so falls on 0
+      serves only what waited before.
+
+    Raises:
+        ValueError: the end rule is ``hold``.
+    """
+
+    __slots__ = ("_duration", "_index", "_left", "_limit", "_moments", "_size", "_time")
+
+    def __init__(self, trace: OpportunityTrace, end: EndRule = "loop") -> None:
+        if end == "hold":
+            raise ValueError(
+                f"trace {trace.name}: opportunities cannot 'hold' (allowed: loop, stop)"
+            )
+        self._moments = tuple(time * _NS_PER_MS for time in trace.times_ms)
+        self._duration = trace.duration_ns
+        self._size = trace.bytes_per_opportunity * 8
+        self._limit = len(self._moments) if end == "stop" else _FAR
+        # Opportunities are numbered through all laps, from 0 at time 0. The one in use:
+        self._index = 0
+        self._time = -_FAR
+        self._left = 0  # bits that it can still pass
+
+    def finish(self, start: int, bits: int) -> int | None:
+        """When ``bits`` are through; None: the opportunities end before."""
+        if start > self._time:
+            self._index = self._first_from(start)
+            self._time = self._moment(self._index)
+            self._left = self._size
+        index = self._index
+        left = self._left - bits
+        if left < 0:
+            more = -(left // self._size)
+            index += more
+            left += more * self._size
+        if index >= self._limit:
+            return None
+        if index != self._index:
+            self._index = index
+            self._time = self._moment(index)
+        self._left = left
+        return self._time
+
+    def interrupt(self, now: int) -> int:
+        """Bits left of the packet in service; the opportunities up to ``now`` stay used."""
+        following = self._count_before(now + 1)
+        # The packet in service takes what was taken of its last opportunity, and all of those
+        # between: the one that it may share with the packet before it is not after now.
+        bits = self._size - self._left + (self._index - following) * self._size
+        self._index = following - 1
+        self._time = self._moment(self._index)
+        self._left = 0
+        return bits
+
+    def bits_between(self, start: int, end: int) -> int:
+        """Bits of the opportunities in [start, end)."""
+        return (self._first_from(end) - self._first_from(start)) * self._size
+
+    def rate_at(self, time: int) -> int:
+        """Bits of the opportunities in the whole ms around a moment, as bit/s."""
+        start = time - time % _NS_PER_MS
+        return self.bits_between(start, start + _NS_PER_MS) * 1000
+
+    def _moment(self, index: int) -> int:
+        lap, place = divmod(index, len(self._moments))
+        return lap * self._duration + self._moments[place]
+
+    def _first_from(self, time: int) -> int:
+        """The first opportunity that serves what arrives at ``time``."""
+        first = self._count_before(time)
+        return max(first, 0) if time >= 0 else first
+
+    def _count_before(self, time: int) -> int:
+        """The number of the first opportunity at or after ``time``."""
+        # A lap is open at its start and closed at its end: its last opportunity belongs to it.
+        lap = (time - 1) // self._duration
+        before = bisect_left(self._moments, time - lap * self._duration)
+        return min(lap * len(self._moments) + before, self._limit)

@@ -1,0 +1,73 @@
+"""The recipes of the traces that the repository carries: ``python -m minitopo_dc.trace.embedded``.
+
+Each pair is two operators' cells at the same time and place; both are independent draws.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from minitopo_dc.trace.model import RateTrace
+from minitopo_dc.trace.synthesis import CellParameters, synthesise
+from minitopo_dc.trace.writers import write_csv
+
+_DURATION_S = 60
+_STEP_MS = 200
+
+# A pedestrian in street canyons: shadowing and correlation distance of 3GPP TR 38.901 tables
+# 7.4.1-1 and 7.5-6, urban micro cell without line of sight, at 3 km/h. 3 dB lies between the mean
+# SNR of the two pedestrian files of Raca et al., -1.1 and 4.6 dB.
+WALK = CellParameters(sinr_mean_db=3.0, shadowing_sd_db=7.82, correlation_m=13.0, speed_kmh=3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What makes one file. The seeds are picked: see ``traces/README.md``."""
+
+    name: str
+    seed: int
+    mean_mbps: int
+    cell: CellParameters
+
+    def make(self) -> RateTrace:
+        """The trace."""
+        return synthesise(
+            self.seed,
+            _DURATION_S,
+            self.mean_mbps,
+            step_ms=_STEP_MS,
+            cell=self.cell,
+            name=f"{self.name}.csv",
+        )
+
+    def comment(self) -> str:
+        """The head of the file."""
+        arguments = f"{self.seed}, {_DURATION_S}, {self.mean_mbps}, step_ms={_STEP_MS}"
+        return (
+            f"Synthetic LTE-like downlink capacity, no measurement (docs/traces.md).\n"
+            f"Made by: python -m minitopo_dc.trace.embedded traces\n"
+            f"that is synthesise({arguments}, cell=\n"
+            f"{self.cell})"
+        )
+
+
+RECIPES = (
+    Recipe("lte_a", 36, 12, CellParameters()),
+    Recipe("lte_b", 2, 8, CellParameters()),
+    Recipe("lte_walk_a", 45, 8, WALK),
+    Recipe("lte_walk_b", 23, 6, WALK),
+)
+
+
+def write_embedded(directory: Path) -> None:
+    """Write all of them to ``directory``."""
+    for recipe in RECIPES:
+        write_csv(recipe.make(), directory / f"{recipe.name}.csv", comment=recipe.comment())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
+        sys.exit("usage: python -m minitopo_dc.trace.embedded DIRECTORY (an existing one)")
+    write_embedded(Path(sys.argv[1]))

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from itertools import accumulate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.trace import (
+    OpportunityTrace,
+    RateTrace,
+    autocorrelation,
+    resample,
+    trace_info,
+)
+
+SECOND = 10**9
+
+
+def test_rates_are_weighted_by_the_time_that_they_hold() -> None:
+    trace = RateTrace("t", (0, SECOND), (10_000_000, 2_000_000), 4 * SECOND)
+    info = trace_info(trace)
+    assert info.duration_s == 4
+    assert info.mean_mbps == 4
+    assert (info.min_mbps, info.max_mbps) == (2, 10)
+    assert info.percentiles_mbps == (2, 2, 2, 2, 10)
+    assert info.variation == pytest.approx((1 / 4 * 36 + 3 / 4 * 4) ** 0.5 / 4)
+
+
+def test_zeros_and_changes_are_counted() -> None:
+    times = tuple(range(0, 5 * SECOND, SECOND))
+    info = trace_info(RateTrace("t", times, (0, 0, 5, 5, 7), 10 * SECOND))
+    assert info.zero_share == pytest.approx(0.2)
+    assert info.changes == 2
+
+
+def test_an_alternating_trace_is_anticorrelated_at_one_second() -> None:
+    times = tuple(range(0, 100 * SECOND, SECOND))
+    info = trace_info(RateTrace("t", times, (1, 3) * 50, 100 * SECOND))
+    assert info.autocorrelation_1s == pytest.approx(-0.99)
+
+
+def test_autocorrelation_takes_any_lag() -> None:
+    times = tuple(range(0, 100 * SECOND, SECOND))
+    trace = RateTrace("t", times, (1, 3) * 50, 100 * SECOND)
+    assert autocorrelation(trace, 2) == pytest.approx(0.98)
+    assert autocorrelation(trace, 99) is None
+
+
+@pytest.mark.parametrize("seconds", [2, 10])
+def test_a_constant_trace_has_no_autocorrelation(seconds: int) -> None:
+    info = trace_info(RateTrace("t", (0,), (0,), seconds * SECOND))
+    assert info.autocorrelation_1s is None
+    assert info.variation == 0
+
+
+def test_opportunities_are_described_by_their_rate_over_100_ms() -> None:
+    info = trace_info(OpportunityTrace("t", (*range(1, 101), 200)))
+    assert info.max_mbps == pytest.approx(12.0, rel=0.02)
+    assert info.mean_mbps == pytest.approx(101 * 0.012 / 0.2)
+
+
+@st.composite
+def rate_traces(draw: st.DrawFn) -> RateTrace:
+    steps = draw(st.lists(st.integers(1, 3 * SECOND), min_size=1, max_size=8))
+    rates = draw(st.lists(st.integers(0, 10**8), min_size=len(steps), max_size=len(steps)))
+    *times, duration = accumulate(steps, initial=0)
+    return RateTrace("t", tuple(times), tuple(rates), duration)
+
+
+@given(rate_traces(), st.integers(10**7, SECOND))
+def test_resampling_keeps_the_integral_within_one_bit_per_second(
+    trace: RateTrace, step: int
+) -> None:
+    again = resample(trace, step)
+    lost = trace.cumulative_nbit()[-1] - again.cumulative_nbit()[-1]
+    assert 0 <= lost < min(step, trace.duration_ns)
+    assert again.duration_ns == trace.duration_ns
+    assert again.times_ns == tuple(range(0, trace.duration_ns, step))
+
+
+@given(st.lists(st.integers(0, 5000), min_size=1).map(sorted).filter(lambda times: times[-1] > 0))
+def test_resampling_counts_every_opportunity_once(times: list[int]) -> None:
+    again = resample(OpportunityTrace("t", tuple(times)), 100_000_000)
+    bits = -(-again.cumulative_nbit()[-1] // 10**9)
+    assert bits == len(times) * 12_000
+
+
+def test_resampling_takes_the_mean_over_a_window() -> None:
+    trace = RateTrace("t", (0, SECOND // 4), (8_000, 4_000), 2 * SECOND)
+    assert resample(trace, SECOND).rates_bps == (5_000, 4_000)
+
+
+def test_resampling_to_no_step_is_refused() -> None:
+    with pytest.raises(ValueError, match="above 0"):
+        resample(RateTrace("t", (0,), (1,), SECOND), 0)
