@@ -4,19 +4,18 @@ from setuptools import find_packages, setup
 
 RUNTIME = [
     "aioquic>=1.3",
-    "click>=8.1",
     "cryptography>=42",
-    "h2>=4.1",
     "hypercorn>=0.17",
     "matplotlib>=3.8",
     "NetfilterQueue>=1.1; sys_platform == 'linux'",
+    "numpy>=1.26",
     "pandas>=2.2",
     "pyarrow>=15",
     "pydantic>=2.7",
-    "pyroute2>=0.7.12",
     "PyYAML>=6.0",
     "rich>=13.7",
-    "scapy>=2.5",
+    # Mininet 2.3.0 imports distutils, which Python 3.12 no longer has and setuptools brings.
+    "setuptools>=68; python_version >= '3.12'",
 ]
 DEVELOPMENT = [
     "hypothesis>=6.100",

@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from minitopo_dc.emulation.elements import ElementFailedError, running
 from minitopo_dc.emulation.hosts import network
-from minitopo_dc.emulation.plan import gnb_settings, leg_seed, ue_settings
 from minitopo_dc.emulation.probe import Arrivals, send_through
 from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.link import Leg
+from minitopo_dc.plan import gnb_settings, leg_seed, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import LegSettings
 from topologies.two_path import client_address

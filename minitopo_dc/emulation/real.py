@@ -12,11 +12,11 @@ from typing import Any
 from minitopo_dc.capacity import available_bits
 from minitopo_dc.emulation.elements import ElementFailedError, ElementProcess, running
 from minitopo_dc.emulation.hosts import EmulatedHost, Network, network
-from minitopo_dc.emulation.plan import client_addresses, gnb_settings, ue_settings
 from minitopo_dc.emulation.preflight import facts
 from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.emulation.sampler import Sampler
 from minitopo_dc.metrics import capacity_share, goodput_mbps
+from minitopo_dc.plan import client_addresses, gnb_settings, ue_settings
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
 from runners.base import Measurement, Runner, Transfer, TransferFailed, get_runner

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from minitopo_dc.emulation.elements import ElementProcess, running
 from minitopo_dc.emulation.hosts import Network, network
-from minitopo_dc.emulation.plan import gnb_settings, ue_settings
 from minitopo_dc.emulation.run_registry import registered
+from minitopo_dc.plan import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 
 INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}

@@ -1,0 +1,37 @@
+# The two commands: `make compare` answers the project's question, `make test` tests everything.
+# Both set everything up first (docs/setup.md); once that is done, it takes no time.
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-again compare test lint unit benchmark clean-all
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## Debian packages, .venv, TQUIC's tools; nothing when nothing has changed
+	@scripts/setup.sh
+
+setup-again: ## set up anew, also what could not be built the last time
+	@rm -f .cache/setup.stamp
+	@scripts/setup.sh
+
+compare: setup ## the main job, as root: make compare ARGS="--size 40 --json"
+	@$(BIN)/minitopo-dc compare $(ARGS)
+
+test: lint ## format, lint, types, imports and every test; those that need root run as root only
+	$(BIN)/pytest
+
+lint: setup ## format, lint, types and imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: setup ## the tests that need no root
+	$(BIN)/pytest -m "not root"
+
+benchmark: setup ## round-trip time, PDU rate and goodput of the elements, as root
+	$(BIN)/python -m benchmarks $(ARGS)
+
+clean-all: ## remove all that these commands have made, but for results/ and Debian packages
+	rm -rf .venv .cache build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Make everything that `make compare` and `make test` need: Debian packages, .venv, TQUIC's tools.
+# Does nothing, in well under a second, when nothing has changed since the last time.
+# Writes to standard error only: standard output belongs to the command that is set up.
+set -euo pipefail
+exec 1>&2
+cd "$(dirname "$0")/.."
+
+# Debian's mininet is a module of this Python, and of no other on the machine.
+readonly SYSTEM_PYTHON=/usr/bin/python3
+readonly STAMP=.cache/setup.stamp
+readonly PACKAGES=(
+    python3-venv python3-dev          # the environment, and headers to build NetfilterQueue
+    build-essential cmake             # NetfilterQueue, and TQUIC's BoringSSL
+    libnetfilter-queue-dev            # NetfilterQueue
+    ca-certificates                   # cargo fetches over TLS
+    mininet iproute2 ethtool procps   # hosts, links, routes, offloads, sysctl
+    iptables                          # hands packets to the element
+    iputils-ping                      # Mininet's own --test pingall
+    curl mptcpize                     # clients of tcp and mptcp
+)
+
+main() {
+    mkdir -p .cache
+    exec 9> .cache/setup.lock
+    flock 9
+    install_packages
+    check_python
+    local key
+    key=$(state)
+    if [[ -x .venv/bin/minitopo-dc && -f $STAMP && $(<"$STAMP") == "$key" ]]; then
+        return
+    fi
+    make_environment
+    scripts/tquic.sh
+    state > "$STAMP" # anew: the TQUIC step may have installed a cargo
+    say "done; .venv/bin/minitopo-dc check tells what this machine can do"
+}
+
+say() { echo "setup: $*"; }
+
+install_packages() {
+    local missing
+    mapfile -t missing < <(missing_packages)
+    if ((${#missing[@]} == 0)); then
+        return
+    fi
+    if ! command -v apt-get > /dev/null; then
+        say "no apt-get here (this knows Debian and Ubuntu); install what these packages hold:" "${missing[@]}"
+        return
+    fi
+    scripts/apt.sh "${missing[@]}"
+}
+
+missing_packages() {
+    if ! command -v dpkg-query > /dev/null; then
+        printf '%s\n' "${PACKAGES[@]}"
+        return
+    fi
+    comm -23 <(printf '%s\n' "${PACKAGES[@]}" | sort) <(installed_packages | sort)
+}
+
+installed_packages() {
+    # dpkg-query fails when it does not know one of them: that is an answer here.
+    dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "${PACKAGES[@]}" 2> /dev/null |
+        sed -n 's/^installed //p' || true
+}
+
+check_python() {
+    if ! "$SYSTEM_PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+        say "$SYSTEM_PYTHON must be Python 3.11 or newer (Debian 12, Ubuntu 24.04 or newer);" \
+            "it is $("$SYSTEM_PYTHON" --version 2>&1 || true)"
+        exit 1
+    fi
+}
+
+# All that the environment is made of; a cargo that appears later gets TQUIC built.
+state() {
+    {
+        pwd
+        "$SYSTEM_PYTHON" --version
+        scripts/cargo.sh --version 2> /dev/null || echo "no cargo"
+        cat setup.py pyproject.toml constraints.txt scripts/*.sh
+    } | sha256sum
+}
+
+make_environment() {
+    say "making .venv with $("$SYSTEM_PYTHON" --version)"
+    "$SYSTEM_PYTHON" -m venv --system-site-packages .venv
+    say "installing Python packages (about a minute)"
+    if ! PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/pip install --quiet --constraint constraints.txt --editable '.[dev]'; then
+        say "pip could not install the tested versions (constraints.txt); its reason is above"
+        exit 1
+    fi
+}
+
+main

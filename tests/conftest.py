@@ -1,0 +1,31 @@
+"""Who runs the tests marked ``root``: root does, with all that they need; others are told so."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+NOT_ROOT = "needs root: sudo make test"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a ``root`` test for an ordinary user; in CI nothing may be skipped in silence."""
+    if os.geteuid() == 0 or item.get_closest_marker("root") is None:
+        return
+    if os.environ.get("CI"):
+        pytest.fail(f"{NOT_ROOT} (CI is set, so this is no reason to skip)", pytrace=False)
+    pytest.skip(NOT_ROOT)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Before root runs ``root`` tests: end with the list of what is missing, if anything is."""
+    if session.config.option.collectonly or os.geteuid() != 0:
+        return
+    if any(item.get_closest_marker("root") for item in session.items):
+        from minitopo_dc.emulation.preflight import check
+
+        missing = [finding for finding in check() if finding.status == "missing"]
+        if missing:
+            lines = (f"{each.name}: {each.detail} -> {each.remedy}" for each in missing)
+            pytest.exit("the tests marked root cannot run here:\n" + "\n".join(lines), returncode=1)

@@ -1,0 +1,136 @@
+"""The main job, small: every transport and mode on real packets, from the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from runners.base import get_runner, runner_names
+
+pytestmark = pytest.mark.root
+COMMAND = [sys.executable, "-m", "minitopo_dc.cli"]
+SMALL = ["--size", "2", "--repetitions", "1", "--legs", "10", "10"]
+ROWS = {
+    ("tcp", "sc"),
+    ("tcp", "dc"),
+    ("tcp", "dc-duplicate"),
+    ("quic", "sc"),
+    ("quic", "dc"),
+    ("quic", "dc-duplicate"),
+    ("mptcp", "multipath"),
+    ("mpquic", "multipath"),
+    ("mpquic-picoquic", "multipath"),
+}
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """One comparison of everything there is."""
+    output = tmp_path_factory.mktemp("compare") / "result"
+    modes = ["--modes", "sc", "dc", "dc-duplicate", "multipath"]
+    command = [*COMMAND, "compare", *SMALL, *modes, "--output", str(output), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return output, json.loads(done.stdout)
+
+
+def test_every_transport_and_mode_has_a_row(
+    comparison: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    assert {(row["transport"], row["mode"]) for row in comparison[1]} == ROWS
+
+
+def test_what_this_machine_can_run_is_ok_and_the_rest_unsupported_with_a_reason(
+    comparison: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    for row in comparison[1]:
+        reason = get_runner(row["transport"]).unsupported("cubic")
+        expected = "ok" if reason is None else "unsupported"
+        assert (row["status"], row["reason"]) == (expected, reason or "")
+
+
+def test_an_ok_row_has_its_numbers_and_the_others_have_none(
+    comparison: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    for row in comparison[1]:
+        numbers = (row["goodput_mbps"], row["completion_s"], row["leg_bytes"])
+        assert all(number is not None for number in numbers) == (row["status"] == "ok")
+
+
+def test_a_single_leg_carries_all_of_sc_and_both_legs_carry_the_rest(
+    comparison: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    for row in comparison[1]:
+        if row["status"] != "ok":
+            continue
+        first, second = row["leg_bytes"]
+        assert first > 500_000
+        assert (second > 500_000) == (row["mode"] != "sc")
+
+
+def test_dual_connectivity_is_faster_than_one_leg_and_duplication_is_not(
+    comparison: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    goodput = {(row["transport"], row["mode"]): row["goodput_mbps"] for row in comparison[1]}
+    for transport in ("tcp", "quic"):
+        assert goodput[transport, "dc"] > 1.2 * goodput[transport, "sc"]
+        assert goodput[transport, "dc-duplicate"] < 1.2 * goodput[transport, "sc"]
+
+
+def test_the_results_directory_holds_tables_figure_and_a_directory_a_run(
+    comparison: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    output, rows = comparison
+    table = pd.read_parquet(output / "results.parquet")
+    assert len(table) == len(pd.read_csv(output / "results.csv")) == len(rows)
+    assert (output / "goodput.png").stat().st_size > 10_000
+    run = output / "quic-dc-1"
+    expected = {"scenario.yaml", "environment.json", "result.json", "client-rate.csv"}
+    expected |= {"gnb-legs.csv", "ue-legs.csv", "gnb-transmit.csv", "ue-receive.csv"}
+    assert expected <= {path.name for path in run.iterdir()}
+
+
+def test_all_transports_are_known_to_this_test() -> None:
+    assert {name for name, _ in ROWS} == set(runner_names())
+
+
+def test_reordering_off_is_much_worse_than_on(tmp_path: Path) -> None:
+    goodput = {}
+    for delivery in ("in-order", "off"):
+        command = [*COMMAND, "compare", "--transports", "quic", "--modes", "dc", "--legs", "20"]
+        command += ["20", "--repetitions", "1", "--size", "3", "--congestion-control", "reno"]
+        command += ["--delivery", delivery, "--output", str(tmp_path / delivery), "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        goodput[delivery] = json.loads(done.stdout)[0]["goodput_mbps"]
+    assert goodput["off"] < 0.5 * goodput["in-order"]
+
+
+def test_a_scenario_file_runs_alone(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(
+        "transport: tcp\nmode: sc\nsize_mb: 1\nlegs:\n- downlink: {rate_mbps: 10}\n",
+        encoding="utf-8",
+    )
+    command = [*COMMAND, "run", str(path), "--output", str(tmp_path / "out"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result = json.loads(done.stdout)
+    assert result["status"] == "ok"
+    assert result == json.loads((tmp_path / "out" / "result.json").read_text())
+
+
+def test_a_transfer_over_its_timeout_has_failed(tmp_path: Path) -> None:
+    command = [*COMMAND, "compare", "--transports", "tcp", "--modes", "sc", "--legs", "1", "1"]
+    command += ["--repetitions", "1", "--size", "5", "--timeout", "3", "--json"]
+    command += ["--output", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    (row,) = json.loads(done.stdout)
+    assert row["status"] == "failed"
+    assert row["goodput_mbps"] is None
+    assert "within 3 s" in row["reason"]

@@ -1,0 +1,63 @@
+"""The layout's import rules (pyproject.toml, [tool.importlinter]) hold, and each of them bites."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PACKAGES = ("minitopo_dc", "runners", "topologies")
+LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
+
+
+def lint_imports(checkout: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [str(LINT_IMPORTS), "--no-cache", *options]
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the library that a test may spoil."""
+    for package in PACKAGES:
+        shutil.copytree(REPOSITORY / package, tmp_path / package)
+    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_the_library_keeps_every_import_rule() -> None:
+    done = lint_imports(REPOSITORY)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("rule", "module", "line"),
+    [
+        ("layers", "minitopo_dc/pdcp/codec.py", "import minitopo_dc.link"),
+        ("layers", "minitopo_dc/pdcp/codec.py", "import minitopo_dc.trace"),
+        ("layers", "minitopo_dc/trace/model.py", "import minitopo_dc.settings"),
+        ("cores", "minitopo_dc/link/leg.py", "import minitopo_dc.pdcp"),
+        ("layers", "minitopo_dc/settings/base.py", "import minitopo_dc.element"),
+        ("layers", "minitopo_dc/element/loop.py", "import minitopo_dc.emulation"),
+        ("layers", "minitopo_dc/commands/options.py", "import minitopo_dc.cli"),
+        ("layers", "minitopo_dc/a_module_without_a_place.py", ""),
+        ("sans-io", "minitopo_dc/pdcp/codec.py", "import time"),
+        ("sans-io", "minitopo_dc/link/leg.py", "import asyncio"),
+        ("sans-io", "minitopo_dc/trace/model.py", "import socket"),
+        ("element", "minitopo_dc/element/loop.py", "import mininet.net"),
+        ("element", "minitopo_dc/settings/base.py", "import runners"),
+        ("emulation", "minitopo_dc/emulation/plan.py", "import minitopo_dc.element.process"),
+        ("analysis", "minitopo_dc/analysis/load.py", "import socket"),
+        ("runners", "runners/content.py", "import minitopo_dc.results"),
+        ("topologies", "topologies/two_path.py", "import minitopo_dc"),
+    ],
+)
+def test_an_import_against_a_rule_is_found(copy: Path, rule: str, module: str, line: str) -> None:
+    with (copy / module).open("a", encoding="utf-8") as spoilt:
+        spoilt.write(f"\n{line}\n")
+    done = lint_imports(copy, "--contract", rule)
+    assert done.returncode == 1
+    assert "BROKEN" in done.stdout
