@@ -1,0 +1,50 @@
+"""What every server sends: N deterministic bytes, so that every client can be checked by hash."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+BLOCK_BYTES = 64 * 1024
+# A fixed seed: the content is the same in every run and on every machine. Random bytes, so that
+# nothing on the way can shorten them.
+BLOCK = random.Random(38323).randbytes(BLOCK_BYTES)
+
+
+def blocks(size_bytes: int) -> Iterator[bytes]:
+    """The content of a transfer of `size_bytes`: one block repeated, the last one cut."""
+    whole, rest = divmod(size_bytes, BLOCK_BYTES)
+    for _ in range(whole):
+        yield BLOCK
+    if rest:
+        yield BLOCK[:rest]
+
+
+@lru_cache(maxsize=8)
+def content_sha256(size_bytes: int) -> str:
+    """SHA-256 of the content of a transfer of `size_bytes`, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    for block in blocks(size_bytes):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_content(path: Path, size_bytes: int) -> None:
+    """Write the content of a transfer of `size_bytes` into a file."""
+    with path.open("wb") as file:
+        file.writelines(blocks(size_bytes))
+
+
+def requested_size(path: str) -> int | None:
+    """N of the request path ``/bytes/N``; None for any other path."""
+    prefix, _, size = path.rpartition("/")
+    return int(size) if prefix == "/bytes" and size.isdecimal() and size.isascii() else None

@@ -1,0 +1,152 @@
+"""What the Linux kernel says of a TCP or MPTCP socket: congestion control and subflows.
+
+Sources: linux/tcp.h (struct tcp_info), linux/mptcp.h (struct mptcp_info, mptcp_subflow_data and
+mptcp_subflow_addrs); MPTCP_TCPINFO and MPTCP_SUBFLOW_ADDRS are there since Linux 5.16.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import select
+import socket
+import struct
+import termios
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+IPPROTO_MPTCP = 262
+SO_PROTOCOL = 38
+SOL_MPTCP = 284
+MPTCP_INFO = 1
+MPTCP_TCPINFO = 2
+MPTCP_SUBFLOW_ADDRS = 3
+MPTCP_INFO_FLAG_FALLBACK = 1
+
+# struct tcp_info, to tcpi_bytes_retrans (Linux 4.19): offsets of what is read here
+TCP_INFO_BYTES = 216
+TOTAL_RETRANS_OFFSET = 100
+BYTES_SENT_OFFSET = 200
+# struct mptcp_info: mptcpi_flags stands behind six octets and two of padding
+MPTCP_FLAGS_OFFSET = 8
+# struct mptcp_subflow_data; struct sockaddr_storage, twice in struct mptcp_subflow_addrs
+SUBFLOW_DATA = struct.Struct("@4I")
+SOCKADDR_BYTES = 128
+SOCKADDR_IN = struct.Struct("!2xH4s")
+MOST_SUBFLOWS = 16
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Subflow:
+    """One TCP connection, or one subflow of an MPTCP connection, seen from the sender."""
+
+    local: str
+    remote: str
+    bytes_sent: int  # payload, retransmissions included
+    bytes_retransmitted: int
+    retransmissions: int  # segments
+
+
+def set_congestion_control(connection: socket.socket, name: str) -> None:
+    """Set a socket's congestion control; sockets that a listening one accepts inherit it.
+
+    Raises:
+        OSError: the kernel has no such algorithm (ENOENT) or reserves it to root (EPERM).
+    """
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+
+
+def congestion_control(connection: socket.socket) -> str:
+    """The congestion control that the kernel uses for a socket."""
+    name = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+    return name.split(b"\0", 1)[0].decode()
+
+
+def is_multipath(connection: socket.socket) -> bool:
+    """Whether a socket speaks MPTCP, that is, has not fallen back to TCP (RFC 8684, 3.7)."""
+    if connection.getsockopt(socket.SOL_SOCKET, SO_PROTOCOL) != IPPROTO_MPTCP:
+        return False
+    info = connection.getsockopt(SOL_MPTCP, MPTCP_INFO, 12)
+    (flags,) = struct.unpack_from("@I", info, MPTCP_FLAGS_OFFSET)
+    return not flags & MPTCP_INFO_FLAG_FALLBACK
+
+
+def subflows(connection: socket.socket, peer: str) -> list[Subflow]:
+    """The subflows of an MPTCP connection; a TCP connection to `peer` itself as the only one.
+
+    Raises:
+        OSError: an MPTCP connection is closed. (A TCP connection's counters outlive it.)
+    """
+    if is_multipath(connection):
+        infos = _subflow_structures(connection, MPTCP_TCPINFO, TCP_INFO_BYTES)
+        pairs = _subflow_structures(connection, MPTCP_SUBFLOW_ADDRS, 2 * SOCKADDR_BYTES)
+        return [
+            _subflow(_ipv4(pair), _ipv4(pair[SOCKADDR_BYTES:]), info)
+            for info, pair in zip(infos, pairs, strict=True)
+        ]
+    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_BYTES)
+    return [_subflow(connection.getsockname()[0], peer, info)]
+
+
+def has_delivered(connection: socket.socket) -> bool:
+    """Whether the peer acknowledged all that was written, or closed the connection.
+
+    After a reset the kernel keeps the last count of unacknowledged bytes (SIOCOUTQ of tcp(7)),
+    so the count alone would never come to zero.
+    """
+    poll = select.poll()
+    poll.register(connection, select.POLLRDHUP)
+    if poll.poll(0):
+        return True
+    answer = fcntl.ioctl(connection, termios.TIOCOUTQ, struct.pack("@i", 0))
+    return bool(struct.unpack("@i", answer)[0] == 0)
+
+
+def socket_with_peer(peer: tuple[str, int]) -> socket.socket | None:
+    """A duplicate of this process's socket that is connected to `peer`; the caller closes it."""
+    for connection in _own_sockets():
+        try:
+            if connection.getpeername()[:2] == peer:
+                return connection
+        except OSError:
+            pass  # not connected
+        connection.close()
+    return None
+
+
+def _own_sockets() -> Iterator[socket.socket]:
+    for entry in list(Path("/proc/self/fd").iterdir()):
+        try:
+            if str(entry.readlink()).startswith("socket:"):
+                yield socket.socket(fileno=os.dup(int(entry.name)))
+        except FileNotFoundError:
+            continue  # closed meanwhile
+
+
+def _subflow(local: str, remote: str, info: bytes) -> Subflow:
+    (retransmissions,) = struct.unpack_from("@I", info, TOTAL_RETRANS_OFFSET)
+    sent, again = struct.unpack_from("@2Q", info, BYTES_SENT_OFFSET)
+    return Subflow(local, remote, sent, again, retransmissions)
+
+
+def _subflow_structures(connection: socket.socket, option: int, size: int) -> list[bytes]:
+    # The kernel reads the header (how large the caller's structures are), which
+    # socket.getsockopt cannot pass; hence the call through ctypes.
+    buffer = ctypes.create_string_buffer(SUBFLOW_DATA.size + MOST_SUBFLOWS * size)
+    SUBFLOW_DATA.pack_into(buffer, 0, SUBFLOW_DATA.size, 0, 0, size)
+    length = ctypes.c_uint32(len(buffer))
+    failed = _libc.getsockopt(connection.fileno(), SOL_MPTCP, option, buffer, ctypes.byref(length))
+    if failed:
+        error = ctypes.get_errno()
+        raise OSError(error, f"getsockopt(SOL_MPTCP, {option}): {os.strerror(error)}")
+    _, count, _, _ = SUBFLOW_DATA.unpack_from(buffer)
+    data = buffer.raw[SUBFLOW_DATA.size :]
+    return [data[i * size : (i + 1) * size] for i in range(min(count, MOST_SUBFLOWS))]
+
+
+def _ipv4(sockaddr: bytes) -> str:
+    return socket.inet_ntop(socket.AF_INET, SOCKADDR_IN.unpack_from(sockaddr)[1])

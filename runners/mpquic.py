@@ -1,0 +1,144 @@
+"""Multipath QUIC with TQUIC's tools (crate tquic_tools): tquic_server and tquic_client."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from runners.base import Measurement, Runner, Transfer, TransferFailed, runner
+from runners.certificate import SERVER_NAME
+from runners.content import content_sha256, file_sha256
+from runners.options import parse_options
+from runners.site import downloaded_file, website
+
+TOOLS_VARIABLE = "TQUIC_BIN"
+CACHE = Path(__file__).resolve().parent.parent / ".cache" / "tquic"
+UNAVAILABLE = CACHE / "unavailable"
+"""Where the set-up leaves its reason when it could not build the tools."""
+HOW_TO_GET = f"cargo install tquic_tools --root {CACHE.relative_to(CACHE.parent.parent)}"
+
+# RFC 9002, section 7.2, and what the kernel's TCP and aioquic do; TQUIC's own is 32 and 4.
+INITIAL_WINDOW_PACKETS = 10
+MINIMUM_WINDOW_PACKETS = 2
+
+# Rust's Debug form of a Duration: one number and its unit.
+DURATION = re.compile(r"^finished in ([0-9.]+)(ns|µs|ms|s),", re.MULTILINE)
+SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+COUNTER = re.compile(r"\b(recv|sent|lost) (pkts|bytes): (\d+)")
+REQUESTS = re.compile(r"^requests: sent 1, finish 1, success 1$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class TquicOptions:
+    """Options of runner `mpquic`."""
+
+    # TQUIC's own default, and the one that the papers' Picoquic comes nearest to.
+    scheduler: Literal["minrtt", "redundant", "roundrobin"] = "minrtt"
+
+
+@runner("mpquic")
+class MpquicRunner(Runner):
+    """MP-QUIC on one path a client address; CUBIC or BBR, as TQUIC has them."""
+
+    multipath: ClassVar[bool] = True
+    socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
+    congestion_controls: ClassVar[tuple[str, ...]] = ("cubic", "bbr")
+    options_type: ClassVar[type] = TquicOptions
+    # It has no handler for any signal: one that ends it is its only end.
+    stop_signal: ClassVar[signal.Signals | None] = signal.SIGINT
+    server_exit_codes: ClassVar[frozenset[int]] = frozenset({-signal.SIGINT})
+
+    def missing(self) -> str | None:
+        """Both tools are needed."""
+        for tool in ("tquic_server", "tquic_client"):
+            if _find(tool) is None:
+                where = f"on PATH, in ${TOOLS_VARIABLE} or in the checkout's .cache/tquic/bin"
+                if UNAVAILABLE.exists():
+                    return UNAVAILABLE.read_text(encoding="utf-8").strip()
+                return f"{tool} is not {where} (get it: {HOW_TO_GET}; cargo 1.70 or newer)"
+        return None
+
+    def server_command(self, transfer: Transfer) -> list[str]:
+        """The server on the service address: it answers from the address it is bound to."""
+        return [
+            *(_tool("tquic_server"), "--listen", f"{transfer.server_address}:{transfer.port}"),
+            *("--cert", str(transfer.certificate), "--key", str(transfer.key)),
+            *("--root", str(transfer.directory / "www")),
+            "--enable-multipath",
+            *self._transport(transfer),
+        ]
+
+    def client_command(self, transfer: Transfer) -> list[str]:
+        """The client with one path a client address."""
+        return [
+            *(_tool("tquic_client"), "--alpn", "h3", "--enable-multipath"),
+            *("--connect-to", f"{transfer.server_address}:{transfer.port}"),
+            *("--local-addresses", ",".join(transfer.client_addresses)),
+            *("--connection-failure-threshold", "1"),
+            *("--dump-dir", str(transfer.directory / "download")),
+            *self._transport(transfer),
+            f"https://{SERVER_NAME}:{transfer.port}/{transfer.size_bytes}",
+        ]
+
+    @contextmanager
+    def files(self, transfer: Transfer) -> Iterator[None]:
+        """Make the file that is served; it and its copy are removed at the end."""
+        with website(transfer):
+            yield
+
+    def read(self, transfer: Transfer) -> Measurement:
+        """The client's own time and counters; the downloaded file's hash is checked."""
+        printed = transfer.client_output.read_text(encoding="utf-8", errors="replace")
+        completion_s, details = parse_client(printed)
+        body = downloaded_file(transfer)
+        received = body.stat().st_size
+        if file_sha256(body) != content_sha256(transfer.size_bytes):
+            raise TransferFailed(f"client received {received} bytes, not those sent")
+        return Measurement(received, completion_s, details)
+
+    def _transport(self, transfer: Transfer) -> list[str]:
+        options = parse_options(TquicOptions, transfer.options, self.name)
+        return [
+            *("--multipath-algor", options.scheduler.upper()),
+            *("--congestion-control-algor", transfer.congestion_control.upper()),
+            *("--initial-congestion-window", str(INITIAL_WINDOW_PACKETS)),
+            *("--min-congestion-window", str(MINIMUM_WINDOW_PACKETS)),
+            *("--active-cid-limit", str(max(2, len(transfer.client_addresses)))),
+        ]
+
+
+def parse_client(printed: str) -> tuple[float, dict[str, Any]]:
+    """The completion time in seconds and the packet counters that tquic_client prints.
+
+    Its exit code is 0 in any case, also after no connection and after status 404.
+
+    Raises:
+        TransferFailed: the request did not succeed.
+    """
+    duration = DURATION.search(printed)
+    if duration is None or REQUESTS.search(printed) is None:
+        raise TransferFailed("tquic_client did not finish its request")
+    counters = {f"{what}_{unit}": int(n) for what, unit, n in COUNTER.findall(printed)}
+    return float(duration[1]) * SECONDS[duration[2]], counters
+
+
+def _find(tool: str) -> str | None:
+    variable = os.environ.get(TOOLS_VARIABLE)
+    for path in (variable, None, str(CACHE / "bin")):
+        if path != "" and (found := shutil.which(tool, path=path)):
+            return found
+    return None
+
+
+def _tool(tool: str) -> str:
+    found = _find(tool)
+    if found is None:
+        raise TransferFailed(f"{tool} has gone")
+    return found

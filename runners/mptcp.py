@@ -1,0 +1,126 @@
+"""The application of runner `tcp` over the kernel's Multipath TCP v1 (RFC 8684)."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, ClassVar, Literal
+
+from runners.base import Host, Transfer, TransferFailed, runner
+from runners.kernel_socket import IPPROTO_MPTCP
+from runners.tcp import TcpRunner
+
+COMMAND_TIMEOUT_S = 10.0
+
+
+@runner("mptcp")
+class MptcpRunner(TcpRunner):
+    """MPTCP with one subflow a client address, the first being the initial one."""
+
+    multipath: ClassVar[bool] = True
+    protocol: ClassVar[Literal["tcp", "mptcp"]] = "mptcp"
+
+    def missing(self) -> str | None:
+        """What `tcp` needs, MPTCP in the kernel, and mptcpize, as curl has no option for it."""
+        if shutil.which("mptcpize") is None:
+            return "mptcpize is not installed (Debian and Ubuntu: apt-get install mptcpize)"
+        try:
+            socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP).close()
+        except OSError as error:
+            advice = "CONFIG_MPTCP and sysctl net.mptcp.enabled=1 are needed"
+            return f"the kernel has no MPTCP: {error.strerror} ({advice})"
+        return super().missing()
+
+    def client_command(self, transfer: Transfer) -> list[str]:
+        """The client is curl, whose TCP sockets mptcpize turns into MPTCP sockets."""
+        return ["mptcpize", "run", *super().client_command(transfer)]
+
+    @contextmanager
+    def hosts(self, transfer: Transfer, server: Host, client: Host) -> Iterator[None]:
+        """Let both hosts have enough subflows, and the client open one from each address."""
+        more = transfer.client_addresses[1:]
+        with ExitStack() as undo:
+            for host in (server, client):
+                undo.enter_context(_subflow_limit(host, len(more)))
+            for address in more:
+                undo.enter_context(_subflow_endpoint(client, address))
+            yield
+
+    def check_connection(self, transfer: Transfer, connection: dict[str, Any]) -> None:
+        """Also: MPTCP to the end, and data on a subflow to each client address.
+
+        Raises:
+            TransferFailed: the connection fell back to TCP, or an address carried no data.
+        """
+        super().check_connection(transfer, connection)
+        if not connection["multipath"]:
+            raise TransferFailed("the connection fell back to TCP (RFC 8684, section 3.7)")
+        used = {flow["remote"] for flow in connection["subflows"] if flow["bytes_sent"] > 0}
+        if unused := set(transfer.client_addresses) - used:
+            raise TransferFailed(f"no MPTCP subflow carried data to {', '.join(sorted(unused))}")
+
+
+@contextmanager
+def _subflow_limit(host: Host, subflows: int) -> Iterator[None]:
+    """Allow so many subflows beside the initial one, until the end."""
+    limits = run(host, ["ip", "mptcp", "limits", "show"])
+    found = re.search(r"\bsubflows (\d+)", limits)
+    if found is None:
+        raise TransferFailed(f"'ip mptcp limits show' in {host.name} gave {limits.strip()!r}")
+    set_limit = ["ip", "mptcp", "limits", "set", "subflows"]
+    run(host, [*set_limit, str(max(subflows, int(found[1])))])
+    try:
+        yield
+    finally:
+        run(host, [*set_limit, found[1]])
+
+
+@contextmanager
+def _subflow_endpoint(host: Host, address: str) -> Iterator[None]:
+    """Let a host open a subflow from an address for each of its connections, until the end."""
+    device = _device_of(host, address)
+    run(host, ["ip", "mptcp", "endpoint", "add", address, "dev", device, "subflow"])
+    try:
+        yield
+    finally:
+        identifier = _endpoint_id(run(host, ["ip", "mptcp", "endpoint", "show"]), address)
+        run(host, ["ip", "mptcp", "endpoint", "delete", "id", identifier])
+
+
+def _device_of(host: Host, address: str) -> str:
+    shown = run(host, ["ip", "-json", "address", "show", "to", f"{address}/32"])
+    devices = [link["ifname"] for link in json.loads(shown) if link]
+    if len(devices) != 1:
+        raise TransferFailed(f"{len(devices)} interfaces of {host.name} have address {address}")
+    return str(devices[0])
+
+
+def _endpoint_id(shown: str, address: str) -> str:
+    found = re.search(rf"^{re.escape(address)} id (\d+)", shown, re.MULTILINE)
+    if found is None:
+        raise TransferFailed(f"the MPTCP endpoint {address} has gone")
+    return found[1]
+
+
+def run(host: Host, arguments: Sequence[str]) -> str:
+    """Run a short command in a host; returns its standard output.
+
+    Raises:
+        TransferFailed: it failed.
+    """
+    popen = host.popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with popen:
+        try:
+            output, errors = popen.communicate(timeout=COMMAND_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            popen.kill()
+            raise TransferFailed(f"{' '.join(arguments)} in {host.name} hangs") from None
+    if popen.returncode:
+        message = errors.decode(errors="replace").strip()
+        raise TransferFailed(f"{' '.join(arguments)} in {host.name}: {message}")
+    return output.decode()

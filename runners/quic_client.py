@@ -1,0 +1,219 @@
+"""HTTP/3 client on aioquic: downloads ``/bytes/N`` and prints one line of JSON about it."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import hashlib
+import json
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from aioquic.h3.connection import H3_ALPN, ErrorCode, H3Connection
+from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, QuicEvent
+from aioquic.quic.logger import QuicFileLogger
+
+from runners.certificate import SERVER_NAME
+from runners.quic_endpoint import (
+    Address,
+    Transmit,
+    events,
+    receive_batch,
+    transmit,
+    wait_readable,
+)
+
+# linux/socket.h and asm-generic/socket.h, which the socket module does not name
+SO_RCVBUFFORCE = 33
+SO_MEMINFO = 55
+SK_MEMINFO_DROPS = 8
+
+
+@dataclass
+class Outcome:
+    """What the client saw; times in seconds from the first datagram it sent."""
+
+    status: int = 0
+    bytes_received: int = 0
+    sha256: str = ""
+    completion_s: float | None = None
+    handshake_s: float | None = None
+    first_byte_s: float | None = None
+    receive_buffer_bytes: int = 0
+    socket_drops: int = 0
+    error: str | None = None
+
+
+class Download:
+    """One HTTP/3 connection that downloads one resource; sans-IO."""
+
+    def __init__(
+        self,
+        connection: QuicConnection,
+        path: str,
+        transmit: Transmit,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.outcome = Outcome()
+        self.ended = False
+        self._connection = connection
+        self._transmit = transmit
+        self._clock = clock
+        self._http = H3Connection(connection)
+        self._path = path
+        self._digest = hashlib.sha256()
+        self._body_arrives = False
+        self._start = 0.0
+
+    def start(self, server: Address) -> float | None:
+        """Connect; returns when to be called again."""
+        self._start = self._clock()
+        self._connection.connect(server, self._start)
+        self._transmit(self._connection)
+        return self._connection.get_timer()
+
+    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
+        """Take in what arrived, send what is due; returns when to be called again.
+
+        While the body arrives, all that this side sends is acknowledgements, and aioquic sends
+        them when its timer says so (1 ms after the first datagram that they cover): asking it
+        for datagrams earlier costs a third of the client's time and yields none.
+        """
+        connection = self._connection
+        for data, address in datagrams:
+            connection.receive_datagram(data, address, now)
+        timer = connection.get_timer()
+        due = timer is not None and timer <= now
+        if due:
+            connection.handle_timer(now)
+        for event in events(connection):
+            self._handle(event)
+        if self._body_arrives and not due:
+            return timer
+        self._transmit(connection)
+        return connection.get_timer()
+
+    def _handle(self, event: QuicEvent) -> None:
+        if isinstance(event, HandshakeCompleted):
+            self.outcome.handshake_s = self._elapsed()
+            self._request()
+        elif isinstance(event, ConnectionTerminated):
+            self.ended = True
+            self.outcome.sha256 = self._digest.hexdigest()
+            if self.outcome.completion_s is None:
+                self.outcome.error = f"connection ended: {event.reason_phrase or event.error_code}"
+        for received in self._http.handle_event(event):
+            self._receive(received)
+
+    def _request(self) -> None:
+        headers = [
+            (b":method", b"GET"),
+            (b":scheme", b"https"),
+            (b":authority", SERVER_NAME.encode()),
+            (b":path", self._path.encode()),
+        ]
+        stream_id = self._connection.get_next_available_stream_id()
+        self._http.send_headers(stream_id, headers, end_stream=True)
+
+    def _receive(self, received: H3Event) -> None:
+        if isinstance(received, HeadersReceived):
+            self.outcome.status = int(dict(received.headers)[b":status"])
+            self.outcome.first_byte_s = self._elapsed()
+            self._body_arrives = True
+        elif isinstance(received, DataReceived):
+            self._digest.update(received.data)
+            self.outcome.bytes_received += len(received.data)
+        if isinstance(received, HeadersReceived | DataReceived) and received.stream_ended:
+            self.outcome.completion_s = self._elapsed()
+            self._body_arrives = False
+            self._connection.close(error_code=ErrorCode.H3_NO_ERROR)
+
+    def _elapsed(self) -> float:
+        return self._clock() - self._start
+
+
+def run(download: Download, udp: socket.socket, server: Address) -> Outcome:
+    """Connect, download, close; returns when the connection has ended."""
+    timer = download.start(server)
+    while not download.ended:
+        wait_readable([udp], timer)
+        timer = download.step(time.monotonic(), receive_batch(udp))
+    return download.outcome
+
+
+def set_receive_buffer(udp: socket.socket, size_bytes: int) -> None:
+    """Ask for a receive buffer of `size_bytes` as the kernel counts it (overhead included).
+
+    The kernel doubles what SO_RCVBUF and SO_RCVBUFFORCE ask for (socket(7)), whereas
+    net.core.rmem_default, which the papers changed, is taken as it is.
+    """
+    try:
+        udp.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, size_bytes // 2)
+    except PermissionError:  # not root: net.core.rmem_max bounds it
+        udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size_bytes // 2)
+
+
+def socket_drops(udp: socket.socket) -> int:
+    """The datagrams that the kernel dropped because a socket's receive buffer was full."""
+    memory = udp.getsockopt(socket.SOL_SOCKET, SO_MEMINFO, 4 * (SK_MEMINFO_DROPS + 1))
+    return int(struct.unpack("@9I", memory)[SK_MEMINFO_DROPS])
+
+
+def main() -> None:
+    """Download once and print the outcome as one line of JSON."""
+    options = _options()
+    configuration = QuicConfiguration(
+        is_client=True,
+        alpn_protocols=H3_ALPN,
+        congestion_control_algorithm=options.congestion_control,
+        max_data=options.max_data,
+        max_stream_data=options.max_stream_data,
+        server_name=SERVER_NAME,
+        quic_logger=QuicFileLogger(str(options.qlog)) if options.qlog else None,
+    )
+    configuration.load_verify_locations(str(options.certificate))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        if options.receive_buffer:
+            set_receive_buffer(udp, options.receive_buffer)
+        udp.bind((options.bind, 0))
+        download = Download(
+            QuicConnection(configuration=configuration),
+            options.path,
+            lambda connection: transmit(connection, udp),
+        )
+        gc.freeze()  # what was imported is never garbage: full collections need not visit it
+        outcome = run(download, udp, (options.address, options.port))
+        outcome.receive_buffer_bytes = udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+        outcome.socket_drops = socket_drops(udp)
+    _report(asdict(outcome))
+
+
+def _report(outcome: dict[str, Any]) -> None:
+    print(json.dumps(outcome), flush=True)  # noqa: T201
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--address", required=True, help="the server's")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--bind", required=True, help="the client's address")
+    parser.add_argument("--path", required=True)
+    parser.add_argument("--certificate", type=Path, required=True)
+    parser.add_argument("--congestion-control", choices=("reno", "cubic"), required=True)
+    parser.add_argument("--receive-buffer", type=int, help="bytes; without: the kernel's default")
+    parser.add_argument("--max-data", type=int, required=True, help="bytes")
+    parser.add_argument("--max-stream-data", type=int, required=True, help="bytes")
+    parser.add_argument("--qlog", type=Path, help="directory for the qlog file")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,271 @@
+"""The registry, a transfer's fields, options and content: what needs no process."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.base import Measurement, Runner, Transfer, get_runner, runner, runner_names
+from runners.certificate import make_certificate
+from runners.content import BLOCK_BYTES, blocks, content_sha256, requested_size, write_content
+from runners.mpquic import TquicOptions
+from runners.options import NoOptions, OptionError, parse_options
+from runners.ports import is_bound
+from runners.quic import QuicOptions
+from runners.quic_server import initial_destination
+
+TRANSFER = Transfer(
+    size_bytes=1000,
+    congestion_control="cubic",
+    server_address="10.0.0.1",
+    port=4433,
+    client_addresses=("10.0.1.2", "10.0.2.2"),
+    directory=Path("run"),
+    certificate=Path("certificate.pem"),
+    key=Path("key.pem"),
+    timeout_s=10.0,
+)
+
+
+def test_all_transports_are_registered() -> None:
+    assert runner_names() == ("mpquic", "mpquic-picoquic", "mptcp", "quic", "tcp")
+
+
+def test_a_runner_is_found_by_its_name() -> None:
+    assert [get_runner(name).name for name in runner_names()] == list(runner_names())
+
+
+def test_an_unknown_runner_is_refused_with_the_known_names() -> None:
+    with pytest.raises(ValueError, match=r"no runner 'sctp' \(known: mpquic, mpquic-picoquic,"):
+        get_runner("sctp")
+
+
+def test_a_name_is_not_taken_twice() -> None:
+    with pytest.raises(ValueError, match="there is a runner 'tcp' already"):
+
+        @runner("tcp")
+        class _Other(Runner):
+            def missing(self) -> str | None:
+                return None
+
+            def server_command(self, transfer: Transfer) -> list[str]:
+                return [str(transfer)]
+
+            def client_command(self, transfer: Transfer) -> list[str]:
+                return [str(transfer)]
+
+            def read(self, transfer: Transfer) -> Measurement:
+                return Measurement(transfer.size_bytes, 1.0)
+
+
+def test_a_congestion_control_that_a_tool_lacks_is_unsupported_with_the_choice() -> None:
+    reason = get_runner("mpquic").unsupported("reno")
+    assert reason == "runner mpquic has no reno (choose cubic or bbr)"
+    assert get_runner("quic").unsupported("bbr") == "runner quic has no bbr (choose reno or cubic)"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("mpquic", ["tquic_server", "TQUIC_BIN", "cargo install tquic_tools", "cargo 1.70"]),
+        ("mpquic-picoquic", ["picoquicdemo", "PICOQUICDEMO", "build https://github.com/"]),
+        ("tcp", ["curl", "apt-get install curl"]),
+        ("mptcp", ["mptcpize", "apt-get install mptcpize"]),
+    ],
+)
+def test_a_missing_tool_is_named_with_how_to_get_it(
+    name: str, words: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("runners.mpquic.CACHE", tmp_path)
+    for variable in ("TQUIC_BIN", "PICOQUICDEMO"):
+        monkeypatch.delenv(variable, raising=False)
+    reason = get_runner(name).unsupported("cubic")
+    assert reason is not None
+    assert [word for word in words if word not in reason] == []
+
+
+@pytest.mark.parametrize("where", ["PATH", "TQUIC_BIN", "cache"])
+def test_tquic_is_found_on_path_in_its_variable_and_in_the_cache(
+    where: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in ("tquic_server", "tquic_client"):
+        (tools / tool).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tools if where == "PATH" else tmp_path))
+    monkeypatch.setenv("TQUIC_BIN", str(tools) if where == "TQUIC_BIN" else "")
+    monkeypatch.setattr("runners.mpquic.CACHE", tmp_path if where == "cache" else tmp_path / "no")
+    mpquic = get_runner("mpquic")
+    assert mpquic.missing() is None
+    assert mpquic.server_command(TRANSFER)[0] == str(tools / "tquic_server")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"size_bytes": 0}, "size_bytes must be positive"),
+        ({"timeout_s": 0.0}, "timeout_s must be positive"),
+        ({"congestion_control": "vegas"}, "congestion_control must be one of reno, cubic, bbr"),
+        ({"port": 0}, "port must be 1 to 65535"),
+        ({"client_addresses": ()}, "client_addresses must hold at least one"),
+        ({"server_address": "server"}, "server"),
+    ],
+)
+def test_a_transfer_refuses_what_cannot_be(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        replace(TRANSFER, **change)
+
+
+@pytest.mark.parametrize("name", ["mptcp", "mpquic", "mpquic-picoquic"])
+def test_a_multipath_runner_wants_two_client_addresses(name: str) -> None:
+    with pytest.raises(ValueError, match=f"runner {name}: client_addresses must hold two or more"):
+        get_runner(name).validate(replace(TRANSFER, client_addresses=("10.0.1.2",)))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("tcp", {"qlog": True}, r"runner tcp: no option 'qlog' \(known: none\)"),
+        ("quic", {"window": 1}, r"no option 'window' \(known: max_data, max_stream_data, qlog, "),
+        ("quic", {"max_data": "1"}, "option max_data must be a positive integer, not '1'"),
+        ("quic", {"max_data": True}, "option max_data must be a positive integer, not True"),
+        ("quic", {"max_data": 0}, "option max_data must be a positive integer, not 0"),
+        ("quic", {"qlog": 1}, "option qlog must be true or false, not 1"),
+        ("quic", {"receive_buffer_bytes": -1}, "must be a positive integer or null, not -1"),
+        ("mpquic", {"scheduler": "x"}, "'minrtt' or 'redundant' or 'roundrobin', not 'x'"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_what_is_allowed(
+    name: str, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(OptionError, match=words):
+        get_runner(name).validate(replace(TRANSFER, options=options))
+
+
+def test_options_have_the_documented_defaults() -> None:
+    assert parse_options(QuicOptions, {}, "quic") == QuicOptions(None, 2**24, 2**24, False)
+    assert parse_options(TquicOptions, {}, "mpquic").scheduler == "minrtt"
+    assert parse_options(NoOptions, {}, "tcp") == NoOptions()
+
+
+def test_an_option_reaches_the_command() -> None:
+    transfer = replace(TRANSFER, options={"receive_buffer_bytes": 33554432})
+    command = get_runner("quic").client_command(transfer)
+    assert command[-2:] == ["--receive-buffer", "33554432"]
+    assert "--receive-buffer" not in get_runner("quic").client_command(TRANSFER)
+
+
+@given(st.integers(min_value=0, max_value=5 * BLOCK_BYTES))
+def test_content_has_the_size_asked_for(size: int) -> None:
+    assert sum(len(block) for block in blocks(size)) == size
+
+
+def test_a_content_is_the_same_in_every_form(tmp_path: Path) -> None:
+    size = 3 * BLOCK_BYTES + 1
+    write_content(tmp_path / "file", size)
+    content = b"".join(blocks(size))
+    assert (tmp_path / "file").read_bytes() == content
+    assert content_sha256(size) == hashlib.sha256(content).hexdigest()
+
+
+@given(st.integers(min_value=0, max_value=10**12))
+def test_the_requested_size_is_read_from_the_path(size: int) -> None:
+    assert requested_size(f"/bytes/{size}") == size
+
+
+@pytest.mark.parametrize("path", ["/", "", "/bytes/", "/bytes/-1", "/bytes/x", "/a/1", "/bytes/²"])
+def test_any_other_path_has_no_size(path: str) -> None:
+    assert requested_size(path) is None
+
+
+def test_a_certificate_names_the_server_and_its_addresses(tmp_path: Path) -> None:
+    made = make_certificate(tmp_path, ["10.0.0.1"])
+    certificate = x509.load_pem_x509_certificate(made.certificate.read_bytes())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["server.test"]
+    assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == ["10.0.0.1"]
+
+
+def test_a_private_key_is_its_owners_only(tmp_path: Path) -> None:
+    made = make_certificate(tmp_path, [])
+    assert stat.S_IMODE(made.key.stat().st_mode) == 0o600
+
+
+def test_a_bound_udp_socket_is_seen_and_a_closed_one_is_not() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.bind(("127.0.0.1", 0))
+        port = udp.getsockname()[1]
+        assert is_bound(os.getpid(), "udp", "127.0.0.1", port)
+        assert not is_bound(os.getpid(), "udp", "127.0.0.2", port)
+    assert not is_bound(os.getpid(), "udp", "127.0.0.1", port)
+
+
+def test_a_tcp_socket_is_seen_once_it_listens() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
+        tcp.bind(("127.0.0.1", 0))
+        port = tcp.getsockname()[1]
+        assert not is_bound(os.getpid(), "tcp", "127.0.0.1", port)
+        tcp.listen()
+        assert is_bound(os.getpid(), "tcp", "127.0.0.1", port)
+
+
+@given(st.binary(min_size=1, max_size=20))
+def test_a_clients_first_packet_gives_its_destination(destination: bytes) -> None:
+    header = b"\xc3\0\0\0\1" + bytes([len(destination)]) + destination
+    assert initial_destination(header.ljust(1200, b"\0")) == destination
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xc3\0\0\0\1\4abcd",  # shorter than 1,200 bytes
+        b"\x43\0\0\0\1\4abcd".ljust(1200, b"\0"),  # a short header
+        b"\xe3\0\0\0\1\4abcd".ljust(1200, b"\0"),  # a Handshake packet
+        b"\xc3\0\0\0\2\4abcd".ljust(1200, b"\0"),  # another version
+    ],
+)
+def test_any_other_datagram_starts_no_connection(data: bytes) -> None:
+    assert initial_destination(data) is None
+
+
+def test_picoquicdemo_serves_once_and_downloads_over_the_further_addresses_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tool = tmp_path / "picoquicdemo"
+    tool.touch(mode=0o755)
+    monkeypatch.setenv("PICOQUICDEMO", str(tool))
+    picoquic = get_runner("mpquic-picoquic")
+    assert picoquic.missing() is None
+    assert picoquic.server_command(TRANSFER) == [
+        *(str(tool), "-p", "4433", "-1", "-w", "run/www", "-c", "certificate.pem"),
+        *("-k", "key.pem", "-M", "-G", "cubic", "-T", "run/server.tickets"),
+        *("-N", "run/server.tokens"),
+    ]
+    assert picoquic.client_command(TRANSFER) == [
+        *(str(tool), "-A", "10.0.2.2/0", "-D", "-n", "server.test", "-a", "hq-interop", "-M"),
+        *("-G", "cubic", "-T", "run/client.tickets", "-N", "run/client.tokens"),
+        *("10.0.0.1", "4433", "/1000"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["mpquic", "mpquic-picoquic"])
+def test_a_served_file_is_there_during_a_run_only(name: str, tmp_path: Path) -> None:
+    transfer = replace(TRANSFER, directory=tmp_path)
+    (tmp_path / "download").mkdir()
+    (tmp_path / "download" / "1000").write_bytes(b"of a run that was killed")
+    with get_runner(name).files(transfer):
+        assert (tmp_path / "www" / "1000").stat().st_size == 1000
+        assert list((tmp_path / "download").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,214 @@
+"""Reading what the tools print. Outputs are of real runs unless a test says otherwise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.base import Measurement, Transfer, TransferFailed, get_runner
+from runners.content import content_sha256, write_content
+
+SIZE = 2_000_000
+CURL = (
+    '{"status": 200, "http_version": "2", "bytes": 2000000, "connect_s": 0.003752, '
+    '"handshake_s": 0.006623, "first_byte_s": 0.010422, "completion_s": 0.023925}\n'
+)
+TCP_SERVER = (
+    '{"multipath": false, "congestion_control": "cubic", "subflows": [{"local": "10.83.0.1", '
+    '"remote": "10.83.1.2", "bytes_sent": 2007903, "bytes_retransmitted": 0, '
+    '"retransmissions": 0}]}\n'
+)
+MPTCP_SERVER = (
+    '{"multipath": true, "congestion_control": "cubic", "subflows": [{"local": "10.83.0.1", '
+    '"remote": "10.83.1.2", "bytes_sent": 1958406, "bytes_retransmitted": 0, '
+    '"retransmissions": 0}, {"local": "10.83.0.1", "remote": "10.83.2.2", "bytes_sent": 49467, '
+    '"bytes_retransmitted": 0, "retransmissions": 0}]}\n'
+)
+QUIC_CLIENT = (
+    '{"status": 200, "bytes_received": 2000000, "sha256": '
+    '"3d66b91f0b7651c13663e75c6a1b3c7d9122c3db0c7b61f5171dc40833a59724", "completion_s": '
+    '0.18448067899998932, "handshake_s": 0.012328355000136071, "first_byte_s": '
+    '0.015256756000326277, "receive_buffer_bytes": 212992, "socket_drops": 36, "error": null}\n'
+)
+TQUIC_CLIENT = """
+finished in 358.142741ms, 2.79 req/s
+conns: total 1, finish 1, success 1, failure 0
+requests: sent 1, finish 1, success 1
+time for request(µs):
+\tmin: 350375.00, max: 350375.00, mean: 350375.00, sd: NaN
+\tmedian: 350375.00, p80: 350375.00, p90: 350375.00, p99: 350375.00
+recv pkts: 27827, sent pkts: 2456, lost pkts: 0
+recv bytes: 40952659, sent bytes: 87891, lost bytes: 0
+"""
+TQUIC_CLIENT_WITHOUT_SERVER = """
+finished in 1.009465353s, 0.00 req/s
+conns: total 1, finish 1, success 0, failure 1
+requests: sent 0, finish 0, success 0
+time for request(µs):
+\tmin: NaN, max: NaN, mean: NaN, sd: NaN
+\tmedian: NaN, p80: NaN, p90: NaN, p99: NaN
+recv pkts: 0, sent pkts: 1, lost pkts: 0
+recv bytes: 0, sent bytes: 296, lost bytes: 0
+"""
+
+
+@pytest.fixture
+def transfer(tmp_path: Path) -> Transfer:
+    return Transfer(
+        size_bytes=SIZE,
+        congestion_control="cubic",
+        server_address="10.83.0.1",
+        port=4433,
+        client_addresses=("10.83.1.2", "10.83.2.2"),
+        directory=tmp_path,
+        certificate=tmp_path / "certificate.pem",
+        key=tmp_path / "key.pem",
+        timeout_s=10.0,
+    )
+
+
+def read(name: str, transfer: Transfer, client: str, server: str = "") -> Measurement:
+    transfer.client_output.write_text(client, encoding="utf-8")
+    transfer.server_output.write_text(server, encoding="utf-8")
+    return get_runner(name).read(transfer)
+
+
+def test_curl_reports_bytes_and_time(transfer: Transfer) -> None:
+    write_content(transfer.directory / "body", SIZE)
+    measurement = read("tcp", transfer, CURL, TCP_SERVER)
+    assert (measurement.bytes_received, measurement.completion_s) == (SIZE, 0.023925)
+    assert measurement.details["congestion_control"] == "cubic"
+
+
+def test_mptcp_reports_each_subflow(transfer: Transfer) -> None:
+    write_content(transfer.directory / "body", SIZE)
+    subflows = read("mptcp", transfer, CURL, MPTCP_SERVER).details["subflows"]
+    assert [flow["bytes_sent"] for flow in subflows] == [1958406, 49467]
+
+
+def test_a_fallback_to_tcp_is_a_failure(transfer: Transfer) -> None:
+    write_content(transfer.directory / "body", SIZE)
+    with pytest.raises(TransferFailed, match="fell back to TCP"):
+        read("mptcp", transfer, CURL, TCP_SERVER)
+
+
+def test_an_address_without_data_is_a_failure(transfer: Transfer) -> None:
+    write_content(transfer.directory / "body", SIZE)
+    server = MPTCP_SERVER.replace("49467", "0")
+    with pytest.raises(TransferFailed, match=r"no MPTCP subflow carried data to 10\.83\.2\.2"):
+        read("mptcp", transfer, CURL, server)
+
+
+def test_another_congestion_control_is_a_failure(transfer: Transfer) -> None:
+    write_content(transfer.directory / "body", SIZE)
+    with pytest.raises(TransferFailed, match="the kernel used bbr, not cubic"):
+        read("tcp", transfer, CURL, TCP_SERVER.replace("cubic", "bbr"))
+
+
+def test_http_1_is_a_failure(transfer: Transfer) -> None:
+    write_content(transfer.directory / "body", SIZE)
+    with pytest.raises(TransferFailed, match=r"status 200 over HTTP 1\.1, not 200 over HTTP 2"):
+        read("tcp", transfer, CURL.replace('"2"', '"1.1"'), TCP_SERVER)
+
+
+def test_other_bytes_of_the_right_number_are_a_failure(transfer: Transfer) -> None:
+    (transfer.directory / "body").write_bytes(bytes(SIZE))
+    with pytest.raises(TransferFailed, match="received 2000000 bytes, not those sent"):
+        read("tcp", transfer, CURL, TCP_SERVER)
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "silent"), [("", TCP_SERVER, "client"), (CURL, "", "server")]
+)
+def test_a_missing_report_is_a_failure(
+    transfer: Transfer, client: str, server: str, silent: str
+) -> None:
+    with pytest.raises(TransferFailed, match=f"{silent} printed no report"):
+        read("tcp", transfer, client, server)
+
+
+def test_the_quic_client_reports_bytes_and_time(transfer: Transfer) -> None:
+    measurement = read("quic", transfer, QUIC_CLIENT)
+    assert (measurement.bytes_received, measurement.completion_s) == (SIZE, 0.18448067899998932)
+    assert measurement.details["socket_drops"] == 36
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"error": "connection ended: Idle timeout"}, "client: connection ended: Idle timeout"),
+        ({"status": 404}, "client got status 404, not 200"),
+        ({"sha256": content_sha256(SIZE - 1)}, "received 2000000 bytes, not those sent"),
+    ],
+)
+def test_a_quic_client_that_reports_anything_else_is_a_failure(
+    transfer: Transfer, change: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(TransferFailed, match=words):
+        read("quic", transfer, json.dumps({**json.loads(QUIC_CLIENT), **change}))
+
+
+def write_download(transfer: Transfer, content: bytes | None) -> None:
+    download = transfer.directory / "download"
+    download.mkdir()
+    if content is None:
+        write_content(download / str(SIZE), SIZE)
+    else:
+        (download / str(SIZE)).write_bytes(content)
+
+
+def test_tquic_reports_time_and_counters(transfer: Transfer) -> None:
+    write_download(transfer, None)
+    measurement = read("mpquic", transfer, TQUIC_CLIENT)
+    assert measurement.bytes_received == SIZE
+    assert measurement.completion_s == pytest.approx(0.358142741)
+    assert measurement.details == {
+        **{"recv_pkts": 27827, "sent_pkts": 2456, "lost_pkts": 0},
+        **{"recv_bytes": 40952659, "sent_bytes": 87891, "lost_bytes": 0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("printed", "seconds"), [("1.009465353s", 1.009465353), ("12.5µs", 12.5e-6), ("2s", 2.0)]
+)
+def test_tquics_time_is_read_in_every_unit(
+    transfer: Transfer, printed: str, seconds: float
+) -> None:
+    write_download(transfer, None)
+    measurement = read("mpquic", transfer, TQUIC_CLIENT.replace("358.142741ms", printed))
+    assert measurement.completion_s == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("printed", ["", TQUIC_CLIENT_WITHOUT_SERVER])
+def test_tquic_without_a_finished_request_is_a_failure(transfer: Transfer, printed: str) -> None:
+    write_download(transfer, None)
+    with pytest.raises(TransferFailed, match="tquic_client did not finish its request"):
+        read("mpquic", transfer, printed)
+
+
+def test_tquics_page_for_a_missing_file_is_a_failure(transfer: Transfer) -> None:
+    write_download(transfer, b"Not Found!")  # what it serves then, with status 404
+    with pytest.raises(TransferFailed, match="received 10 bytes, not those sent"):
+        read("mpquic", transfer, TQUIC_CLIENT)
+
+
+def test_tquic_without_a_downloaded_file_is_a_failure(transfer: Transfer) -> None:
+    (transfer.directory / "download").mkdir()
+    with pytest.raises(TransferFailed, match="wrote 0 files"):
+        read("mpquic", transfer, TQUIC_CLIENT)
+
+
+def test_picoquics_last_words_are_bytes_and_time(transfer: Transfer) -> None:
+    # Not recorded here: the line's form is that of picoquicdemo's source.
+    printed = (
+        "All done, Closing the connection.\nReceived 2000000 bytes in 0.9 seconds, 17.8 Mbps.\n"
+    )
+    assert read("mpquic-picoquic", transfer, printed) == Measurement(SIZE, 0.9)
+
+
+def test_picoquic_without_its_last_words_is_a_failure(transfer: Transfer) -> None:
+    with pytest.raises(TransferFailed, match="printed no 'Received N bytes in T seconds'"):
+        read("mpquic-picoquic", transfer, "Client exit with code = 0\n")

@@ -1,0 +1,227 @@
+"""Each transport between two namespaces that two links join."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runners.base import Runner, Transfer, TransferFailed, get_runner
+from runners.certificate import make_certificate
+from runners.mptcp import MptcpRunner
+from runners.session import run_transfer
+from runners.tcp import TcpRunner
+from tests.runners.runner_hosts import (
+    CLIENT_ADDRESSES,
+    PORT,
+    SERVER_ADDRESS,
+    TwoHosts,
+    large_files,
+    processes_in,
+    two_hosts,
+)
+
+pytestmark = pytest.mark.root
+
+SIZE = 2_000_000
+SINGLE = ("tcp", "quic")
+MULTIPATH = ("mptcp", "mpquic", "mpquic-picoquic")
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[TwoHosts]:
+    with two_hosts() as made:
+        yield made
+        assert processes_in(made.server) == []
+        assert processes_in(made.client) == []
+
+
+@pytest.fixture
+def transfer(tmp_path: Path) -> Transfer:
+    made = make_certificate(tmp_path, [SERVER_ADDRESS])
+    return Transfer(
+        size_bytes=SIZE,
+        congestion_control="cubic",
+        server_address=SERVER_ADDRESS,
+        port=PORT,
+        client_addresses=CLIENT_ADDRESSES,
+        directory=tmp_path / "run",
+        certificate=made.certificate,
+        key=made.key,
+        timeout_s=60.0,
+    )
+
+
+def supported(name: str) -> Runner:
+    runner = get_runner(name)
+    if reason := runner.unsupported("cubic"):
+        pytest.skip(reason)
+    return runner
+
+
+def nothing() -> None:
+    """What most runs do at their start."""
+
+
+@pytest.mark.parametrize("name", SINGLE + MULTIPATH)
+def test_every_byte_arrives(name: str, hosts: TwoHosts, transfer: Transfer) -> None:
+    runner = supported(name)
+    # With no limit the transfer may be over before an MPTCP subflow is up on the second link.
+    with hosts.limited("100mbit"):
+        measurement = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=nothing)
+    assert measurement.bytes_received == SIZE
+    assert 0 < measurement.completion_s < transfer.timeout_s
+    assert large_files(transfer.directory) == []
+
+
+@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("leg", [0, 1])
+def test_a_single_path_transport_uses_the_primary_address_only(
+    name: str, leg: int, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    one = replace(transfer, client_addresses=(CLIENT_ADDRESSES[leg],))
+    before = hosts.received_bytes()
+    run_transfer(supported(name), one, hosts.server, hosts.client, on_start=nothing)
+    received = [now - then for then, now in zip(before, hosts.received_bytes(), strict=True)]
+    assert received[leg] > SIZE
+    assert received[1 - leg] < 10_000
+
+
+@pytest.mark.parametrize("name", MULTIPATH)
+def test_a_multipath_transport_uses_both_links(
+    name: str, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    runner = supported(name)
+    with hosts.limited("20mbit"):
+        before = hosts.received_bytes()
+        run_transfer(runner, transfer, hosts.server, hosts.client, on_start=nothing)
+    received = [now - then for then, now in zip(before, hosts.received_bytes(), strict=True)]
+    assert min(received) > SIZE / 5
+    assert sum(received) > SIZE
+
+
+@pytest.mark.parametrize("algorithm", ["reno", "cubic"])
+@pytest.mark.parametrize("name", ["tcp", "mptcp"])
+def test_the_kernel_uses_the_congestion_control_on_every_subflow(
+    name: str, algorithm: str, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    runner = supported(name)
+    chosen = replace(transfer, congestion_control=algorithm)  # type: ignore[arg-type]
+    lines: list[str] = []
+    ended = threading.Event()
+
+    def sample() -> None:
+        while not ended.wait(0.05):
+            shown = hosts.server.run("ss", "--tcp", "--info", "--no-header", "--oneline")
+            lines.extend(line for line in shown.splitlines() if line.startswith("ESTAB"))
+
+    sampling = threading.Thread(target=sample)
+    try:
+        with hosts.limited("20mbit"):
+            run_transfer(runner, chosen, hosts.server, hosts.client, on_start=sampling.start)
+    finally:
+        ended.set()
+        sampling.join()
+    peers = {address for address in CLIENT_ADDRESSES if any(f"{address}:" in x for x in lines)}
+    assert len(peers) == (2 if runner.multipath else 1)
+    assert [line for line in lines if f" {algorithm} " not in line] == []
+
+
+@pytest.mark.parametrize("name", SINGLE + MULTIPATH)
+def test_a_killed_server_is_a_failure(name: str, hosts: TwoHosts, transfer: Transfer) -> None:
+    def kill() -> None:
+        for pid in processes_in(hosts.server):
+            os.kill(pid, signal.SIGKILL)
+
+    with pytest.raises(TransferFailed, match="server was ended by SIGKILL during the transfer"):
+        run_transfer(supported(name), transfer, hosts.server, hosts.client, on_start=kill)
+    assert large_files(transfer.directory) == []
+
+
+@pytest.mark.parametrize("name", SINGLE + MULTIPATH)
+def test_a_killed_client_is_a_failure(name: str, hosts: TwoHosts, transfer: Transfer) -> None:
+    def kill() -> None:
+        deadline = time.monotonic() + transfer.timeout_s
+        while time.monotonic() < deadline and not processes_in(hosts.client):
+            time.sleep(0.01)
+        for pid in processes_in(hosts.client):
+            os.kill(pid, signal.SIGKILL)
+
+    killing = threading.Thread(target=kill)
+    runner = supported(name)
+    with (
+        hosts.limited("1mbit"),  # 16 s for the transfer
+        pytest.raises(TransferFailed, match="client was ended by SIGKILL"),
+    ):
+        run_transfer(runner, transfer, hosts.server, hosts.client, on_start=killing.start)
+    killing.join()
+
+
+@pytest.mark.parametrize("name", SINGLE + MULTIPATH)
+def test_a_transfer_that_takes_too_long_is_a_failure(
+    name: str, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    runner, short = supported(name), replace(transfer, timeout_s=1.0)
+    with (
+        hosts.limited("1mbit"),  # 16 s for the transfer
+        pytest.raises(TransferFailed, match="client did not finish within 1 s"),
+    ):
+        run_transfer(runner, short, hosts.server, hosts.client, on_start=nothing)
+
+
+def test_mptcp_leaves_no_endpoint_and_the_old_limits(hosts: TwoHosts, transfer: Transfer) -> None:
+    hosts.client.run("ip", "mptcp", "limits", "set", "subflows", "0")
+    run_transfer(supported("mptcp"), transfer, hosts.server, hosts.client, on_start=nothing)
+    assert hosts.client.run("ip", "mptcp", "endpoint", "show") == ""
+    assert "subflows 0" in hosts.client.run("ip", "mptcp", "limits", "show")
+
+
+class _PlainClient(MptcpRunner):
+    """A client that speaks TCP, as behind a middlebox that removes MPTCP's options."""
+
+    def client_command(self, transfer: Transfer) -> list[str]:
+        return TcpRunner.client_command(self, transfer)
+
+
+def test_mptcp_that_falls_back_to_tcp_is_a_failure(hosts: TwoHosts, transfer: Transfer) -> None:
+    supported("mptcp")
+    with pytest.raises(TransferFailed, match="fell back to TCP"):
+        run_transfer(_PlainClient(), transfer, hosts.server, hosts.client, on_start=nothing)
+
+
+def test_mptcp_on_one_path_only_is_a_failure(hosts: TwoHosts, transfer: Transfer) -> None:
+    runner = supported("mptcp")
+    with (
+        hosts.second_path_blocked(),
+        pytest.raises(TransferFailed, match=rf"no MPTCP subflow .* {CLIENT_ADDRESSES[1]}"),
+    ):
+        run_transfer(runner, transfer, hosts.server, hosts.client, on_start=nothing)
+
+
+def test_an_address_that_no_interface_has_is_a_failure(hosts: TwoHosts, transfer: Transfer) -> None:
+    wrong = replace(transfer, client_addresses=(CLIENT_ADDRESSES[0], "10.83.9.9"))
+    with pytest.raises(TransferFailed, match=r"0 interfaces of .* have address 10\.83\.9\.9"):
+        run_transfer(supported("mptcp"), wrong, hosts.server, hosts.client, on_start=nothing)
+
+
+def test_quic_gets_the_receive_buffer_asked_for(hosts: TwoHosts, transfer: Transfer) -> None:
+    large = replace(transfer, options={"receive_buffer_bytes": 33_554_432})
+    details = run_transfer(
+        supported("quic"), large, hosts.server, hosts.client, on_start=nothing
+    ).details
+    assert details["receive_buffer_bytes"] == 33_554_432
+    assert details["socket_drops"] == 0
+
+
+def test_quic_counts_what_a_small_receive_buffer_drops(hosts: TwoHosts, transfer: Transfer) -> None:
+    small = replace(transfer, options={"receive_buffer_bytes": 8192})
+    details = run_transfer(
+        supported("quic"), small, hosts.server, hosts.client, on_start=nothing
+    ).details
+    assert details["socket_drops"] > 0
