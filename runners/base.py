@@ -175,7 +175,7 @@ class Runner(ABC):
 
 AnyRunner = TypeVar("AnyRunner", bound=type[Runner])
 _registry: dict[str, type[Runner]] = {}
-# Importing these registers them.
+# Importing these registers them, each under its own name with hyphens.
 _BUILT_IN = ("tcp", "quic", "mptcp", "mpquic", "mpquic_picoquic")
 
 
@@ -195,7 +195,8 @@ def runner_names() -> tuple[str, ...]:
     """The names of all runners: the built-in ones, then a user's in the order of registration."""
     for module in _BUILT_IN:
         importlib.import_module(f"runners.{module}")
-    return tuple(_registry)
+    built_in = [module.replace("_", "-") for module in _BUILT_IN]
+    return (*built_in, *(name for name in _registry if name not in built_in))
 
 
 def get_runner(name: str) -> Runner:

@@ -38,7 +38,7 @@ TRANSFER = Transfer(
 
 
 def test_all_transports_are_registered() -> None:
-    assert runner_names() == ("mpquic", "mpquic-picoquic", "mptcp", "quic", "tcp")
+    assert runner_names() == ("tcp", "quic", "mptcp", "mpquic", "mpquic-picoquic")
 
 
 def test_a_runner_is_found_by_its_name() -> None:
@@ -46,7 +46,7 @@ def test_a_runner_is_found_by_its_name() -> None:
 
 
 def test_an_unknown_runner_is_refused_with_the_known_names() -> None:
-    with pytest.raises(ValueError, match=r"no runner 'sctp' \(known: mpquic, mpquic-picoquic,"):
+    with pytest.raises(ValueError, match=r"no runner 'sctp' \(known: tcp, quic, mptcp,"):
         get_runner("sctp")
 
 
