@@ -19,10 +19,10 @@ from typing import Any
 
 from minitopo_dc.emulation.elements import ElementFailedError, running
 from minitopo_dc.emulation.hosts import Network, network
-from minitopo_dc.emulation.plan import gnb_settings, ue_settings
 from minitopo_dc.emulation.probe import send_through
 from minitopo_dc.emulation.real import run_real
 from minitopo_dc.emulation.run_registry import registered
+from minitopo_dc.plan import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from topologies.two_path import client_address
 

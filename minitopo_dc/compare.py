@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,11 +36,30 @@ def run_directory(root: Path, repetition: int, scenario: Scenario) -> Path:
 
 
 def run_all(
-    planned: Sequence[tuple[int, Scenario]], root: Path, execute: Execute
+    planned: Sequence[tuple[int, Scenario]], root: Path, execute: Execute, jobs: int = 1
 ) -> Iterator[RunResult]:
-    """Run them in order, each in its directory below ``root``; yield each result as it comes."""
-    for repetition, scenario in planned:
-        directory = run_directory(root, repetition, scenario)
-        result = replace(execute(scenario, directory), repetition=repetition)
-        result.save(directory)
-        yield result
+    """Run them, each in its directory below ``root``; yield the results in order, as they come.
+
+    With more than one of ``jobs``, ``execute`` is a function of a module: processes import it.
+    """
+    scenarios = [scenario for _, scenario in planned]
+    directories = [run_directory(root, *each) for each in planned]
+    if jobs == 1:
+        results: Iterator[RunResult] = map(execute, scenarios, directories)
+    else:
+        results = _in_processes(execute, scenarios, directories, jobs)
+    for (repetition, _), directory, result in zip(planned, directories, results, strict=True):
+        numbered = replace(result, repetition=repetition)
+        numbered.save(directory)
+        yield numbered
+
+
+def _in_processes(
+    execute: Execute, scenarios: Sequence[Scenario], directories: Sequence[Path], jobs: int
+) -> Iterator[RunResult]:
+    """As ``map``; each process starts afresh, so that nothing is shared."""
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"))
+    try:
+        yield from pool.map(execute, scenarios, directories)
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from minitopo_dc.settings import LegSettings, PdcpSettings, Settings
 
-Mode = Literal["sc", "dc", "dc-duplicate", "multipath"]
-"""One leg; split over the legs below IP; sent on all legs below IP; split by the transport."""
+FlowMode = Literal["sc", "dc", "dc-duplicate"]
+"""One leg; split over the legs below IP; sent on all legs below IP."""
+Mode = Literal["sc", "dc", "dc-duplicate", "multipath", "flows"]
+"""As for a flow; split by the transport; several flows at once."""
+Clock = Literal["real", "virtual"]
 CongestionControl = Literal["reno", "cubic", "bbr"]
 
 
@@ -23,6 +26,30 @@ class RadioLeg(Settings):
 
     downlink: LegSettings
     uplink: LegSettings = Field(default_factory=_papers_uplink)
+
+
+class FlowSettings(Settings):
+    """One of several downloads at once: its own server, client and PDCP bearer, the same legs."""
+
+    mode: FlowMode
+    leg: PositiveInt = 1
+    """The leg that ``mode: sc`` uses."""
+
+
+class VirtualSettings(Settings):
+    """What a testbed has and a bare simulation lacks; 0 is an ideal machine. Virtual clock only."""
+
+    processing_delay_ms: NonNegativeFloat = 0.0
+    """What a bearer's packet waits before it is split, and again before it is reordered.
+
+    The papers' proxies: 1 ms each (thesis, table 5.1: a round-trip time of 58.07 against 56.01 ms).
+    """
+    cpu_us_per_packet: NonNegativeFloat = 0.0
+    """CPU time of an end host for each datagram that it reads or sends."""
+    recovery: Literal["modern", "draft-27"] = "modern"
+    """The installed aioquic's loss recovery, or that of aioquic in 2020 (docs/virtual-clock.md)."""
+    packet_trace: bool = False
+    """Write ``packets.csv``: time, flow, direction and size of every datagram at the end hosts."""
 
 
 class Scenario(Settings):
@@ -40,6 +67,10 @@ class Scenario(Settings):
     """Whether the uplink is split too; by default it takes leg 1, as in the papers."""
     size_mb: PositiveFloat = 10.0
     """Size of the download in units of 10^6 bytes."""
+    flows: tuple[FlowSettings, ...] = ()
+    """The downloads of ``mode: flows``, each of ``size_mb``."""
+    duration_s: PositiveFloat | None = None
+    """Measure what arrives in this time, in place of the time for ``size_mb``."""
     congestion_control: CongestionControl = "reno"
     """NewReno for all transports, as in the papers."""
     seed: int = 1
@@ -47,15 +78,22 @@ class Scenario(Settings):
     timeout_s: PositiveFloat = 300.0
     """A transfer that takes longer has failed; at 1 Mbit/s, 300 s are enough for 37 MB."""
     statistics_ms: PositiveInt = 100
+    clock: Clock = "real"
+    """What drives the run: kernels and processes, or discrete events."""
+    virtual: VirtualSettings = VirtualSettings()
     options: dict[str, Any] = Field(default_factory=dict)
     """Options of the runner, e.g. ``receive_buffer_bytes`` of quic."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.leg > len(self.legs):
-            raise ValueError(f"leg: {self.leg} does not exist; allowed: 1 to {len(self.legs)}")
-        if self.mode != "sc" and len(self.legs) < 2:
-            raise ValueError(f"mode {self.mode} needs at least two legs")
+        if (self.mode == "flows") != bool(self.flows):
+            raise ValueError("mode flows needs a list of flows, and only this mode has one")
+        flows: tuple[FlowSettings | Scenario, ...] = (self, *self.flows)
+        for flow in flows:
+            if flow.leg > len(self.legs):
+                raise ValueError(f"leg: {flow.leg} does not exist; allowed: 1 to {len(self.legs)}")
+            if flow.mode not in ("sc", "flows") and len(self.legs) < 2:
+                raise ValueError(f"mode {flow.mode} needs at least two legs")
         self.bearer().policy(len(self.legs))
         return self
 
@@ -69,9 +107,9 @@ class Scenario(Settings):
             leg.downlink.capacity()
             leg.uplink.capacity()
 
-    def bearer(self) -> PdcpSettings:
-        """The bearer's parameters with the mode's split policy."""
-        if self.mode == "dc-duplicate":
+    def bearer(self, mode: Mode | None = None) -> PdcpSettings:
+        """The bearer's parameters with the split policy of a mode, by default the scenario's."""
+        if (mode or self.mode) == "dc-duplicate":
             return self.pdcp.model_copy(update={"split": "duplicate"})
         return self.pdcp
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.compare import plan
-from minitopo_dc.emulation.plan import client_addresses, gnb_settings, ue_settings
+from minitopo_dc.plan import client_addresses, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 
@@ -21,14 +21,14 @@ GOOD: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG]}
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"mode": "mptcp"}, "mode: .*'sc', 'dc', 'dc-duplicate' or 'multipath'"),
+        ({"mode": "mptcp"}, "mode: .*'sc', 'dc', 'dc-duplicate', 'multipath' or 'flows'"),
         ({"legs": []}, "legs"),
         ({"legs": [LEG]}, "mode dc needs at least two legs"),
         ({"leg": 3}, "leg: 3 does not exist; allowed: 1 to 2"),
         ({"size_mb": 0}, "size_mb"),
         ({"congestion_control": "vegas"}, "'reno', 'cubic' or 'bbr'"),
         ({"pdcp": {"ratio": [1, 1, 1]}}, "ratio"),
-        ({"pdcp": {"split": "best"}}, "batch, duplicate"),
+        ({"pdcp": {"split": "best"}}, "batch, .*duplicate"),
         ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "trace": "x"}}]}, "exactly one of"),
         ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "outages": [[2, 1]]}}]}, "ascending"),
         ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "loss_percent": 101}}]}, "loss_percent"),

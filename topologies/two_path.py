@@ -126,7 +126,11 @@ class TwoPath(Topo):  # type: ignore[misc]
         self._host("client", False, [*client, ("route", "add", "default", "via", "10.2.1.1")])
 
     def _host(
-        self, name: str, forward: bool, commands: Sequence[Command], mtu: dict[str, int] | None = None
+        self,
+        name: str,
+        forward: bool,
+        commands: Sequence[Command],
+        mtu: dict[str, int] | None = None,
     ) -> None:
         # ip=None: addresses are given with the links, and Mininet must not invent one.
         self.addHost(name, cls=TestbedHost, ip=None, forward=forward, mtu=mtu, commands=commands)

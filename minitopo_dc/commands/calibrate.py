@@ -6,13 +6,16 @@ import argparse
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
 from minitopo_dc.commands.options import add_leg_options, leg_settings
-from minitopo_dc.emulation.calibration import Quantity, calibrate
 from minitopo_dc.scenario import Scenario
+
+if TYPE_CHECKING:  # Mininet, which other commands do without
+    from minitopo_dc.emulation.calibration import Quantity
 
 HELP = "measure each leg's rate, delay, jitter and loss against what was asked"
 
@@ -33,6 +36,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Measure and print."""
+    from minitopo_dc.emulation.calibration import calibrate  # noqa: PLC0415
+
     scenario = Scenario.check(
         {"transport": "tcp", "mode": "sc", "legs": leg_settings(arguments), "seed": arguments.seed},
         "options",

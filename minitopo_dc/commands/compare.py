@@ -18,6 +18,7 @@ from minitopo_dc.analysis import (
 )
 from minitopo_dc.capacity import capacity_over_time
 from minitopo_dc.commands.options import (
+    add_clock_option,
     add_dc_options,
     add_leg_options,
     add_transfer_options,
@@ -27,7 +28,7 @@ from minitopo_dc.commands.options import (
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.progress import Progress
 from minitopo_dc.compare import plan, run_all
-from minitopo_dc.emulation.real import run_real
+from minitopo_dc.execute import default_clock, run_scenario
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
@@ -40,6 +41,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_leg_options(parser)
     add_dc_options(parser)
     add_transfer_options(parser)
+    add_clock_option(parser)
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="runs at once, virtual clock only (1)"
+    )
     parser.add_argument(
         "--repetitions", type=int, default=3, metavar="N", help="runs of each row (3)"
     )
@@ -56,27 +61,32 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when every run is ok or unsupported, 1 when one failed."""
-    if arguments.repetitions < 1:
-        raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: 1 or more")
+    for name in ("repetitions", "jobs"):
+        if getattr(arguments, name) < 1:
+            raise SettingsError(f"--{name}: {getattr(arguments, name)}; allowed: 1 or more")
     base = base_scenario(arguments)
     base.read_traces()
+    base = base.model_copy(update={"clock": arguments.clock or default_clock()})
+    if arguments.jobs > 1 and base.clock == "real":
+        raise SettingsError(
+            "--jobs: only 1 on the real clock: runs at once would disturb each other"
+        )
     planned = list(plan(base, rows(arguments), arguments.repetitions))
     root = new_directory(arguments.output, "compare")
-    results = _run(planned, root)
+    results = _run(planned, root, arguments.jobs)
     _report(base, results, root, as_json=arguments.json)
     return 1 if any(result.status == "failed" for result in results) else 0
 
 
-def _run(planned: list[tuple[int, Scenario]], root: Path) -> list[RunResult]:
+def _run(planned: list[tuple[int, Scenario]], root: Path, jobs: int) -> list[RunResult]:
+    results = []
     with Progress(len(planned)) as progress:
-
-        def observed(scenario: Scenario, directory: Path) -> RunResult:
+        outcomes = run_all(planned, root, run_scenario, jobs)
+        for _, scenario in planned:
             progress.begin(scenario)
-            result = run_real(scenario, directory)
-            progress.end(result)
-            return result
-
-        return list(run_all(planned, root, observed))
+            results.append(next(outcomes))
+            progress.end(results[-1])
+    return results
 
 
 def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bool) -> None:

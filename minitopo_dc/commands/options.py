@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from minitopo_dc.scenario import CongestionControl, Mode, Scenario
+from minitopo_dc.scenario import Clock, CongestionControl, Mode, Scenario
 from minitopo_dc.settings import SettingsError
 from runners.base import get_runner, runner_names
 
@@ -54,6 +54,15 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
         "--uplink", nargs="+", default=["20"], metavar="MBPS", help="uplink rate or trace (20)"
     )
     group.add_argument("--uplink-delay", nargs="+", default=["10"], metavar="MS", help="(10)")
+
+
+def add_clock_option(parser: argparse.ArgumentParser) -> None:
+    """What drives the runs."""
+    parser.add_argument(
+        "--clock",
+        choices=get_args(Clock),
+        help="real kernels (Linux, root), or discrete events (quic only); real where it can run",
+    )
 
 
 def add_dc_options(parser: argparse.ArgumentParser) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 NS_PER_MS = 1_000_000
 
@@ -36,10 +36,20 @@ class Series:
         self._file.close()
 
 
+class Rows(Protocol):
+    """A time series that is being written."""
+
+    def write(self, now: int) -> None:
+        """Add a row for each source."""
+
+    def close(self) -> None:
+        """Flush and close."""
+
+
 class Recorder:
     """Writes the series every interval; a timed part of the loop."""
 
-    def __init__(self, series: list[Series], interval_ms: int, now: int) -> None:
+    def __init__(self, series: Sequence[Rows], interval_ms: int, now: int) -> None:
         self._series = series
         self._interval = interval_ms * NS_PER_MS
         self._next = now

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
-from minitopo_dc.element.drivers import LegDriver
 from minitopo_dc.element.settings import ElementLeg
+from minitopo_dc.link import Leg
 
 NS_PER_S = 1_000_000_000
+
+
+class HasLeg(Protocol):
+    """A leg's driver, over real packets or in virtual time."""
+
+    @property
+    def leg(self) -> Leg[Any]:
+        """The leg."""
 
 
 class Schedule:
     """The outages of all legs; a timed part of the loop."""
 
-    def __init__(self, legs: Iterable[ElementLeg], drivers: Mapping[int, LegDriver]) -> None:
+    def __init__(self, legs: Iterable[ElementLeg], drivers: Mapping[int, HasLeg]) -> None:
         self._drivers = drivers
         self._start: int | None = None
         moments = (

@@ -1,8 +1,8 @@
 """Asked against measured: what a leg's rate, delay, jitter and loss really are on this machine.
 
 Between the two stands the ideal: the same leg, fed in virtual time with the same packets at the
-same moments and the same seed. It has the effects that were asked for indirectly (jitter that keeps
-the order is skewed, few packets scatter around a loss rate), so what is left is the machine's error.
+same moments and the same seed. It shows what was asked for indirectly (jitter that keeps the order
+skews the delay, a few packets scatter around a loss rate); what is left is the machine's error.
 """
 
 from __future__ import annotations

@@ -9,22 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.capacity import available_bits
+from minitopo_dc.addresses import SERVER_ADDRESS, SERVER_PORT
 from minitopo_dc.emulation.elements import ElementFailedError, ElementProcess, running
 from minitopo_dc.emulation.hosts import EmulatedHost, Network, network
 from minitopo_dc.emulation.preflight import facts
 from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.emulation.sampler import Sampler
-from minitopo_dc.metrics import capacity_share, goodput_mbps
+from minitopo_dc.outcome import blank_result, check_mode, check_real, ok_result
 from minitopo_dc.plan import client_addresses, gnb_settings, ue_settings
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
 from runners.base import Measurement, Runner, Transfer, TransferFailed, get_runner
 from runners.certificate import make_certificate
 from runners.session import run_transfer
-from topologies.two_path import SERVER_ADDRESS
 
-PORT = 4433
 MINIMUM_PATH_BYTES = 15_000
 """A path that carried less than ten full packets carried a handshake, not data."""
 
@@ -39,7 +37,8 @@ def run_real(scenario: Scenario, directory: Path) -> RunResult:
         OSError: ``directory`` cannot be written.
     """
     runner = get_runner(scenario.transport)
-    _check_mode(runner, scenario)
+    check_mode(runner, scenario)
+    check_real(scenario)
     directory.mkdir(parents=True, exist_ok=True)
     scenario.save(directory / "scenario.yaml")
     (directory / "environment.json").write_text(json.dumps(facts(), indent=1), encoding="utf-8")
@@ -48,24 +47,9 @@ def run_real(scenario: Scenario, directory: Path) -> RunResult:
     return result
 
 
-def _check_mode(runner: Runner, scenario: Scenario) -> None:
-    if runner.multipath != (scenario.mode == "multipath"):
-        allowed = "multipath" if runner.multipath else "sc, dc, dc-duplicate"
-        raise ValueError(f"mode {scenario.mode}: transport {runner.name} allows {allowed}")
-
-
 def _attempt(runner: Runner, scenario: Scenario, directory: Path) -> RunResult:
     """The result, whatever happens to the run."""
-    blank = RunResult(
-        transport=scenario.transport,
-        mode=scenario.mode,
-        status="failed",
-        reason="",
-        seed=scenario.seed,
-        size_bytes=scenario.size_bytes,
-        congestion_control=scenario.congestion_control,
-        directory=str(directory),
-    )
+    blank = blank_result(scenario, directory, "real")
     reason = runner.unsupported(scenario.congestion_control)
     if reason is not None:
         return replace(blank, status="unsupported", reason=reason)
@@ -142,7 +126,7 @@ def _describe(scenario: Scenario, directory: Path) -> Transfer:
         size_bytes=scenario.size_bytes,
         congestion_control=scenario.congestion_control,
         server_address=SERVER_ADDRESS,
-        port=PORT,
+        port=SERVER_PORT,
         client_addresses=client_addresses(scenario),
         directory=directory,
         certificate=made.certificate,
@@ -165,13 +149,11 @@ def _judge(
         return replace(
             blank, reason=f"a leg carried no data: bytes per leg {leg_bytes}", leg_bytes=leg_bytes
         )
-    seconds = measurement.completion_s
-    return replace(
+    return ok_result(
         blank,
-        status="ok",
-        goodput_mbps=goodput_mbps(scenario.size_bytes, seconds),
-        completion_s=seconds,
+        scenario,
+        size_bytes=scenario.size_bytes,
+        seconds=measurement.completion_s,
         leg_bytes=leg_bytes,
-        capacity_share=capacity_share(scenario.size_bytes, available_bits(scenario, seconds)),
-        details=dict(measurement.details),
+        details=measurement.details,
     )

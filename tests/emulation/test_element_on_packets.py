@@ -12,14 +12,14 @@ import pytest
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.probe import Arrivals, send_through
-from tests.emulation.testbed import INSTANT, Testbed, running_testbed, scenario
+from tests.emulation.testbed import INSTANT, Bed, running_testbed, scenario
 from topologies.two_path import client_address
 
 pytestmark = pytest.mark.root
 RATE, SECONDS = 25_000, 3
 
 
-def probe(bed: Testbed, directory: Path, rate: float, seconds: float, size: int = 1200) -> Arrivals:
+def probe(bed: Bed, directory: Path, rate: float, seconds: float, size: int = 1200) -> Arrivals:
     return send_through(
         bed.hosts.server,
         bed.hosts.client,

@@ -16,7 +16,7 @@ from minitopo_dc.scenario import Scenario
 INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}
 
 
-class Testbed(NamedTuple):
+class Bed(NamedTuple):
     """Hosts and the elements on gnb and ue."""
 
     hosts: Network
@@ -31,7 +31,7 @@ def scenario(mode: str, downlink: dict[str, Any] | None = None, **more: Any) -> 
 
 
 @contextlib.contextmanager
-def running_testbed(wanted: Scenario, directory: Path) -> Iterator[Testbed]:
+def running_testbed(wanted: Scenario, directory: Path) -> Iterator[Bed]:
     """Hosts with running elements."""
     with (
         registered(),
@@ -40,4 +40,4 @@ def running_testbed(wanted: Scenario, directory: Path) -> Iterator[Testbed]:
             (gnb_settings(wanted, directory), hosts.gnb), (ue_settings(wanted, directory), hosts.ue)
         ) as (gnb, ue),
     ):
-        yield Testbed(hosts, gnb, ue)
+        yield Bed(hosts, gnb, ue)

@@ -1,0 +1,46 @@
+"""Running a scenario on its clock, and knowing which clocks this machine has."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+from minitopo_dc.results import RunResult
+from minitopo_dc.scenario import Clock, Scenario
+
+# ruff: noqa: PLC0415
+# Each clock is imported when it is used: the virtual one must work without what the real one needs.
+
+
+def run_scenario(scenario: Scenario, directory: Path) -> RunResult:
+    """Run on the scenario's clock; see `run_real` and `run_virtual`."""
+    if scenario.clock == "virtual":
+        from minitopo_dc.simulation.run import run_virtual
+
+        return run_virtual(scenario, directory)
+    from minitopo_dc.emulation.real import run_real
+
+    return run_real(scenario, directory)
+
+
+def default_clock() -> Clock:
+    """The real clock where it can run; else the virtual one, and standard error says why."""
+    reason = why_not_real()
+    if reason is None:
+        return "real"
+    print(f"minitopo-dc: {reason}: using the virtual clock", file=sys.stderr)  # noqa: T201
+    return "virtual"
+
+
+def why_not_real() -> str | None:
+    """What the real clock lacks on this machine; None when nothing obvious does."""
+    if sys.platform != "linux":
+        return "this is not Linux"
+    if os.geteuid() != 0:
+        return "not root"
+    for module in ("mininet", "netfilterqueue"):
+        if importlib.util.find_spec(module) is None:
+            return f"Python module {module} is not installed"
+    return None

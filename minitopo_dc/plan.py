@@ -1,0 +1,139 @@
+"""From a scenario to the settings of the elements on gnb and ue, the same for both clocks.
+
+A flow is what one server sends to one client. A scenario has one, that of its mode, or those of its
+``flows``; then each flow has a bearer of its own, also one that takes a single leg.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Literal
+
+from minitopo_dc.addresses import SERVER_ADDRESS, SERVER_PORT, client_address
+from minitopo_dc.element import ElementLeg, ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.scenario import FlowSettings, Mode, Scenario
+from minitopo_dc.settings import Match, PdcpSettings
+
+Direction = Literal["downlink", "uplink"]
+
+
+def client_addresses(scenario: Scenario) -> tuple[str, ...]:
+    """The client's addresses that the transport uses, the primary one first."""
+    if scenario.mode == "multipath":
+        return tuple(client_address(leg) for leg in _numbers(scenario))
+    return (flow_address(scenario),)
+
+
+def flow_address(flow: FlowSettings | Scenario) -> str:
+    """The client's address of a flow, or of the scenario's only one; its uplink takes that leg."""
+    return client_address(flow.leg if flow.mode == "sc" else 1)
+
+
+def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
+    """The network side: downlink legs; the split bearers when there are any."""
+    return ElementSettings(
+        host="gnb",
+        legs=tuple(_legs(scenario, "downlink", "gnb")),
+        transmit=tuple(_transmit(scenario, "downlink", "gnb-core")),
+        receive=tuple(_receive(scenario, "uplink")),
+        directory=directory,
+        statistics_ms=scenario.statistics_ms,
+    )
+
+
+def ue_settings(scenario: Scenario, directory: Path) -> ElementSettings:
+    """The terminal side: uplink legs; the reordering end of the bearers."""
+    return ElementSettings(
+        host="ue",
+        legs=tuple(_legs(scenario, "uplink", "ue")),
+        transmit=tuple(_transmit(scenario, "uplink", "ue-lan1")),
+        receive=tuple(_receive(scenario, "downlink")),
+        directory=directory,
+        statistics_ms=scenario.statistics_ms,
+    )
+
+
+def leg_seed(scenario: Scenario, leg: int, direction: Direction) -> str:
+    """What seeds the losses and the jitter of one direction of a leg, on either clock."""
+    return f"{scenario.seed}/{leg}/{direction}"
+
+
+def _numbers(scenario: Scenario) -> range:
+    return range(1, len(scenario.legs) + 1)
+
+
+def _legs(scenario: Scenario, direction: Direction, host: str) -> Iterator[ElementLeg]:
+    for number, leg in zip(_numbers(scenario), scenario.legs, strict=True):
+        yield ElementLeg(
+            leg=number,
+            interface=f"{host}-leg{number}",
+            radio=getattr(leg, direction),
+            seed=leg_seed(scenario, number, direction),
+        )
+
+
+def _transmit(scenario: Scenario, direction: Direction, interface: str) -> Iterator[TransmitBearer]:
+    for index, flow in _flows_with_bearer(scenario, direction):
+        yield TransmitBearer(
+            bearer=_bearer(index, direction),
+            interface=interface,
+            match=_match(scenario, index, direction),
+            legs=_legs_of(scenario, flow),
+            pdcp=_pdcp(scenario, flow.mode),
+        )
+
+
+def _receive(scenario: Scenario, direction: Direction) -> Iterator[ReceiveBearer]:
+    for index, flow in _flows_with_bearer(scenario, direction):
+        yield ReceiveBearer(
+            bearer=_bearer(index, direction),
+            match=_match(scenario, index, direction),
+            legs=_legs_of(scenario, flow),
+            pdcp=_pdcp(scenario, flow.mode),
+        )
+
+
+def _flows_with_bearer(
+    scenario: Scenario, direction: Direction
+) -> Iterator[tuple[int, FlowSettings | Scenario]]:
+    """The flows that a direction has bearers for, with their position."""
+    if direction == "uplink" and not scenario.split_uplink:
+        return
+    if scenario.mode.startswith("dc"):
+        yield 0, scenario
+    yield from enumerate(scenario.flows)
+
+
+def _bearer(index: int, direction: Direction) -> int:
+    """Bearers 1 and 2 are the first flow's down and up, 3 and 4 the second's, and so on."""
+    return 2 * index + (1 if direction == "downlink" else 2)
+
+
+def _legs_of(scenario: Scenario, flow: FlowSettings | Scenario) -> tuple[int, ...]:
+    return (flow.leg,) if flow.mode == "sc" else tuple(_numbers(scenario))
+
+
+def _pdcp(scenario: Scenario, mode: Mode) -> PdcpSettings:
+    """A bearer's parameters; over one leg there is nothing to split."""
+    if mode == "sc":
+        return scenario.pdcp.model_copy(update={"split": "batch", "ratio": None, "parameters": {}})
+    return scenario.bearer(mode)
+
+
+def _match(scenario: Scenario, index: int, direction: Direction) -> Match:
+    """What flows between server and client; not what a router says in between, e.g. by ICMP.
+
+    Several flows are told apart by the server's port.
+    """
+    server = IPv4Network(SERVER_ADDRESS)
+    if not scenario.flows:
+        client = IPv4Network(flow_address(scenario))
+        if direction == "downlink":
+            return Match(source=server, destination=client)
+        return Match(source=client, destination=server)
+    port = SERVER_PORT + index
+    if direction == "downlink":
+        return Match(source=server, protocol="udp", source_port=port)
+    return Match(destination=server, protocol="udp", destination_port=port)

@@ -1,0 +1,130 @@
+"""One download in virtual time: a server, a client, and the two flows between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.addresses import SERVER_ADDRESS, SERVER_PORT
+from minitopo_dc.plan import flow_address
+from minitopo_dc.scenario import FlowSettings, Scenario
+from minitopo_dc.simulation.element import Element
+from minitopo_dc.simulation.endpoints import Client, Server
+from minitopo_dc.simulation.host import NS_PER_S, Host
+from minitopo_dc.simulation.loop import Loop
+from minitopo_dc.simulation.packet import Flow
+from minitopo_dc.simulation.qlog import VirtualLogger
+from runners.content import content_sha256
+from runners.options import parse_options
+from runners.quic import QuicOptions
+
+CLIENT_PORT = 50_000
+"""Of the first flow, from the range of ephemeral ports (RFC 6335)."""
+LINUX_RECEIVE_BUFFER = 212_992
+"""Bytes, net.core.rmem_default of Linux (and of the papers' 'QUIC default', thesis table 4.4)."""
+ENDLESS_BYTES = 10**12
+"""What is asked for when a scenario has a duration: more than any leg carries in it."""
+
+
+class Connection:
+    """One flow of a scenario (the scenario itself when it has one only)."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        flow: FlowSettings | Scenario,
+        index: int,
+        *,
+        loop: Loop,
+        directory: Path,
+        ended: Callable[[], None],
+    ) -> None:
+        self.flow = flow
+        options = parse_options(QuicOptions, scenario.options, "quic")
+        self._size = scenario.size_bytes if scenario.duration_s is None else ENDLESS_BYTES
+        self._begin = loop.now
+        server = (SERVER_ADDRESS, SERVER_PORT + index)
+        client = (flow_address(flow), CLIENT_PORT + index)
+        self.downlink, self.uplink = Flow(server, client), Flow(client, server)
+        cpu = round(scenario.virtual.cpu_us_per_packet * 1000)
+        self.client_host = Host(
+            loop,
+            self.uplink,
+            buffer_bytes=options.receive_buffer_bytes or LINUX_RECEIVE_BUFFER,
+            cpu_ns=cpu,
+        )
+        # The server is sent acknowledgements only; runner quic leaves its buffer as it is, too.
+        self.server_host = Host(loop, self.downlink, buffer_bytes=LINUX_RECEIVE_BUFFER, cpu_ns=cpu)
+        names = [f"{role}-{index + 1}.qlog" for role in ("client", "server")]
+        self._logs = [
+            VirtualLogger(directory / "qlog" / name, self.client_host.clock)
+            for name in names
+            if options.qlog
+        ]
+        client_log, server_log = self._logs or (None, None)
+        self.client = Client(
+            scenario,
+            options,
+            self.client_host,
+            path=f"/bytes/{self._size}",
+            ended=ended,
+            qlog=client_log,
+        )
+        self.server = Server(scenario, self.server_host, qlog=server_log)
+        self.client_host.endpoint, self.server_host.endpoint = self.client, self.server
+        self.downlink.deliver, self.uplink.deliver = (
+            self.client_host.receive,
+            self.server_host.receive,
+        )
+
+    def attach(self, gnb: Element, ue: Element) -> None:
+        """The routers next to the hosts."""
+        self.server_host.forward, self.client_host.forward = gnb.send, ue.send
+
+    def start(self) -> None:
+        """Begin to connect."""
+        timer = self.client.start(self.downlink.source)
+        if timer is not None:
+            self.client_host.wake(round(timer * NS_PER_S))
+
+    def failure(self) -> str | None:
+        """Why the download is not what was asked for; None when it is."""
+        outcome = self.client.download.outcome
+        if outcome.error is not None:
+            return f"client: {outcome.error}"
+        if outcome.status not in (0, 200):
+            return f"client got status {outcome.status}, not 200"
+        if self._size == ENDLESS_BYTES:
+            return None
+        if outcome.completion_s is None:
+            return f"client received {outcome.bytes_received} of {self._size} bytes"
+        if outcome.sha256 != content_sha256(self._size):
+            return f"client received {outcome.bytes_received} bytes, not those sent"
+        return None
+
+    def report(self) -> dict[str, Any]:
+        """The client's report, as runner quic's, and what the server's recovery did."""
+        outcome = self.client.download.outcome
+        outcome.socket_drops = self.client_host.buffer.drops
+        outcome.receive_buffer_bytes = self.client_host.buffer.limit
+        return asdict(outcome) | {"server_socket_drops": self.server_host.buffer.drops}
+
+    def congestion(self) -> tuple[int | str, int | str, int | str, str]:
+        """Congestion window, bytes in flight, slow start threshold, smoothed round-trip time."""
+        if self.server.session is None:
+            return ("", "", "", "")
+        recovery = self.server.session.connection._loss
+        threshold = recovery._cc.ssthresh
+        return (
+            recovery.congestion_window,
+            recovery.bytes_in_flight,
+            "" if threshold is None else threshold,
+            f"{recovery._rtt_smoothed * 1000:.3f}",
+        )
+
+    def save_logs(self) -> None:
+        """Write the qlog files."""
+        for log in self._logs:
+            log.save()

@@ -1,0 +1,132 @@
+"""Thin drivers over the sans-IO cores: the element's, with events in place of the kernel's queues.
+
+What a leg carries is a packet with its SN, or with None when no bearer took it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from minitopo_dc.link import Leg
+from minitopo_dc.pdcp import ReceivingEntity, SnFormat, TransmittingEntity
+from minitopo_dc.simulation.loop import Loop, Timer
+from minitopo_dc.simulation.packet import Packet
+
+T = TypeVar("T")
+Carried = tuple[Packet, int | None]
+Arrive = Callable[[int, Packet, int | None], None]
+"""Takes what crossed a leg: the leg's number, the packet, its SN."""
+
+
+class LegDriver:
+    """One direction of a leg."""
+
+    def __init__(self, number: int, leg: Leg[Carried], loop: Loop) -> None:
+        self.number = number
+        self.leg = leg
+        self.arrive: Arrive = _unconnected
+        self._loop = loop
+        self._timer = Timer(loop, self._fire)
+
+    def push(self, packet: Packet, sn: int | None, size: int) -> None:
+        """Put a packet on the leg that has ``size`` bytes there."""
+        self.leg.push((packet, sn), size, self._loop.now)
+        self._timer.set(self.leg.next_timeout())
+
+    def rearm(self) -> None:
+        """The leg was changed from outside: find the next moment anew."""
+        self._timer.set(self.leg.next_timeout())
+
+    def _fire(self) -> None:
+        number, arrive = self.number, self.arrive
+        for packet, sn in self.leg.poll(self._loop.now):
+            arrive(number, packet, sn)
+        self._timer.set(self.leg.next_timeout())
+
+
+class TransmitDriver:
+    """The transmitting entity of one bearer."""
+
+    def __init__(
+        self,
+        bearer: int,
+        entity: TransmittingEntity[Packet],
+        sn_format: SnFormat,
+        legs: Sequence[LegDriver],
+        loop: Loop,
+    ) -> None:
+        self.bearer = bearer
+        self.entity = entity
+        self._header = sn_format.size
+        self._legs = legs
+        self._loop = loop
+
+    def push(self, packet: Packet) -> None:
+        """Number an SDU, and put it on the leg or legs of its policy."""
+        now = self._loop.now
+        self.entity.push(packet, packet.size, now)
+        for pdu in self.entity.poll(now):
+            self._legs[pdu.leg].push(packet, pdu.sn, packet.size + self._header)
+
+
+class ReceiveDriver:
+    """The receiving entity of one bearer."""
+
+    def __init__(
+        self,
+        bearer: int,
+        entity: ReceivingEntity[Packet],
+        positions: Mapping[int, int],
+        loop: Loop,
+    ) -> None:
+        """Take the position of each of the bearer's legs by the leg's number."""
+        self.bearer = bearer
+        self.entity = entity
+        self._positions = positions
+        self._loop = loop
+        self._timer = Timer(loop, self._deliver)
+
+    def push(self, arrived: tuple[int, Packet, int]) -> None:
+        """A PDU arrived: leg, packet, SN. Keep it until it is its turn."""
+        leg, packet, sn = arrived
+        self.entity.push(sn, packet, self._positions[leg], self._loop.now)
+        self._deliver()
+
+    def _deliver(self) -> None:
+        for packet in self.entity.poll(self._loop.now):
+            packet.flow.deliver(packet)
+        self._timer.set(self.entity.next_timeout())
+
+
+def delayed(loop: Loop, delay: int, take: Callable[[T], None]) -> Callable[[T], None]:
+    """``take``, reached ``delay`` ns later; the order is kept."""
+    return DelayLine(loop, delay, take).push if delay else take
+
+
+class DelayLine(Generic[T]):
+    """Holds everything for the same time."""
+
+    def __init__(self, loop: Loop, delay: int, take: Callable[[T], None]) -> None:
+        self._loop = loop
+        self._delay = delay
+        self._take = take
+        self._held: deque[tuple[int, T]] = deque()
+        self._timer = Timer(loop, self._fire)
+
+    def push(self, item: T) -> None:
+        """Hold ``item``."""
+        due = self._loop.now + self._delay
+        self._held.append((due, item))
+        self._timer.bring_forward(due)
+
+    def _fire(self) -> None:
+        held, now = self._held, self._loop.now
+        while held and held[0][0] <= now:
+            self._take(held.popleft()[1])
+        self._timer.set(held[0][0] if held else None)
+
+
+def _unconnected(_leg: int, _packet: Packet, _sn: int | None) -> None:
+    raise LookupError("a leg that leads nowhere")

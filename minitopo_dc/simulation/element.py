@@ -1,0 +1,142 @@
+"""gnb or ue in virtual time: made from the same settings as the element on real packets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from minitopo_dc.element import ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.element.recorder import Series, Snapshot, flatten, write_summary
+from minitopo_dc.element.schedule import Schedule
+from minitopo_dc.pdcp import sn_format
+from minitopo_dc.simulation.drivers import LegDriver, ReceiveDriver, TransmitDriver, delayed
+from minitopo_dc.simulation.loop import Loop, Timer
+from minitopo_dc.simulation.packet import Flow, Packet
+
+Plain = Callable[[Packet], None]
+
+
+class Element:
+    """The legs and bearers of one router host."""
+
+    def __init__(
+        self,
+        settings: ElementSettings,
+        loop: Loop,
+        *,
+        leg_of: Mapping[str, int],
+        processing_ns: int,
+    ) -> None:
+        """Make legs and bearers.
+
+        Args:
+            settings: the real element's.
+            loop: gives the time.
+            leg_of: the leg that a packet without a bearer takes, by each address of the client.
+            processing_ns: what a bearer's packet waits before it is split, or reordered.
+        """
+        self._settings = settings
+        self._loop = loop
+        self._leg_of = leg_of
+        self._processing = processing_ns
+        self._legs = {
+            leg.leg: LegDriver(leg.leg, leg.radio.build(leg.seed), loop) for leg in settings.legs
+        }
+        self._transmit = [self._transmitter(bearer) for bearer in settings.transmit]
+        self._receive = [self._receiver(bearer) for bearer in settings.receive]
+        self._outgoing: dict[Flow, Plain] = {}
+        self._incoming: dict[Flow, Callable[[tuple[int, Packet, int]], None]] = {}
+        self._schedule = Schedule(settings.legs, self._legs)
+        self._outages = Timer(loop, self._switch)
+        self._started = loop.now
+
+    def connect(self, peer: Element) -> None:
+        """What crosses this element's legs reaches ``peer``."""
+        for leg in self._legs.values():
+            leg.arrive = peer.arrive
+
+    def start(self) -> None:
+        """Now is time zero of traces and outages."""
+        self._started = self._loop.now
+        for driver in self._legs.values():
+            driver.leg.start(self._started)
+            driver.rearm()
+        self._schedule.start(self._started)
+        self._outages.set(self._schedule.next_timeout())
+
+    def send(self, packet: Packet) -> None:
+        """A packet came from the end host on this side."""
+        route = self._outgoing.get(packet.flow)
+        if route is None:
+            route = self._outgoing[packet.flow] = self._route(packet.flow)
+        route(packet)
+
+    def arrive(self, leg: int, packet: Packet, sn: int | None) -> None:
+        """A packet crossed a leg of the other element."""
+        if sn is None:
+            packet.flow.deliver(packet)
+            return
+        receive = self._incoming.get(packet.flow)
+        if receive is None:
+            receive = self._incoming[packet.flow] = self._reorder(packet.flow)
+        receive((leg, packet, sn))
+
+    def delivered_bytes(self) -> list[int]:
+        """IP bytes that each leg delivered."""
+        return [driver.leg.statistics().delivered_bytes for driver in self._legs.values()]
+
+    def series(self) -> Iterator[Series]:
+        """The real element's time series files."""
+        sources: dict[tuple[str, str], dict[int, Snapshot]] = {
+            ("legs", "leg"): {n: driver.leg.statistics for n, driver in self._legs.items()},
+            ("transmit", "bearer"): {d.bearer: d.entity.statistics for d in self._transmit},
+            ("receive", "bearer"): {d.bearer: d.entity.statistics for d in self._receive},
+        }
+        for (name, key), snapshots in sources.items():
+            if snapshots:
+                path = self._settings.directory / f"{self._settings.host}-{name}.csv"
+                yield Series(path, key, snapshots)
+
+    def summarise(self) -> None:
+        """Write the real element's summary, but for what only a real process has."""
+        summary = {
+            "host": self._settings.host,
+            "start_ns": self._started,
+            "legs": {n: flatten(d.leg.statistics()) for n, d in self._legs.items()},
+            "transmit": {d.bearer: flatten(d.entity.statistics()) for d in self._transmit},
+            "receive": {d.bearer: flatten(d.entity.statistics()) for d in self._receive},
+        }
+        write_summary(self._settings.directory / f"{self._settings.host}-summary.json", summary)
+
+    def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
+        legs = [self._legs[number] for number in bearer.legs]
+        entity = bearer.pdcp.transmitter(len(legs))
+        return TransmitDriver(
+            bearer.bearer, entity, sn_format(bearer.pdcp.sn_bits), legs, self._loop
+        )
+
+    def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
+        positions = {number: position for position, number in enumerate(bearer.legs)}
+        entity = bearer.pdcp.receiver(len(positions))
+        return ReceiveDriver(bearer.bearer, entity, positions, self._loop)
+
+    def _route(self, flow: Flow) -> Plain:
+        """The bearer whose filter the flow fits, else the leg of the client's address."""
+        for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
+            if flow.belongs_to(bearer.match):
+                return delayed(self._loop, self._processing, driver.push)
+        addresses = (flow.source[0], flow.destination[0])
+        leg = self._legs[next(self._leg_of[each] for each in addresses if each in self._leg_of)]
+        return lambda packet: leg.push(packet, None, packet.size)
+
+    def _reorder(self, flow: Flow) -> Callable[[tuple[int, Packet, int]], None]:
+        for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
+            if flow.belongs_to(bearer.match):
+                return delayed(self._loop, self._processing, driver.push)
+        raise LookupError(f"{self._settings.host}: a PDU that no bearer receives")
+
+    def _switch(self) -> None:
+        """An outage begins or ends."""
+        self._schedule.handle(self._loop.now)
+        for driver in self._legs.values():
+            driver.rearm()
+        self._outages.set(self._schedule.next_timeout())

@@ -1,0 +1,160 @@
+"""An end host: one UDP socket with its receive buffer, one CPU, one QUIC endpoint."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from aioquic.quic.connection import QuicConnection
+
+from minitopo_dc.simulation.loop import Loop, Timer
+from minitopo_dc.simulation.packet import HEADERS_BYTES, Flow, Packet
+from runners.quic_endpoint import BATCH, Address
+
+NS_PER_S = 1_000_000_000
+TIMER_MARGIN_NS = 1_000
+"""How much later than asked a connection's timer fires: aioquic compares floating-point sums of
+seconds, and a timer that fires a rounding error too early would be asked for again, for ever."""
+
+
+def seconds(moment: int) -> float:
+    """A moment as aioquic takes it; to the ns for 100 days (2^53 ns)."""
+    return moment / NS_PER_S
+
+
+def moment_of(timer: float) -> int:
+    """When to fire a connection's timer."""
+    return int(timer * NS_PER_S) + TIMER_MARGIN_NS
+
+
+class Endpoint(Protocol):
+    """What a host runs: `step` takes in datagrams, sends by ``host.transmit``, names a time."""
+
+    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
+        """Act on what arrived and on what is due; when to be called again."""
+
+
+class ReceiveBuffer:
+    """A UDP socket's receive buffer as Linux counts it.
+
+    - A datagram costs the memory of its buffer (``truesize``), not its length: the IP packet with
+      what stands before and behind it in the next larger power of two (kmalloc), and the
+      descriptor. 1,200 bytes of payload cost 2,304, as do all between 669 and 1,472.
+    - It is dropped when the sum would exceed the limit (SO_RCVBUF).
+
+    Both measured on Linux 6.18 (loopback, SK_MEMINFO_RMEM_ALLOC): 92 datagrams of 1,200 bytes fit
+    in 212,992. (That kernel has a smaller buffer for heads up to 160 bytes, which costs 832 where
+    this rule has 768.)
+    """
+
+    OVERHEAD_BYTES = 16 + 320 + 16
+    """Link-layer header (LL_RESERVED_SPACE), struct skb_shared_info, alignment."""
+    DESCRIPTOR_BYTES = 256
+    """struct sk_buff."""
+
+    def __init__(self, limit: int) -> None:
+        self.drops = 0
+        self.limit = limit
+        self._used = 0
+        self._waiting: deque[tuple[bytes, int]] = deque()
+
+    def __len__(self) -> int:
+        """Datagrams waiting."""
+        return len(self._waiting)
+
+    def put(self, data: bytes) -> None:
+        """A datagram arrives."""
+        cost = self.truesize(len(data))
+        if self._used + cost > self.limit:
+            self.drops += 1
+            return
+        self._used += cost
+        self._waiting.append((data, cost))
+
+    def take(self) -> bytes:
+        """The first datagram."""
+        data, cost = self._waiting.popleft()
+        self._used -= cost
+        return data
+
+    @classmethod
+    def truesize(cls, payload: int) -> int:
+        """What a datagram costs."""
+        head = payload + HEADERS_BYTES + cls.OVERHEAD_BYTES
+        return (1 << (head - 1).bit_length()) + cls.DESCRIPTOR_BYTES
+
+
+class Host:
+    """A process on one CPU between a socket and its endpoint.
+
+    - Reading a datagram, and sending one, each take ``cpu_ns``; the CPU does one thing at a time.
+    - Without CPU time, all datagrams that wait are taken in one step (64 at most, as by the real
+      endpoints); with it, one a step, and what arrives meanwhile waits in the receive buffer.
+    """
+
+    def __init__(self, loop: Loop, flow: Flow, *, buffer_bytes: int, cpu_ns: int) -> None:
+        """Make a host that sends on ``flow``, once `forward` and `endpoint` are set."""
+        self.endpoint: Endpoint
+        self.forward: Callable[[Packet], None]
+        self.buffer = ReceiveBuffer(buffer_bytes)
+        self.received_bytes = 0
+        """IP bytes that reached this host."""
+        self._loop = loop
+        self._flow = flow
+        self._cpu = cpu_ns
+        self._busy_until = loop.now
+        self._batch = 1 if cpu_ns else BATCH
+        self._timer = Timer(loop, self._run)
+        self._departures: deque[tuple[int, Packet]] = deque()
+        self._departure = Timer(loop, self._depart)
+
+    def clock(self) -> float:
+        """The time in s."""
+        return seconds(self._loop.now)
+
+    def wake(self, moment: int) -> None:
+        """Let the endpoint act at ``moment``."""
+        self._timer.bring_forward(max(moment, self._busy_until))
+
+    def receive(self, packet: Packet) -> None:
+        """A datagram reached the socket."""
+        self.received_bytes += packet.size
+        self.buffer.put(packet.data)
+        self._timer.bring_forward(max(self._loop.now, self._busy_until))
+
+    def transmit(self, connection: QuicConnection) -> int:
+        """Send what a connection has to send now; the number of bytes."""
+        sent = 0
+        for data, _ in connection.datagrams_to_send(seconds(self._loop.now)):
+            sent += len(data)
+            packet = Packet(self._flow, data)
+            if self._cpu:
+                self._busy_until += self._cpu
+                self._departures.append((self._busy_until, packet))
+                self._departure.bring_forward(self._busy_until)
+            else:
+                self.forward(packet)
+        return sent
+
+    def _run(self) -> None:
+        now = self._loop.now
+        buffer = self.buffer
+        taken = [
+            (buffer.take(), self._flow.destination) for _ in range(min(len(buffer), self._batch))
+        ]
+        self._busy_until = now + self._cpu * len(taken)
+        timer = self.endpoint.step(seconds(now), taken)
+        if buffer:
+            self._timer.bring_forward(max(now, self._busy_until))
+        elif timer is not None:
+            # Never the same moment again without a packet: time would stand still.
+            self._timer.bring_forward(
+                max(moment_of(timer), self._busy_until, now + TIMER_MARGIN_NS)
+            )
+
+    def _depart(self) -> None:
+        departures, now = self._departures, self._loop.now
+        while departures and departures[0][0] <= now:
+            self.forward(departures.popleft()[1])
+        self._departure.set(departures[0][0] if departures else None)

@@ -1,0 +1,64 @@
+"""Virtual time: a queue of events, in int nanoseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+START_NS = 1_000_000_000
+"""Time of the first event. Not 0: NewReno in aioquic takes what is sent at 0 for in recovery."""
+
+
+class Loop:
+    """Fires timers in order of time; timers of the same moment in the order they were set."""
+
+    def __init__(self) -> None:
+        self.now = START_NS
+        self._events: list[tuple[int, int, Timer]] = []
+        self._number = 0
+        self._stopping = False
+
+    def schedule(self, moment: int, timer: Timer) -> None:
+        """Have ``timer`` looked at at ``moment``; for `Timer` only."""
+        self._number += 1
+        heappush(self._events, (moment, self._number, timer))
+
+    def stop(self) -> None:
+        """End ``run`` after the current event."""
+        self._stopping = True
+
+    def run(self, end: int) -> None:
+        """Fire what is due until ``stop``, until ``end`` (ns), or until nothing is left to do."""
+        events = self._events
+        while events and not self._stopping:
+            moment, _, timer = heappop(events)
+            if timer.at != moment:
+                continue  # set to another time since
+            if moment > end:
+                return
+            self.now = moment
+            timer.at = None
+            timer.fire()
+
+
+class Timer:
+    """One moment at which something wants to be called; ``fire`` may set it again."""
+
+    __slots__ = ("_loop", "at", "fire")
+
+    def __init__(self, loop: Loop, fire: Callable[[], None]) -> None:
+        self.at: int | None = None
+        self.fire = fire
+        self._loop = loop
+
+    def set(self, moment: int | None) -> None:
+        """Fire at ``moment`` and not when it was set for before; None: not at all."""
+        if moment != self.at:
+            self.at = moment
+            if moment is not None:
+                self._loop.schedule(moment, self)
+
+    def bring_forward(self, moment: int) -> None:
+        """Fire at ``moment`` unless it fires before."""
+        if self.at is None or moment < self.at:
+            self.set(moment)

@@ -1,0 +1,96 @@
+"""One scenario on the virtual clock: the twin of `minitopo_dc.emulation.real`."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.metrics import goodput_mbps, jain_index
+from minitopo_dc.outcome import blank_result, check_mode, ok_result
+from minitopo_dc.results import RunResult
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.simulation.testbed import Testbed
+from runners.base import get_runner
+
+PACKAGES = ("minitopo-dc", "aioquic", "cryptography", "pydantic")
+
+
+def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
+    """Run a scenario and keep everything about it in ``directory``, which is made if need be.
+
+    Failures of the run are in the result. The same scenario gives the same result, always.
+
+    Raises:
+        ValueError: the scenario is wrong: its message says where.
+        OSError: ``directory`` cannot be written.
+    """
+    check_mode(get_runner(scenario.transport), scenario)
+    directory.mkdir(parents=True, exist_ok=True)
+    scenario.save(directory / "scenario.yaml")
+    (directory / "environment.json").write_text(json.dumps(_facts(), indent=1), encoding="utf-8")
+    result = _attempt(scenario, directory)
+    result.save(directory)
+    return result
+
+
+def _facts() -> dict[str, Any]:
+    """What the numbers may depend on: versions, but no machine."""
+    return {
+        "clock": "virtual",
+        "python": platform.python_version(),
+        "packages": {name: metadata.version(name) for name in PACKAGES},
+    }
+
+
+def _attempt(scenario: Scenario, directory: Path) -> RunResult:
+    blank = blank_result(scenario, directory, "virtual")
+    reason = _unsupported(scenario)
+    if reason is not None:
+        return replace(blank, status="unsupported", reason=reason)
+    testbed = Testbed(scenario, directory)
+    testbed.run()
+    failures = [each.failure() for each in testbed.connections]
+    reason = "; ".join(failure for failure in failures if failure is not None)
+    if reason:
+        return replace(blank, reason=reason)
+    return _judge(blank, scenario, testbed)
+
+
+def _unsupported(scenario: Scenario) -> str | None:
+    if scenario.transport != "quic":
+        return (
+            f"transport {scenario.transport} needs the real clock (Linux, root, Mininet): "
+            "the virtual clock runs quic only"
+        )
+    return get_runner("quic").unsupported(scenario.congestion_control)
+
+
+def _judge(blank: RunResult, scenario: Scenario, testbed: Testbed) -> RunResult:
+    reports = [each.report() for each in testbed.connections]
+    received = sum(report["bytes_received"] for report in reports)
+    seconds = scenario.duration_s or max(report["completion_s"] for report in reports)
+    return ok_result(
+        blank,
+        scenario,
+        size_bytes=received,
+        seconds=seconds,
+        leg_bytes=testbed.gnb.delivered_bytes(),
+        details=_per_flow(scenario, reports) if scenario.flows else reports[0],
+    )
+
+
+def _per_flow(scenario: Scenario, reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """Each flow's own goodput over its own time, and Jain's index of them."""
+    goodputs = [
+        goodput_mbps(each["bytes_received"], scenario.duration_s or each["completion_s"])
+        for each in reports
+    ]
+    flows = [
+        {"mode": flow.mode, "leg": flow.leg, "goodput_mbps": goodput, **report}
+        for flow, goodput, report in zip(scenario.flows, goodputs, reports, strict=True)
+    ]
+    return {"flows": flows, "jain_index": jain_index(goodputs)}

@@ -1,0 +1,79 @@
+"""Time series and packet trace of the end hosts."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from minitopo_dc.simulation.connection import Connection
+from minitopo_dc.simulation.host import NS_PER_S
+from minitopo_dc.simulation.loop import Loop
+from minitopo_dc.simulation.packet import Packet
+
+
+class ConnectionSeries:
+    """``client-rate.csv`` as on the real clock, and ``connections.csv``: a row a flow.
+
+    ``connections.csv``: ``time_s``, ``flow`` (1, 2, ...), ``received_bytes`` (IP, cumulative), and
+    of the server's congestion control ``cwnd_bytes``, ``in_flight_bytes``, ``ssthresh_bytes``
+    (empty in the first slow start), ``smoothed_rtt_ms``.
+    """
+
+    def __init__(self, directory: Path, connections: Sequence[Connection], begin: int) -> None:
+        self._connections = connections
+        self._begin = begin
+        self._files: list[TextIO] = []
+        self._rate = self._open(directory / "client-rate.csv", ["time_s", "received_bytes"])
+        self._flows = self._open(
+            directory / "connections.csv",
+            [
+                *("time_s", "flow", "received_bytes", "cwnd_bytes", "in_flight_bytes"),
+                *("ssthresh_bytes", "smoothed_rtt_ms"),
+            ],
+        )
+
+    def write(self, now: int) -> None:
+        """Add a row."""
+        time = f"{(now - self._begin) / NS_PER_S:.4f}"
+        received = [each.client_host.received_bytes for each in self._connections]
+        self._rate.writerow([time, sum(received)])
+        for number, (each, count) in enumerate(
+            zip(self._connections, received, strict=True), start=1
+        ):
+            self._flows.writerow([time, number, count, *each.congestion()])
+
+    def close(self) -> None:
+        """Flush and close."""
+        for file in self._files:
+            file.close()
+
+    def _open(self, path: Path, header: Sequence[str]) -> Any:
+        self._files.append(path.open("w", encoding="utf-8", newline=""))
+        rows = csv.writer(self._files[-1])
+        rows.writerow(header)
+        return rows
+
+
+class PacketTrace:
+    """``packets.csv``: every datagram as it leaves and reaches an end host.
+
+    ``time_ns`` since the start, ``flow``, ``direction`` (``downlink``, ``uplink``), ``event``
+    (``sent``, ``received``), ``bytes`` of the IP packet.
+    """
+
+    def __init__(self, path: Path, loop: Loop) -> None:
+        self._loop = loop
+        self._begin = loop.now
+        self._file = path.open("w", encoding="utf-8", newline="")
+        self._rows = csv.writer(self._file)
+        self._rows.writerow(["time_ns", "flow", "direction", "event", "bytes"])
+
+    def add(self, flow: int, direction: str, event: str, packet: Packet) -> None:
+        """Add a row."""
+        self._rows.writerow([self._loop.now - self._begin, flow, direction, event, packet.size])
+
+    def close(self) -> None:
+        """Flush and close."""
+        self._file.close()

@@ -1,0 +1,110 @@
+"""A scenario as discrete events: end hosts, gnb, ue, and the series that are written meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from minitopo_dc.addresses import client_address
+from minitopo_dc.element.recorder import Recorder, Rows
+from minitopo_dc.plan import gnb_settings, ue_settings
+from minitopo_dc.scenario import FlowSettings, Scenario
+from minitopo_dc.simulation.connection import Connection
+from minitopo_dc.simulation.element import Element
+from minitopo_dc.simulation.host import NS_PER_S
+from minitopo_dc.simulation.loop import START_NS, Loop, Timer
+from minitopo_dc.simulation.packet import Packet
+from minitopo_dc.simulation.series import ConnectionSeries, PacketTrace
+
+Take = Callable[[Packet], None]
+
+
+class Testbed:
+    """What `network` and the processes are on the real clock; its files go to ``directory``."""
+
+    __test__ = False  # not a test class
+
+    def __init__(self, scenario: Scenario, directory: Path) -> None:
+        self.loop = Loop()
+        self._scenario = scenario
+        self._ended = 0
+        leg_of = {client_address(leg): leg for leg in range(1, len(scenario.legs) + 1)}
+        processing = round(scenario.virtual.processing_delay_ms * 1e6)
+        self.gnb, self._ue = (
+            Element(settings, self.loop, leg_of=leg_of, processing_ns=processing)
+            for settings in (
+                gnb_settings(scenario, directory),
+                ue_settings(scenario, directory),
+            )
+        )
+        self.gnb.connect(self._ue)
+        self._ue.connect(self.gnb)
+        flows: Sequence[FlowSettings | Scenario] = scenario.flows or (scenario,)
+        self.connections = [
+            Connection(
+                scenario, flow, index, loop=self.loop, directory=directory, ended=self._one_ended
+            )
+            for index, flow in enumerate(flows)
+        ]
+        for connection in self.connections:
+            connection.attach(self.gnb, self._ue)
+        self._trace = self._tap(directory) if scenario.virtual.packet_trace else None
+        self._recorder = self._record(directory)
+
+    def run(self) -> None:
+        """Run to the end of all downloads, of the scenario's duration, or of its patience."""
+        self.gnb.start()
+        self._ue.start()
+        for connection in self.connections:
+            connection.start()
+        limit = self._scenario.duration_s or self._scenario.timeout_s
+        self.loop.run(START_NS + round(limit * NS_PER_S))
+        self._recorder.close(self.loop.now)
+        self.gnb.summarise()
+        self._ue.summarise()
+        for connection in self.connections:
+            connection.save_logs()
+        if self._trace is not None:
+            self._trace.close()
+
+    def _one_ended(self) -> None:
+        self._ended += 1
+        if self._ended == len(self.connections):
+            self.loop.stop()
+
+    def _record(self, directory: Path) -> Recorder:
+        series: list[Rows] = [
+            *self.gnb.series(),
+            *self._ue.series(),
+            ConnectionSeries(directory, self.connections, START_NS),
+        ]
+        recorder = Recorder(series, self._scenario.statistics_ms, START_NS)
+
+        def write() -> None:
+            recorder.handle(self.loop.now)
+            timer.set(recorder.next_timeout())
+
+        timer = Timer(self.loop, write)
+        timer.set(START_NS)
+        return recorder
+
+    def _tap(self, directory: Path) -> PacketTrace:
+        trace = PacketTrace(directory / "packets.csv", self.loop)
+        for number, connection in enumerate(self.connections, start=1):
+            for direction, sender, flow in (
+                ("downlink", connection.server_host, connection.downlink),
+                ("uplink", connection.client_host, connection.uplink),
+            ):
+                add = partial(trace.add, number, direction)
+                sender.forward = _observed(partial(add, "sent"), sender.forward)
+                flow.deliver = _observed(partial(add, "received"), flow.deliver)
+        return trace
+
+
+def _observed(observe: Take, take: Take) -> Take:
+    def both(packet: Packet) -> None:
+        observe(packet)
+        take(packet)
+
+    return both

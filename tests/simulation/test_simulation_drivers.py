@@ -1,0 +1,121 @@
+"""The twins of the element's drivers, packet by packet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.addresses import SERVER_ADDRESS, client_address
+from minitopo_dc.plan import gnb_settings, ue_settings
+from minitopo_dc.simulation.element import Element
+from minitopo_dc.simulation.loop import START_NS, Loop, Timer
+from minitopo_dc.simulation.packet import Flow, Packet
+from tests.simulation.scenarios import leg, scenario
+
+MS = 1_000_000
+FAR = START_NS * 1000
+SERVER = (SERVER_ADDRESS, 4433)
+
+
+class Downlink:
+    """Both elements of a scenario; what comes out is noted with its time."""
+
+    def __init__(self, directory: Path, **fields: Any) -> None:
+        self.loop = Loop()
+        self.arrived: list[tuple[int, int]] = []
+        wanted = scenario(**fields)
+        leg_of = {client_address(number): number for number in (1, 2)}
+        processing = round(wanted.virtual.processing_delay_ms * MS)
+        self.gnb, self.ue = (
+            Element(settings, self.loop, leg_of=leg_of, processing_ns=processing)
+            for settings in (gnb_settings(wanted, directory), ue_settings(wanted, directory))
+        )
+        self.gnb.connect(self.ue)
+        self.ue.connect(self.gnb)
+        self.gnb.start()
+        self.ue.start()
+
+    def send(self, number: int, client: str = client_address(1), size: int = 1000) -> None:
+        """Send packets at once, ``size`` bytes each; returns when all is done."""
+        flow = Flow(SERVER, (client, 50_000))
+        flow.deliver = self._arrive
+        packets = [
+            Packet(flow, index.to_bytes(2, "big") + bytes(size - 30)) for index in range(number)
+        ]
+        Timer(self.loop, lambda: [self.gnb.send(packet) for packet in packets]).set(START_NS)
+        self.loop.run(FAR)
+
+    def _arrive(self, packet: Packet) -> None:
+        index = int.from_bytes(packet.data[:2], "big")
+        self.arrived.append((self.loop.now - START_NS, index))
+
+
+STILL = leg(delay_ms=10, jitter_ms=0)
+
+
+def test_a_packet_takes_serialisation_and_delay(tmp_path: Path) -> None:
+    link = Downlink(tmp_path, mode="sc", legs=[STILL, STILL])
+    link.send(2)
+    assert link.arrived == [(10 * MS + 400_000, 0), (10 * MS + 800_000, 1)]
+
+
+def test_a_bearer_adds_its_header_to_each_packet(tmp_path: Path) -> None:
+    link = Downlink(tmp_path, legs=[STILL, STILL], pdcp={"sn_bits": 18})
+    link.send(1)
+    assert link.gnb.delivered_bytes() == [1003, 0]
+    assert link.arrived == [(10 * MS + 401_200, 0)]
+
+
+def test_each_element_of_a_bearer_adds_its_processing_delay(tmp_path: Path) -> None:
+    link = Downlink(
+        tmp_path,
+        legs=[STILL, STILL],
+        pdcp={"sn_bits": 18},
+        virtual={"processing_delay_ms": 1},
+    )
+    link.send(1)
+    assert link.arrived == [(12 * MS + 401_200, 0)]
+
+
+def test_a_plain_leg_has_no_processing_delay(tmp_path: Path) -> None:
+    link = Downlink(tmp_path, mode="sc", legs=[STILL, STILL], virtual={"processing_delay_ms": 1})
+    link.send(1)
+    assert link.arrived == [(10 * MS + 400_000, 0)]
+
+
+def test_the_leg_follows_the_clients_address(tmp_path: Path) -> None:
+    link = Downlink(tmp_path, mode="sc", leg=2, legs=[STILL, STILL])
+    link.send(3, client=client_address(2))
+    assert link.gnb.delivered_bytes() == [0, 3000]
+
+
+def test_a_slower_leg_does_not_reorder_a_bearer(tmp_path: Path) -> None:
+    slow = leg(delay_ms=50, jitter_ms=0)
+    link = Downlink(tmp_path, legs=[slow, STILL], pdcp={"batch": 2})
+    link.send(20)
+    assert [index for _, index in link.arrived] == list(range(20))
+
+
+def test_duplicates_are_discarded(tmp_path: Path) -> None:
+    link = Downlink(tmp_path, mode="dc-duplicate", legs=[STILL, STILL])
+    link.send(10)
+    assert [index for _, index in link.arrived] == list(range(10))
+    assert link.gnb.delivered_bytes() == [10_030, 10_030]
+
+
+def test_a_lost_pdu_blocks_at_most_t_reordering(tmp_path: Path) -> None:
+    lossy = leg(delay_ms=10, jitter_ms=0, queue_packets=1)
+    link = Downlink(tmp_path, legs=[lossy, STILL], pdcp={"batch": 2, "t_reordering_ms": 100})
+    link.send(4)  # 0 and 2 take leg 1, whose queue holds one
+    assert [index for _, index in link.arrived] == [0, 1, 3]
+    assert link.arrived[-1][0] == 110 * MS + 2 * 401_200
+
+
+def test_an_outage_holds_packets_until_its_end(tmp_path: Path) -> None:
+    down = leg(delay_ms=10, jitter_ms=0, outages=[[0.00001, 1]])
+    link = Downlink(tmp_path, mode="sc", legs=[down, STILL])
+    link.send(1)
+    [(moment, _)] = link.arrived
+    assert moment == pytest.approx(1000 * MS + 10 * MS + 390_000, abs=1)
