@@ -46,9 +46,9 @@ class Loop:
         """Read this queue."""
         self._queues[queue.fileno()] = queue
 
-    def add_timed(self, part: Timed) -> None:
-        """Call this part when it is due."""
-        self._timed.append(part)
+    def add_timed(self, part: Timed, *, first: bool = False) -> None:
+        """Call this part when it is due; one that changes what others wait for comes first."""
+        self._timed.insert(0 if first else len(self._timed), part)
 
     def wake_at(self, moment: int | None) -> None:
         """Some part has to act at ``moment``."""

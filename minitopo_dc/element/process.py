@@ -48,7 +48,7 @@ class Element:
             queue = self._queue(self._legs[leg.leg].on_packet, HEADER_ONLY)
             self._rules.append(rules.outgoing(leg.interface, queue))
         self._schedule = Schedule(settings.legs, self._legs)
-        self._loop.add_timed(self._schedule)
+        self._loop.add_timed(self._schedule, first=True)
 
     def run(self) -> None:
         """Work until stopped; the summary is written only when nothing went wrong."""
