@@ -50,11 +50,16 @@ def test_the_ratio_is_written_with_colons() -> None:
 
 
 def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
-    found = rows(parsed("--transports", "tcp", "mptcp", "--modes", "dc", "multipath"))
+    found = rows(parsed("--transports", "tcp", "mptcp", "--modes", "dc", "multipath"), "real")
     assert [(row["transport"], row["mode"]) for row in found] == [
         ("tcp", "dc"),
         ("mptcp", "multipath"),
     ]
+
+
+def test_the_virtual_clock_compares_quic_alone_unless_told_otherwise() -> None:
+    assert {row["transport"] for row in rows(parsed(), "virtual")} == {"quic"}
+    assert {row["transport"] for row in rows(parsed("--transports", "tcp"), "virtual")} == {"tcp"}
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def execute(arguments: argparse.Namespace) -> int:
         raise SettingsError(
             "--jobs: only 1 on the real clock: runs at once would disturb each other"
         )
-    planned = list(plan(base, rows(arguments), arguments.repetitions))
+    planned = list(plan(base, rows(arguments, base.clock), arguments.repetitions))
     root = new_directory(arguments.output, "compare")
     results = _run(planned, root, arguments.jobs)
     _report(base, results, root, as_json=arguments.json)

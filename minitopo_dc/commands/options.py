@@ -13,6 +13,9 @@ from runners.base import get_runner, runner_names
 
 EMBEDDED = Path(__file__).resolve().parents[2] / "traces"
 DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
+MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "multipath")
+TRANSPORTS: dict[Clock, tuple[str, ...]] = {"real": runner_names(), "virtual": ("quic",)}
+"""What is compared unless the user says otherwise; the virtual clock has QUIC only."""
 LARGE_RECEIVE_BUFFER = 33_554_432
 """Bytes; the papers' 'QUIC buffer modified' (thesis, table 4.4), fair against TCP's autotuning."""
 
@@ -94,16 +97,15 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--transports",
         nargs="+",
-        default=runner_names(),
         metavar="NAME",
-        help=f"of {', '.join(runner_names())} (all)",
+        help=f"of {', '.join(runner_names())} (all; on the virtual clock: quic)",
     )
     group.add_argument(
         "--modes",
         nargs="+",
-        default=["sc", "dc", "multipath"],
+        default=MODES,
         metavar="MODE",
-        help=f"of {', '.join(get_args(Mode))} (sc dc multipath)",
+        help=f"of {', '.join(MODES)} (all that a transport can do)",
     )
     group.add_argument("--leg", type=int, default=1, metavar="N", help="the leg of mode sc (1)")
     group.add_argument(
@@ -160,7 +162,7 @@ def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     return [{"downlink": downlink, "uplink": uplink} for downlink, uplink in pairs]
 
 
-def rows(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+def rows(arguments: argparse.Namespace, clock: Clock) -> list[dict[str, Any]]:
     """Each transport with those of the wanted modes that it can do, as fields of a scenario.
 
     Raises:
@@ -168,11 +170,11 @@ def rows(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """
     modes = _split(arguments.modes)
     for mode in modes:
-        if mode not in get_args(Mode):
-            raise SettingsError(f"--modes: {mode}; allowed: {', '.join(get_args(Mode))}")
+        if mode not in MODES:
+            raise SettingsError(f"--modes: {mode}; allowed: {', '.join(MODES)}")
     found = [
         {"transport": name, "mode": mode, "options": _runner_options(name, arguments)}
-        for name in _split(arguments.transports)
+        for name in _split(arguments.transports or TRANSPORTS[clock])
         for mode in modes
         if _is_multipath(name) == (mode == "multipath")
     ]
