@@ -14,3 +14,8 @@ SERVER_PORT = 4433
 def client_address(leg: int) -> str:
     """The client's address whose traffic takes leg ``leg`` (1, 2, ...)."""
     return f"10.2.{leg}.2"
+
+
+def server_address(link: int) -> str:
+    """The server's address on backhaul link ``link`` (1, 2, ...)."""
+    return f"10.0.{link - 1}.2"

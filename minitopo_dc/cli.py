@@ -9,15 +9,29 @@ from types import FrameType, ModuleType
 
 from minitopo_dc import __version__
 from minitopo_dc.analysis import ResultError
-from minitopo_dc.commands import calibrate, check, clean, compare, run, trace
+from minitopo_dc.campaign.store import StoreError
+from minitopo_dc.commands import (
+    calibrate,
+    campaign,
+    check,
+    clean,
+    compare,
+    minitopo,
+    run,
+    template,
+    trace,
+)
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError
 
 COMMANDS: dict[str, ModuleType] = {
     "compare": compare,
     "run": run,
+    "campaign": campaign,
     "calibrate": calibrate,
     "trace": trace,
+    "template": template,
+    "minitopo": minitopo,
     "check": check,
     "clean": clean,
 }
@@ -32,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
         signal.signal(number, _interrupt)
     try:
         return int(COMMANDS[parsed.command].execute(parsed))
-    except (SettingsError, TraceError, ResultError) as error:
+    except (SettingsError, TraceError, ResultError, StoreError) as error:
         print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
         return 2
     except KeyboardInterrupt:

@@ -7,19 +7,29 @@ import os
 import sys
 from pathlib import Path
 
+from minitopo_dc.outcome import check_real
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.settings import SettingsError
 
 # ruff: noqa: PLC0415
 # Each clock is imported when it is used: the virtual one must work without what the real one needs.
 
 
 def run_scenario(scenario: Scenario, directory: Path) -> RunResult:
-    """Run on the scenario's clock; see `run_real` and `run_virtual`."""
+    """Run on the scenario's clock; see `run_real` and `run_virtual`.
+
+    Raises:
+        SettingsError: the clock does not have what the scenario wants, or cannot run here.
+    """
     if scenario.clock == "virtual":
         from minitopo_dc.simulation.run import run_virtual
 
         return run_virtual(scenario, directory)
+    check_real(scenario)
+    reason = why_not_real()
+    if reason is not None:
+        raise SettingsError(f"clock real: {reason}; --clock virtual needs none of this")
     from minitopo_dc.emulation.real import run_real
 
     return run_real(scenario, directory)

@@ -39,6 +39,19 @@ def check_real(scenario: Scenario) -> None:
         raise SettingsError(f"{', '.join(given)}: needs clock: virtual; the real clock has no such")
 
 
+def check_virtual(scenario: Scenario) -> None:
+    """Refuse what only the real clock does so far.
+
+    Raises:
+        SettingsError: naming the fields.
+    """
+    names = ("backhaul", "sysctl", "capture", "pcap")
+    wanted = {name: getattr(scenario, name) for name in names}
+    given = [name for name, value in wanted.items() if value]
+    if given:
+        raise SettingsError(f"{', '.join(given)}: needs clock: real; the virtual clock has no such")
+
+
 def blank_result(scenario: Scenario, directory: Path, clock: Clock) -> RunResult:
     """A failed run, to be completed."""
     return RunResult(

@@ -40,6 +40,7 @@ def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
         receive=tuple(_receive(scenario, "uplink")),
         directory=directory,
         statistics_ms=scenario.statistics_ms,
+        pcap="downlink" if scenario.pcap else None,
     )
 
 
@@ -52,6 +53,23 @@ def ue_settings(scenario: Scenario, directory: Path) -> ElementSettings:
         receive=tuple(_receive(scenario, "downlink")),
         directory=directory,
         statistics_ms=scenario.statistics_ms,
+        pcap="uplink" if scenario.pcap else None,
+    )
+
+
+def backhaul_settings(scenario: Scenario, directory: Path) -> tuple[ElementSettings, ...]:
+    """The routers at the backhaul's ends, edge (downlink) and agg (uplink), if there is any."""
+    ends: tuple[tuple[str, Direction], ...] = (("edge", "downlink"), ("agg", "uplink"))
+    return tuple(
+        ElementSettings(
+            host=host,
+            legs=tuple(_backhaul(scenario, direction, host)),
+            directory=directory,
+            statistics_ms=scenario.statistics_ms,
+            pcap=direction if scenario.pcap else None,
+        )
+        for host, direction in ends
+        if scenario.backhaul
     )
 
 
@@ -71,6 +89,16 @@ def _legs(scenario: Scenario, direction: Direction, host: str) -> Iterator[Eleme
             interface=f"{host}-leg{number}",
             radio=getattr(leg, direction),
             seed=leg_seed(scenario, number, direction),
+        )
+
+
+def _backhaul(scenario: Scenario, direction: Direction, host: str) -> Iterator[ElementLeg]:
+    for number, link in enumerate(scenario.backhaul, start=1):
+        yield ElementLeg(
+            leg=number,
+            interface=f"{host}-bh{number}",
+            radio=getattr(link, direction),
+            seed=f"{scenario.seed}/backhaul/{number}/{direction}",
         )
 
 

@@ -14,6 +14,9 @@ Mode = Literal["sc", "dc", "dc-duplicate", "multipath", "flows"]
 """As for a flow; split by the transport; several flows at once."""
 Clock = Literal["real", "virtual"]
 CongestionControl = Literal["reno", "cubic", "bbr"]
+SysctlName = Annotated[str, Field(pattern=r"^net\.[A-Za-z0-9_.-]+$")]
+"""Only what a network namespace has of its own can be set for one run."""
+SysctlValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_. \t-]+$")]
 
 
 def _papers_uplink() -> LegSettings:
@@ -61,6 +64,11 @@ class Scenario(Settings):
     legs: Annotated[tuple[RadioLeg, ...], Field(min_length=1, max_length=250)]
     leg: PositiveInt = 1
     """The leg that ``mode: sc`` uses."""
+    backhaul: Annotated[tuple[RadioLeg, ...], Field(max_length=250)] = ()
+    """Links between the server and gnb, the server having one address on each; none: a wire.
+
+    Transfers use the server's first address. Real clock only.
+    """
     pdcp: PdcpSettings = PdcpSettings()
     """The bearer's parameters in the modes ``dc`` and ``dc-duplicate``."""
     split_uplink: bool = False
@@ -78,11 +86,17 @@ class Scenario(Settings):
     timeout_s: PositiveFloat = 300.0
     """A transfer that takes longer has failed; at 1 Mbit/s, 300 s are enough for 37 MB."""
     statistics_ms: PositiveInt = 100
+    pcap: bool = False
+    """Write captures of the legs (docs/captures.md). Real clock only."""
     clock: Clock = "real"
     """What drives the run: kernels and processes, or discrete events."""
     virtual: VirtualSettings = VirtualSettings()
     options: dict[str, Any] = Field(default_factory=dict)
     """Options of the runner, e.g. ``receive_buffer_bytes`` of quic."""
+    sysctl: dict[SysctlName, SysctlValue] = Field(default_factory=dict)
+    """Kernel settings of server and client, e.g. ``net.ipv4.tcp_rmem``. Real clock only."""
+    capture: tuple[Literal["client", "server"], ...] = ()
+    """End hosts whose packets are captured, as ``client.pcap`` and so on. Real clock only."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -103,7 +117,7 @@ class Scenario(Settings):
         Raises:
             SettingsError, TraceError: a trace is missing or wrong; the message says where.
         """
-        for leg in self.legs:
+        for leg in (*self.legs, *self.backhaul):
             leg.downlink.capacity()
             leg.uplink.capacity()
 

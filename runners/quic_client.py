@@ -107,7 +107,6 @@ class Download:
             self._request()
         elif isinstance(event, ConnectionTerminated):
             self.ended = True
-            self.outcome.sha256 = self._digest.hexdigest()
             if self.outcome.completion_s is None:
                 self.outcome.error = f"connection ended: {event.reason_phrase or event.error_code}"
         for received in self._http.handle_event(event):
@@ -133,6 +132,7 @@ class Download:
             self.outcome.bytes_received += len(received.data)
         if isinstance(received, HeadersReceived | DataReceived) and received.stream_ended:
             self.outcome.completion_s = self._elapsed()
+            self.outcome.sha256 = self._digest.hexdigest()
             self._body_arrives = False
             self._connection.close(error_code=ErrorCode.H3_NO_ERROR)
 
@@ -174,6 +174,7 @@ def main() -> None:
         is_client=True,
         alpn_protocols=H3_ALPN,
         congestion_control_algorithm=options.congestion_control,
+        max_datagram_size=options.max_datagram,
         max_data=options.max_data,
         max_stream_data=options.max_stream_data,
         server_name=SERVER_NAME,
@@ -211,6 +212,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--receive-buffer", type=int, help="bytes; without: the kernel's default")
     parser.add_argument("--max-data", type=int, required=True, help="bytes")
     parser.add_argument("--max-stream-data", type=int, required=True, help="bytes")
+    parser.add_argument("--max-datagram", type=int, required=True, help="bytes of UDP payload")
     parser.add_argument("--qlog", type=Path, help="directory for the qlog file")
     return parser.parse_args()
 

@@ -161,6 +161,7 @@ def main() -> None:
         is_client=False,
         alpn_protocols=H3_ALPN,
         congestion_control_algorithm=options.congestion_control,
+        max_datagram_size=options.max_datagram,
         quic_logger=QuicFileLogger(str(options.qlog)) if options.qlog else None,
     )
     configuration.load_cert_chain(options.certificate, options.key)
@@ -179,6 +180,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--certificate", type=Path, required=True)
     parser.add_argument("--key", type=Path, required=True)
     parser.add_argument("--congestion-control", choices=("reno", "cubic"), required=True)
+    parser.add_argument("--max-datagram", type=int, required=True, help="bytes of UDP payload")
     parser.add_argument("--qlog", type=Path, help="directory for the qlog file")
     return parser.parse_args()
 

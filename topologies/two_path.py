@@ -11,11 +11,17 @@ leg's number).
 Only Mininet is imported, so that this also runs with Mininet's own command:
 
     mn --custom topologies/two_path.py --topo two_path,2 --test pingall
+
+With backhaul links there are two routers more, for the elements at their ends, and the server has
+one address a link (docs/minitopo.md):
+
+    server ==srv 1== edge ==backhaul 1== agg ---- gnb
+           ==srv 2==      ==backhaul 2==
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mininet.node import Node
@@ -49,6 +55,11 @@ def client_address(leg: int) -> str:
     return f"10.2.{leg}.2"
 
 
+def server_address(link: int) -> str:
+    """The server's address on backhaul link ``link`` (1, 2, ...)."""
+    return f"10.0.{link - 1}.2"
+
+
 class TestbedHost(Node):  # type: ignore[misc]
     """A host that sends what it means to: no offloads, no reverse-path filter, its own routes."""
 
@@ -70,39 +81,51 @@ class TestbedHost(Node):  # type: ignore[misc]
             parameters: Mininet's own.
         """
         configured = super().config(**parameters)
-        # IPv6 would add router solicitations and duplicate address detection to every leg.
-        self._sysctl("net.ipv6.conf.all.disable_ipv6=1", f"net.ipv4.ip_forward={int(forward)}")
-        for name in self.nameToIntf:
-            self._sysctl(f"net.ipv4.conf.{name}.rp_filter=0")
-            # What is longer than the MTU or lacks its checksum is no packet of a leg.
-            self.run("ethtool", "-K", name, "tso", "off", "gso", "off", "gro", "off", "tx", "off")
-            self.run("ip", "link", "set", "dev", name, "mtu", str((mtu or {}).get(name, 1500)))
-        for command in commands:
-            self.run("ip", *command)
+        set_up(self, forward=forward, mtu=mtu or {}, commands=commands)
         return configured
 
-    def run(self, *command: str) -> None:
-        """Run a command on this host; RuntimeError with its words when it fails."""
-        out, err, code = self.pexec(list(command))
-        if code:
-            raise RuntimeError(f"{self.name}: {' '.join(command)}: {(err or out).strip()}")
 
-    def _sysctl(self, *settings: str) -> None:
-        # rp_filter of an interface is the larger of its own and "all" (ip-sysctl).
-        self.run("sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0", *settings)
+def set_up(
+    node: Node, *, forward: bool, mtu: Mapping[str, int], commands: Iterable[Command]
+) -> None:
+    """Make any Mininet node a host of the testbed; its interfaces have their addresses already."""
+    # rp_filter of an interface is the larger of its own and "all" (ip-sysctl).
+    settings = ["net.ipv4.conf.all.rp_filter=0", f"net.ipv4.ip_forward={int(forward)}"]
+    # IPv6 would add router solicitations and duplicate address detection to every leg.
+    run(node, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1", *settings)
+    for name in node.nameToIntf:
+        run(node, "sysctl", "-qw", f"net.ipv4.conf.{name}.rp_filter=0")
+        # What is longer than the MTU or lacks its checksum is no packet of a leg.
+        run(node, "ethtool", "-K", name, "tso", "off", "gso", "off", "gro", "off", "tx", "off")
+        run(node, "ip", "link", "set", "dev", name, "mtu", str(mtu.get(name, 1500)))
+    for command in commands:
+        run(node, "ip", *command)
+
+
+def run(node: Node, *command: str) -> None:
+    """Run a command on a node; RuntimeError with its words when it fails."""
+    out, err, code = node.pexec(list(command))
+    if code:
+        raise RuntimeError(f"{node.name}: {' '.join(command)}: {(err or out).strip()}")
 
 
 class TwoPath(Topo):  # type: ignore[misc]
     """server, gnb, ue and client with ``legs`` legs."""
 
-    def build(self, legs: int = 2) -> None:
-        """Add hosts and links; ``legs`` is 1 to 250."""
-        legs = int(legs)
+    def build(self, legs: int = 2, backhaul: int = 0) -> None:
+        """Add hosts and links; ``legs`` is 1 to 250, ``backhaul`` 0 (a wire) to 250."""
+        legs, backhaul = int(legs), int(backhaul)
         if not 1 <= legs <= 250:
             raise ValueError(f"legs={legs}: allowed are 1 to 250")
+        if not 0 <= backhaul <= 250:
+            raise ValueError(f"backhaul={backhaul}: allowed are 0 to 250")
         numbers = range(1, legs + 1)
-        self._add_hosts(numbers)
-        self._link(End("server", "core", SERVER_ADDRESS), End("gnb", "core", "10.0.0.1"))
+        self._add_hosts(numbers, backhaul > 0)
+        if backhaul:
+            self._add_backhaul(range(1, backhaul + 1))
+        else:
+            self._host("server", False, [("route", "add", "default", "via", "10.0.0.1")])
+            self._link(End("server", "core", SERVER_ADDRESS), End("gnb", "core", "10.0.0.1"))
         for leg in numbers:
             name = f"leg{leg}"
             self._link(End("gnb", name, f"10.1.{leg}.1"), End("ue", name, f"10.1.{leg}.2"))
@@ -110,12 +133,16 @@ class TwoPath(Topo):  # type: ignore[misc]
             name = f"lan{leg}"
             self._link(End("ue", name, f"10.2.{leg}.1"), End("client", name, client_address(leg)))
 
-    def _add_hosts(self, legs: range) -> None:
-        server = [("route", "add", "default", "via", "10.0.0.1")]
+    def _add_hosts(self, legs: range, backhaul: bool) -> None:
+        gnb: list[Command]
         gnb = [command for leg in legs for command in _gnb_routes(leg)]
         ue = [command for leg in legs for command in _ue_routes(leg)]
         client = [command for leg in legs for command in _client_routes(leg)]
-        self._host("server", False, server)
+        if backhaul:
+            gnb += (
+                ("route", "add", subnet, "via", "10.4.0.1")
+                for subnet in ("10.0.0.0/16", "10.3.0.0/16")
+            )
         self._host("gnb", True, gnb, {f"gnb-leg{leg}": LEG_MTU for leg in legs})
         self._host(
             "ue",
@@ -124,6 +151,22 @@ class TwoPath(Topo):  # type: ignore[misc]
             {f"ue-leg{leg}": LEG_MTU for leg in legs},
         )
         self._host("client", False, [*client, ("route", "add", "default", "via", "10.2.1.1")])
+
+    def _add_backhaul(self, links: range) -> None:
+        """Server, edge and agg, and gnb's link to agg."""
+        server = [command for link in links for command in _server_routes(link)]
+        edge = [command for link in links for command in _edge_routes(link)]
+        agg = [("route", "add", f"10.0.{link - 1}.0/24", "via", f"10.3.{link}.1") for link in links]
+        self._host("server", False, [*server, ("route", "add", "default", "via", "10.0.0.1")])
+        self._host("edge", True, [*edge, ("route", "add", "default", "via", "10.3.1.2")])
+        self._host("agg", True, [*agg, ("route", "add", "default", "via", "10.4.0.2")])
+        for link in links:
+            name = f"srv{link}"
+            left = End("server", name, server_address(link))
+            self._link(left, End("edge", name, f"10.0.{link - 1}.1"))
+            name = f"bh{link}"
+            self._link(End("edge", name, f"10.3.{link}.1"), End("agg", name, f"10.3.{link}.2"))
+        self._link(End("agg", "core", "10.4.0.1"), End("gnb", "core", "10.4.0.2"))
 
     def _host(
         self,
@@ -209,6 +252,21 @@ def _client_routes(leg: int) -> Iterable[Command]:
         _table(leg),
     )
     yield ("rule", "add", "from", client_address(leg), "table", _table(leg), "priority", "200")
+
+
+def _server_routes(link: int) -> Iterable[Command]:
+    table, subnet = _table(link), f"10.0.{link - 1}"
+    yield ("route", "add", "default", "via", f"{subnet}.1", "table", table)
+    yield ("rule", "add", "from", f"{subnet}.2", "table", table, "priority", "200")
+
+
+def _edge_routes(link: int) -> Iterable[Command]:
+    table = _table(link)
+    yield ("route", "add", "default", "via", f"10.3.{link}.2", "table", table)
+    # Before the main table, but not for what goes to the server itself.
+    source, inside = f"10.0.{link - 1}.0/24", "10.0.0.0/16"
+    yield ("rule", "add", "from", source, "to", inside, "table", "main", "priority", "190")
+    yield ("rule", "add", "from", source, "table", table, "priority", "200")
 
 
 topos = {"two_path": TwoPath}

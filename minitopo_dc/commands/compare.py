@@ -18,6 +18,7 @@ from minitopo_dc.analysis import (
 )
 from minitopo_dc.capacity import capacity_over_time
 from minitopo_dc.commands.options import (
+    add_capture_option,
     add_clock_option,
     add_dc_options,
     add_leg_options,
@@ -42,6 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_dc_options(parser)
     add_transfer_options(parser)
     add_clock_option(parser)
+    add_capture_option(parser)
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="runs at once, virtual clock only (1)"
     )

@@ -68,6 +68,15 @@ def add_clock_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_capture_option(parser: argparse.ArgumentParser) -> None:
+    """Whether the elements write captures."""
+    parser.add_argument(
+        "--pcap",
+        action="store_true",
+        help="write a capture a leg, with PDCP for Wireshark (docs/captures.md; real clock only)",
+    )
+
+
 def add_dc_options(parser: argparse.ArgumentParser) -> None:
     """Parameters of the split bearer."""
     group = parser.add_argument_group("Dual Connectivity")
@@ -150,6 +159,7 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
             "congestion_control": arguments.congestion_control,
             "timeout_s": arguments.timeout,
             "seed": arguments.seed,
+            "pcap": arguments.pcap,
         },
         "options",
     )

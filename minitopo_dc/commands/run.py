@@ -1,29 +1,53 @@
-"""``minitopo-dc run``: one scenario file, one result."""
+"""``minitopo-dc run``: one scenario file, or Minitopo's two files, one result."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.table import Table
 
-from minitopo_dc.commands.options import add_clock_option
+from minitopo_dc.commands.options import add_capture_option, add_clock_option
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.progress import Progress
-from minitopo_dc.execute import default_clock, run_scenario
+from minitopo_dc.execute import default_clock, run_scenario, why_not_real
+from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.settings import SettingsError
 
-HELP = "run one scenario file"
+if TYPE_CHECKING:
+    from minitopo_dc.emulation.ping import RoundTrips
+
+HELP = "run one scenario file, or Minitopo's topology and experiment file"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument(
-        "scenario", type=Path, metavar="SCENARIO.yaml", help="see docs/scenarios.md"
+        "scenario", type=Path, nargs="?", metavar="SCENARIO.yaml", help="see docs/scenarios.md"
+    )
+    parser.add_argument(
+        *("-t", "--topo_param_file"),
+        dest="topology",
+        type=Path,
+        metavar="TOPO",
+        help="in place of SCENARIO.yaml: Minitopo's topology file (docs/minitopo.md)",
+    )
+    parser.add_argument(
+        *("-x", "--experiment_param_file"),
+        dest="experiment",
+        type=Path,
+        metavar="XP",
+        help="with -t: Minitopo's experiment file",
     )
     add_clock_option(parser)
+    add_capture_option(parser)
     parser.add_argument(
         "--output",
         type=Path,
@@ -35,10 +59,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the run is ok or unsupported, 1 when it failed."""
-    scenario = Scenario.load(arguments.scenario)
+    scenario = _read(arguments)
     clock = arguments.clock or _wanted_clock(scenario)
-    scenario = scenario.model_copy(update={"clock": clock})
+    scenario = scenario.model_copy(update={"clock": clock, "pcap": arguments.pcap or scenario.pcap})
     scenario.read_traces()
+    if scenario.transport == "ping":
+        return _ping(scenario, arguments)
     directory = new_directory(arguments.output, "run")
     with Progress(1) as progress:
         progress.begin(scenario)
@@ -49,6 +75,51 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         Console().print(f"Result: {directory}/result.json")
     return 1 if result.status == "failed" else 0
+
+
+def _read(arguments: argparse.Namespace) -> Scenario:
+    """The scenario, from its own file or from Minitopo's two; notes go to standard error."""
+    files = (arguments.topology, arguments.experiment)
+    if (arguments.scenario is None) != all(files) or (arguments.scenario and any(files)):
+        raise SettingsError("run: give SCENARIO.yaml, or -t TOPO and -x XP")
+    if arguments.scenario is not None:
+        return Scenario.load(arguments.scenario)
+    found = read_minitopo(*files)
+    for note in found.notes:
+        print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
+    return found.scenario
+
+
+def _ping(scenario: Scenario, arguments: argparse.Namespace) -> int:
+    """Round-trip times; 0 when every pair of addresses had an answer."""
+    reason = why_not_real() or ("this is clock: virtual" if scenario.clock == "virtual" else None)
+    if reason is not None:
+        raise SettingsError(f"transport ping needs the real clock: {reason}")
+    # Not above: the virtual clock must work without Mininet.
+    from minitopo_dc.emulation import ping  # noqa: PLC0415
+    from minitopo_dc.emulation.elements import ElementFailedError  # noqa: PLC0415
+
+    directory = new_directory(arguments.output, "run")
+    try:
+        found = ping.run_ping(scenario, directory)
+    except ElementFailedError as error:
+        print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    if arguments.json:
+        print(json.dumps(ping.as_json(found), indent=1))  # noqa: T201
+    else:
+        Console().print(_table(found), f"Result: {directory}/ping.json")
+    return 0 if all(each.received for each in found) else 1
+
+
+def _table(found: Iterable[RoundTrips]) -> Table:
+    table = Table("leg", "backhaul", "sent", "received", "minimum ms", "mean ms", "maximum ms")
+    for each in found:
+        times = (each.minimum_ms, each.mean_ms, each.maximum_ms)
+        shown = ("-" if value is None else f"{value:.2f}" for value in times)
+        counts = (each.leg, each.backhaul or "-", each.sent, each.received)
+        table.add_row(*map(str, counts), *shown)
+    return table
 
 
 def _wanted_clock(scenario: Scenario) -> Clock:

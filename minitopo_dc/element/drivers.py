@@ -26,11 +26,29 @@ from minitopo_dc.pdcp import (
 class Held(Protocol):
     """A packet inside a core."""
 
+    def get_payload(self) -> bytes:
+        """The IP datagram; of a packet of the kernel's only inside its callback, or once set."""
+
     def accept(self) -> None:
         """Let it go on."""
 
     def drop(self) -> None:
         """Discard it."""
+
+
+class Outlet(Protocol):
+    """A leg, as a bearer sees it."""
+
+    @property
+    def number(self) -> int:
+        """The leg's number."""
+
+    @property
+    def injector(self) -> Injector:
+        """Sends copies on this leg."""
+
+    def push(self, packet: Held, size: int, now: int) -> None:
+        """Put a packet of ``size`` bytes on the leg."""
 
 
 class LegDriver:
@@ -43,7 +61,7 @@ class LegDriver:
         self._loop = loop
         loop.add_timed(self)
 
-    def on_packet(self, packet: KernelPacket) -> None:
+    def on_packet(self, packet: Held) -> None:
         """Queue callback of a packet that leaves on this leg without a bearer."""
         now = clock()
         if now >= self._loop.due:
@@ -76,7 +94,7 @@ class TransmitDriver:
         bearer: int,
         entity: TransmittingEntity[tuple[KernelPacket, bytes]],
         sn_format: SnFormat,
-        legs: Sequence[LegDriver],
+        legs: Sequence[Outlet],
         loop: Loop,
     ) -> None:
         self.bearer = bearer

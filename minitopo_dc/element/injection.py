@@ -45,6 +45,10 @@ class Copy:
         self._datagram = datagram[:TTL_OFFSET] + bytes((ttl,)) + datagram[TTL_OFFSET + 1 :]
         self._injector = injector
 
+    def get_payload(self) -> bytes:
+        """What is sent, but for the header checksum."""
+        return self._datagram
+
     def accept(self) -> None:
         """Send it."""
         self._injector.send(self._datagram)

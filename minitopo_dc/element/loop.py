@@ -8,13 +8,21 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from minitopo_dc.element.kernel_queue import KernelQueue
-
 clock = time.monotonic_ns
 IDLE_NS = 1_000_000_000
 """The longest sleep: nothing depends on it."""
 ORDERS = 0
 """Standard input carries the orders, and its end says that who started the element is gone."""
+
+
+class Source(Protocol):
+    """Where packets come from: a kernel queue, or an interface."""
+
+    def fileno(self) -> int:
+        """The descriptor to wait on."""
+
+    def read(self) -> None:
+        """Take what is waiting, up to a budget."""
 
 
 class Timed(Protocol):
@@ -28,7 +36,7 @@ class Timed(Protocol):
 
 
 class Loop:
-    """Serves kernel queues, timed parts and the orders on standard input until told to stop.
+    """Serves sources of packets, timed parts and the orders on standard input until told to stop.
 
     ``due`` is the earliest moment any part named. Every packet callback compares it with its own
     ``now``, so that a stream of packets cannot delay what is due.
@@ -36,15 +44,15 @@ class Loop:
 
     def __init__(self) -> None:
         self.due = 0
-        self._queues: dict[int, KernelQueue] = {}
+        self._sources: dict[int, Source] = {}
         self._timed: list[Timed] = []
         self._stopping = False
         self.lateness = [0] * 40
         """How late ``serve`` was: entry ``i`` counts delays of ``i`` bits in ns."""
 
-    def add_queue(self, queue: KernelQueue) -> None:
-        """Read this queue."""
-        self._queues[queue.fileno()] = queue
+    def add_source(self, source: Source) -> None:
+        """Read this source."""
+        self._sources[source.fileno()] = source
 
     def add_timed(self, part: Timed, *, first: bool = False) -> None:
         """Call this part when it is due; one that changes what others wait for comes first."""
@@ -75,7 +83,7 @@ class Loop:
 
     def run(self, order: Callable[[str], None]) -> None:
         """Work until ``stop`` or until standard input ends, with each line of it to ``order``."""
-        descriptors = [ORDERS, *self._queues]
+        descriptors = [ORDERS, *self._sources]
         while not self._stopping:
             now = clock()
             if now >= self.due:
@@ -86,7 +94,7 @@ class Loop:
                 if ready == ORDERS:
                     self._read_orders(order)
                 else:
-                    self._queues[ready].read()
+                    self._sources[ready].read()
 
     def _read_orders(self, order: Callable[[str], None]) -> None:
         # Not through sys.stdin: its buffer would hide a second line from select.

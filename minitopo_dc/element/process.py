@@ -7,7 +7,9 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 
+from minitopo_dc.capture import wall_clock_offset
 from minitopo_dc.element import rules
+from minitopo_dc.element.captures import Captures
 from minitopo_dc.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.element.kernel_queue import (
     HEADER_ONLY,
@@ -38,14 +40,17 @@ class Element:
         self._rules: list[rules.Rule] = []
         self._queues: list[KernelQueue] = []
         self._started: int | None = None
+        self._wall_clock_offset = wall_clock_offset()
+        self._captures = Captures(settings, self._wall_clock_offset)
         self._legs = {
             leg.leg: LegDriver(leg.leg, leg.radio.build(leg.seed), self._loop)
             for leg in settings.legs
         }
         self._transmit = [self._transmitter(bearer) for bearer in settings.transmit]
         self._receive = [self._receiver(bearer) for bearer in settings.receive]
+        copy = WHOLE_PACKET if settings.pcap else HEADER_ONLY
         for leg in settings.legs:
-            queue = self._queue(self._legs[leg.leg].on_packet, HEADER_ONLY)
+            queue = self._queue(self._captures.departures(self._legs[leg.leg]), copy)
             self._rules.append(rules.outgoing(leg.interface, queue))
         self._schedule = Schedule(settings.legs, self._legs)
         self._loop.add_timed(self._schedule, first=True)
@@ -61,6 +66,7 @@ class Element:
             print(READY, flush=True)  # noqa: T201 - who started us waits for this line
             self._loop.run(self._order)
         recorder.close(clock())
+        self._captures.close()
         self._summarise(refused)
 
     def close(self) -> None:
@@ -69,15 +75,16 @@ class Element:
             queue.close()
         for leg in self._legs.values():
             leg.injector.close()
+        self._captures.close()
 
     def _queue(self, callback: Callable[[KernelPacket], None], copy: int) -> int:
         queue = KernelQueue(len(self._queues), callback, copy)
         self._queues.append(queue)
-        self._loop.add_queue(queue)
+        self._loop.add_source(queue)
         return queue.number
 
     def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
-        legs = [self._legs[number] for number in bearer.legs]
+        legs = [self._captures.outlet(self._legs[number], bearer) for number in bearer.legs]
         driver = TransmitDriver(
             bearer.bearer,
             bearer.pdcp.transmitter(len(legs)),
@@ -91,14 +98,18 @@ class Element:
 
     def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
         interfaces = [self._settings.leg(number).interface for number in bearer.legs]
+        indices = [_index(interface) for interface in interfaces]
         driver = ReceiveDriver(
             bearer.bearer,
-            bearer.pdcp.receiver(len(interfaces)),
+            bearer.pdcp.receiver(len(indices)),
             sn_format(bearer.pdcp.sn_bits),
-            {_index(interface): position for position, interface in enumerate(interfaces)},
+            {index: position for position, index in enumerate(indices)},
             self._loop,
         )
-        queue = self._queue(driver.on_packet, WHOLE_PACKET)
+        arrivals = self._captures.arrivals(
+            driver, bearer, dict(zip(indices, bearer.legs, strict=True))
+        )
+        queue = self._queue(arrivals, WHOLE_PACKET)
         for interface in interfaces:
             self._rules.append(rules.incoming(interface, bearer.match, queue))
         return driver
@@ -140,6 +151,7 @@ class Element:
         summary = {
             "host": self._settings.host,
             "start_ns": self._started,
+            "wall_clock_offset_ns": self._wall_clock_offset,
             "legs": {n: flatten(d.leg.statistics()) for n, d in self._legs.items()},
             "transmit": {d.bearer: flatten(d.entity.statistics()) for d in self._transmit},
             "receive": {

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
+from minitopo_dc.capture import Direction
 from minitopo_dc.settings import LegSettings, Match, PdcpSettings, Settings
 
 READY = "ready"
@@ -59,6 +60,9 @@ class ElementSettings(Settings):
     """Interval of the time series; 100 ms shows a t-Reordering of 200 ms as two points."""
     realtime: bool = True
     """Ask for SCHED_FIFO (chrt -f), which keeps timers within 0.1 ms on a busy machine."""
+
+    pcap: Direction | None = None
+    """Write a capture a leg, of a host whose packets leave in this direction; none: no captures."""
 
     @model_validator(mode="after")
     def _legs_exist(self) -> Self:

@@ -62,19 +62,24 @@ class EmulatedHost:
 
 
 class Network:
-    """server, gnb, ue and client."""
+    """server, gnb, ue and client; edge and agg where there is a backhaul."""
 
     def __init__(self, net: Mininet) -> None:
+        self._net = net
         self.server, self.gnb, self.ue, self.client = (
-            EmulatedHost(net[name]) for name in ("server", "gnb", "ue", "client")
+            self[name] for name in ("server", "gnb", "ue", "client")
         )
+
+    def __getitem__(self, name: str) -> EmulatedHost:
+        """The host of this name."""
+        return EmulatedHost(self._net[name])
 
 
 @contextmanager
-def network(legs: int) -> Iterator[Network]:
+def network(legs: int, backhaul: int = 0) -> Iterator[Network]:
     """Build the two-path topology with ``legs`` legs, and take it down again."""
     setLogLevel("error")
-    net = Mininet(topo=TwoPath(legs=legs), controller=None, build=False)
+    net = Mininet(topo=TwoPath(legs=legs, backhaul=backhaul), controller=None, build=False)
     try:
         net.build()
         yield Network(net)

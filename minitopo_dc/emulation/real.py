@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.addresses import SERVER_ADDRESS, SERVER_PORT
-from minitopo_dc.emulation.elements import ElementFailedError, ElementProcess, running
-from minitopo_dc.emulation.hosts import EmulatedHost, Network, network
+from minitopo_dc.emulation.elements import ElementFailedError
+from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.preflight import facts
-from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.emulation.sampler import Sampler
+from minitopo_dc.emulation.testbed import Testbed, testbed
 from minitopo_dc.outcome import blank_result, check_mode, check_real, ok_result
-from minitopo_dc.plan import client_addresses, gnb_settings, ue_settings
+from minitopo_dc.plan import client_addresses
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
 from runners.base import Measurement, Runner, Transfer, TransferFailed, get_runner
@@ -64,38 +64,26 @@ def _transfer(
     runner: Runner, scenario: Scenario, directory: Path
 ) -> tuple[Measurement, Mapping[str, Any]]:
     """Run the transfer between fresh hosts; return what it measured and gnb's summary."""
-    gnb, ue = gnb_settings(scenario, directory), ue_settings(scenario, directory)
-    with (
-        registered(),
-        network(len(scenario.legs)) as hosts,
-        running((gnb, hosts.gnb), (ue, hosts.ue)) as elements,
-    ):
-        measurement = _download(runner, scenario, directory, hosts, elements)
-        summaries = [element.stop() for element in elements]
+    with testbed(scenario, directory) as bed:
+        measurement = _download(runner, scenario, directory, bed)
+        summaries = [element.stop() for element in bed.elements]
     return measurement, summaries[0]
 
 
-def _download(
-    runner: Runner,
-    scenario: Scenario,
-    directory: Path,
-    hosts: Network,
-    elements: list[ElementProcess],
-) -> Measurement:
-    client = _Abortable(hosts.client)
-    with Sampler(client, elements, scenario.statistics_ms, client.abort) as sampler:
+def _download(runner: Runner, scenario: Scenario, directory: Path, bed: Testbed) -> Measurement:
+    client = _Abortable(bed.hosts.client)
+    with Sampler(client, bed.elements, scenario.statistics_ms, client.abort) as sampler:
 
         def start() -> None:
-            for element in elements:
-                element.order("start")
+            bed.start()
             sampler.start()
 
         try:
             return run_transfer(
-                runner, _describe(scenario, directory), hosts.server, client, on_start=start
+                runner, _describe(scenario, directory), bed.hosts.server, client, on_start=start
             )
         except TransferFailed:
-            for element in elements:
+            for element in bed.elements:
                 element.check()  # a dead element is the better reason
             raise
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -22,12 +23,11 @@ from minitopo_dc.link import (
     make_capacity,
 )
 from minitopo_dc.settings.base import Settings, SettingsError
+from minitopo_dc.settings.change import LegChange, Percent, changing_capacity, check_order
 from minitopo_dc.trace import EndRule, read_trace
 
 NS_PER_MS = 1_000_000
-NS_PER_S = 1_000_000_000
 
-Percent = Annotated[float, Field(ge=0, le=100)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -66,6 +66,8 @@ class LegSettings(Settings):
     queue_bytes: PositiveInt | None = None
     outages: tuple[tuple[NonNegativeFloat, PositiveFloat], ...] = ()
     """When the leg is down, in s after the start of the transfer: [[from, to], ...]."""
+    changes: tuple[LegChange, ...] = ()
+    """What the leg is like from some moments on, in ascending order."""
 
     @model_validator(mode="after")
     def _is_one_leg(self) -> Self:
@@ -73,15 +75,37 @@ class LegSettings(Settings):
             raise ValueError("give exactly one of rate_mbps and trace")
         if self.loss_percent and self.burst_loss:
             raise ValueError("give loss_percent or burst_loss, not both")
-        if self.jitter == "uniform" and self.jitter_ms > self.delay_ms:
-            raise ValueError("jitter_ms: a uniform jitter may be at most delay_ms")
+        stages: list[LegSettings] = [self, *(stage for _, stage in self.stages())]
+        for stage in stages:
+            if stage.jitter == "uniform" and stage.jitter_ms > stage.delay_ms:
+                raise ValueError("jitter_ms: a uniform jitter may be at most delay_ms")
         moments = [moment for outage in self.outages for moment in outage]
         if moments != sorted(set(moments)):
             raise ValueError("outages must be [from, to] pairs in ascending order")
         return self
 
+    @model_validator(mode="after")
+    def _changes_fit(self) -> Self:
+        check_order(self.changes)
+        for change in self.changes:
+            if change.rate_mbps is not None and self.rate_mbps is None:
+                raise ValueError("changes: a change of rate_mbps needs rate_mbps, not trace")
+            if change.loss_percent is not None and self.burst_loss is not None:
+                raise ValueError("changes: a change of loss_percent needs no burst_loss")
+        return self
+
+    def stages(self) -> Iterator[tuple[LegChange, LegSettings]]:
+        """Each change, with what the leg is like from then on."""
+        stage: LegSettings = self
+        for change in self.changes:
+            stage = stage.model_copy(update=change.named())
+            yield change, stage
+
     def capacity(self) -> Capacity:
         """Read the trace, if any. SettingsError or TraceError when it is missing or wrong."""
+        if any(change.rate_mbps is not None for change in self.changes):
+            assert self.rate_mbps is not None
+            return changing_capacity(self.rate_mbps, self.changes)
         if self.rate_mbps is not None:
             return make_capacity(round(self.rate_mbps * 1e6), self.end)
         assert self.trace is not None

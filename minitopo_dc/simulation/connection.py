@@ -12,7 +12,7 @@ from minitopo_dc.plan import flow_address
 from minitopo_dc.scenario import FlowSettings, Scenario
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.endpoints import Client, Server
-from minitopo_dc.simulation.host import NS_PER_S, Host
+from minitopo_dc.simulation.host import Host
 from minitopo_dc.simulation.loop import Loop
 from minitopo_dc.simulation.packet import Flow
 from minitopo_dc.simulation.qlog import VirtualLogger
@@ -41,43 +41,19 @@ class Connection:
         directory: Path,
         ended: Callable[[], None],
     ) -> None:
-        self.flow = flow
         options = parse_options(QuicOptions, scenario.options, "quic")
         self._size = scenario.size_bytes if scenario.duration_s is None else ENDLESS_BYTES
-        self._begin = loop.now
         server = (SERVER_ADDRESS, SERVER_PORT + index)
         client = (flow_address(flow), CLIENT_PORT + index)
         self.downlink, self.uplink = Flow(server, client), Flow(client, server)
-        cpu = round(scenario.virtual.cpu_us_per_packet * 1000)
-        self.client_host = Host(
-            loop,
-            self.uplink,
-            buffer_bytes=options.receive_buffer_bytes or LINUX_RECEIVE_BUFFER,
-            cpu_ns=cpu,
-        )
-        # The server is sent acknowledgements only; runner quic leaves its buffer as it is, too.
-        self.server_host = Host(loop, self.downlink, buffer_bytes=LINUX_RECEIVE_BUFFER, cpu_ns=cpu)
-        names = [f"{role}-{index + 1}.qlog" for role in ("client", "server")]
+        self.client_host, self.server_host = self._hosts(scenario, options, loop)
+        logs = directory / "qlog"
         self._logs = [
-            VirtualLogger(directory / "qlog" / name, self.client_host.clock)
-            for name in names
+            VirtualLogger(logs / role / f"{index + 1}.qlog", self.client_host.clock)
+            for role in ("client", "server")
             if options.qlog
         ]
-        client_log, server_log = self._logs or (None, None)
-        self.client = Client(
-            scenario,
-            options,
-            self.client_host,
-            path=f"/bytes/{self._size}",
-            ended=ended,
-            qlog=client_log,
-        )
-        self.server = Server(scenario, self.server_host, qlog=server_log)
-        self.client_host.endpoint, self.server_host.endpoint = self.client, self.server
-        self.downlink.deliver, self.uplink.deliver = (
-            self.client_host.receive,
-            self.server_host.receive,
-        )
+        self._run_endpoints(scenario, options, ended)
 
     def attach(self, gnb: Element, ue: Element) -> None:
         """The routers next to the hosts."""
@@ -85,9 +61,7 @@ class Connection:
 
     def start(self) -> None:
         """Begin to connect."""
-        timer = self.client.start(self.downlink.source)
-        if timer is not None:
-            self.client_host.wake(round(timer * NS_PER_S))
+        self.client_host.wake(self.client.start(self.downlink.source))
 
     def failure(self) -> str | None:
         """Why the download is not what was asked for; None when it is."""
@@ -96,10 +70,11 @@ class Connection:
             return f"client: {outcome.error}"
         if outcome.status not in (0, 200):
             return f"client got status {outcome.status}, not 200"
-        if self._size == ENDLESS_BYTES:
-            return None
+        if not outcome.bytes_received:
+            return "client received nothing"
         if outcome.completion_s is None:
-            return f"client received {outcome.bytes_received} of {self._size} bytes"
+            missing = f"client received {outcome.bytes_received} of {self._size} bytes"
+            return None if self._size == ENDLESS_BYTES else missing
         if outcome.sha256 != content_sha256(self._size):
             return f"client received {outcome.bytes_received} bytes, not those sent"
         return None
@@ -112,7 +87,10 @@ class Connection:
         return asdict(outcome) | {"server_socket_drops": self.server_host.buffer.drops}
 
     def congestion(self) -> tuple[int | str, int | str, int | str, str]:
-        """Congestion window, bytes in flight, slow start threshold, smoothed round-trip time."""
+        """Congestion window, bytes in flight, slow start threshold, smoothed round-trip time.
+
+        Read from aioquic's own fields: it shows them in qlog only.
+        """
         if self.server.session is None:
             return ("", "", "", "")
         recovery = self.server.session.connection._loss
@@ -128,3 +106,22 @@ class Connection:
         """Write the qlog files."""
         for log in self._logs:
             log.save()
+
+    def _hosts(self, scenario: Scenario, options: QuicOptions, loop: Loop) -> tuple[Host, Host]:
+        cpu = round(scenario.virtual.cpu_us_per_packet * 1000)
+        buffer = options.receive_buffer_bytes or LINUX_RECEIVE_BUFFER
+        client = Host(loop, self.uplink, buffer_bytes=buffer, cpu_ns=cpu)
+        # The server is sent acknowledgements only; runner quic leaves its buffer as it is, too.
+        server = Host(loop, self.downlink, buffer_bytes=LINUX_RECEIVE_BUFFER, cpu_ns=cpu)
+        self.downlink.deliver, self.uplink.deliver = client.receive, server.receive
+        return client, server
+
+    def _run_endpoints(
+        self, scenario: Scenario, options: QuicOptions, ended: Callable[[], None]
+    ) -> None:
+        client_log, server_log = self._logs or (None, None)
+        path = f"/bytes/{self._size}"
+        host = self.client_host
+        self.client = Client(scenario, options, host, path=path, ended=ended, qlog=client_log)
+        self.server = Server(scenario, options, self.server_host, qlog=server_log)
+        self.client_host.endpoint, self.server_host.endpoint = self.client, self.server

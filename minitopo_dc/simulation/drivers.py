@@ -33,7 +33,8 @@ class LegDriver:
     def push(self, packet: Packet, sn: int | None, size: int) -> None:
         """Put a packet on the leg that has ``size`` bytes there."""
         self.leg.push((packet, sn), size, self._loop.now)
-        self._timer.set(self.leg.next_timeout())
+        if self._timer.at is None:  # else what is under way comes out before this one
+            self._timer.set(self.leg.next_timeout())
 
     def rearm(self) -> None:
         """The leg was changed from outside: find the next moment anew."""

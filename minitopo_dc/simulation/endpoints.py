@@ -37,6 +37,7 @@ class Client:
             is_client=True,
             alpn_protocols=H3_ALPN,
             congestion_control_algorithm=scenario.congestion_control,
+            max_datagram_size=options.max_datagram_bytes,
             max_data=options.max_data,
             max_stream_data=options.max_stream_data,
             server_name=SERVER_NAME,
@@ -45,7 +46,6 @@ class Client:
         trust(configuration)
         connection = _connection(scenario, configuration)
         self.download = Download(connection, path, host.transmit, host.clock)
-        self._host = host
         self._ended = ended
 
     def start(self, server: Address) -> float | None:
@@ -64,7 +64,9 @@ class Client:
 class Server:
     """Accepts one connection and answers its request."""
 
-    def __init__(self, scenario: Scenario, host: Host, *, qlog: QuicLogger | None) -> None:
+    def __init__(
+        self, scenario: Scenario, options: QuicOptions, host: Host, *, qlog: QuicLogger | None
+    ) -> None:
         self.session: Session | None = None
         self._scenario = scenario
         self._host = host
@@ -72,6 +74,7 @@ class Server:
             is_client=False,
             alpn_protocols=H3_ALPN,
             congestion_control_algorithm=scenario.congestion_control,
+            max_datagram_size=options.max_datagram_bytes,
             quic_logger=qlog,
         )
         identify(self._configuration)

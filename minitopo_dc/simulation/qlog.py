@@ -44,5 +44,5 @@ class VirtualLogger(QuicLogger):
 
     def save(self) -> None:
         """Write the file."""
-        self._path.parent.mkdir(exist_ok=True)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         self._path.write_text(json.dumps(self.to_dict()), encoding="utf-8")

@@ -11,11 +11,11 @@ class Draft27Recovery(QuicPacketRecovery):
     """aioquic 1.7's recovery, but for two rules of aioquic 0.8 and 0.9 (spring 2020).
 
     - A probe timeout declares no application data lost and sends none again: the probe is a bare
-      PING (draft-ietf-quic-recovery-27, section 5.3, allows that). The acknowledgement of the
-      probe makes what is missing lost by packet threshold, a congestion event. aioquic 1.7 sends
-      the oldest data again, and what it replaces is no congestion event (RFC 9002, 6.2.4).
-    - There is no persistent congestion: the window never collapses to its minimum
-      (draft-27, section 6.8, was not implemented; RFC 9002, 7.6, is in aioquic 1.7).
+      PING, as draft-ietf-quic-recovery-27 allows. The acknowledgement of the probe makes what is
+      missing lost by packet threshold, a congestion event. aioquic 1.7 sends the oldest data
+      again, and that is no congestion event (RFC 9002, section 6.2.4).
+    - There is no persistent congestion, which draft 27 has but aioquic had not: the window never
+      collapses to its minimum (RFC 9002, section 7.6).
 
     CRYPTO data is sent again by both. State is that of the base class, so that a connection's
     recovery may become this class (`use_draft_27`).

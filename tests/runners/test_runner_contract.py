@@ -137,7 +137,7 @@ def test_a_multipath_runner_wants_two_client_addresses(name: str) -> None:
     ("name", "options", "words"),
     [
         ("tcp", {"qlog": True}, r"runner tcp: no option 'qlog' \(known: none\)"),
-        ("quic", {"window": 1}, r"no option 'window' \(known: max_data, max_stream_data, qlog, "),
+        ("quic", {"window": 1}, r"no option 'window' \(known: max_data, max_datagram_bytes, "),
         ("quic", {"max_data": "1"}, "option max_data must be a positive integer, not '1'"),
         ("quic", {"max_data": True}, "option max_data must be a positive integer, not True"),
         ("quic", {"max_data": 0}, "option max_data must be a positive integer, not 0"),
@@ -154,7 +154,7 @@ def test_a_wrong_option_is_refused_with_what_is_allowed(
 
 
 def test_options_have_the_documented_defaults() -> None:
-    assert parse_options(QuicOptions, {}, "quic") == QuicOptions(None, 2**24, 2**24, False)
+    assert parse_options(QuicOptions, {}, "quic") == QuicOptions(None, 2**24, 2**24, False, 1200)
     assert parse_options(TquicOptions, {}, "mpquic").scheduler == "minrtt"
     assert parse_options(NoOptions, {}, "tcp") == NoOptions()
 

@@ -44,7 +44,12 @@ class Downlink:
         packets = [
             Packet(flow, index.to_bytes(2, "big") + bytes(size - 30)) for index in range(number)
         ]
-        Timer(self.loop, lambda: [self.gnb.send(packet) for packet in packets]).set(START_NS)
+
+        def burst() -> None:
+            for packet in packets:
+                self.gnb.send(packet)
+
+        Timer(self.loop, burst).set(START_NS)
         self.loop.run(FAR)
 
     def _arrive(self, packet: Packet) -> None:

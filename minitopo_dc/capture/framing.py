@@ -1,0 +1,115 @@
+"""What a PDU looks like in a capture.
+
+Wireshark finds PDCP of 5G by a heuristic of its UDP dissector, *pdcp_nr_udp*. The payload of such a
+UDP datagram is, by the names of Wireshark's packet-pdcp-nr.h::
+
+    PDCP_NR_START_STRING  "pdcp-nr"
+    plane, 1 byte         NR_USER_PLANE
+    tags                  1 byte each, then a value of a fixed size; in any order
+    PDCP_NR_PAYLOAD_TAG   then the PDU, to the end of the datagram
+
+The datagram exists in the capture only. Its addresses are of the block for documentation (RFC
+5737), so that they cannot be taken for anyone's.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Literal
+
+from minitopo_dc.pdcp import PduError, sn_format, split_trailer
+
+Direction = Literal["downlink", "uplink"]
+Framing = Callable[[bytes], bytes]
+"""Takes an IP datagram as it is on a leg, returns what the capture holds of it."""
+
+SIGNATURE = b"pdcp-nr"
+USER_PLANE = 2
+PAYLOAD_TAG, SN_LENGTH_TAG, DIRECTION_TAG = 1, 2, 3
+BEARER_TYPE_TAG, BEARER_ID_TAG, UEID_TAG = 4, 5, 6
+DIRECTIONS: dict[Direction, int] = {"uplink": 0, "downlink": 1}
+DEDICATED = 1
+"""The bearer type with which Wireshark calls a bearer of the user plane DRB-1, DRB-2, ..."""
+
+PORT = 38_323
+"""Both ports: one that Wireshark leaves to its heuristics."""
+NETWORK, TERMINAL = bytes((192, 0, 2, 1)), bytes((192, 0, 2, 2))
+
+_OUTER = struct.Struct("!HHIHH4s4sHHHH")
+"""IPv4 (RFC 791, section 3.1) and UDP (RFC 768) headers."""
+_VERSION_IHL_TOS = 0x4500
+_TTL_PROTOCOL = 64 << 8 | 17
+_UDP_HEADER = 8
+_NO_CHECKSUM = 0
+
+
+def pdu_framing(*, leg: int, bearer: int, direction: Direction, sn_bits: int) -> Framing:
+    """How a capture holds the PDUs of one bearer on one leg.
+
+    With 12 or 18 bits: as above, where the leg is the UE's number (ueid), so that Wireshark follows
+    each leg's numbers by themselves. With 16 bits, which Wireshark does not know: the datagram as
+    the end host wrote it, and behind it, where no protocol looks, the number.
+
+    Raises:
+        ValueError: there is no such SN size.
+    """
+    size = sn_format(sn_bits).size
+    if sn_bits == 16:
+        return lambda datagram: _number_behind(datagram, size)
+    return _Framing(leg, bearer, direction, sn_bits, size).frame
+
+
+class _Framing:
+    """PDUs in UDP datagrams. What is no PDU stays what it is."""
+
+    __slots__ = ("_checksum", "_destination", "_header_size", "_overhead", "_source", "_tags")
+
+    def __init__(
+        self, leg: int, bearer: int, direction: Direction, sn_bits: int, header_size: int
+    ) -> None:
+        self._tags = b"".join(
+            (
+                SIGNATURE,
+                bytes((USER_PLANE, SN_LENGTH_TAG, sn_bits, DIRECTION_TAG, DIRECTIONS[direction])),
+                bytes((BEARER_TYPE_TAG, DEDICATED, BEARER_ID_TAG, bearer % 256)),
+                struct.pack("!BHB", UEID_TAG, leg, PAYLOAD_TAG),
+            )
+        )
+        ends = (NETWORK, TERMINAL) if direction == "downlink" else (TERMINAL, NETWORK)
+        self._source, self._destination = ends
+        words = struct.unpack("!4H", NETWORK + TERMINAL)
+        # The one's complement sum of the header is one modulo 0xFFFF (RFC 1071).
+        self._checksum = -(_VERSION_IHL_TOS + _TTL_PROTOCOL + sum(words))
+        self._header_size = header_size
+        self._overhead = _OUTER.size + len(self._tags) + header_size
+
+    def frame(self, datagram: bytes) -> bytes:
+        """The datagram of the capture for a datagram with its PDCP header behind it."""
+        try:
+            header, sdu = split_trailer(datagram, self._header_size)
+        except PduError:
+            return datagram
+        total = self._overhead + len(sdu)
+        outer = _OUTER.pack(
+            _VERSION_IHL_TOS,
+            total,
+            0,  # identification and fragment offset: it is no fragment
+            _TTL_PROTOCOL,
+            (self._checksum - total) % 0xFFFF,
+            self._source,
+            self._destination,
+            PORT,
+            PORT,
+            total - _OUTER.size + _UDP_HEADER,
+            _NO_CHECKSUM,
+        )
+        return b"".join((outer, self._tags, header, sdu))
+
+
+def _number_behind(datagram: bytes, size: int) -> bytes:
+    try:
+        header, sdu = split_trailer(datagram, size)
+    except PduError:
+        return datagram
+    return sdu + header

@@ -1,0 +1,143 @@
+"""PDCP for scapy: data PDUs, PDUs as legs carry them, and PDUs as captures hold them.
+
+- ``PdcpData12``, ``PdcpData18`` (TS 38.323, clauses 6.2.2.2 and 6.2.2.3) and ``PdcpData16`` (Dual
+  Connectivity thesis, section 4.2): the header, then the IP datagram.
+- ``PdcpTrailer12``, ``PdcpTrailer16``, ``PdcpTrailer18``: the same on a leg, where the header comes
+  behind the IP datagram and inside its total length.
+- ``PdcpNrUdp``: Wireshark's framing over UDP with one of the first two in it, so that ``rdpcap``
+  understands what ``--pcap`` wrote.
+
+No other module of the library imports scapy.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from scapy.config import conf
+from scapy.fields import (
+    AnyField,
+    BitEnumField,
+    BitField,
+    ByteEnumField,
+    ByteField,
+    ShortField,
+    StrFixedLenField,
+)
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.packet import Packet, bind_layers
+
+from minitopo_dc.capture import framing
+from minitopo_dc.pdcp import append_trailer, split_trailer
+
+DATA_OR_CONTROL = {0: "control", 1: "data"}
+
+
+class _Pdu(Packet):
+    """A data PDU without header compression: its payload is an IP datagram."""
+
+    def guess_payload_class(self, payload: bytes) -> type[Packet]:
+        """By the version in the datagram's first byte."""
+        version = payload[0] >> 4
+        return {4: IP, 6: IPv6}.get(version, conf.raw_layer)
+
+
+class PdcpData12(_Pdu):
+    """Data PDU with a 12-bit SN."""
+
+    name = "PDCP data, 12-bit SN"
+    fields_desc: ClassVar[list[AnyField]] = [
+        BitEnumField("dc", 1, 1, DATA_OR_CONTROL),
+        BitField("reserved", 0, 3),
+        BitField("sn", 0, 12),
+    ]
+
+
+class PdcpData18(_Pdu):
+    """Data PDU with an 18-bit SN."""
+
+    name = "PDCP data, 18-bit SN"
+    fields_desc: ClassVar[list[AnyField]] = [
+        BitEnumField("dc", 1, 1, DATA_OR_CONTROL),
+        BitField("reserved", 0, 5),
+        BitField("sn", 0, 18),
+    ]
+
+
+class PdcpData16(_Pdu):
+    """A plain 16-bit number before an IP datagram."""
+
+    name = "16-bit number"
+    fields_desc: ClassVar[list[AnyField]] = [ShortField("sn", 0)]
+
+
+class _Trailer(_Pdu):
+    """The header stands before the datagram for scapy, and behind it in the bytes.
+
+    Raises:
+        PduError: when built or dissected, as `append_trailer` and `split_trailer`.
+    """
+
+    header_size: int
+
+    def do_build(self) -> bytes:
+        """Bytes of header and datagram, in the order of a leg."""
+        pdu = super().do_build()
+        return append_trailer(pdu[self.header_size :], pdu[: self.header_size])
+
+    def pre_dissect(self, s: bytes) -> bytes:
+        """The header first."""
+        return b"".join(split_trailer(s, self.header_size))
+
+
+class PdcpTrailer12(_Trailer):
+    """IP datagram with a 12-bit header behind it."""
+
+    name = "PDCP trailer, 12-bit SN"
+    header_size = 2
+    fields_desc = PdcpData12.fields_desc
+
+
+class PdcpTrailer16(_Trailer):
+    """IP datagram with a 16-bit number behind it."""
+
+    name = "16-bit trailer"
+    header_size = 2
+    fields_desc = PdcpData16.fields_desc
+
+
+class PdcpTrailer18(_Trailer):
+    """IP datagram with an 18-bit header behind it."""
+
+    name = "PDCP trailer, 18-bit SN"
+    header_size = 3
+    fields_desc = PdcpData18.fields_desc
+
+
+class PdcpNrUdp(Packet):
+    """Wireshark's framing, with the tags in the order in which captures have them."""
+
+    name = "PDCP-NR over UDP"
+    fields_desc: ClassVar[list[AnyField]] = [
+        StrFixedLenField("signature", framing.SIGNATURE, len(framing.SIGNATURE)),
+        ByteEnumField("plane", framing.USER_PLANE, {1: "signalling", 2: "user"}),
+        ByteField("sn_length_tag", framing.SN_LENGTH_TAG),
+        ByteField("sn_length", 18),
+        ByteField("direction_tag", framing.DIRECTION_TAG),
+        ByteEnumField("direction", framing.DIRECTIONS["downlink"], {0: "uplink", 1: "downlink"}),
+        ByteField("bearer_type_tag", framing.BEARER_TYPE_TAG),
+        ByteField("bearer_type", framing.DEDICATED),
+        ByteField("bearer_id_tag", framing.BEARER_ID_TAG),
+        ByteField("bearer_id", 1),
+        ByteField("ueid_tag", framing.UEID_TAG),
+        ShortField("ueid", 1),
+        ByteField("payload_tag", framing.PAYLOAD_TAG),
+    ]
+
+    def guess_payload_class(self, payload: bytes) -> type[Packet]:  # noqa: ARG002 - scapy's
+        """By the tag with the size of the SN."""
+        return {12: PdcpData12, 18: PdcpData18}.get(self.sn_length, conf.raw_layer)
+
+
+bind_layers(UDP, PdcpNrUdp, sport=framing.PORT, dport=framing.PORT)

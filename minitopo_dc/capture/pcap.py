@@ -1,0 +1,67 @@
+"""Capture files: classic pcap with times in nanoseconds, one IP datagram a record.
+
+The format is that of the IETF draft draft-ietf-opsawg-pcap: a file header, then for each packet a
+header of 16 bytes and its bytes. The link type LINKTYPE_RAW says that a record starts with an IPv4
+or IPv6 header.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from pathlib import Path
+
+NANOSECOND_MAGIC = 0xA1B23C4D
+VERSION = (2, 4)
+LINKTYPE_RAW = 101
+LONGEST = 65_535
+"""Bytes of the longest IPv4 datagram (RFC 791, section 3.1); nothing is cut."""
+BUFFER = 1 << 16
+"""Bytes written to the file at once, some 40 full packets: larger ones make longer pauses."""
+NS_PER_S = 1_000_000_000
+READINGS = 16
+
+_FILE_HEADER = struct.Struct("=IHHiIII")
+_RECORD_HEADER = struct.Struct("=IIII")
+
+
+class CaptureFile:
+    """A capture that is being written; each packet is one write to a buffer.
+
+    Args:
+        path: the file; one that exists is replaced.
+        offset: what turns the times given to ``write`` into those since 1970, in ns.
+
+    Raises:
+        OSError: the file cannot be written; also from ``write`` and ``close``.
+    """
+
+    def __init__(self, path: Path, offset: int) -> None:
+        self._file = path.open("wb", buffering=BUFFER)
+        self._offset = offset
+        self._file.write(_FILE_HEADER.pack(NANOSECOND_MAGIC, *VERSION, 0, 0, LONGEST, LINKTYPE_RAW))
+
+    def write(self, now: int, frame: bytes) -> None:
+        """Add a packet seen at ``now`` (ns)."""
+        seconds, nanoseconds = divmod(now + self._offset, NS_PER_S)
+        size = len(frame)
+        self._file.write(_RECORD_HEADER.pack(seconds, nanoseconds, size, size) + frame)
+
+    def close(self) -> None:
+        """Write what is left in the buffer; may be called again."""
+        self._file.close()
+
+
+def wall_clock_offset() -> int:
+    """What to add to the monotonic clock to get the time since 1970, in ns.
+
+    Of several readings the one is taken that was interrupted least. Both clocks are slewed alike,
+    so the offset holds until somebody sets the wall clock.
+    """
+    readings = []
+    for _ in range(READINGS):
+        before = time.monotonic_ns()
+        wall = time.time_ns()
+        after = time.monotonic_ns()
+        readings.append((after - before, wall - (before + after) // 2))
+    return min(readings)[1]

@@ -1,0 +1,169 @@
+"""``minitopo-dc campaign``: many scenarios from one file, interrupted and resumed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import get_args
+
+from rich.console import Console
+
+from minitopo_dc.campaign.backends import Backend, Cluster, Processes, Serial
+from minitopo_dc.campaign.execute import missing_runs, run_missing
+from minitopo_dc.campaign.plan import Plan, read_plan
+from minitopo_dc.campaign.planner import Overrides
+from minitopo_dc.campaign.store import Store, describe_status
+from minitopo_dc.campaign.table import save_table
+from minitopo_dc.commands.campaign_progress import CampaignProgress
+from minitopo_dc.execute import run_scenario, why_not_real
+from minitopo_dc.scenario import Clock
+from minitopo_dc.settings import SettingsError
+
+HELP = "run, resume and report many scenarios from one file"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's three actions."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    _add_run(actions.add_parser("run", help="run what is missing"))
+    status = actions.add_parser("status", help="tell what is done and what failed, and why")
+    status.add_argument("directory", type=Path, metavar="DIR", help="that of `campaign run`")
+    status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="CAMPAIGN.yaml", help="see docs/campaigns.md")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="its directory, new or to be resumed (results/NAME-CLOCK[-quick])",
+    )
+    parser.add_argument("--quick", action="store_true", help="the file's small version")
+    parser.add_argument("--clock", choices=get_args(Clock), help="real or virtual (the file's)")
+    parser.add_argument("--size", type=float, metavar="MB", help="download (the file's)")
+    parser.add_argument("--repetitions", type=int, metavar="N", help="of each cell (the file's)")
+    parser.add_argument("--seed", type=int, help="of the first repetition (the file's)")
+    parser.add_argument("--experiments", nargs="+", default=(), metavar="NAME", help="only these")
+    parser.add_argument(
+        "--configurations", nargs="+", default=(), metavar="NAME", help="only these"
+    )
+    parser.add_argument(
+        "--parameter", action="append", default=[], metavar="NAME=VALUE", help="of the file"
+    )
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="runs at once, virtual clock only (1)"
+    )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler: tcp://HOST:PORT")
+    parser.add_argument(
+        "--retry-failed", action="store_true", help="do runs again that failed or were unsupported"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="check and count, run nothing")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Do the action; return 1 when a run failed or is missing."""
+    actions = {"run": _run, "status": _status}
+    return actions[arguments.action](arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    plan = read_plan(arguments.file, _overrides(arguments))
+    backend = _backend(arguments, plan.outline.clock)
+    if arguments.dry_run:
+        outline = plan.outline
+        print(f"{len(outline.cells)} cells, {len(plan.runs)} runs on the {outline.clock} clock")  # noqa: T201
+        return 0
+    store = Store(arguments.output or _directory(arguments.file, plan))
+    with store.open(plan):
+        missing = missing_runs(plan, store, retry_failed=arguments.retry_failed)
+        _clean_killed(plan.outline.clock, arguments.scheduler)
+        with CampaignProgress(missing, planned=len(plan.runs)) as progress:
+            run_missing(
+                plan, store, missing, backend=backend, execute=run_scenario, ended=progress.end
+            )
+    return _tell(store, as_json=False)
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    store = Store(arguments.directory)
+    save_table(store.outline(), store)
+    return _tell(store, as_json=arguments.json)
+
+
+def _tell(store: Store, *, as_json: bool) -> int:
+    """Print the state; 1 unless every run is ok or unsupported."""
+    outline, done = store.outline(), store.done()
+    counts = describe_status(done, outline)
+    failed = {
+        run: done[run].reason
+        for run in outline.runs
+        if run in done and done[run].status == "failed"
+    }
+    if as_json:
+        print(json.dumps(counts | {"failures": failed}, indent=1))  # noqa: T201
+    else:
+        console = Console()
+        console.print(", ".join(f"{number} {name}" for name, number in counts.items()))
+        for run, reason in failed.items():
+            console.print(f"failed: {store.runs / run}: {reason}", markup=False)
+        console.print(f"Results: {store.root} (results.csv, results.parquet)", markup=False)
+    return 1 if counts["failed"] or counts["missing"] else 0
+
+
+def _overrides(arguments: argparse.Namespace) -> Overrides:
+    for name in ("repetitions", "size", "jobs"):
+        value = getattr(arguments, name)
+        if value is not None and value <= 0:
+            raise SettingsError(f"--{name}: {value}; allowed: above 0")
+    return Overrides(
+        quick=arguments.quick,
+        clock=arguments.clock,
+        repetitions=arguments.repetitions,
+        size_mb=arguments.size,
+        seed=arguments.seed,
+        experiments=tuple(arguments.experiments),
+        configurations=tuple(arguments.configurations),
+        parameters=tuple(_parameter(text) for text in arguments.parameter),
+    )
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise SettingsError(f"--parameter {text}: allowed: NAME=VALUE")
+    return name, value
+
+
+def _backend(arguments: argparse.Namespace, clock: Clock) -> Backend:
+    jobs = arguments.jobs or 1
+    if arguments.scheduler is not None:
+        if arguments.jobs is not None:
+            raise SettingsError(
+                "--jobs: not with --scheduler: the workers' number of threads counts"
+            )
+        return Cluster(arguments.scheduler)
+    reason = why_not_real() if clock == "real" else None
+    if reason is not None:
+        raise SettingsError(f"clock real: {reason}; --clock virtual needs none of this")
+    if clock == "real" and jobs > 1:
+        raise SettingsError(
+            "--jobs: only 1 on the real clock: runs at once would disturb each other"
+        )
+    return Serial() if jobs == 1 else Processes(jobs)
+
+
+def _directory(file: Path, plan: Plan) -> Path:
+    """The same for the same options, so that the same command resumes."""
+    quick = "-quick" if plan.outline.quick else ""
+    return Path("results") / f"{file.stem}-{plan.outline.clock}{quick}"
+
+
+def _clean_killed(clock: Clock, scheduler: str | None) -> None:
+    """A run on the real clock that was killed has left hosts and processes."""
+    if clock == "real" and scheduler is None:
+        # Not above: the virtual clock must work without Mininet.
+        from minitopo_dc.emulation.run_registry import clean  # noqa: PLC0415
+
+        clean()

@@ -1,0 +1,46 @@
+"""``minitopo-dc template``: Minitopo parameter files from templates."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from minitopo_dc.minitopo.render import render, templates
+from minitopo_dc.settings import SettingsError
+
+HELP = "make Minitopo topology and experiment files from templates"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the actions and their options."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="the templates and their parameters")
+    rendering = actions.add_parser("render", help="write a file that the parser has checked")
+    rendering.add_argument("name", metavar="NAME", help="see: minitopo-dc template list")
+    rendering.add_argument("values", nargs="*", metavar="KEY=VALUE")
+    rendering.add_argument("-o", "--output", type=Path, metavar="FILE", help="(standard output)")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Do the action. SettingsError when something is wrong with the input."""
+    if arguments.action == "list":
+        _list()
+        return 0
+    text = render(arguments.name, arguments.values)
+    if arguments.output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        arguments.output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{arguments.output}: {error.strerror}") from None
+    return 0
+
+
+def _list() -> None:
+    for template in templates():
+        print(f"{template.name}: {template.about}")  # noqa: T201
+        for parameter in template.parameters:
+            assigned = f"{parameter.name}={parameter.default}"
+            print(f"    {assigned:<20} {parameter.about}")  # noqa: T201

@@ -1,0 +1,140 @@
+"""Captures of an element's legs: a file a leg, what leaves on it and what arrives on it.
+
+Each part here stands between two of the element's own and is put there when the element is made.
+Without captures none is, so packets then take the way they always take.
+
+Rules:
+
+* A packet is captured when its leg lets it go, just before the verdict is given; one that the leg
+  loses never is.
+* A PDU that arrives on a leg is captured when the element reads it, before reordering.
+* What arrives without a bearer is not queued to the element, so it is in no capture of this host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from minitopo_dc.capture import CaptureFile, Direction, pdu_framing
+from minitopo_dc.element.drivers import Held, LegDriver, Outlet, ReceiveDriver
+from minitopo_dc.element.kernel_queue import KernelPacket
+from minitopo_dc.element.loop import clock
+from minitopo_dc.element.settings import ElementSettings, ReceiveBearer, TransmitBearer
+
+Record = Callable[[int, bytes], None]
+"""Takes the time and an IP datagram as it is on the leg."""
+OPPOSITE: dict[Direction, Direction] = {"downlink": "uplink", "uplink": "downlink"}
+
+
+class Captures:
+    """The captures of one element; none when its settings want none.
+
+    Args:
+        settings: the element's.
+        offset: from the element's clock to the wall clock, ns.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+
+    def __init__(self, settings: ElementSettings, offset: int) -> None:
+        self._outbound = settings.pcap
+        self._files = {
+            leg.leg: CaptureFile(settings.directory / f"{settings.host}-leg{leg.leg}.pcap", offset)
+            for leg in settings.legs
+            if settings.pcap
+        }
+
+    def outlet(self, leg: LegDriver, bearer: TransmitBearer) -> Outlet:
+        """What a bearer puts its PDUs for a leg on."""
+        if self._outbound is None:
+            return leg
+        return _CapturedOutlet(leg, self._pdus(leg.number, bearer, self._outbound))
+
+    def departures(self, leg: LegDriver) -> Callable[[KernelPacket], None]:
+        """The queue callback of packets that leave on a leg without a bearer."""
+        if self._outbound is None:
+            return leg.on_packet
+        return _Departures(leg, self._files[leg.number].write).on_packet
+
+    def arrivals(
+        self, driver: ReceiveDriver, bearer: ReceiveBearer, interfaces: Mapping[int, int]
+    ) -> Callable[[KernelPacket], None]:
+        """The queue callback of a bearer's PDUs; ``interfaces``: the leg of each by its index."""
+        if self._outbound is None:
+            return driver.on_packet
+        inbound = OPPOSITE[self._outbound]
+        records = {index: self._pdus(leg, bearer, inbound) for index, leg in interfaces.items()}
+        return _Arrivals(driver, records).on_packet
+
+    def close(self) -> None:
+        """Write what is left; may be called again."""
+        for file in self._files.values():
+            file.close()
+
+    def _pdus(
+        self, leg: int, bearer: TransmitBearer | ReceiveBearer, direction: Direction
+    ) -> Record:
+        write = self._files[leg].write
+        frame = pdu_framing(
+            leg=leg, bearer=bearer.bearer, direction=direction, sn_bits=bearer.pdcp.sn_bits
+        )
+        return lambda now, datagram: write(now, frame(datagram))
+
+
+class _Captured:
+    """A packet on a leg that is captured when the leg lets it go."""
+
+    __slots__ = ("_datagram", "_held", "_record")
+
+    def __init__(self, held: Held, record: Record) -> None:
+        self._datagram = held.get_payload()  # a packet of the kernel's soon has no bytes any more
+        self._held = held
+        self._record = record
+
+    def get_payload(self) -> bytes:
+        return self._datagram
+
+    def accept(self) -> None:
+        now = clock()
+        self._held.accept()  # first, so that the file delays no packet that is due
+        self._record(now, self._datagram)
+
+    def drop(self) -> None:
+        self._held.drop()
+
+
+class _CapturedOutlet:
+    """A leg, for one bearer."""
+
+    def __init__(self, leg: LegDriver, record: Record) -> None:
+        self.number = leg.number
+        self.injector = leg.injector
+        self._leg = leg
+        self._record = record
+
+    def push(self, packet: Held, size: int, now: int) -> None:
+        self._leg.push(_Captured(packet, self._record), size, now)
+
+
+class _Departures:
+    """What leaves on a leg without a bearer."""
+
+    def __init__(self, leg: LegDriver, record: Record) -> None:
+        self._leg = leg
+        self._record = record
+
+    def on_packet(self, packet: KernelPacket) -> None:
+        self._leg.on_packet(_Captured(packet, self._record))
+
+
+class _Arrivals:
+    """What arrives for a bearer."""
+
+    def __init__(self, driver: ReceiveDriver, records: Mapping[int, Record]) -> None:
+        self._driver = driver
+        self._records = records
+
+    def on_packet(self, packet: KernelPacket) -> None:
+        self._records[packet.indev](clock(), packet.get_payload())
+        self._driver.on_packet(packet)

@@ -1,0 +1,70 @@
+"""A scenario's hosts with everything on them that carries packets: what a transfer runs in."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from minitopo_dc.emulation.elements import ElementFailedError, ElementProcess, running
+from minitopo_dc.emulation.host_capture import captured
+from minitopo_dc.emulation.hosts import EmulatedHost, Network, network
+from minitopo_dc.emulation.run_registry import registered
+from minitopo_dc.plan import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """Hosts and elements; the first element is gnb's."""
+
+    __test__ = False  # not a test class
+
+    hosts: Network
+    elements: list[ElementProcess]
+
+    def start(self) -> None:
+        """Now is time zero of traces, outages and changes."""
+        for element in self.elements:
+            element.order("start")
+
+
+@contextmanager
+def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
+    """Fresh hosts with running elements, taken down at the end whatever happens.
+
+    Raises:
+        ElementFailedError: an element did not start, or the kernel refused a setting.
+    """
+    settings = [
+        gnb_settings(scenario, directory),
+        ue_settings(scenario, directory),
+        *backhaul_settings(scenario, directory),
+    ]
+    with registered(), network(len(scenario.legs), len(scenario.backhaul)) as hosts:
+        for host in (hosts.server, hosts.client):
+            set_sysctl(host, scenario.sysctl)
+        pairs = ((each, hosts[each.host]) for each in settings)
+        observed = (hosts[name] for name in scenario.capture)
+        with captured(observed, directory), running(*pairs) as elements:
+            yield Testbed(hosts, elements)
+
+
+def set_sysctl(host: EmulatedHost, sysctl: Mapping[str, str]) -> None:
+    """Set kernel settings of a host's network namespace.
+
+    Raises:
+        ElementFailedError: the kernel refused one.
+    """
+    for name, value in sysctl.items():
+        process = host.popen(
+            ["sysctl", "-qw", f"{name}={value}"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        _, errors = process.communicate()
+        if process.returncode:
+            words = errors.decode(errors="replace").strip()
+            raise ElementFailedError(f"sysctl {name} on {host.name}: {words}")

@@ -1,0 +1,9 @@
+"""Minitopo's parameter files (docs/minitopo.md): read, checked, mapped to scenarios, rendered."""
+
+from __future__ import annotations
+
+from minitopo_dc.minitopo.lines import ParameterError
+from minitopo_dc.minitopo.mapping import MinitopoRun, experiment_types, read_minitopo
+from minitopo_dc.minitopo.topology import read_topology
+
+__all__ = ["MinitopoRun", "ParameterError", "experiment_types", "read_minitopo", "read_topology"]

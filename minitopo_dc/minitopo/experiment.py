@@ -1,0 +1,190 @@
+"""An experiment file: who sends what, with which congestion control and kernel settings.
+
+Minitopo was made for the out-of-tree kernel of MPTCP v0. Its settings have no counterpart in the
+kernel's own MPTCP (RFC 8684): they are named as ignored, so that nobody takes them for effective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from minitopo_dc.minitopo.lines import Line, ParameterFile
+from minitopo_dc.minitopo.values import boolean, fields, number, whole, word
+
+PING = "ping"
+WEB = ("http", "https")
+"""Minitopo's downloads over TCP or MPTCP: here HTTP/2 over TLS 1.3 for both."""
+FLOW_MODES = ("sc", "dc", "dc-duplicate")
+CONGESTION_CONTROLS = ("reno", "cubic", "bbr")
+COUPLED = ("lia", "olia", "balia", "wvegas")
+"""Of the MPTCP v0 kernel."""
+DEFAULT_CONGESTION_CONTROL = "cubic"
+"""Linux' own. Minitopo's is olia, which leaves a kernel without MPTCP v0 at its own default."""
+DEFAULT_SIZE_KB, DEFAULT_PINGS = 1024, 5
+"""Minitopo's."""
+PING_INTERVAL_S = (0.002, 3600.0)
+"""What ping(8) takes; 1 s is its own, and Minitopo's."""
+KB = 1024
+"""Bytes of a unit of ``file_size``."""
+MPTCP_V0 = (
+    *("sched", "schedc", "scheds", "kpm", "kpmc", "kpms", "upmc", "upms", "upmc_args", "upms_args"),
+    *("priority_path_0", "priority_path_1", "backup_path_0", "backup_path_1"),
+    *("expiration", "metric", "useFastjoin"),
+)
+SYSCTLS = {
+    "rmem": "net.ipv4.tcp_rmem",
+    "wmem": "net.ipv4.tcp_wmem",
+    "autocork": "net.ipv4.tcp_autocorking",
+    "earlyRetrans": "net.ipv4.tcp_early_retrans",
+    "bufferAutotuning": "net.ipv4.tcp_moderate_rcvbuf",
+}
+BUFFERS = ("rmem", "wmem")
+FILE_KEYS = ("file", "file_size")
+CAPTURES = {"clientPcap": "client", "serverPcap": "server"}
+NAMES = (
+    *(
+        "xpType",
+        "congctrl",
+        "mptcpEnabled",
+        "quicMultipath",
+        "pingCount",
+        "pingInterval",
+        *FILE_KEYS,
+        *SYSCTLS,
+    ),
+    *(*CAPTURES, "snaplen_pcap", "flow", "clock", "timeout", "desc", *MPTCP_V0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One of several downloads at once."""
+
+    line: Line
+    mode: str
+    path: int
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What an experiment file says."""
+
+    source: ParameterFile
+    type: Line
+    size_bytes: int
+    congestion_control: str
+    mptcp: bool | None
+    """``mptcpEnabled``, if it is given."""
+    quic_multipath: bool
+    ping_count: int
+    ping_interval_s: float
+    sysctl: dict[str, str]
+    captures: tuple[str, ...]
+    """The hosts whose packets are captured."""
+    flows: tuple[Flow, ...]
+    clock: str | None
+    timeout_s: float | None
+    notes: tuple[str, ...]
+
+
+def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
+    """Read and check an experiment file.
+
+    Args:
+        path: the file.
+        types: the experiment types that are known.
+
+    Raises:
+        ParameterError: naming file and line of the first mistake, and what is allowed there.
+    """
+    file = ParameterFile.read(path)
+    file.check_keys(NAMES)
+    kind = file.needed("xpType", types)
+    word(kind, kind.value, "experiment", types)
+    for key in NAMES:
+        if key != "flow":
+            file.one(key)
+    control, ignored = _congestion_control(file)
+    clock, timeout, interval = (file.one(key) for key in ("clock", "timeout", "pingInterval"))
+    return Experiment(
+        source=file,
+        type=kind,
+        size_bytes=_size(file),
+        congestion_control=control,
+        mptcp=_boolean(file, "mptcpEnabled"),
+        quic_multipath=bool(_boolean(file, "quicMultipath")),
+        ping_count=_whole(file, "pingCount", DEFAULT_PINGS, 1, 100_000),
+        ping_interval_s=number(interval, interval.value, "interval", *PING_INTERVAL_S)
+        if interval
+        else 1.0,
+        sysctl={name: value for key, name in SYSCTLS.items() for value in _sysctl(file, key)},
+        captures=tuple(host for key, host in CAPTURES.items() if _boolean(file, key)),
+        flows=tuple(_flow(line) for line in file.all("flow")),
+        clock=word(clock, clock.value, "clock", ("real", "virtual")) if clock else None,
+        timeout_s=number(timeout, timeout.value, "timeout", 0.001, 1e6) if timeout else None,
+        notes=(*ignored, *_notes(file)),
+    )
+
+
+def _congestion_control(file: ParameterFile) -> tuple[str, list[str]]:
+    line = file.one("congctrl")
+    if line is None:
+        return DEFAULT_CONGESTION_CONTROL, []
+    chosen = word(line, line.value, "congestion control", (*CONGESTION_CONTROLS, *COUPLED))
+    if chosen in COUPLED:
+        words = f"ignored: {chosen} is MPTCP v0's; using {DEFAULT_CONGESTION_CONTROL}"
+        return DEFAULT_CONGESTION_CONTROL, [line.says(words)]
+    return chosen, []
+
+
+def _size(file: ParameterFile) -> int:
+    name = file.one("file")
+    if name is not None and name.value != "random":
+        raise name.error(f"{name.value!r}: only random content is served; write file:random")
+    return KB * _whole(file, "file_size", DEFAULT_SIZE_KB, 1, 100_000_000)
+
+
+def _sysctl(file: ParameterFile, key: str) -> Iterator[str]:
+    """The value of a kernel setting, if it is given."""
+    line = file.one(key)
+    if line is None:
+        return
+    if key not in BUFFERS:
+        yield str(whole(line, line.value, key, 0, 4))
+        return
+    parts = line.value.split()
+    if len(parts) != 3:
+        raise line.error(f"{len(parts)} numbers; write minimum default maximum, in bytes")
+    sizes = [whole(line, part, key, 1, 2**31 - 1) for part in parts]
+    if sizes != sorted(sizes):
+        raise line.error("minimum, default and maximum must ascend")
+    yield " ".join(map(str, sizes))
+
+
+def _flow(line: Line) -> Flow:
+    mode, *path = fields(line, ("mode", "path"), 1)
+    word(line, mode, "mode", FLOW_MODES)
+    if path and mode != "sc":
+        raise line.error(f"{mode} uses all paths; only sc names one")
+    return Flow(line, mode, whole(line, path[0], "path", 0, 250) if path else 0)
+
+
+def _whole(file: ParameterFile, key: str, default: int, least: int, most: int) -> int:
+    line = file.one(key)
+    return default if line is None else whole(line, line.value, key, least, most)
+
+
+def _boolean(file: ParameterFile, key: str) -> bool | None:
+    line = file.one(key)
+    return None if line is None else boolean(line)
+
+
+def _notes(file: ParameterFile) -> Iterator[str]:
+    for line in file.lines:
+        if line.key in MPTCP_V0:
+            yield line.says("ignored: a setting of MPTCP v0; the kernel's MPTCP has none such")
+        if line.key == "snaplen_pcap":
+            whole(line, line.value, line.key, 1, 262_144)
+            yield line.says("ignored: packets are captured whole")

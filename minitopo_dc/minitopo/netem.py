@@ -1,0 +1,93 @@
+"""The words of a ``netemAt`` command: netem's own (tc-netem(8)), as far as a leg has them.
+
+``delay TIME [JITTER]``, ``loss [random] PERCENT``, ``rate RATE``, in any order, each at most once.
+A change keeps what it does not name. (Minitopo hands the command to ``tc qdisc change``, which
+resets it, and so loses the delay.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from minitopo_dc.minitopo.lines import Line
+from minitopo_dc.minitopo.paths import DELAY_MS, RATE_MBPS
+from minitopo_dc.minitopo.values import number
+
+# tc-netem(8) takes the units of tc(8): TIME and RATE. A bare time has changed its meaning between
+# versions of tc, so that it needs a unit here.
+MS = {"s": 1e3, "sec": 1e3, "secs": 1e3, "ms": 1.0, "msec": 1.0, "msecs": 1.0}
+MS |= {"us": 1e-3, "usec": 1e-3, "usecs": 1e-3}
+# "bps" of tc(8) is bytes per second.
+MBPS = {"bit": 1e-6, "kbit": 1e-3, "mbit": 1.0, "gbit": 1e3}
+MBPS |= {"bps": 8e-6, "kbps": 8e-3, "mbps": 8.0, "gbps": 8e3}
+_QUANTITY = re.compile(r"([0-9.]+)([A-Za-z%]*)", re.ASCII)
+
+Change = dict[str, float]
+"""Fields of a LegChange."""
+
+
+def parse_command(line: Line, command: str) -> Change:
+    """The fields of a LegChange that a netem command names.
+
+    Raises:
+        ParameterError: a word that a leg has not, or a bad value.
+    """
+    words = command.split()
+    change: Change = {}
+    while words:
+        name = words.pop(0)
+        if name not in _READERS:
+            raise line.error(f"netem's {name!r} is none of a leg's; allowed: {', '.join(_READERS)}")
+        found = _READERS[name](line, words)
+        if change.keys() & found.keys():
+            raise line.error(f"{name} is given twice")
+        change |= found
+    if not change:
+        raise line.error("no command; write seconds,delay 30ms 2ms loss 1% rate 5mbit")
+    return change
+
+
+def _delay(line: Line, words: list[str]) -> Change:
+    change = {"delay_ms": _quantity(line, words, "delay", MS, DELAY_MS)}
+    if words and _QUANTITY.fullmatch(words[0]):
+        change["jitter_ms"] = _quantity(line, words, "jitter", MS, DELAY_MS)
+    return change
+
+
+def _loss(line: Line, words: list[str]) -> Change:
+    if words and words[0] == "random":
+        words.pop(0)
+    if not words:
+        raise line.error("loss has no value")
+    return {"loss_percent": number(line, words.pop(0).removesuffix("%"), "loss", 0, 100)}
+
+
+def _rate(line: Line, words: list[str]) -> Change:
+    return {"rate_mbps": _quantity(line, words, "rate", MBPS, RATE_MBPS)}
+
+
+_READERS: dict[str, Callable[[Line, list[str]], Change]] = {
+    "delay": _delay,
+    "loss": _loss,
+    "rate": _rate,
+}
+
+
+def _quantity(
+    line: Line,
+    words: list[str],
+    name: str,
+    units: dict[str, float],
+    limits: tuple[float, float],
+) -> float:
+    """A number and its unit, in the leg's own unit."""
+    if not words:
+        raise line.error(f"{name} has no value")
+    text = words.pop(0)
+    found = _QUANTITY.fullmatch(text)
+    if not found or found[2].lower() not in units:
+        raise line.error(f"{name} {text!r} needs a number and a unit of {', '.join(units)}")
+    scale = units[found[2].lower()]
+    least, most = (limit / scale for limit in limits)
+    return round(number(line, found[1], name, least, most) * scale, 9)

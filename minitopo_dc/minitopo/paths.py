@@ -1,0 +1,153 @@
+"""Paths of a topology file: ``path_<type>_<id>`` and the keys that say more about one.
+
+A Minitopo path has one rate, one delay and one queue, and they hold in each of its directions: a
+path of 10 ms has a round-trip time of 20 ms (of empty packets; Minitopo's shaper lets a lone packet
+pass at once, a leg takes the time of its serialisation).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from minitopo_dc.minitopo.lines import Line
+from minitopo_dc.minitopo.values import fields, file, number, whole, word
+
+PathType = Literal["c2r", "r2s"]
+"""Client to router, and router to server."""
+PATH_TYPES: tuple[PathType, ...] = get_args(PathType)
+# Limits far beyond what one machine carries; they catch a unit mistaken for another.
+DELAY_MS = (0.0, 600_000.0)
+RATE_MBPS = (0.001, 1_000_000.0)
+QUEUE_PACKETS = (1, 100_000_000)
+_ID = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)
+PACKET_BYTES = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One direction."""
+
+    delay_ms: float
+    queue_packets: int
+    rate_mbps: float
+    loss_percent: float = 0.0
+
+    def fields(self) -> dict[str, Any]:
+        """As fields of LegSettings. Without a key of its own there is no jitter, as with netem."""
+        return {
+            "rate_mbps": self.rate_mbps,
+            "delay_ms": self.delay_ms,
+            "jitter_ms": 0.0,
+            "loss_percent": self.loss_percent,
+            "queue_packets": self.queue_packets,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PathParameters:
+    """One path, with all that its file says about it."""
+
+    line: Line
+    type: PathType
+    id: int
+    link: Link
+    backup: bool
+    more: dict[str, Any] = field(default_factory=dict)
+    """Further fields of both directions."""
+    trace: dict[str, Any] = field(default_factory=dict)
+    """Fields of the downlink in place of its rate."""
+    uplink: Link | None = None
+    changes: tuple[dict[str, float], ...] = ()
+
+    def leg(self) -> dict[str, Any]:
+        """As fields of a scenario's leg."""
+        changes = {"changes": list(self.changes)}
+        downlink = {**self.link.fields(), **self.more, **changes}
+        if self.trace:
+            del downlink["rate_mbps"]
+        uplink = {**(self.uplink or self.link).fields(), **self.more}
+        if self.uplink is None:
+            uplink |= changes
+        return {"downlink": {**downlink, **self.trace}, "uplink": uplink}
+
+
+def path_of_key(line: Line) -> tuple[PathType, int]:
+    """Type and id in the key ``name_<type>_<id>``."""
+    parts = line.key.split("_")
+    name = parts[0]
+    if len(parts) == 2 and _ID.fullmatch(parts[1]):
+        raise line.error(f"no path type (an older Minitopo's); write {name}_c2r_{parts[1]}")
+    if len(parts) != 3:
+        raise line.error(f"write {name}_<type>_<id>, for instance {name}_c2r_0")
+    kind = next((each for each in PATH_TYPES if each == parts[1]), None)
+    if kind is None:
+        raise line.error(f"unknown path type {parts[1]!r}; allowed: {', '.join(PATH_TYPES)}")
+    if not _ID.fullmatch(parts[2]):
+        raise line.error(f"the id {parts[2]!r} is not one of 0, 1, 2, ...")
+    return kind, int(parts[2])
+
+
+def read_path(line: Line) -> PathParameters:
+    """``delay,queue,bandwidth[,loss[,backup]]``, or ``delay,bandwidth`` with a queue of one BDP."""
+    kind, identifier = path_of_key(line)
+    names = ("delay_ms", "queue_packets", "bandwidth_mbps", "loss_percent", "backup")
+    parts = [part.strip() for part in line.value.split(",")]
+    if len(parts) == 2:
+        link = _without_queue(line, *fields(line, ("delay_ms", "bandwidth_mbps"), 2))
+    else:
+        parts = fields(line, names, 3)
+        link = _link(line, parts[:4])
+    backup = len(parts) == 5 and whole(line, parts[4], "backup", 0, 1) == 1
+    return PathParameters(line, kind, identifier, link, backup)
+
+
+def _link(line: Line, parts: Sequence[str]) -> Link:
+    return Link(
+        delay_ms=number(line, parts[0], "delay_ms", *DELAY_MS),
+        queue_packets=whole(line, parts[1], "queue_packets", *QUEUE_PACKETS),
+        rate_mbps=number(line, parts[2], "bandwidth_mbps", *RATE_MBPS),
+        loss_percent=number(line, parts[3], "loss_percent", 0, 100) if len(parts) > 3 else 0.0,
+    )
+
+
+def _without_queue(line: Line, delay: str, rate: str) -> Link:
+    """The queue holds what a round trip holds, in packets of 1,500 bytes, as in Minitopo."""
+    delay_ms = number(line, delay, "delay_ms", *DELAY_MS)
+    rate_mbps = number(line, rate, "bandwidth_mbps", *RATE_MBPS)
+    packets = math.ceil(2 * delay_ms / 1e3 * rate_mbps * 1e6 / 8 / PACKET_BYTES)
+    return Link(delay_ms, max(1, packets), rate_mbps)
+
+
+def with_trace(path: PathParameters, line: Line) -> PathParameters:
+    """``trace_<type>_<id>:FILE[,loop|hold|stop]``: the downlink's capacity over time."""
+    name, *end = fields(line, ("file", "end"), 1)
+    rule = word(line, end[0], "end", ("loop", "hold", "stop")) if end else "loop"
+    return replace(path, trace={"trace": _existing(line, file(line, name)), "end": rule})
+
+
+def with_jitter(path: PathParameters, line: Line) -> PathParameters:
+    """``jitter_<type>_<id>:ms[,normal|uniform]``, in both directions."""
+    spread, *kind = fields(line, ("jitter_ms", "distribution"), 1)
+    jitter_ms = number(line, spread, "jitter_ms", *DELAY_MS)
+    distribution = word(line, kind[0], "distribution", ("normal", "uniform")) if kind else "normal"
+    return replace(path, more={"jitter_ms": jitter_ms, "jitter": distribution})
+
+
+def with_uplink(path: PathParameters, line: Line) -> PathParameters:
+    """``uplink_<type>_<id>:delay,queue,bandwidth[,loss]``: an uplink that never changes."""
+    names = ("delay_ms", "queue_packets", "bandwidth_mbps", "loss_percent")
+    return replace(path, uplink=_link(line, fields(line, names, 3)))
+
+
+def _existing(line: Line, path: Path) -> Path:
+    try:
+        if path.is_file():
+            return path
+    except OSError as error:
+        raise line.error(f"{path}: {error.strerror}") from None
+    raise line.error(f"no file {path}")

@@ -1,0 +1,138 @@
+"""A run inside a user's Minitopo checkout, ours or its own, with an honest exit status.
+
+Where a name is both Minitopo's and ours (``quic``), ours is for our topology and its own for its
+own. Unlike Minitopo's own runner this one fails when something failed, takes the network down
+whatever happens, and lets routers forward.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.emulation.elements import ElementFailedError
+from minitopo_dc.emulation.run_registry import registered
+from minitopo_dc.minitopo.checkout import Checkout
+from minitopo_dc.minitopo.inside import Context, make_classes
+from minitopo_dc.minitopo.lines import ParameterError, ParameterFile
+from minitopo_dc.minitopo.mapping import MinitopoRun, read_minitopo
+from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY, NETEM_AT, read_topology
+from minitopo_dc.results import RunResult
+from minitopo_dc.scenario import Scenario
+from runners.base import runner_names
+
+
+class MinitopoError(RuntimeError):
+    """Something of the checkout failed."""
+
+
+class Plugin:
+    """One run of two files in a checkout."""
+
+    def __init__(self, checkout: Path, topology: Path, experiment: Path) -> None:
+        """Read the files and the checkout.
+
+        Raises:
+            SettingsError: a file is wrong, or the directory is no checkout.
+        """
+        self._topology, self._experiment = topology.resolve(), experiment.resolve()
+        self._topology_type = _value(self._topology, "topoType")
+        self._experiment_type = _value(self._experiment, "xpType")
+        read = self._read()
+        self.notes = read.notes if read else ()
+        self._checkout = Checkout.open(checkout)
+        self._context = Context(read.scenario if read else None)
+        self._ours = make_classes(self._checkout, self._context)
+        self._topos, self._configs = self._checkout.topologies()
+        self._experiments = self._checkout.experiments()
+        if self._is_ours(self._experiment_type):
+            self._experiments[self._experiment_type] = self._ours[self._experiment_type]
+        _known(self._topology, "topoType", self._topology_type, self._topos)
+        _known(self._experiment, "xpType", self._experiment_type, self._experiments)
+
+    def run(self, directory: Path) -> RunResult | None:
+        """Run; everything it makes goes to ``directory``, which exists.
+
+        Returns:
+            The result, if it is an experiment of ours.
+
+        Raises:
+            MinitopoError: the checkout's code raised an error, or an element failed.
+        """
+        directory = self._context.directory = directory.resolve()
+        if self._context.scenario is not None:
+            self._context.scenario.save(directory / "scenario.yaml")
+        # Minitopo writes its logs where it stands.
+        with contextlib.chdir(directory), registered():
+            try:
+                self._run()
+            except ElementFailedError as error:
+                raise MinitopoError(str(error)) from error
+            except Exception as error:
+                (directory / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
+                raise MinitopoError(f"{error!r}: see {directory}/error.log") from error
+        return self._context.result
+
+    def _read(self) -> MinitopoRun | None:
+        """The run as we know it, which all of ours needs; Minitopo reads its own by itself."""
+        if self._is_ours(self._experiment_type):
+            return read_minitopo(self._topology, self._experiment)
+        if self._topology_type != DUAL_CONNECTIVITY:
+            return None
+        topology = read_topology(self._topology)
+        values = {
+            "transport": self._experiment_type,
+            "mode": "dc-duplicate" if topology.duplicates else "dc",
+            "legs": [path.leg() for path in topology.c2r],
+            "backhaul": [path.leg() for path in topology.r2s],
+            "seed": topology.seed,
+            **topology.bearer,
+        }
+        return MinitopoRun(Scenario.check(values, str(self._topology)), topology.notes)
+
+    def _is_ours(self, experiment: str) -> bool:
+        """Minitopo has experiments ``http``, ``https``, ``ping`` and ``quic`` of its own."""
+        if experiment == "quic" and self._topology_type != DUAL_CONNECTIVITY:
+            return False
+        return experiment in runner_names()
+
+    def _run(self) -> None:
+        parameters = self._checkout.topo.TopoParameter(str(self._readable_topology()))
+        topo = self._topos[self._topology_type](self._checkout.builder(), parameters)
+        config = self._configs[self._topology_type](topo, parameters)
+        try:
+            topo.start_network()
+            config.configure_network()
+            for router in topo.routers:
+                topo.command_to(router, "sysctl -w net.ipv4.ip_forward=1")
+            kind: Any = self._experiments[self._experiment_type]
+            kind(str(self._experiment), topo, config).classic_run()
+        finally:
+            topo.stop_network()
+
+    def _readable_topology(self) -> Path:
+        """What Minitopo's reader takes: of a repeated key it makes a list that it cannot use."""
+        if self._topology_type != DUAL_CONNECTIVITY:
+            return self._topology
+        lines = ParameterFile.read(self._topology).lines
+        kept = [f"{line.key}:{line.value}" for line in lines if not line.key.startswith(NETEM_AT)]
+        path = self._context.directory / "topology"
+        path.write_text("\n".join(kept) + "\n", encoding="utf-8")
+        return path
+
+
+def _value(path: Path, key: str) -> str:
+    line = ParameterFile.read(path).one(key)
+    if line is None:
+        raise ParameterError(f"{path}: no {key}")
+    return line.value
+
+
+def _known(path: Path, key: str, name: str, registry: Mapping[str, Any]) -> None:
+    if name not in registry:
+        line = ParameterFile.read(path).one(key)
+        assert line is not None
+        raise line.error(f"{name!r}; this Minitopo has {', '.join(sorted(registry))}")

@@ -1,0 +1,170 @@
+"""Parameter files from Jinja2 templates: ``templates/NAME.topo.j2`` and ``templates/NAME.xp.j2``.
+
+A template begins with a comment that says what it is for and, behind an empty line, has a parameter
+a line: ``name=default``, then what it means. So it documents itself, and an unknown name is found.
+Every rendered file has been read by the parser.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+from minitopo_dc.minitopo.experiment import read_experiment
+from minitopo_dc.minitopo.lines import ParameterError
+from minitopo_dc.minitopo.mapping import experiment_types
+from minitopo_dc.minitopo.topology import read_topology
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.trace import RateTrace, TraceError, read_trace, resample
+
+DIRECTORY = Path(__file__).resolve().parents[2] / "templates"
+SUFFIX = ".j2"
+TOPOLOGY = ".topo"
+MOST = 250
+"""Paths, or flows of a kind."""
+LEAST_MBPS = 0.001
+"""In place of a trace's zero, as a link's rate cannot be 0: one packet takes 12 s."""
+NS_PER_S = 1_000_000_000
+_HEADER = re.compile(r"\{#\n(?P<about>.*?)\n\n(?P<parameters>.*?)\n#\}\n", re.DOTALL)
+_PARAMETER = re.compile(r"(?P<name>\w+)=(?P<default>\S*)\s+(?P<about>.+)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a template."""
+
+    name: str
+    default: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What a template's header says."""
+
+    name: str
+    about: str
+    parameters: tuple[Parameter, ...]
+
+
+def templates() -> list[Template]:
+    """All templates, by name."""
+    return [
+        _describe(path)
+        for path in sorted(DIRECTORY.glob(f"*{SUFFIX}"))
+        if not path.name.startswith("_")
+    ]
+
+
+def render(name: str, given: Iterable[str]) -> str:
+    """The text of a parameter file.
+
+    Args:
+        name: a template's name, for instance ``two-path-dc.topo``.
+        given: ``key=value`` each.
+
+    Raises:
+        SettingsError: no such template or parameter, or the file would be wrong: the message says
+            what is allowed.
+    """
+    known = {template.name: template for template in templates()}
+    if name not in known:
+        raise SettingsError(f"no template {name!r}; known: {', '.join(known)}")
+    values = _values(known[name], given)
+    try:
+        text = _environment().get_template(name + SUFFIX).render(values)
+    except jinja2.TemplateError as error:
+        raise SettingsError(f"template {name}: {error}") from None
+    _check(name, text)
+    return text
+
+
+def _describe(path: Path) -> Template:
+    header = _HEADER.match(path.read_text(encoding="utf-8"))
+    if header is None:
+        raise SettingsError(f"{path}: a template begins with a comment (docs/minitopo.md)")
+    found = (_PARAMETER.fullmatch(line) for line in header["parameters"].splitlines())
+    parameters = tuple(Parameter(**each.groupdict()) for each in found if each is not None)
+    return Template(path.name.removesuffix(SUFFIX), header["about"], parameters)
+
+
+def _values(template: Template, given: Iterable[str]) -> Mapping[str, str]:
+    values = {parameter.name: parameter.default for parameter in template.parameters}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals or not value.isprintable():
+            raise SettingsError(f"{each!r}: write key=value")
+        if key not in values:
+            raise SettingsError(f"template {template.name}: no {key!r}; known: {', '.join(values)}")
+        values[key] = value
+    return values
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(DIRECTORY),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"each": _each, "count": _count}
+    environment.globals["rates"] = _rates
+    return environment
+
+
+def _each(values: str, paths: int, path: int) -> str:
+    """The value of one path: there is one for all, or one a path."""
+    given = values.split(",")
+    if len(given) not in (1, paths):
+        raise SettingsError(f"{values}: {len(given)} values for {paths} paths; give 1 or {paths}")
+    return given[path if len(given) > 1 else 0]
+
+
+def _count(value: str) -> int:
+    """How many of something."""
+    if not re.fullmatch(r"[0-9]{1,3}", value, re.ASCII) or int(value) > MOST:
+        raise SettingsError(f"{value!r} is no number of paths or flows; allowed: 0 to {MOST}")
+    return int(value)
+
+
+def _rates(file: str, step: str) -> list[tuple[str, str]]:
+    """When (s) a trace has another rate (Mbit/s), in steps; the last one holds."""
+    try:
+        seconds = float(step)
+        trace = resample(read_trace(Path(file)), round(seconds * NS_PER_S))
+    except OSError as error:
+        raise SettingsError(f"trace {file}: {error.strerror}") from None
+    except (TraceError, ValueError, OverflowError) as error:
+        raise SettingsError(f"trace {file}, step {step}: {error}") from None
+    return list(_changes(trace))
+
+
+def _changes(trace: RateTrace) -> Iterable[tuple[str, str]]:
+    before = ""
+    for time_ns, rate_bps in zip(trace.times_ns, trace.rates_bps, strict=True):
+        rate = f"{max(LEAST_MBPS, rate_bps / 1e6):.6f}".rstrip("0").rstrip(".")
+        if rate != before:
+            yield f"{time_ns / NS_PER_S:.9f}".rstrip("0").rstrip("."), rate
+        before = rate
+
+
+def _check(name: str, text: str) -> None:
+    """Read what was rendered; an error names the template and the line of the file."""
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as directory:
+        path = Path(directory) / name
+        path.write_text(text, encoding="utf-8")
+        try:
+            if name.endswith(TOPOLOGY):
+                read_topology(path)
+            else:
+                read_experiment(path, experiment_types())
+        except ParameterError as error:
+            words = str(error).replace(f"{path}:", "line ").replace(str(path), "the file")
+            raise SettingsError(f"template {name}: {words}") from None

@@ -1,0 +1,203 @@
+"""A topology file: which paths there are, how they change, and the split bearer over them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.minitopo.bearer import BEARER_KEYS, read_bearer
+from minitopo_dc.minitopo.lines import Line, ParameterFile
+from minitopo_dc.minitopo.netem import parse_command
+from minitopo_dc.minitopo.paths import (
+    PATH_TYPES,
+    PathParameters,
+    PathType,
+    path_of_key,
+    read_path,
+    with_jitter,
+    with_trace,
+    with_uplink,
+)
+from minitopo_dc.minitopo.values import boolean, number, whole, word
+from minitopo_dc.settings import LegSettings, SettingsError
+from minitopo_dc.trace import TraceError
+
+DUAL_CONNECTIVITY = "DualConnectivity"
+TOPOLOGIES = ("MultiIf", "MultiIfMultiClient", DUAL_CONNECTIVITY)
+SUBNETS = ("leftSubnet", "rightSubnet")
+FREE_TEXT = "desc"
+NAMES = ("topoType", *SUBNETS, "changeNetem", "seed", FREE_TEXT, *BEARER_KEYS)
+PATH, NETEM_AT = "path_", "netemAt_"
+DETAILS: dict[str, Callable[[PathParameters, Line], PathParameters]] = {
+    "trace_": with_trace,
+    "jitter_": with_jitter,
+    "uplink_": with_uplink,
+}
+MOST_PATHS = 120
+"""Of one type: both together must leave an element's 255 leg numbers room."""
+LONGEST_S = 1e6
+_SUBNET = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.", re.ASCII)
+
+PathKey = tuple[PathType, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """What a topology file says."""
+
+    file: Path
+    type: Line
+    c2r: tuple[PathParameters, ...]
+    r2s: tuple[PathParameters, ...]
+    bearer: dict[str, Any]
+    """Fields of PdcpSettings, and ``split_uplink``; empty without Dual Connectivity."""
+    duplicates: bool
+    seed: int
+    notes: tuple[str, ...]
+    """What is read but changes nothing here: one line each, with file and line."""
+
+    @property
+    def dual_connectivity(self) -> bool:
+        """Whether a bearer splits packets over the paths."""
+        return self.type.value == DUAL_CONNECTIVITY
+
+
+def read_topology(path: Path) -> Topology:
+    """Read and check a topology file.
+
+    Raises:
+        ParameterError: naming file and line of the first mistake, and what is allowed there.
+    """
+    file = ParameterFile.read(path)
+    file.check_keys(NAMES, (PATH, NETEM_AT, *DETAILS))
+    kind = file.needed("topoType", TOPOLOGIES)
+    word(kind, kind.value, "topology", TOPOLOGIES)
+    paths = _with_changes(file, _with_details(file, _paths(file)))
+    c2r, r2s = (_in_order(kind, name, paths.values()) for name in PATH_TYPES)
+    for each in (*c2r, *r2s):
+        _check_leg(each)
+    if kind.value == "MultiIfMultiClient" and r2s:
+        raise r2s[0].line.error("MultiIfMultiClient has no r2s paths; use topoType:MultiIf")
+    bearer, duplicates = read_bearer(file, len(c2r), allowed=kind.value == DUAL_CONNECTIVITY)
+    seed = file.one("seed")
+    return Topology(
+        file=path,
+        type=kind,
+        c2r=c2r,
+        r2s=r2s,
+        bearer=bearer,
+        duplicates=duplicates,
+        seed=whole(seed, seed.value, "seed", 0, 2**31) if seed else 1,
+        notes=tuple(_notes(file)),
+    )
+
+
+def _paths(file: ParameterFile) -> dict[PathKey, PathParameters]:
+    found: dict[PathKey, PathParameters] = {}
+    for line in file.lines:
+        if line.key.startswith(PATH):
+            path = read_path(line)
+            if (path.type, path.id) in found:
+                first = found[path.type, path.id].line.number
+                raise line.error(f"given twice, first in line {first}")
+            found[path.type, path.id] = path
+    return found
+
+
+def _with_details(
+    file: ParameterFile, paths: dict[PathKey, PathParameters]
+) -> dict[PathKey, PathParameters]:
+    """Traces, jitter and uplinks of their own, each at most once a path."""
+    for line in file.lines:
+        for prefix, add in DETAILS.items():
+            if line.key.startswith(prefix):
+                file.one(line.key)
+                key = _existing_path(line, paths)
+                paths[key] = add(paths[key], line)
+    return paths
+
+
+def _with_changes(
+    file: ParameterFile, paths: dict[PathKey, PathParameters]
+) -> dict[PathKey, PathParameters]:
+    """``netemAt_<type>_<id>:seconds,command``, any number a path."""
+    wanted = [line for line in file.lines if line.key.startswith(NETEM_AT)]
+    switch = file.one("changeNetem")
+    changing = switch is not None and boolean(switch)
+    for line in wanted:
+        key = _existing_path(line, paths)
+        if not changing:
+            raise line.error("netemAt needs changeNetem:yes, or nothing changes")
+        change = _change(line)
+        before = paths[key].changes
+        if before and change["at_s"] <= before[-1]["at_s"]:
+            raise line.error(
+                f"{change['at_s']:g} s is not after this path's change before it "
+                f"({before[-1]['at_s']:g} s)"
+            )
+        if "rate_mbps" in change and paths[key].trace:
+            raise line.error("the path has a trace, which rules its rate")
+        paths[key] = replace(paths[key], changes=(*before, change))
+    if changing and not wanted:
+        assert switch is not None
+        raise switch.error("there is no netemAt_<type>_<id>:seconds,command")
+    return paths
+
+
+def _change(line: Line) -> dict[str, float]:
+    seconds, comma, command = (part.strip() for part in line.value.partition(","))
+    if not comma:
+        raise line.error("write seconds,command, for instance 5,delay 30ms loss 1%")
+    return {"at_s": number(line, seconds, "seconds", 0, LONGEST_S), **parse_command(line, command)}
+
+
+def _existing_path(line: Line, paths: dict[PathKey, PathParameters]) -> PathKey:
+    key = path_of_key(line)
+    if key not in paths:
+        known = ", ".join(f"{kind}_{number}" for kind, number in sorted(paths)) or "none"
+        raise line.error(f"there is no path_{key[0]}_{key[1]}; paths: {known}")
+    return key
+
+
+def _in_order(
+    kind: Line, name: PathType, paths: Iterable[PathParameters]
+) -> tuple[PathParameters, ...]:
+    """The paths of a type, whose ids are 0, 1, 2, ..."""
+    found = sorted((path for path in paths if path.type == name), key=lambda path: path.id)
+    for expected, path in enumerate(found):
+        if path.id != expected:
+            raise path.line.error(f"ids are 0, 1, 2, ...: path_{name}_{expected} is missing")
+    if len(found) > MOST_PATHS:
+        raise found[MOST_PATHS].line.error(f"at most {MOST_PATHS} paths of a type")
+    if name == "c2r":
+        _enough(kind, found)
+    return tuple(found)
+
+
+def _enough(kind: Line, found: Sequence[PathParameters]) -> None:
+    least = 2 if kind.value == DUAL_CONNECTIVITY else 1
+    if len(found) < least:
+        raise kind.error(f"{kind.value} needs path_c2r_0{' and path_c2r_1' if least > 1 else ''}")
+
+
+def _check_leg(path: PathParameters) -> None:
+    """What only a whole leg shows: its jitter against its delay, its trace."""
+    for direction, fields in path.leg().items():
+        try:
+            LegSettings.check(fields, direction).capacity()
+        except (SettingsError, TraceError, ValueError) as error:
+            raise path.line.error(str(error)) from None
+
+
+def _notes(file: ParameterFile) -> Iterable[str]:
+    for name in SUBNETS:
+        line = file.one(name)
+        if line is None:
+            continue
+        octets = _SUBNET.fullmatch(line.value)
+        if not octets or any(int(each) > 255 for each in octets.groups()):
+            raise line.error("write the first two octets and a dot, for instance 10.0.")
+        yield line.says("ignored: the hosts' addresses are fixed (docs/minitopo.md)")

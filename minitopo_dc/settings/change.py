@@ -1,0 +1,62 @@
+"""Changes of a leg's direction while it runs, and the capacity that its rates make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Annotated, Any, Self
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
+
+from minitopo_dc.link import Capacity, make_capacity
+from minitopo_dc.settings.base import Settings
+from minitopo_dc.trace import RateTrace
+
+NS_PER_S = 1_000_000_000
+
+Percent = Annotated[float, Field(ge=0, le=100)]
+
+
+class LegChange(Settings):
+    """What a leg's direction is like from a moment on; what it does not name stays as it was."""
+
+    at_s: NonNegativeFloat
+    """In s after the start of the transfer."""
+    rate_mbps: PositiveFloat | None = None
+    delay_ms: NonNegativeFloat | None = None
+    jitter_ms: NonNegativeFloat | None = None
+    loss_percent: Percent | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.named():
+            raise ValueError("name at least one of rate_mbps, delay_ms, jitter_ms, loss_percent")
+        return self
+
+    def named(self) -> dict[str, Any]:
+        """The fields that change, with their new values."""
+        return self.model_dump(exclude={"at_s"}, exclude_none=True)
+
+
+def check_order(changes: Sequence[LegChange]) -> None:
+    """Refuse changes that do not follow each other, with a ValueError."""
+    for earlier, later in pairwise(changes):
+        if round(later.at_s * NS_PER_S) <= round(earlier.at_s * NS_PER_S):
+            raise ValueError(f"changes: at_s {later.at_s:g} must be after {earlier.at_s:g}")
+
+
+def changing_capacity(rate_mbps: float, changes: Iterable[LegChange]) -> Capacity:
+    """A rate and its changes as a trace that holds its last rate: exact, whoever is late."""
+    rates = {0: rate_mbps}
+    for change in changes:
+        if change.rate_mbps is not None:
+            rates[round(change.at_s * NS_PER_S)] = change.rate_mbps
+    return make_capacity(
+        RateTrace(
+            name="rate changes",
+            times_ns=tuple(rates),
+            rates_bps=tuple(round(rate * 1e6) for rate in rates.values()),
+            duration_ns=max(rates) + NS_PER_S,
+        ),
+        "hold",
+    )

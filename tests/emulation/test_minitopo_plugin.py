@@ -1,0 +1,90 @@
+"""Runs inside a Minitopo checkout: the stand-in of these tests, and the user's own ($MINITOPO)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.minitopo.files import DUAL
+from tests.minitopo.test_minitopo_checkout import CHECKOUT
+
+pytestmark = pytest.mark.root
+SINGLE = "topoType:MultiIf\npath_c2r_0:10,100,20\n"
+DOWNLOAD = "file_size:500\nrmem:4096 87380 300000\nserverPcap:yes\n"
+
+
+@pytest.fixture(params=["stand-in", "own"])
+def checkout(request: pytest.FixtureRequest) -> Path:
+    if request.param == "stand-in":
+        return CHECKOUT
+    if "MINITOPO" not in os.environ:
+        pytest.skip("$MINITOPO names no checkout")
+    return Path(os.environ["MINITOPO"])
+
+
+def run(
+    checkout: Path, directory: Path, topology: str, experiment: str
+) -> subprocess.CompletedProcess[str]:
+    for name, text in (("topo", topology), ("xp", experiment)):
+        (directory / name).write_text(text, encoding="utf-8")
+    files = ["-t", str(directory / "topo"), "-x", str(directory / "xp")]
+    command = [sys.executable, "-m", "minitopo_dc.cli", "minitopo", "--minitopo", str(checkout)]
+    command += [*files, "--output", str(directory / "out")]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_our_experiment_runs_on_our_topology(checkout: Path, tmp_path: Path) -> None:
+    done = run(checkout, tmp_path, DUAL, f"xpType:tcp\n{DOWNLOAD}")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
+    assert (result["status"], result["mode"], result["size_bytes"]) == ("ok", "dc", 512_000)
+    assert min(result["leg_bytes"]) > 100_000
+    assert (tmp_path / "out" / "Server_0.pcap").stat().st_size > 512_000
+
+
+def test_minitopo_s_own_experiment_runs_on_our_topology(checkout: Path, tmp_path: Path) -> None:
+    topology = "topoType:DualConnectivity\npath_c2r_0:10,100,20\npath_c2r_1:40,100,20\n"
+    topology += "changeNetem:yes\nnetemAt_c2r_1:0,delay 50ms\nnetemAt_c2r_1:100,delay 1ms\n"
+    done = run(checkout, tmp_path, topology, "xpType:ping\npingCount:2\n")
+    assert done.returncode == 0, done.stderr
+    log = (tmp_path / "out" / "ping.log").read_text(encoding="utf-8")
+    found = [float(value) for value in re.findall(r"min/avg/max/mdev = ([\d.]+)", log)]
+    assert found == pytest.approx([20, 100], abs=1.5)
+
+
+def test_our_experiment_runs_on_a_topology_of_the_checkout(tmp_path: Path) -> None:
+    """Its router does not forward by itself. (Minitopo's own needs Open vSwitch.)"""
+    done = run(CHECKOUT, tmp_path, SINGLE, f"xpType:tcp\n{DOWNLOAD}")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["status"] == "ok"
+
+
+@pytest.mark.parametrize(("topology", "own"), [(SINGLE, True), (DUAL, False)])
+def test_a_name_of_both_is_the_topology_s_owner_s(topology: str, own: bool, tmp_path: Path) -> None:
+    done = run(CHECKOUT, tmp_path, topology, "xpType:quic\nfile_size:100\n")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "own_quic.log").exists() == own
+    assert (tmp_path / "out" / "result.json").exists() != own
+
+
+def test_an_error_of_the_checkout_fails_the_run_and_leaves_nothing(tmp_path: Path) -> None:
+    before = set(Path("/sys/class/net").iterdir())
+    done = run(CHECKOUT, tmp_path, DUAL, "xpType:broken\n")
+    assert done.returncode == 1
+    assert "LookupError('a mistake of this experiment'): see " in done.stderr
+    assert "a mistake of this experiment" in (tmp_path / "out" / "error.log").read_text()
+    assert set(Path("/sys/class/net").iterdir()) <= before
+
+
+def test_a_failed_transfer_is_an_exit_status_of_1(tmp_path: Path) -> None:
+    topology = "topoType:DualConnectivity\npath_c2r_0:10,100,0.1\npath_c2r_1:10,100,0.1\n"
+    done = run(CHECKOUT, tmp_path, topology, "xpType:tcp\nfile_size:500\ntimeout:1\n")
+    assert done.returncode == 1
+    result = json.loads(done.stdout)
+    assert (result["status"], result["goodput_mbps"]) == ("failed", None)

@@ -1,0 +1,65 @@
+"""TCLink's parameters, and those a radio link has besides, as the settings of a leg."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from minitopo_dc.settings import LegSettings
+from topologies.radio_link import RadioLinkError, radio_settings
+
+
+def leg(**parameters: Any) -> LegSettings:
+    return LegSettings.check(radio_settings(parameters), "test")
+
+
+def test_without_parameters_nothing_limits_a_link() -> None:
+    plain = leg()
+    assert (plain.rate_mbps, plain.delay_ms, plain.jitter_ms) == (1e6, 0, 0)
+    assert (plain.mean_loss_percent(), plain.queue_packets) == (0, 1000)
+
+
+def test_tclink_s_parameters_have_their_meaning() -> None:
+    radio = leg(bw=10, delay="15ms", jitter="1ms", loss=1, max_queue_size=50)
+    assert (radio.rate_mbps, radio.delay_ms, radio.jitter_ms) == (10, 15, 1)
+    assert (radio.loss_percent, radio.queue_packets) == (1, 50)
+    assert (radio.jitter, radio.reorder) == ("uniform", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [("15ms", 15), ("0.5s", 500), ("2secs", 2000), ("800us", 0.8), ("7 usecs", 0.007), (500, 0.5)],
+)
+def test_a_time_is_read_as_tc_reads_it(text: object, ms: float) -> None:
+    assert leg(delay=text).delay_ms == pytest.approx(ms)
+
+
+@pytest.mark.parametrize("value", ["0.01:0.3", (0.01, 0.3), "0.01:0.3:0:1"])
+def test_bursts_are_given_as_text_or_numbers(value: object) -> None:
+    assert leg(burst_loss=value).mean_loss_percent() == pytest.approx(100 * 0.01 / 0.31)
+
+
+def test_a_parameter_of_none_is_one_that_is_not_given() -> None:
+    assert leg(bw=None, delay=None, trace=None, jitter=None) == leg()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"bw": -1}, "bw=-1: allowed are numbers above 0"),
+        ({"bw": "fast"}, "bw='fast': not a number"),
+        ({"bw": 1, "trace": "x"}, "give bw or trace, not both"),
+        ({"loss": 101}, "loss=101: allowed are 0 to 100"),
+        ({"loss": 1, "burst_loss": "0.1:0.2"}, "give loss or burst_loss, not both"),
+        ({"burst_loss": "0.1"}, "burst_loss='0.1': allowed are p:r, p:r:h and p:r:h:k"),
+        ({"delay": "15 minutes"}, "delay='15 minutes': allowed are times like 15ms"),
+        ({"delay": -5}, "delay=-5: allowed are times"),
+        ({"max_queue_size": 0}, "max_queue_size=0: allowed are whole numbers from 1"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_is_allowed(
+    parameters: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(RadioLinkError, match=reason):
+        radio_settings(parameters)

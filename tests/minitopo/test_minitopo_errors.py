@@ -1,0 +1,247 @@
+"""Every malformed line gets one error with its file and line; nothing else ever comes out."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minitopo_dc import cli
+from minitopo_dc.minitopo import ParameterError, read_minitopo, read_topology
+from tests.minitopo.files import DUAL, PING, TWO_PATHS, read
+
+MULTI = "topoType:MultiIf\npath_c2r_0:10,10,4\n"
+CHANGING = MULTI + "changeNetem:yes\n"
+
+BAD_TOPOLOGIES = [
+    ("topoType MultiIf\n", "topo:1: topoType MultiIf: no colon; write key:value"),
+    (":MultiIf\n", "topo:1: no key before the colon; write key:value"),
+    (MULTI + "desc:\n", "topo:3: desc: no value behind the colon"),
+    ("path_c2r_0:10,10,4\n", "topo: no topoType; allowed: MultiIf, MultiIfMultiClient, Dual"),
+    ("topoType:Star\n", "topo:1: topoType: topology 'Star'; allowed: MultiIf, MultiIf"),
+    (MULTI + "topoType:MultiIf\n", "topo:3: topoType: given twice, first in line 1"),
+    (MULTI + "leftSubne:10.0.\n", "topo:3: leftSubne: unknown key; did you mean leftSubnet?"),
+    (MULTI + "zzz:1\n", "topo:3: zzz: unknown key; known: "),
+    (MULTI + "leftSubnet:10.0\n", "topo:3: leftSubnet: write the first two octets and a dot"),
+    (MULTI + "rightSubnet:10.256.\n", "topo:3: rightSubnet: write the first two octets"),
+    ("topoType:MultiIf\n", "topo:1: topoType: MultiIf needs path_c2r_0"),
+    ("topoType:DualConnectivity\npath_c2r_0:1,1,1\n", "topo:1: topoType: .* needs .* path_c2r_1"),
+    (MULTI + "path_c2r_0:10,10,4\n", "topo:3: path_c2r_0: given twice, first in line 2"),
+    (MULTI + "path_c2r_2:10,10,4\n", "topo:3: path_c2r_2: ids .*: path_c2r_1 is missing"),
+    (MULTI + "path_r2s_1:10,10,4\n", "topo:3: path_r2s_1: ids .*: path_r2s_0 is missing"),
+    (MULTI + "path_1:10,10,4\n", "topo:3: path_1: no path type .*; write path_c2r_1"),
+    (MULTI + "path_c2s_1:10,10,4\n", "topo:3: path_c2s_1: unknown path type 'c2s'; allowed: c2r"),
+    (MULTI + "path_c2r_x:10,10,4\n", "topo:3: path_c2r_x: the id 'x' is not one of 0, 1, 2"),
+    (MULTI + "path_c2r_01:10,10,4\n", "topo:3: path_c2r_01: the id '01' is not one of"),
+    (MULTI + "path_c2r_1_2:10,10,4\n", "topo:3: path_c2r_1_2: write path_<type>_<id>"),
+    (MULTI + "path_c2r_1:10\n", "topo:3: path_c2r_1: 1 fields; write delay_ms,queue_packets,"),
+    (MULTI + "path_c2r_1:1,2,3,4,0,6\n", "topo:3: path_c2r_1: 6 fields; write delay_ms"),
+    (MULTI + "path_c2r_1:10,,4\n", "topo:3: path_c2r_1: queue_packets is empty"),
+    (MULTI + "path_c2r_1:ten,10,4\n", "topo:3: path_c2r_1: delay_ms 'ten' is not a number"),
+    (MULTI + "path_c2r_1:-1,10,4\n", "topo:3: path_c2r_1: delay_ms -1 is out of range; allowed: 0"),
+    (MULTI + "path_c2r_1:10,1.5,4\n", "topo:3: path_c2r_1: queue_packets '1.5' is not a whole"),
+    (MULTI + "path_c2r_1:10,0,4\n", "topo:3: path_c2r_1: queue_packets 0 is out of range"),
+    (MULTI + "path_c2r_1:10,10,0\n", "topo:3: path_c2r_1: bandwidth_mbps 0 is out of range"),
+    (MULTI + "path_c2r_1:10,nan\n", "topo:3: path_c2r_1: bandwidth_mbps 'nan' is not a number"),
+    (MULTI + "path_c2r_1:10,10,4,101\n", "topo:3: path_c2r_1: loss_percent 101 is out of range"),
+    (MULTI + "path_c2r_1:10,10,4,1,2\n", "topo:3: path_c2r_1: backup 2 is out of range"),
+    (MULTI + "changeNetem:perhaps\n", "topo:3: changeNetem: value 'perhaps'; allowed: yes, no"),
+    (CHANGING, "topo:3: changeNetem: there is no netemAt_<type>_<id>"),
+    (MULTI + "netemAt_c2r_0:1,loss 1%\n", "topo:3: netemAt_c2r_0: netemAt needs changeNetem:yes"),
+    (CHANGING + "netemAt_c2r_1:1,loss 1%\n", "topo:4: .*: there is no path_c2r_1; paths: c2r_0"),
+    (CHANGING + "netemAt_c2r_0:loss 1%\n", "topo:4: netemAt_c2r_0: write seconds,command"),
+    (CHANGING + "netemAt_c2r_0:soon,loss 1%\n", "topo:4: .*: seconds 'soon' is not a number"),
+    (CHANGING + "netemAt_c2r_0:1,\n", "topo:4: netemAt_c2r_0: no command"),
+    (CHANGING + "netemAt_c2r_0:1,reorder 5%\n", "topo:4: .*: netem's 'reorder' is none of a leg's"),
+    (CHANGING + "netemAt_c2r_0:1,delay 30\n", "topo:4: .*: delay '30' needs a number and a unit"),
+    (CHANGING + "netemAt_c2r_0:1,delay\n", "topo:4: .*: delay has no value"),
+    (CHANGING + "netemAt_c2r_0:1,loss 101%\n", "topo:4: .*: loss 101 is out of range"),
+    (CHANGING + "netemAt_c2r_0:1,loss 1% loss 2%\n", "topo:4: .*: loss is given twice"),
+    (CHANGING + "netemAt_c2r_0:1,rate 5\n", "topo:4: .*: rate '5' needs a number and a unit"),
+    (
+        CHANGING + "netemAt_c2r_0:2,loss 1%\nnetemAt_c2r_0:1,loss 2%\n",
+        "topo:5: .*: 1 s is not after this path's change before it",
+    ),
+    (
+        "topoType:MultiIfMultiClient\npath_c2r_0:1,1,1\npath_r2s_0:1,1,1\n",
+        "topo:3: path_r2s_0: MultiIfMultiClient has no r2s paths",
+    ),
+    (MULTI + "split:batch\n", "topo:3: split: needs topoType:DualConnectivity"),
+    (DUAL + "split:best\n", "topo:4: split: .*batch.*duplicate"),
+    (DUAL + "batch:0\n", "topo:4: batch: batch 0 is out of range; allowed: 1"),
+    (DUAL + "ratio:9:1\n", "topo:4: ratio: write the shares with commas: 9,1"),
+    (DUAL + "ratio:1,1,1\n", "topo:4: ratio: .*ratio"),
+    (DUAL + "snBits:13\n", "topo:4: snBits: .*12, 16 or 18"),
+    (DUAL + "tReordering:7\n", "topo:4: tReordering: .*7"),
+    (DUAL + "delivery:late\n", "topo:4: delivery: .*'in-order', 'out-of-order' or 'off'"),
+    (DUAL + "splitUplink:maybe\n", "topo:4: splitUplink: value 'maybe'; allowed: yes, no"),
+    (DUAL + "seed:x\n", "topo:4: seed: seed 'x' is not a whole number"),
+    (DUAL + "jitter_c2r_0:2,flat\n", "topo:4: .*: distribution 'flat'; allowed: normal, uniform"),
+    (DUAL + "jitter_c2r_0:20,uniform\n", "topo:2: path_c2r_0: .*uniform jitter may be at most"),
+    (DUAL + "jitter_c2r_0:1\njitter_c2r_0:2\n", "topo:5: jitter_c2r_0: given twice, first in lin"),
+    (DUAL + "uplink_c2r_0:10,20\n", "topo:4: uplink_c2r_0: 2 fields; write delay_ms,queue"),
+    (DUAL + "uplink_c2r_7:10,20,5\n", "topo:4: uplink_c2r_7: there is no path_c2r_7"),
+    (DUAL + "trace_c2r_0:none.csv\n", r"topo:4: trace_c2r_0: no file .*none\.csv"),
+    (DUAL + "trace_c2r_0:topo,again\n", "topo:4: .*: end 'again'; allowed: loop, hold, stop"),
+    (DUAL + "trace_c2r_0:topo\n", "topo:2: path_c2r_0: .*topo"),
+]
+BAD_EXPERIMENTS = [
+    (TWO_PATHS, "file_size:10\n", "xp: no xpType; allowed: ping, http, https, "),
+    (TWO_PATHS, "xpType:vlc\n", "xp:1: xpType: experiment 'vlc'; allowed: ping, http, https"),
+    (TWO_PATHS, "xpTyp:ping\n", "xp:1: xpTyp: unknown key; did you mean xpType?"),
+    (TWO_PATHS, "xpType:tcp\nfile_size:0\n", "xp:2: file_size: file_size 0 is out of range"),
+    (TWO_PATHS, "xpType:tcp\nfile_size:1e3\n", "xp:2: .*'1e3' is not a whole number"),
+    (TWO_PATHS, "xpType:tcp\nfile:movie\n", "xp:2: file: 'movie': only random content"),
+    (TWO_PATHS, "xpType:tcp\ncongctrl:vegas\n", "xp:2: .* 'vegas'; allowed: reno, cubic, bbr"),
+    (TWO_PATHS, "xpType:tcp\nrmem:1 2\n", "xp:2: rmem: 2 numbers; write minimum default maximum"),
+    (TWO_PATHS, "xpType:tcp\nwmem:3 2 1\n", "xp:2: wmem: .* must ascend"),
+    (TWO_PATHS, "xpType:tcp\nautocork:x\n", "xp:2: autocork: autocork 'x' is not a whole number"),
+    (TWO_PATHS, "xpType:ping\npingCount:0\n", "xp:2: pingCount: pingCount 0 is out of range"),
+    (TWO_PATHS, "xpType:ping\nclientPcap:si\n", "xp:2: clientPcap: value 'si'; allowed: yes, no"),
+    (TWO_PATHS, "xpType:tcp\ntimeout:0\n", "xp:2: timeout: timeout 0 is out of range"),
+    (TWO_PATHS, "xpType:tcp\nclock:wall\n", "xp:2: clock: clock 'wall'; allowed: real, virtual"),
+    (TWO_PATHS, "xpType:tcp\nclock:virtual\n", "xp:2: clock: the virtual clock runs quic only"),
+    (TWO_PATHS, "xpType:tcp\nflow:sc,0\n", "xp:2: flow: flows need topoType:DualConnectivity"),
+    (DUAL, "xpType:quic\nclock:virtual\nrmem:1 2 3\n", "xp:3: rmem: the virtual clock has no"),
+    (DUAL, "xpType:quic\nserverPcap:yes\nclock:virtual\n", "xp:2: serverPcap: the virtual clock"),
+    (DUAL, "xpType:quic\nflow:dc\n", "xp:2: flow: flows need clock:virtual"),
+    (DUAL, "xpType:quic\nclock:virtual\nflow:both\n", "xp:3: flow: mode 'both'; allowed: sc, dc"),
+    (DUAL, "xpType:quic\nclock:virtual\nflow:sc,5\n", "xp:3: flow: there is no path_c2r_5"),
+    (DUAL, "xpType:quic\nclock:virtual\nflow:dc,1\n", "xp:3: flow: dc uses all paths"),
+    (DUAL, "xpType:mptcp\n", "xp:1: xpType: mptcp needs several paths; use topoType:MultiIf"),
+    (DUAL, "xpType:https\nmptcpEnabled:1\n", "xp:2: mptcpEnabled: Dual Connectivity has one"),
+    (MULTI, "xpType:mptcp\n", "xp:1: xpType: mptcp needs path_c2r_0 and path_c2r_1"),
+    (
+        MULTI + "path_c2r_1:10,10,4,0,1\n",
+        "xpType:mptcp\n",
+        "topo:3: path_c2r_1: no backup paths here",
+    ),
+    (
+        DUAL + "path_r2s_0:1,1,1\n",
+        "xpType:quic\nclock:virtual\n",
+        "topo:4: path_r2s_0: the virtual clock has no r2s paths",
+    ),
+]
+
+
+@pytest.mark.parametrize(("topology", "words"), BAD_TOPOLOGIES)
+def test_a_malformed_topology_is_one_error_with_file_and_line(
+    topology: str, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match=f"^{tmp_path}/{words}") as caught:
+        read(tmp_path, topology)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(("topology", "experiment", "words"), BAD_EXPERIMENTS)
+def test_a_malformed_experiment_is_one_error_with_file_and_line(
+    topology: str, experiment: str, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match=f"^{tmp_path}/{words}") as caught:
+        read(tmp_path, topology, experiment)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_every_error_of_the_table_is_another_one(tmp_path: Path) -> None:
+    """None of them hides behind the error of another line."""
+    messages = []
+    for topology, experiment, _ in [(each, PING, _) for each, _ in BAD_TOPOLOGIES]:
+        with pytest.raises(ParameterError) as caught:
+            read(tmp_path, topology, experiment)
+        messages.append(str(caught.value))
+    assert len(set(messages)) == len(messages) >= 40
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", None])
+def test_a_file_that_cannot_be_read_is_one_error(content: bytes | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "topo").write_bytes(content)
+    with pytest.raises(ParameterError, match=r"topo: (not UTF-8 text|No such file)"):
+        read_topology(tmp_path / "topo")
+
+
+def test_the_command_answers_a_wrong_file_with_one_line_and_status_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "topo").write_text("topoType:Star\n")
+    (tmp_path / "xp").write_text(PING)
+    files = ["-t", str(tmp_path / "topo"), "-x", str(tmp_path / "xp")]
+    assert cli.main(["run", *files]) == 2
+    assert "topo:1: topoType: topology 'Star'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [[], ["-t", "topo"], ["s.yaml", "-t", "topo", "-x", "xp"]])
+def test_the_command_wants_a_scenario_or_both_files(
+    options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["run", *options]) == 2
+    assert "give SCENARIO.yaml, or -t TOPO and -x XP" in capsys.readouterr().err
+
+
+def test_pings_are_refused_on_the_virtual_clock(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in (("topo", TWO_PATHS), ("xp", PING)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    files = ["-t", str(tmp_path / "topo"), "-x", str(tmp_path / "xp")]
+    assert cli.main(["run", *files, "--clock", "virtual"]) == 2
+    assert "transport ping needs the real clock" in capsys.readouterr().err
+
+
+KEYS = st.sampled_from(
+    [
+        *("topoType", "leftSubnet", "changeNetem", "seed", "desc", "split", "batch", "ratio"),
+        *("snBits", "tReordering", "delivery", "splitUplink", "path_c2r_0", "path_c2r_1"),
+        *("path_r2s_0", "netemAt_c2r_0", "netemAt_r2s_0", "trace_c2r_0", "jitter_c2r_0"),
+        *("uplink_c2r_1", "xpType", "congctrl", "rmem", "autocork", "clientPcap", "pingCount"),
+        *("file_size", "flow", "clock", "timeout", "sched", "mptcpEnabled", "quicMultipath"),
+    ]
+)
+VALUES = st.sampled_from(
+    [
+        *("MultiIf", "MultiIfMultiClient", "DualConnectivity", "10.0.", "yes", "no", "1", "0"),
+        *("10,10,4", "10,4", "10,10,4,1,0", "1,delay 3ms 1ms loss 1% rate 2mbit", "ping", "quic"),
+        *("https", "mptcp", "1 2 3", "batch", "duplicate", "9,1", "12", "200", "infinity", "olia"),
+        *("topo", "/dev/null", "..", "dc", "sc,1", "virtual", "1e308,1,1", "0,1,1e-300"),
+    ]
+) | st.text(max_size=20)
+LINES = st.lists(st.tuples(KEYS | st.text(max_size=12), VALUES).map(":".join), max_size=12)
+TEXTS = st.one_of(st.text(max_size=200), LINES.map("\n".join))
+
+
+@given(topology=TEXTS, experiment=TEXTS)
+@example(topology=DUAL + "trace_c2r_0:/dev/null\n", experiment=PING)
+@example(topology=DUAL + "trace_c2r_0:" + "x" * 5000, experiment=PING)
+@example(topology=DUAL + f"batch:{'9' * 5000}\n", experiment=PING)
+def test_whatever_the_files_hold_there_is_a_run_or_that_error(
+    topology: str, experiment: str
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        for path, text in (("topo", topology), ("xp", experiment)):
+            (directory / path).write_bytes(text.encode("utf-8", "replace"))
+        try:
+            run = read_minitopo(directory / "topo", directory / "xp")
+        except ParameterError as error:
+            assert name in str(error)
+        else:
+            run.scenario.read_traces()
+
+
+@given(
+    lines=st.lists(st.tuples(KEYS, VALUES).map(":".join), max_size=5),
+    base=st.sampled_from([TWO_PATHS, DUAL]),
+)
+def test_lines_added_to_a_good_topology_give_a_run_or_that_error(
+    lines: list[str], base: str
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            run = read(Path(name), base + "\n".join(lines), "xpType:quic\n")
+        except ParameterError as error:
+            assert str(error).startswith(f"{name}/topo:")
+        else:
+            run.scenario.read_traces()

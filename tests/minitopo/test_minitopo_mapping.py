@@ -1,0 +1,144 @@
+"""What two Minitopo files mean: the scenario they become, and what they are told is ignored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.minitopo.files import DUAL, PING, THREE_SERVER_PATHS, TWO_PATHS, read
+
+
+def test_a_path_has_its_rate_delay_and_queue_in_both_directions(tmp_path: Path) -> None:
+    leg = read(tmp_path, TWO_PATHS).scenario.legs[1]
+    assert leg.downlink == leg.uplink
+    assert (leg.downlink.rate_mbps, leg.downlink.delay_ms) == (4, 40)
+    assert (leg.downlink.queue_packets, leg.downlink.jitter_ms) == (30, 0)
+
+
+def test_without_a_queue_a_path_has_one_of_a_bandwidth_delay_product(tmp_path: Path) -> None:
+    """4 Mbit/s times 80 ms of round trip are 40,000 bytes: 27 packets of 1,500."""
+    scenario = read(tmp_path, "topoType:MultiIf\npath_c2r_0:40,4\npath_c2r_1:0,4\n").scenario
+    assert [leg.downlink.queue_packets for leg in scenario.legs] == [27, 1]
+
+
+def test_paths_between_router_and_server_are_the_backhaul(tmp_path: Path) -> None:
+    scenario = read(tmp_path, THREE_SERVER_PATHS).scenario
+    assert (len(scenario.legs), len(scenario.backhaul)) == (2, 3)
+    assert scenario.backhaul[2].uplink.delay_ms == 10
+
+
+def test_comments_blank_lines_and_any_order_are_fine(tmp_path: Path) -> None:
+    text = "# a comment\n\n  path_c2r_1 : 40,30,4 \ntopoType:MultiIf\r\npath_c2r_0:10,10,4,1,0\n"
+    scenario = read(tmp_path, text).scenario
+    assert [leg.downlink.loss_percent for leg in scenario.legs] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("topology", "experiment", "transport", "mode"),
+    [
+        (TWO_PATHS, "xpType:ping\n", "ping", "sc"),
+        (TWO_PATHS, "xpType:https\n", "mptcp", "multipath"),
+        (TWO_PATHS, "xpType:https\nmptcpEnabled:0\n", "tcp", "sc"),
+        ("topoType:MultiIf\npath_c2r_0:1,1,1\n", "xpType:http\n", "tcp", "sc"),
+        (TWO_PATHS, "xpType:quic\n", "quic", "sc"),
+        (TWO_PATHS, "xpType:quic\nquicMultipath:1\n", "mpquic", "multipath"),
+        (TWO_PATHS, "xpType:mpquic-picoquic\n", "mpquic-picoquic", "multipath"),
+        (DUAL, "xpType:https\n", "tcp", "dc"),
+        (DUAL, "xpType:quic\n", "quic", "dc"),
+        (DUAL + "split:duplicate\n", "xpType:tcp\n", "tcp", "dc-duplicate"),
+        (DUAL, "xpType:ping\n", "ping", "sc"),
+    ],
+)
+def test_topology_and_experiment_choose_transport_and_mode(
+    topology: str, experiment: str, transport: str, mode: str, tmp_path: Path
+) -> None:
+    scenario = read(tmp_path, topology, experiment).scenario
+    assert (scenario.transport, scenario.mode) == (transport, mode)
+
+
+def test_minitopo_s_own_defaults_hold(tmp_path: Path) -> None:
+    ping = read(tmp_path, TWO_PATHS).scenario
+    assert ping.options == {"count": 5, "interval_s": 1.0}
+    assert read(tmp_path, TWO_PATHS, "xpType:https\n").scenario.size_bytes == 1024 * 1024
+
+
+def test_sizes_congestion_control_and_buffers_are_taken_over(tmp_path: Path) -> None:
+    text = "xpType:tcp\nfile_size:20000\ncongctrl:bbr\nrmem:4096 87380 300000\nautocork:0\n"
+    scenario = read(tmp_path, TWO_PATHS, text).scenario
+    assert scenario.size_bytes == 20_480_000
+    assert scenario.congestion_control == "bbr"
+    assert scenario.sysctl == {
+        "net.ipv4.tcp_rmem": "4096 87380 300000",
+        "net.ipv4.tcp_autocorking": "0",
+    }
+
+
+def test_pcap_switches_capture_at_the_end_hosts(tmp_path: Path) -> None:
+    text = "xpType:tcp\nclientPcap:yes\nserverPcap:no\n"
+    assert read(tmp_path, TWO_PATHS, text).scenario.capture == ("client",)
+
+
+def test_the_split_bearer_s_keys_become_its_settings(tmp_path: Path) -> None:
+    keys = "split:batch\nbatch:10\nratio:9,1\nsnBits:12\ntReordering:infinity\nsplitUplink:yes\n"
+    scenario = read(tmp_path, DUAL + keys + "seed:7\n", "xpType:quic\n").scenario
+    assert (scenario.pdcp.batch, scenario.pdcp.ratio, scenario.pdcp.sn_bits) == (10, (9, 1), 12)
+    assert scenario.pdcp.t_reordering_ms == "infinity"
+    assert scenario.split_uplink
+    assert scenario.seed == 7
+
+
+def test_jitter_uplink_and_trace_are_those_of_their_path(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("time_s,rate_mbps\n0,10\n1,20\n2,5\n", encoding="utf-8")
+    keys = "jitter_c2r_1:2,uniform\nuplink_c2r_0:20,50,5,1\ntrace_c2r_0:t.csv,hold\n"
+    first, second = read(tmp_path, DUAL + keys).scenario.legs
+    assert (first.downlink.trace, first.downlink.end) == (tmp_path / "t.csv", "hold")
+    assert first.downlink.rate_mbps is None
+    assert (first.uplink.rate_mbps, first.uplink.delay_ms, first.uplink.loss_percent) == (5, 20, 1)
+    assert (second.downlink.jitter, second.uplink.jitter_ms) == ("uniform", 2)
+
+
+def test_a_netem_command_changes_what_it_names_and_keeps_the_rest(tmp_path: Path) -> None:
+    text = TWO_PATHS + (
+        "changeNetem:yes\nnetemAt_c2r_0:2,loss 1%\nnetemAt_c2r_0:5.5,delay 0.03s 2ms\n"
+        "netemAt_c2r_0:6,rate 500kbit loss random 2\n"
+    )
+    leg = read(tmp_path, text).scenario.legs[0]
+    stages = [stage for _, stage in leg.downlink.stages()]
+    assert leg.uplink.changes == leg.downlink.changes
+    assert [change.at_s for change in leg.downlink.changes] == [2, 5.5, 6]
+    assert [(stage.delay_ms, stage.jitter_ms) for stage in stages] == [(10, 0), (30, 2), (30, 2)]
+    assert [stage.loss_percent for stage in stages] == [1, 1, 2]
+    assert [stage.rate_mbps for stage in stages] == [4, 4, 0.5]
+
+
+def test_an_uplink_of_its_own_does_not_change(tmp_path: Path) -> None:
+    keys = "uplink_c2r_0:10,100,20\nchangeNetem:yes\nnetemAt_c2r_0:1,rate 1mbit\n"
+    leg = read(tmp_path, DUAL + keys).scenario.legs[0]
+    assert leg.downlink.changes
+    assert not leg.uplink.changes
+
+
+def test_several_flows_at_once_are_a_virtual_run_of_quic(tmp_path: Path) -> None:
+    text = "xpType:quic\nclock:virtual\nflow:dc\nflow:sc\nflow:sc,1\n"
+    scenario = read(tmp_path, DUAL, text).scenario
+    assert (scenario.mode, scenario.clock) == ("flows", "virtual")
+    assert [(flow.mode, flow.leg) for flow in scenario.flows] == [("dc", 1), ("sc", 1), ("sc", 2)]
+
+
+def test_ignored_settings_are_named_with_file_and_line(tmp_path: Path) -> None:
+    text = "xpType:quic\nkpms:fullmesh\ncongctrl:olia\nsnaplen_pcap:100\nrmem:1 2 3\npingCount:9\n"
+    notes = read(tmp_path, THREE_SERVER_PATHS, text).notes
+    named = sorted(note.removeprefix(f"{tmp_path}/").split(": ")[0] for note in notes)
+    assert named == ["topo:1", "topo:2", "topo:6", "topo:7", "xp:2", "xp:3", "xp:4", "xp:5", "xp:6"]
+    assert f"{tmp_path}/xp:2: kpms: ignored: a setting of MPTCP v0" in "\n".join(notes)
+
+
+def test_a_file_without_ignored_settings_is_silent(tmp_path: Path) -> None:
+    assert read(tmp_path, DUAL, "xpType:tcp\nfile_size:10\nclientPcap:no\n").notes == ()
+
+
+def test_idle_clients_of_a_topology_with_several_are_named_as_left_out(tmp_path: Path) -> None:
+    run = read(tmp_path, TWO_PATHS.replace("MultiIf", "MultiIfMultiClient"), PING)
+    assert len(run.scenario.legs) == 2
+    assert "topo:5: topoType: the further clients send nothing" in "\n".join(run.notes)

@@ -1,0 +1,115 @@
+"""The virtual clock where Mininet, NetfilterQueue and root are missing, or Linux is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc import addresses
+from minitopo_dc.cli import main
+from minitopo_dc.execute import default_clock, why_not_real
+
+BLOCKED = """
+import os, sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("mininet", "netfilterqueue", "pyroute2"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Blocked())
+os.geteuid = lambda: 1000
+from minitopo_dc.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+SCENARIO = """
+transport: quic
+mode: dc
+legs: [{downlink: {rate_mbps: 20}}, {downlink: {rate_mbps: 20}}]
+size_mb: 0.1
+"""
+
+
+def ordinary_user(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command without root, Mininet and NetfilterQueue."""
+    return subprocess.run(
+        [sys.executable, "-c", BLOCKED, *arguments],
+        cwd=cwd,
+        env=os.environ | {"COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_compare_runs_without_root_and_mininet(tmp_path: Path) -> None:
+    modes = ("sc", "dc", "dc-duplicate")
+    done = ordinary_user(
+        *("compare", "--transports", "quic", "tcp", "--modes", *modes, "--json"),
+        *("--repetitions", "1", "--size", "0.1", "--output", "out"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
+    assert [(each["transport"], each["mode"], each["status"]) for each in results] == [
+        *(("quic", mode, "ok") for mode in modes),
+        *(("tcp", mode, "unsupported") for mode in modes),
+    ]
+    assert {each["clock"] for each in results} == {"virtual"}
+    assert "not root: using the virtual clock" in done.stderr
+
+
+def test_a_scenario_without_a_clock_runs_on_the_virtual_one(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    done = ordinary_user("run", "s.yaml", "--json", "--output", "out", cwd=tmp_path)
+    assert json.loads(done.stdout)["clock"] == "virtual"
+    assert "using the virtual clock" in done.stderr
+    assert "clock: virtual" in (tmp_path / "out/scenario.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        ("duration_s: 1", "duration_s"),
+        ("virtual: {cpu_us_per_packet: 1}", "virtual"),
+    ],
+)
+def test_the_real_clock_refuses_what_only_the_virtual_one_has(
+    line: str, field: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(f"{SCENARIO}{line}\nclock: real\n")
+    assert main(["run", str(path), "--output", str(tmp_path / "out")]) == 2
+    assert f"{field}: needs clock: virtual" in capsys.readouterr().err
+
+
+def test_jobs_are_refused_on_the_real_clock(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["compare", "--clock", "real", "--jobs", "2", "--output", str(tmp_path / "out")]
+    assert main(arguments) == 2
+    assert "--jobs: only 1 on the real clock" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("platform", "user", "reason"),
+    [("darwin", 0, "this is not Linux"), ("linux", 1000, "not root")],
+)
+def test_the_reason_is_named(
+    platform: str, user: int, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    assert why_not_real() == reason
+    assert default_clock() == "virtual"
+
+
+def test_the_topology_has_the_same_addresses() -> None:
+    topology = pytest.importorskip("topologies.two_path", reason="Mininet is not installed")
+    assert topology.SERVER_ADDRESS == addresses.SERVER_ADDRESS
+    assert [topology.client_address(leg) for leg in range(1, 251)] == [
+        addresses.client_address(leg) for leg in range(1, 251)
+    ]

@@ -1,0 +1,319 @@
+"""A Mininet link with radio's properties: TCLink's parameters and more, on any kernel.
+
+    Mininet(topo=..., link=RadioLink)
+    net.addLink(h1, h2, cls=RadioLink, bw=10, delay="15ms", loss=1)
+    mn --custom topologies/radio_link.py --link radio,bw=10,delay=15ms,loss=1
+    mn --custom topologies/two_path.py,topologies/radio_link.py --topo two_path --link radio,bw=10
+
+Between hosts, routers and switches alike, each parameter for what an interface sends, as with
+TCLink. No netem is needed: a process of minitopo-dc in user space carries the frames of one link
+(``minitopo_dc.element.cable``). It starts with the link and ends with it, or with this program.
+
+Like every file here this imports Mininet and the standard library only, so that Mininet's own
+``mn`` can read it. The process needs minitopo-dc: the
+checkout's ``.venv``, or else this program's Python.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import select
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mininet.link import Intf, Link, OVSLink, TCLink, TCULink
+from mininet.log import error
+
+# mn runs this file without a __file__, but compiles it by its name.
+CHECKOUT = Path((lambda: 0).__code__.co_filename).resolve().parents[1]
+CABLE = "minitopo_dc.element.cable"
+PATIENCE_S = 30
+"""For an answer of the process: importing takes about 1 s on one busy core."""
+QUEUE_PACKETS = 1000
+"""Queue limit of a link that names none, as netem's (tc-netem(8))."""
+SEED = 1
+DELAYS_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6}
+_TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(?:(s|ms|us)(?:ecs?)?|(ns)(?:ecs?)?)?")
+OF_THE_KERNEL = ("use_hfsc", "use_tbf", "gro", "disable_gro", "txo", "rxo")
+"""TCLink's choices among the kernel's own shapers and offloads: there are none here to choose."""
+NOT_HERE = ("speedup", "latency_ms", "enable_ecn", "enable_red")
+"""Parameters of TCLink that would change what packets meet, and that no leg has."""
+
+
+class RadioLinkError(Exception):
+    """A parameter is wrong, or the link's process cannot run; the message says which and why."""
+
+
+def radio_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A leg's settings (docs/scenarios.md) from a radio link's parameters.
+
+    Args:
+        parameters: of :class:`RadioIntf`; None means not given.
+
+    Raises:
+        RadioLinkError: a value is none of its parameter.
+    """
+    given = {name: value for name, value in parameters.items() if value is not None}
+    settings = {_FIELDS[name][0]: _FIELDS[name][1](name, value) for name, value in given.items()}
+    if "rate_mbps" in settings and "trace" in settings:
+        raise RadioLinkError("give bw or trace, not both")
+    if "loss_percent" in settings and "burst_loss" in settings:
+        raise RadioLinkError("give loss or burst_loss, not both")
+    if settings.keys().isdisjoint(("rate_mbps", "trace")):
+        settings["rate_mbps"] = 1e6  # TCLink without bw has no limit, and this is too fast to tell
+    return _DEFAULTS | settings
+
+
+def _positive(name: str, value: Any) -> float:
+    number = _number(name, value)
+    if number <= 0:
+        raise RadioLinkError(f"{name}={value!r}: allowed are numbers above 0")
+    return number
+
+
+def _percent(name: str, value: Any) -> float:
+    number = _number(name, value)
+    if not 0 <= number <= 100:
+        raise RadioLinkError(f"{name}={value!r}: allowed are 0 to 100 (percent)")
+    return number
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise RadioLinkError(f"{name}={value!r}: not a number") from None
+
+
+def _packets(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise RadioLinkError(f"{name}={value!r}: allowed are whole numbers from 1 (packets)")
+    return value
+
+
+def _milliseconds(name: str, value: Any) -> float:
+    """A time as tc(8) reads it: a number without a unit is in microseconds."""
+    found = _TIME.fullmatch(str(value).strip())
+    if found is None:
+        raise RadioLinkError(f"{name}={value!r}: allowed are times like 15ms, 0.5s, 800us")
+    return float(found[1]) * DELAYS_MS[found[2] or found[3] or "us"]
+
+
+def _burst_loss(name: str, value: Any) -> dict[str, float]:
+    """Gilbert-Elliott as netem's gemodel: p and r, then h and k if need be, as probabilities."""
+    numbers = value.split(":") if isinstance(value, str) else list(value)
+    if not 2 <= len(numbers) <= 4:
+        raise RadioLinkError(f"{name}={value!r}: allowed are p:r, p:r:h and p:r:h:k")
+    return {key: _number(name, number) for key, number in zip("prhk", numbers)}  # noqa: B905
+
+
+def _path(_: str, value: Any) -> str:
+    return str(Path(value).resolve())
+
+
+def _as_it_is(_: str, value: Any) -> Any:
+    return value
+
+
+_FIELDS = {
+    "bw": ("rate_mbps", _positive),
+    "delay": ("delay_ms", _milliseconds),
+    "jitter": ("jitter_ms", _milliseconds),
+    "loss": ("loss_percent", _percent),
+    "max_queue_size": ("queue_packets", _packets),
+    "jitter_model": ("jitter", _as_it_is),
+    "reorder": ("reorder", _as_it_is),
+    "burst_loss": ("burst_loss", _burst_loss),
+    "trace": ("trace", _path),
+    "trace_column": ("trace_column", _as_it_is),
+    "end": ("end", _as_it_is),
+}
+"""Each parameter's field of a leg, and how its value is read."""
+_DEFAULTS = {
+    "delay_ms": 0,
+    "jitter_ms": 0,
+    "jitter": "uniform",  # netem's distribution when none is named (tc-netem(8))
+    "queue_packets": QUEUE_PACKETS,
+}
+_ALTERNATIVES = {"bw": "trace", "trace": "bw", "loss": "burst_loss", "burst_loss": "loss"}
+"""Naming one of a pair takes the other's place."""
+
+
+class RadioIntf(Intf):  # type: ignore[misc]
+    """One end of a radio link; its parameters are those of what it sends."""
+
+    link: RadioLink
+
+    def __init__(
+        self, name: str, node: Any = None, link: Any = None, seed: Any = SEED, **params: Any
+    ) -> None:
+        """As Mininet's; ``seed`` and the name are what losses and jitter are drawn from."""
+        if not isinstance(link, RadioLink):
+            raise RadioLinkError(f"{name}: a RadioIntf is an end of a RadioLink, not of {link}")
+        self._radio: dict[str, Any] | None = None
+        self._seed = f"{seed}/{name}"
+        super().__init__(name, node=node, link=link, **params)
+
+    def config(self, **params: Any) -> Any:
+        """Configure addresses as Mininet does, and the radio; again to change it, under traffic.
+
+        A later call changes what it names and nothing else: bw or trace, delay, jitter, loss or
+        burst_loss. Packets in the queue stay there.
+
+        Args:
+            params: TCIntf's bw (Mbit/s of IP packets), delay, jitter (times as tc(8) has them),
+                loss (percent), max_queue_size (packets that wait or are being sent; 1000). Further:
+                jitter_model ('uniform', 'normal'), reorder (whether jitter may reorder packets, as
+                netem's does; False), burst_loss ('p:r:h:k', Gilbert-Elliott), trace (a file with
+                the capacity over time, docs/traces.md) with trace_column and end ('loop', 'hold',
+                'stop'). And Mininet's own (ip, mac, ...).
+
+        Raises:
+            RadioLinkError: a parameter is unknown, or its value wrong.
+        """
+        own = {name: params.pop(name) for name in _FIELDS if name in params}
+        self._check_others(params)
+        if own or self._radio is None:
+            self._change({name: value for name, value in own.items() if value is not None})
+        return super().config(**params)
+
+    def statistics(self) -> dict[str, Any]:
+        """Counters of what this interface has sent (docs/legs.md), and what the kernel dropped."""
+        found: dict[str, Any] = json.loads(self.link.ask("statistics"))[self.name]
+        return found
+
+    def delete(self) -> None:
+        """Forget the interface: it goes with the link's process."""
+        self.node.delIntf(self)
+        self.link = None  # type: ignore[assignment]
+
+    def _change(self, own: Mapping[str, Any]) -> None:
+        replaced = {_ALTERNATIVES.get(name) for name in own}
+        kept = {name: v for name, v in (self._radio or {}).items() if name not in replaced}
+        radio = kept | dict(own)
+        try:
+            settings = radio_settings(radio)
+        except RadioLinkError as problem:
+            raise RadioLinkError(f"{self.name}: {problem}") from None
+        order = {"interface": self.name, "seed": self._seed, "radio": settings}
+        answer = self.link.ask(json.dumps(order))
+        if answer != "ok":
+            raise RadioLinkError(answer)
+        self._radio = radio
+
+    def _check_others(self, params: dict[str, Any]) -> None:
+        for name in OF_THE_KERNEL:
+            params.pop(name, None)
+        for name in NOT_HERE:
+            if params.pop(name, None):
+                raise RadioLinkError(f"{self.name}: {name}: a radio link has no such property")
+        unknown = params.keys() - {"mac", "ip", "ifconfig", "up"}
+        if unknown:
+            raise RadioLinkError(
+                f"{self.name}: unknown parameter {', '.join(sorted(unknown))}; known: "
+                f"{', '.join([*_FIELDS, 'seed'])}, and Mininet's mac, ip, ifconfig, up"
+            )
+
+
+class RadioLink(Link):  # type: ignore[misc]
+    """A link of two RadioIntf."""
+
+    def __init__(self, node1: Any, node2: Any, **params: Any) -> None:
+        """Make the link; ``params`` are Link's and RadioIntf's."""
+        self._nodes = node1, node2
+        for cls in ("cls1", "cls2"):
+            if params.get(cls) is None:
+                params[cls] = RadioIntf
+        try:
+            # fast: both interfaces are made where they belong, instead of being moved there.
+            super().__init__(node1, node2, **(params | {"fast": True}))
+        except RadioLinkError:
+            self._end()
+            raise
+
+    def makeIntfPair(  # noqa: N802
+        self, name1: str, name2: str, mac1: str, mac2: str, *_: Any, **__: Any
+    ) -> None:
+        """Start the process that makes both interfaces and carries frames between them."""
+        self._name = f"{name1}<->{name2}"
+        ends = zip((name1, name2), self._nodes, (mac1, mac2))  # noqa: B905
+        arguments = [f"{name},{node.pid},{mac or ''}" for name, node, mac in ends]
+        self._process = subprocess.Popen(
+            [_python(), "-m", CABLE, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # a Ctrl-C of the terminal is Mininet's, which ends us in order
+        )
+        answer = self._answer()
+        if answer != "ready":
+            raise RadioLinkError(f"{self._name}: {answer}")
+
+    def restart(self) -> None:
+        """Make now the traces' time zero, which was when the link was made."""
+        self.ask("start")
+
+    def ask(self, order: str) -> str:
+        """Send an order to the process and return its answer.
+
+        Raises:
+            RadioLinkError: it has ended.
+        """
+        orders = self._process.stdin
+        assert orders is not None
+        try:
+            orders.write(order.encode() + b"\n")
+            orders.flush()
+        except BrokenPipeError:
+            pass  # the answer says so
+        return self._answer()
+
+    def delete(self) -> None:
+        """End the process, and with it the interfaces; say so if the machine was too slow."""
+        try:
+            for name, counters in json.loads(self.ask("statistics")).items():
+                if counters["kernel_drops"]:
+                    error(
+                        f"*** {name}: the kernel dropped {counters['kernel_drops']} packets: "
+                        "the machine is too slow for this rate\n"
+                    )
+        except RadioLinkError as problem:
+            error(f"*** {problem}\n")
+        self._end()
+        super().delete()
+
+    def _end(self) -> None:
+        """The end of its standard input ends the process."""
+        try:
+            self._process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+
+    def _answer(self) -> str:
+        answers = self._process.stdout
+        assert answers is not None
+        if not select.select([answers], (), (), PATIENCE_S)[0]:
+            self._process.kill()
+            raise RadioLinkError(f"{self._name}: its process does not answer")
+        line = answers.readline().decode().strip()
+        if not line:
+            raise RadioLinkError(
+                f"{self._name}: its process ended with {self._process.wait()}; its words are above "
+                f"({_python()} -m {CABLE}; 'make setup' in {CHECKOUT} makes its environment)"
+            )
+        return line
+
+
+def _python() -> str:
+    """The Python that has minitopo-dc."""
+    of_checkout = CHECKOUT / ".venv" / "bin" / "python"
+    return str(of_checkout) if of_checkout.exists() else sys.executable
+
+
+# Mininet 2.3.0's mn means to read ``links`` of a custom file, but a missing comma hides it; any
+# other name replaces the variable of that name in mn. So this is its whole table of links.
+LINKS = {"default": Link, "tc": TCLink, "tcu": TCULink, "ovs": OVSLink, "radio": RadioLink}
