@@ -1,0 +1,1 @@
+"""Campaigns: many scenarios times repetitions, interrupted and resumed, as one table."""

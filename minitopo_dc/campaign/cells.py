@@ -1,0 +1,109 @@
+"""The combinations of an experiment's factors."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from minitopo_dc.campaign.file import CampaignFile, Experiment, Fields, Joint
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A configuration with a value of each factor."""
+
+    configuration: str
+    factors: Fields
+
+    def __str__(self) -> str:
+        """For messages."""
+        return ", ".join([self.configuration, *(f"{k}={v}" for k, v in self.factors.items())])
+
+
+def combine(
+    file: CampaignFile, experiment: Experiment, *, quick: bool, wanted: Sequence[str] = ()
+) -> Iterator[Combination]:
+    """Every combination, configuration by configuration.
+
+    Args:
+        file: where the configurations are.
+        experiment: whose factors.
+        quick: keep only the values that the experiment's ``quick`` names.
+        wanted: configurations; none: all that the experiment has.
+
+    Raises:
+        ValueError: factors of one ``zip`` have different numbers of values, a factor stands twice,
+            or a name is not known: the message begins with the key below the experiment.
+    """
+    _check(file, experiment)
+    for name in experiment.configurations or file.configurations:
+        if not wanted or name in wanted:
+            for factors in _factors(experiment):
+                if not quick or _is_kept(factors, experiment.quick):
+                    yield Combination(name, factors)
+
+
+def _factors(experiment: Experiment) -> Iterator[Fields]:
+    alone: Iterable[list[Fields]] = (
+        [{path: value} for value in values] for path, values in experiment.grid.items()
+    )
+    joint = (list(_joint(group)) for group in experiment.zip)
+    listed = [list(experiment.list)] if experiment.list else []
+    for parts in product(*alone, *joint, *listed):
+        yield {path: value for part in parts for path, value in part.items()}
+
+
+def _joint(group: Joint) -> Iterator[Fields]:
+    for values in builtins.zip(*group.values(), strict=True):
+        yield dict(builtins.zip(group, values, strict=True))
+
+
+def _is_kept(factors: Fields, quick: Mapping[str, Sequence[Any]]) -> bool:
+    return all(factors[path] in values for path, values in quick.items() if path in factors)
+
+
+def _check(file: CampaignFile, experiment: Experiment) -> None:
+    for name in experiment.configurations or ():
+        if name not in file.configurations:
+            allowed = ", ".join(file.configurations)
+            raise ValueError(f"configurations: {name} is unknown; allowed: {allowed}")
+    for group in experiment.zip:
+        if len({len(values) for values in group.values()}) > 1:
+            lengths = ", ".join(f"{path} has {len(values)}" for path, values in group.items())
+            raise ValueError(f"zip: as many values for all, please: {lengths}")
+    listed = {path for fields in experiment.list for path in fields}
+    groups = [set(experiment.grid), *map(set, experiment.zip), listed]
+    for path in sorted(set().union(*groups)):
+        if sum(path in group for group in groups) > 1:
+            raise ValueError(f"grid, zip, list: {path} stands in more than one of them")
+    for path in experiment.quick:
+        if path not in experiment.factors():
+            allowed = ", ".join(sorted(experiment.factors())) or "none"
+            raise ValueError(f"quick: {path} is no factor here; allowed: {allowed}")
+    _check_report(file, experiment)
+
+
+def _check_report(file: CampaignFile, experiment: Experiment) -> None:
+    """Factors and configurations that the figure and the reference name exist."""
+    factors = experiment.factors()
+    names = [("reference.match", path) for path in _matched(experiment)]
+    figure = experiment.figure
+    if figure is not None and figure.x is not None:
+        names.append(("figure.x", figure.x))
+    for key, path in names:
+        if path not in factors:
+            allowed = ", ".join(sorted(factors)) or "none"
+            raise ValueError(f"{key}: {path} is no factor here; allowed: {allowed}")
+    for curve in figure.curves if figure is not None else ():
+        if curve.configuration not in file.configurations:
+            allowed = ", ".join(file.configurations)
+            raise ValueError(
+                f"figure.curves: {curve.configuration} is no configuration; allowed: {allowed}"
+            )
+
+
+def _matched(experiment: Experiment) -> Iterable[str]:
+    return experiment.reference.match.values() if experiment.reference is not None else ()

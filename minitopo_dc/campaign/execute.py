@@ -1,0 +1,80 @@
+"""A campaign from its plan to its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from minitopo_dc.campaign.backends import Backend
+from minitopo_dc.campaign.perform import DiskFullError, Execute, Job
+from minitopo_dc.campaign.plan import Plan, PlannedRun
+from minitopo_dc.campaign.store import Store, StoreError, full_disk
+from minitopo_dc.campaign.table import save_table
+from minitopo_dc.results import RunResult
+
+Ended = Callable[[PlannedRun, RunResult], None]
+
+
+def missing_runs(plan: Plan, store: Store, *, retry_failed: bool = False) -> list[PlannedRun]:
+    """The runs that are still to be done.
+
+    Args:
+        plan: all of them.
+        store: those that are done; it is held (`Store.open`).
+        retry_failed: forget those that failed or were unsupported, and do them again.
+    """
+    done = store.done()
+    if retry_failed:
+        for run in plan.runs:
+            if run.id in done and done[run.id].status != "ok":
+                store.forget(run.id)
+                del done[run.id]
+    return [run for run in plan.runs if run.id not in done]
+
+
+def run_missing(
+    plan: Plan,
+    store: Store,
+    missing: Sequence[PlannedRun],
+    *,
+    backend: Backend,
+    execute: Execute,
+    ended: Ended,
+) -> None:
+    """Do runs and record each as it ends; then, or when interrupted, write the tables.
+
+    Raises:
+        StoreError: the disk is full, or the backend cannot go on. What was recorded is kept.
+    """
+    retries = plan.outline.file.retries
+    jobs = {
+        run.id: Job(run.scenario, run.repetition, retries, store.working / run.id)
+        for run in missing
+    }
+    planned = {run.id: run for run in missing}
+    with _tables(plan, store), _full_disk(store):
+        for job, result in backend(list(jobs.values()), execute):
+            if result.status == "failed":
+                store.check_room()
+            recorded = store.keep(job.directory, result)
+            ended(planned[job.directory.name], recorded)
+
+
+@contextmanager
+def _tables(plan: Plan, store: Store) -> Iterator[None]:
+    """Write the tables at the end; an error of theirs does not hide the one before."""
+    try:
+        yield
+    except BaseException:
+        with suppress(StoreError, OSError):
+            save_table(plan.outline, store)
+        raise
+    save_table(plan.outline, store)
+
+
+@contextmanager
+def _full_disk(store: Store) -> Iterator[None]:
+    try:
+        yield
+    except DiskFullError:
+        raise full_disk(store.root) from None

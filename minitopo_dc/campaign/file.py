@@ -1,0 +1,123 @@
+"""What a campaign's YAML file may hold (docs/campaigns.md).
+
+A mapping of *fields* has dotted paths of a scenario as its keys (`minitopo_dc.campaign.paths`). Of
+several that name the same field the later one counts, in this order: ``base``, the
+configuration's, the experiment's ``base``, ``quick.fields``, the command line's, the factors.
+Fields below ``virtual`` are left out on the real clock, those below ``sysctl`` on the virtual one.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+
+from minitopo_dc.scenario import Clock
+from minitopo_dc.settings import Settings
+
+Fields = dict[str, Any]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+Levels = Annotated[tuple[Any, ...], Field(min_length=1)]
+"""The values of a factor."""
+Joint = Annotated[dict[str, Levels], Field(min_length=1)]
+"""Factors that move together: the first values of all, the second ones, ..."""
+
+
+class Curve(Settings):
+    """One curve of a figure: a measure of a configuration, and its columns in the reference."""
+
+    configuration: str
+    measure: str = "goodput_mbps"
+    """A column of the table of cells (docs/campaigns.md)."""
+    label: str = ""
+    """In the figure; none: the configuration's name."""
+    mean: str | None = None
+    """Column of the reference table with the mean; none: they have no such curve."""
+    sd: str | None = None
+    """Column with its standard deviation."""
+
+
+class Reference(Settings):
+    """Which rows of a table in ``reference/`` an experiment is compared with."""
+
+    table: str
+    match: Annotated[dict[str, str], Field(min_length=1)]
+    """Column of the table: factor of the experiment that has the same values."""
+    where: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
+    """Only rows whose column is this text, or one of these."""
+
+
+class Figure(Settings):
+    """How an experiment is drawn."""
+
+    kind: Literal["curves", "bars", "legs", "window", "rates"] = "curves"
+    """``curves`` over the factor ``x``; ``bars`` for each cell; or time series of a run of each
+    cell: rates of the ``legs``, congestion ``window``, or ``rates`` of the flows."""
+    x: str | None = None
+    x_label: str = ""
+    y_label: str = "goodput (Mbit/s)"
+    curves: tuple[Curve, ...] = ()
+    seconds: float | None = None
+    """Time series only up to here."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.kind == "curves" and (self.x is None or not self.curves):
+            raise ValueError("kind curves needs x and curves")
+        if self.kind == "bars" and not self.curves:
+            raise ValueError("kind bars needs curves")
+        return self
+
+
+class Experiment(Settings):
+    """Cells in which some factors vary: each of ``grid`` with each of ``zip`` and of ``list``."""
+
+    title: str
+    source: str = ""
+    """Where the experiment comes from, e.g. a table of a paper."""
+    base: Fields = Field(default_factory=dict)
+    configurations: tuple[str, ...] | None = None
+    """None: all of the campaign's."""
+    grid: dict[str, Levels] = Field(default_factory=dict)
+    """Factors of which every combination is a cell."""
+    zip: tuple[Joint, ...] = ()
+    list: tuple[Fields, ...] = ()
+    """Cells, or parts of them, one by one."""
+    repetitions: PositiveInt | None = None
+    """None: the campaign's."""
+    quick: dict[str, Levels] = Field(default_factory=dict)
+    """Factor: the values that ``--quick`` keeps."""
+    figure: Figure | None = None
+    reference: Reference | None = None
+
+    def factors(self) -> set[str]:
+        """The paths that vary."""
+        joint = {path for group in self.zip for path in group}
+        return set(self.grid) | joint | {path for fields in self.list for path in fields}
+
+
+class Quick(Settings):
+    """What ``--quick`` makes smaller."""
+
+    repetitions: PositiveInt | None = None
+    fields: Fields = Field(default_factory=dict)
+
+
+class CampaignFile(Settings):
+    """A campaign: experiments around a base scenario, each under several configurations."""
+
+    title: str
+    clock: Clock | None = None
+    """None: the real one where it can run."""
+    repetitions: PositiveInt = 1
+    """Repetition ``i`` has the base's seed plus ``i - 1``."""
+    retries: NonNegativeInt = 0
+    """How often a failed run is tried again before the failure is its result."""
+    parameters: dict[Name, Any] = Field(default_factory=dict)
+    """A value ``$name`` anywhere below is that of the parameter; ``--parameter`` changes it."""
+    base: Fields = Field(default_factory=dict)
+    configurations: Annotated[dict[Name, Fields], Field(min_length=1)]
+    experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
+    quick: Quick = Quick()
+    notes: tuple[str, ...] = ()
+    """What a reader of the report must know, e.g. how this differs from the paper."""

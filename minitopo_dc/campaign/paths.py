@@ -1,0 +1,132 @@
+"""Fields of a scenario by dotted path: ``pdcp.batch``, ``legs.0.downlink.rate_mbps``.
+
+A number is an index into a list, from 0, and ``*`` is every item of one. Below ``options`` and the
+other free mappings anything goes: what is allowed there is the runner's to say.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from minitopo_dc.scenario import Scenario
+
+ALL = "*"
+"""Every item of a list."""
+LABEL = "label."
+"""A factor whose name begins so describes a cell and changes nothing in its scenario."""
+
+
+class PathError(ValueError):
+    """A path leads to no field; the message names what is allowed there."""
+
+
+def check_path(path: str) -> None:
+    """Refuse a path that no scenario has.
+
+    Raises:
+        PathError: with the names that are allowed where it leaves the scenario.
+    """
+    if path.startswith(LABEL) and len(path) > len(LABEL):
+        return
+    kinds: list[Any] = [Scenario]
+    passed: list[str] = []
+    for part in path.split("."):
+        following = [found for kind in kinds for found in _step(kind, part)]
+        if not following:
+            raise PathError(f"unknown factor {path}: {_wrong(kinds, part, passed)}")
+        passed.append(part)
+        kinds = [bare for found in following for bare in _bare(found)]
+
+
+def set_value(document: Any, path: str, value: Any) -> None:
+    """Put ``value`` at ``path`` of a nested document, making the mappings on the way.
+
+    Raises:
+        PathError: an index is not in its list.
+    """
+    *way, last = path.split(".")
+    for place in _places(document, way, path):
+        if isinstance(place, list):
+            for index in _indices(place, last, path):
+                place[index] = value
+        else:
+            place[last] = value
+
+
+def get_value(document: Any, path: str) -> Any:
+    """What is at ``path`` of a nested document; None when it has no such place.
+
+    Of ``*`` it is the first item's.
+    """
+    for part in path.split("."):
+        if isinstance(document, Mapping):
+            document = document.get(part)
+        elif isinstance(document, list | tuple) and (part == ALL or part.isdigit()):
+            index = 0 if part == ALL else int(part)
+            document = document[index] if index < len(document) else None
+        else:
+            return None
+    return document
+
+
+def _places(document: Any, way: list[str], path: str) -> list[Any]:
+    """Where the last part of a path has its place."""
+    places = [document]
+    for part in way:
+        found: list[Any] = []
+        for place in places:
+            if isinstance(place, list):
+                found += [place[index] for index in _indices(place, part, path)]
+            else:
+                found.append(place.setdefault(part, {}))
+        places = found
+    return places
+
+
+def _indices(items: list[Any], part: str, path: str) -> range:
+    if part == ALL:
+        return range(len(items))
+    if not part.isdigit() or int(part) >= len(items):
+        allowed = f"0 to {len(items) - 1} or {ALL}" if items else "none: the list is empty"
+        raise PathError(f"{path}: {part} is no index here; allowed: {allowed}")
+    return range(int(part), int(part) + 1)
+
+
+def _bare(kind: Any) -> list[Any]:
+    """A type without ``Annotated``, and the parts of a union but None."""
+    if get_origin(kind) is Annotated:
+        return _bare(get_args(kind)[0])
+    if get_origin(kind) in (Union, types.UnionType):
+        return [bare for part in get_args(kind) for bare in _bare(part) if bare is not type(None)]
+    return [kind]
+
+
+def _step(kind: Any, part: str) -> list[Any]:
+    """The types that ``part`` may lead to."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        field = kind.model_fields.get(part)
+        return [field.annotation] if field else []
+    if get_origin(kind) is tuple:
+        return [get_args(kind)[0]] if part == ALL or part.isdigit() else []
+    if get_origin(kind) is dict:
+        return [get_args(kind)[1]] if part else []
+    return [Any] if kind is Any and part else []
+
+
+def _wrong(kinds: list[Any], part: str, passed: list[str]) -> str:
+    where = f"in {'.'.join(passed)}" if passed else "of a scenario"
+    known = sorted(
+        name
+        for kind in kinds
+        if isinstance(kind, type) and issubclass(kind, BaseModel)
+        for name in kind.model_fields
+    )
+    if known:
+        return f"no field {part} {where}; allowed: {', '.join(known)}"
+    if any(get_origin(kind) is tuple for kind in kinds):
+        return f"{part} is no index {where}; allowed: 0, 1, ... or {ALL}"
+    return f"{'.'.join(passed)} has no fields"

@@ -1,0 +1,167 @@
+"""From a campaign's file to the runs that it means.
+
+Rules:
+
+* A cell is a configuration with one value of each factor of an experiment; it has a run for each
+  repetition, and repetition ``i`` of every cell has the same seed, the base's plus ``i - 1``.
+* A run is known by its scenario and by what its trace files hold, nothing else (`run_id`). Cells
+  that mean the same scenario share their runs: each is run once.
+* All first repetitions come before the second ones: an unfinished campaign shows every cell.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.campaign.file import CampaignFile
+from minitopo_dc.campaign.paths import LABEL, get_value
+from minitopo_dc.campaign.planner import Overrides, Planner, Point, read_file
+from minitopo_dc.execute import default_clock
+from minitopo_dc.scenario import Clock, Scenario
+
+ID_DIGITS = 16
+"""Of SHA-256 in hexadecimal: two of 10^6 runs agree with probability 3e-8."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of an experiment in one configuration."""
+
+    experiment: str
+    configuration: str
+    factors: Mapping[str, Any]
+    runs: tuple[str, ...]
+    """Identities, a repetition each."""
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run, wherever it is needed."""
+
+    id: str
+    scenario: Scenario
+    repetition: int
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a store keeps of a plan: all but the scenarios, which the runs have."""
+
+    file: CampaignFile
+    clock: Clock
+    quick: bool
+    cells: tuple[Cell, ...]
+    fields: Mapping[str, Mapping[str, Any]]
+    """Of each run, by identity, the fields of its scenario that are a factor somewhere."""
+
+    @property
+    def runs(self) -> dict[str, list[str]]:
+        """Identity of each run: the experiments that need it."""
+        found: dict[str, list[str]] = {}
+        for cell in self.cells:
+            for run in cell.runs:
+                names = found.setdefault(run, [])
+                if cell.experiment not in names:
+                    names.append(cell.experiment)
+        return found
+
+    @property
+    def factors(self) -> list[str]:
+        """Paths of all scenario fields that vary in some experiment."""
+        return list(next(iter(self.fields.values()), {}))
+
+    def to_json(self) -> str:
+        """As text, from which `from_json` makes the same."""
+        document = {
+            "clock": self.clock,
+            "quick": self.quick,
+            "file": self.file.model_dump(mode="json", exclude_unset=True),
+            "cells": [asdict(cell) for cell in self.cells],
+            "fields": self.fields,
+        }
+        return json.dumps(document, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str, source: str) -> Outline:
+        """Read `to_json`'s text; ValueError when it is none."""
+        try:
+            document = json.loads(text)
+            cells = tuple(
+                Cell(**{**cell, "runs": tuple(cell["runs"])}) for cell in document["cells"]
+            )
+            file = CampaignFile.check(document["file"], source)
+            fields = document["fields"]
+            return cls(file, document["clock"], document["quick"], cells, fields)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{source}: no plan of a campaign: {error}") from None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All cells, and their runs in the order in which they are to be done."""
+
+    outline: Outline
+    runs: tuple[PlannedRun, ...]
+
+
+def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: B008 (frozen)
+    """Read a campaign's file and work out its runs, each validated.
+
+    Raises:
+        SettingsError: the file is malformed, a factor is unknown, a value is not allowed, a trace
+            is missing or wrong: the message names file and key.
+    """
+    file = read_file(path, overrides)
+    clock = overrides.clock or file.clock or default_clock()
+    planner = Planner(path, file, clock, overrides)
+    points = [point for name in planner.experiments() for point in planner.points(name)]
+    runs: dict[str, PlannedRun] = {}
+    cells = tuple(_cell(point, runs) for point in points)
+    ordered = sorted(runs.values(), key=lambda run: run.repetition)
+    fields = _fields(file, cells, ordered)
+    return Plan(Outline(file, clock, overrides.quick, cells, fields), tuple(ordered))
+
+
+def run_id(scenario: Scenario) -> str:
+    """The identity of a run: a digest of its scenario, with traces by content."""
+    document = scenario.model_dump(mode="json")
+    for leg in (*document["legs"], *document["backhaul"]):
+        for direction in leg.values():
+            if direction["trace"] is not None:
+                direction["trace"] = _digest_file(direction["trace"])
+    text = json.dumps(document, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
+
+
+def _fields(
+    file: CampaignFile, cells: Iterable[Cell], runs: Iterable[PlannedRun]
+) -> dict[str, dict[str, Any]]:
+    used = {cell.experiment for cell in cells}
+    factors = {path for name in used for path in file.experiments[name].factors()}
+    paths = sorted(path for path in factors if not path.startswith(LABEL))
+    documents = {run.id: run.scenario.model_dump(mode="json") for run in runs}
+    return {
+        run: {path: get_value(document, path) for path in paths}
+        for run, document in documents.items()
+    }
+
+
+@cache
+def _digest_file(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def _cell(point: Point, runs: dict[str, PlannedRun]) -> Cell:
+    identities = []
+    for repetition, scenario in enumerate(point.scenarios, start=1):
+        identity = run_id(scenario)
+        runs.setdefault(identity, PlannedRun(identity, scenario, repetition))
+        identities.append(identity)
+    chosen = point.combination
+    return Cell(point.experiment, chosen.configuration, chosen.factors, tuple(identities))

@@ -1,0 +1,173 @@
+"""The directory of a campaign.
+
+    plan.json                     cells, and which runs they need
+    runs/ID/                      a run each, whole: scenario, environment, result, series, logs
+    working/ID/                   runs under way; what an interrupted one has left
+    results.csv results.parquet   a row a run
+
+Rules:
+
+* A run is under ``runs/`` if, and only if, it is complete: it is made below ``working/`` and moved.
+  So the campaign's state is which directories are there, and no crash can make it wrong.
+* The tables are made of the runs, whenever a command ends or asks for them.
+* One process at a time writes: it holds a lock that ends with it, however it ends.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.analysis.atomic import replacing
+from minitopo_dc.campaign.plan import Outline, Plan
+from minitopo_dc.results import RunResult
+
+FLOOR_BYTES = 1 << 20
+"""With less room than this a failed run has failed for want of it: one log may be so long."""
+
+
+class StoreError(ValueError):
+    """A campaign's directory cannot be used as asked; the message says what to do."""
+
+
+class Store:
+    """A campaign's directory."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.runs = root / "runs"
+        self.working = root / "working"
+        self._plan = root / "plan.json"
+
+    def outline(self) -> Outline:
+        """What is to be done.
+
+        Raises:
+            StoreError: there is no campaign here.
+        """
+        try:
+            return Outline.from_json(self._plan.read_text(encoding="utf-8"), str(self._plan))
+        except OSError as error:
+            raise StoreError(f"{self._plan}: {error.strerror}; no campaign was run here") from None
+        except ValueError as error:
+            raise StoreError(f"{self._plan}: {error}") from None
+
+    def done(self) -> dict[str, RunResult]:
+        """The runs that are complete, by identity."""
+        found = {}
+        for directory in sorted(self.runs.glob("*")):
+            try:
+                found[directory.name] = RunResult.load(directory)
+            except (OSError, ValueError, TypeError) as error:
+                raise StoreError(
+                    f"{directory}: not a whole run ({error}); remove it, and it is run again"
+                ) from None
+        return found
+
+    @contextmanager
+    def open(self, plan: Plan) -> Iterator[None]:
+        """Hold the directory for a plan, new or resumed; what was under way is removed.
+
+        Raises:
+            StoreError: another process has it, it holds another campaign, or it cannot be made.
+        """
+        with reporting_full_disk(self.root):
+            self._make()
+            with (self.root / "lock").open("w") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    raise StoreError(f"{self.root}: another process runs this campaign") from None
+                self._take(plan.outline)
+                yield
+
+    def keep(self, directory: Path, result: RunResult) -> RunResult:
+        """Move a run that has ended to where it counts; return its result as recorded."""
+        final = self.runs / directory.name
+        recorded = replace(result, directory=str(final))
+        with reporting_full_disk(self.root):
+            recorded.save(directory)
+            _flush(directory / "result.json")
+            if final.exists():
+                shutil.rmtree(final)
+            directory.rename(final)
+        return recorded
+
+    def forget(self, identity: str) -> None:
+        """Remove a run, so that it is done again."""
+        shutil.rmtree(self.runs / identity)
+
+    def check_room(self) -> None:
+        """Refuse to take a failure for a result when the disk is full.
+
+        Raises:
+            StoreError: it is.
+        """
+        if shutil.disk_usage(self.root).free < FLOOR_BYTES:
+            raise full_disk(self.root)
+
+    def _make(self) -> None:
+        try:
+            self.runs.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            if error.errno in FULL:
+                raise
+            raise StoreError(f"{self.root}: {error.strerror}; give another directory") from None
+
+    def _take(self, outline: Outline) -> None:
+        """Become the directory of this campaign, or of more of it."""
+        if self._plan.exists():
+            missing = set(self.outline().runs) - set(outline.runs)
+            if missing:
+                raise StoreError(
+                    f"{self.root}: holds another campaign, or other options of this one "
+                    f"({len(missing)} of its runs are not in this one); give another directory"
+                )
+        shutil.rmtree(self.working, ignore_errors=True)
+        self.working.mkdir()
+        with replacing(self._plan) as partial:
+            partial.write_text(outline.to_json(), encoding="utf-8")
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Error numbers of a full disk, and of a used-up quota."""
+
+
+def full_disk(root: Path) -> StoreError:
+    """The one error of a full disk."""
+    return StoreError(
+        f"{root}: the disk is full; every run that was recorded is kept: "
+        "make room, then give the same command again"
+    )
+
+
+@contextmanager
+def reporting_full_disk(root: Path) -> Iterator[None]:
+    """Turn a full disk into the one error that says so."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise full_disk(root) from None
+        raise
+
+
+def _flush(path: Path) -> None:
+    """On the disk before the run counts: a power cut must not leave an empty result."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def describe_status(done: dict[str, RunResult], outline: Outline) -> dict[str, Any]:
+    """Numbers of runs: planned, ok, failed, unsupported, missing."""
+    wanted = outline.runs
+    states = [done[run].status for run in wanted if run in done]
+    counts = {status: states.count(status) for status in ("ok", "failed", "unsupported")}
+    return {"runs": len(wanted), **counts, "missing": len(wanted) - len(states)}

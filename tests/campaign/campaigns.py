@@ -1,0 +1,64 @@
+"""Campaign files for tests, and runs that are not run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from minitopo_dc.outcome import blank_result
+from minitopo_dc.results import RunResult
+from minitopo_dc.scenario import Scenario
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    """Two configurations, two batch sizes, two repetitions: eight runs."""
+    values: dict[str, Any] = {
+        "title": "Test",
+        "clock": "virtual",
+        "repetitions": 2,
+        "base": {
+            "mode": "dc",
+            "legs": [{"downlink": {"rate_mbps": 20}}, {"downlink": {"rate_mbps": 20}}],
+            "size_mb": 0.1,
+        },
+        "configurations": {
+            "default": {"transport": "quic"},
+            "large": {"transport": "quic", "options.receive_buffer_bytes": 33_554_432},
+        },
+        "experiments": {"batch": {"title": "Batch", "grid": {"pdcp.batch": [2, 100]}}},
+    }
+    return values | changes
+
+
+def experiment(**fields: Any) -> dict[str, Any]:
+    """A campaign with this one experiment."""
+    return document(experiments={"one": {"title": "One", **fields}})
+
+
+def write(directory: Path, content: dict[str, Any]) -> Path:
+    """Save a campaign's file."""
+    path = directory / "campaign.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return path
+
+
+def pretend(scenario: Scenario, directory: Path) -> RunResult:
+    """A run that went well at once: 10 MB in 4 s, whatever was asked for."""
+    scenario.save(directory / "scenario.yaml")
+    return replace(
+        blank_result(scenario, directory, scenario.clock),
+        status="ok",
+        goodput_mbps=20.0,
+        completion_s=4.0,
+        leg_bytes=[5_300_000, 5_200_000],
+        capacity_share=0.5,
+    )
+
+
+def fail(scenario: Scenario, directory: Path) -> RunResult:
+    """A run that failed at once."""
+    scenario.save(directory / "scenario.yaml")
+    return replace(blank_result(scenario, directory, scenario.clock), reason="it broke")

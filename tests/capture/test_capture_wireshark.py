@@ -1,0 +1,78 @@
+"""What Wireshark makes of captures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.capture import CaptureFile, Direction, pdu_framing
+from minitopo_dc.pdcp import append_trailer, sn_format
+from tests.capture.packets import CLIENT, SERVER, datagram, segment
+from tests.capture.wireshark import fields, needs_tshark, troubles
+
+pytestmark = needs_tshark
+OUTER = "192.0.2.2"
+
+
+def written(path: Path, frames: Iterable[bytes]) -> Path:
+    capture = CaptureFile(path, offset=1_700_000_000_000_000_000)
+    for number, frame in enumerate(frames):
+        capture.write(number * 1_000_001, frame)
+    capture.close()
+    return path
+
+
+def pdus(
+    bits: int, numbers: Iterable[int], sdu: bytes, direction: Direction = "downlink"
+) -> list[bytes]:
+    frame = pdu_framing(leg=2, bearer=3, direction=direction, sn_bits=bits)
+    return [frame(append_trailer(sdu, sn_format(bits).encode(sn))) for sn in numbers]
+
+
+@pytest.mark.parametrize("bits", [12, 18])
+def test_wireshark_shows_our_numbers_in_order_and_the_inner_packets(
+    tmp_path: Path, bits: int
+) -> None:
+    last = 2**bits - 1
+    numbers = [0, 1, 2, last - 1, last, 0, 1]
+    capture = written(tmp_path / "leg.pcap", pdus(bits, numbers, datagram()))
+    found = fields(capture, "pdcp-nr.seq-num", "ip.dst")
+    assert found == [(str(sn), f"{OUTER},{CLIENT}") for sn in numbers]
+    assert not troubles(capture)
+
+
+@pytest.mark.parametrize(("direction", "shown"), [("downlink", "1"), ("uplink", "0")])
+def test_wireshark_shows_leg_bearer_size_and_direction(
+    tmp_path: Path, direction: Direction, shown: str
+) -> None:
+    capture = written(tmp_path / "leg.pcap", pdus(12, [7], datagram(), direction))
+    names = ("pdcp-nr.ueid", "pdcp-nr.bearer-id", "pdcp-nr.seqnum_length", "pdcp-nr.direction")
+    assert fields(capture, *names) == [("2", "3", "12", shown)]
+
+
+def test_wireshark_names_the_numbers_that_are_missing_on_a_leg(tmp_path: Path) -> None:
+    capture = written(tmp_path / "leg.pcap", pdus(18, [0, 1, 5, 6], datagram()))
+    missing = fields(capture, "frame.number", only="pdcp-nr.sequence-analysis.sn-missing-dl")
+    assert missing == [("3",)]
+
+
+def test_packets_with_and_without_a_bearer_are_in_one_file(tmp_path: Path) -> None:
+    frames = [datagram(), *pdus(18, [9], datagram()), datagram()]
+    capture = written(tmp_path / "leg.pcap", frames)
+    found = fields(capture, "pdcp-nr.seq-num", "ip.src")
+    assert found == [("", SERVER), ("9", f"192.0.2.1,{SERVER}"), ("", SERVER)]
+
+
+def test_times_are_shown_to_the_nanosecond(tmp_path: Path) -> None:
+    capture = written(tmp_path / "leg.pcap", [datagram(), datagram()])
+    times = [time for (time,) in fields(capture, "frame.time_epoch")]
+    assert times == ["1700000000.000000000", "1700000000.001000001"]
+
+
+def test_a_16_bit_number_behind_the_datagram_disturbs_no_protocol(tmp_path: Path) -> None:
+    capture = written(tmp_path / "leg.pcap", pdus(16, [1, 2], segment(500)))
+    found = fields(capture, "pdcp-nr.seq-num", "ip.dst", "tcp.len", "frame.len")
+    assert found == [("", CLIENT, "500", "542")] * 2
+    assert not troubles(capture)
