@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from minitopo_dc.outcome import check_real
+from minitopo_dc.outcome import check_real, check_virtual, chosen_runner
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
@@ -33,6 +33,17 @@ def run_scenario(scenario: Scenario, directory: Path) -> RunResult:
     from minitopo_dc.emulation.real import run_real
 
     return run_real(scenario, directory)
+
+
+def check_scenario(scenario: Scenario) -> None:
+    """Find before a run what would refuse it: transport, options, clock, traces.
+
+    Raises:
+        SettingsError, TraceError: with what is allowed.
+    """
+    chosen_runner(scenario)
+    (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
+    scenario.read_traces()
 
 
 def default_clock() -> Clock:

@@ -12,18 +12,28 @@ from minitopo_dc.metrics import capacity_share, goodput_mbps
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
-from runners.base import Runner
+from runners.base import Runner, get_runner, runner_names
+from runners.options import OptionError, parse_options
 
 
-def check_mode(runner: Runner, scenario: Scenario) -> None:
-    """Refuse a mode that the transport does not have.
+def chosen_runner(scenario: Scenario) -> Runner:
+    """The scenario's transport, which has its mode and knows its options.
 
     Raises:
-        SettingsError: with the modes that it has.
+        SettingsError: it does not, or there is no such transport; with what is allowed.
     """
+    if scenario.transport not in runner_names():
+        known = ", ".join(runner_names())
+        raise SettingsError(f"transport: {scenario.transport}; allowed: {known}")
+    runner = get_runner(scenario.transport)
+    try:
+        parse_options(runner.options_type, scenario.options, runner.name)
+    except OptionError as error:
+        raise SettingsError(f"options: {error}") from None
     if runner.multipath != (scenario.mode == "multipath"):
         allowed = "multipath" if runner.multipath else "sc, dc, dc-duplicate, flows"
         raise SettingsError(f"mode {scenario.mode}: transport {runner.name} allows {allowed}")
+    return runner
 
 
 def check_real(scenario: Scenario) -> None:

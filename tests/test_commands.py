@@ -110,6 +110,25 @@ def test_a_wrong_scenario_file_is_named(tmp_path: Path, capsys: pytest.CaptureFi
     assert "s.yaml: mode: Field required" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("transport: sctp", "transport: sctp; allowed: tcp, quic, mptcp"),
+        ("transport: mptcp", "mode sc: transport mptcp allows multipath"),
+        ("transport: quic\noptions: {speed: 1}", "no option 'speed' (known: "),
+        ("transport: quic\noptions: {max_data: -1}", "max_data must be a positive integer"),
+    ],
+)
+def test_a_scenario_that_no_transport_can_run_is_one_clear_error(
+    line: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(f"{line}\nclock: virtual\nmode: sc\nlegs: [{{downlink: {{rate_mbps: 9}}}}]\n")
+    assert cli.main(["run", str(path), "--output", str(tmp_path / "out")]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_trace_can_be_made_described_and_converted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -189,7 +189,8 @@ class TwoPath(Topo):  # type: ignore[misc]
         )
 
 
-def _table(leg: int) -> str:
+def table_of_leg(leg: int) -> str:
+    """The routing table of what takes leg ``leg``."""
     return str(FIRST_TABLE + leg)
 
 
@@ -201,7 +202,7 @@ def _marked(leg: int) -> Command:
         "fwmark",
         f"{leg}/{LEG_MARK_MASK:#x}",
         "table",
-        _table(leg),
+        table_of_leg(leg),
         "priority",
         "100",
     )
@@ -218,7 +219,7 @@ def _gnb_routes(leg: int) -> Iterable[Command]:
         "dev",
         f"gnb-leg{leg}",
         "table",
-        _table(leg),
+        table_of_leg(leg),
     )
     yield _marked(leg)
 
@@ -233,10 +234,10 @@ def _ue_routes(leg: int) -> Iterable[Command]:
         "dev",
         f"ue-leg{leg}",
         "table",
-        _table(leg),
+        table_of_leg(leg),
     )
     yield _marked(leg)
-    yield ("rule", "add", "from", f"10.2.{leg}.0/24", "table", _table(leg), "priority", "200")
+    yield ("rule", "add", "from", f"10.2.{leg}.0/24", "table", table_of_leg(leg), "priority", "200")
 
 
 def _client_routes(leg: int) -> Iterable[Command]:
@@ -249,19 +250,28 @@ def _client_routes(leg: int) -> Iterable[Command]:
         "dev",
         f"client-lan{leg}",
         "table",
-        _table(leg),
+        table_of_leg(leg),
     )
-    yield ("rule", "add", "from", client_address(leg), "table", _table(leg), "priority", "200")
+    yield (
+        "rule",
+        "add",
+        "from",
+        client_address(leg),
+        "table",
+        table_of_leg(leg),
+        "priority",
+        "200",
+    )
 
 
 def _server_routes(link: int) -> Iterable[Command]:
-    table, subnet = _table(link), f"10.0.{link - 1}"
+    table, subnet = table_of_leg(link), f"10.0.{link - 1}"
     yield ("route", "add", "default", "via", f"{subnet}.1", "table", table)
     yield ("rule", "add", "from", f"{subnet}.2", "table", table, "priority", "200")
 
 
 def _edge_routes(link: int) -> Iterable[Command]:
-    table = _table(link)
+    table = table_of_leg(link)
     yield ("route", "add", "default", "via", f"10.3.{link}.2", "table", table)
     # Before the main table, but not for what goes to the server itself.
     source, inside = f"10.0.{link - 1}.0/24", "10.0.0.0/16"

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from minitopo_dc.campaign.file import CampaignFile, Experiment, Fields, Joint
+from minitopo_dc.analysis import ResultError
+from minitopo_dc.analysis.reference import check_column, read_reference
+from minitopo_dc.campaign.file import (
+    CampaignFile,
+    Experiment,
+    Fields,
+    Figure,
+    Joint,
+    Reference,
+)
 
 
 @dataclass(frozen=True)
@@ -87,23 +96,29 @@ def _check(file: CampaignFile, experiment: Experiment) -> None:
 
 
 def _check_report(file: CampaignFile, experiment: Experiment) -> None:
-    """Factors and configurations that the figure and the reference name exist."""
-    factors = experiment.factors()
-    names = [("reference.match", path) for path in _matched(experiment)]
+    """What the figure and the reference name exists."""
     figure = experiment.figure
-    if figure is not None and figure.x is not None:
-        names.append(("figure.x", figure.x))
-    for key, path in names:
-        if path not in factors:
-            allowed = ", ".join(sorted(factors)) or "none"
-            raise ValueError(f"{key}: {path} is no factor here; allowed: {allowed}")
-    for curve in figure.curves if figure is not None else ():
+    if figure is None:
+        return
+    if figure.x not in experiment.factors():
+        allowed = ", ".join(sorted(experiment.factors())) or "none"
+        raise ValueError(f"figure.x: {figure.x} is no factor here; allowed: {allowed}")
+    for curve in figure.curves:
         if curve.configuration not in file.configurations:
             allowed = ", ".join(file.configurations)
             raise ValueError(
                 f"figure.curves: {curve.configuration} is no configuration; allowed: {allowed}"
             )
+    if experiment.reference is not None:
+        _check_reference(experiment.reference, figure)
 
 
-def _matched(experiment: Experiment) -> Iterable[str]:
-    return experiment.reference.match.values() if experiment.reference is not None else ()
+def _check_reference(reference: Reference, figure: Figure) -> None:
+    try:
+        table = read_reference(reference.table, reference.where)
+        named = (name for curve in figure.curves for name in (curve.mean, curve.sd))
+        for column in (reference.x, *named):
+            if column is not None:
+                check_column(table, column, reference.table)
+    except ResultError as error:
+        raise ValueError(f"reference: {error}") from None

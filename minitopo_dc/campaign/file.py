@@ -41,8 +41,8 @@ class Reference(Settings):
     """Which rows of a table in ``reference/`` an experiment is compared with."""
 
     table: str
-    match: Annotated[dict[str, str], Field(min_length=1)]
-    """Column of the table: factor of the experiment that has the same values."""
+    x: str
+    """Column of the table that has the values of the figure's ``x``."""
     where: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
     """Only rows whose column is this text, or one of these."""
 
@@ -53,7 +53,8 @@ class Figure(Settings):
     kind: Literal["curves", "bars", "legs", "window", "rates"] = "curves"
     """``curves`` over the factor ``x``; ``bars`` for each cell; or time series of a run of each
     cell: rates of the ``legs``, congestion ``window``, or ``rates`` of the flows."""
-    x: str | None = None
+    x: str
+    """The factor by which cells are told apart."""
     x_label: str = ""
     y_label: str = "goodput (Mbit/s)"
     curves: tuple[Curve, ...] = ()
@@ -62,10 +63,8 @@ class Figure(Settings):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.kind == "curves" and (self.x is None or not self.curves):
-            raise ValueError("kind curves needs x and curves")
-        if self.kind == "bars" and not self.curves:
-            raise ValueError("kind bars needs curves")
+        if self.kind in ("curves", "bars") and not self.curves:
+            raise ValueError(f"kind {self.kind} needs curves")
         return self
 
 
@@ -89,6 +88,12 @@ class Experiment(Settings):
     """Factor: the values that ``--quick`` keeps."""
     figure: Figure | None = None
     reference: Reference | None = None
+
+    @model_validator(mode="after")
+    def _reference_has_a_figure(self) -> Self:
+        if self.reference is not None and self.figure is None:
+            raise ValueError("a reference needs a figure")
+        return self
 
     def factors(self) -> set[str]:
         """The paths that vary."""

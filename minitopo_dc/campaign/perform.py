@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -34,11 +35,13 @@ class Job:
 def perform(job: Job, execute: Execute) -> RunResult:
     """Run; a failure is tried again as often as the job says, and the last one is the result.
 
-    The reasons of those before are in ``details`` as ``failed_attempts``.
+    The reasons of those before are in ``details`` as ``failed_attempts``, and how long all took, in
+    real seconds, as ``wall_s``.
 
     Raises:
         DiskFullError: there was no room.
     """
+    begin = time.monotonic()
     reasons: list[str] = []
     for _ in range(job.retries + 1):
         shutil.rmtree(job.directory, ignore_errors=True)
@@ -47,7 +50,9 @@ def perform(job: Job, execute: Execute) -> RunResult:
             break
         reasons.append(result.reason)
     earlier = reasons if result.status != "failed" else reasons[:-1]
-    details = result.details | ({"failed_attempts": earlier} if earlier else {})
+    details = result.details | {"wall_s": round(time.monotonic() - begin, 3)}
+    if earlier:
+        details["failed_attempts"] = earlier
     return replace(result, repetition=job.repetition, details=details)
 
 

@@ -11,13 +11,10 @@ from typing import Any
 from minitopo_dc.campaign.cells import Combination, combine
 from minitopo_dc.campaign.file import CampaignFile, Experiment, Fields
 from minitopo_dc.campaign.paths import LABEL, PathError, check_path, set_value
-from minitopo_dc.outcome import check_mode, check_real, check_virtual
+from minitopo_dc.outcome import check_real, check_virtual, chosen_runner
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.trace import TraceError
-from runners.base import get_runner
-from runners.options import OptionError, parse_options
-
 
 CLOCK_OF: dict[str, Clock] = {"virtual": "virtual", "sysctl": "real"}
 """What describes a machine, and so only the clock that has it."""
@@ -113,10 +110,11 @@ class Planner:
             yield scenario.model_copy(update={"seed": scenario.seed + repetition})
 
     def _repetitions(self, experiment: Experiment) -> int:
-        wanted = self._overrides.repetitions
-        if wanted is None and self._overrides.quick:
-            wanted = self._file.quick.repetitions
-        return wanted or experiment.repetitions or self._file.repetitions
+        if self._overrides.repetitions is not None:
+            return self._overrides.repetitions
+        usual = experiment.repetitions or self._file.repetitions
+        fewer = self._file.quick.repetitions if self._overrides.quick else None
+        return usual if fewer is None else min(usual, fewer)
 
     def _scenario(self, experiment: Experiment, combination: Combination, where: str) -> Scenario:
         document: dict[str, Any] = {}
@@ -158,12 +156,10 @@ class Planner:
     def _check(self, scenario: Scenario, where: str) -> None:
         """What the fields alone do not tell: transport, clock, options, traces."""
         try:
-            runner = get_runner(scenario.transport)
-            check_mode(runner, scenario)
+            chosen_runner(scenario)
             (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
-            parse_options(runner.options_type, scenario.options, runner.name)
             self._check_traces(scenario)
-        except (SettingsError, TraceError, OptionError, ValueError) as error:
+        except (SettingsError, TraceError) as error:
             raise SettingsError(f"{self._path}: {where}: {error}") from None
 
     def _check_traces(self, scenario: Scenario) -> None:

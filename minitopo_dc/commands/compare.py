@@ -29,7 +29,7 @@ from minitopo_dc.commands.options import (
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.progress import Progress
 from minitopo_dc.compare import plan, run_all
-from minitopo_dc.execute import default_clock, run_scenario
+from minitopo_dc.execute import check_scenario, default_clock, run_scenario
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
@@ -67,13 +67,14 @@ def execute(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) < 1:
             raise SettingsError(f"--{name}: {getattr(arguments, name)}; allowed: 1 or more")
     base = base_scenario(arguments)
-    base.read_traces()
     base = base.model_copy(update={"clock": arguments.clock or default_clock()})
     if arguments.jobs > 1 and base.clock == "real":
         raise SettingsError(
             "--jobs: only 1 on the real clock: runs at once would disturb each other"
         )
     planned = list(plan(base, rows(arguments, base.clock), arguments.repetitions))
+    for _, scenario in planned[: len(planned) // arguments.repetitions]:
+        check_scenario(scenario)
     root = new_directory(arguments.output, "compare")
     results = _run(planned, root, arguments.jobs)
     _report(base, results, root, as_json=arguments.json)

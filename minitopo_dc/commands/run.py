@@ -16,7 +16,7 @@ from rich.table import Table
 from minitopo_dc.commands.options import add_capture_option, add_clock_option
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.progress import Progress
-from minitopo_dc.execute import default_clock, run_scenario, why_not_real
+from minitopo_dc.execute import check_scenario, default_clock, run_scenario, why_not_real
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
@@ -62,9 +62,10 @@ def execute(arguments: argparse.Namespace) -> int:
     scenario = _read(arguments)
     clock = arguments.clock or _wanted_clock(scenario)
     scenario = scenario.model_copy(update={"clock": clock, "pcap": arguments.pcap or scenario.pcap})
-    scenario.read_traces()
     if scenario.transport == "ping":
+        scenario.read_traces()
         return _ping(scenario, arguments)
+    check_scenario(scenario)
     directory = new_directory(arguments.output, "run")
     with Progress(1) as progress:
         progress.begin(scenario)

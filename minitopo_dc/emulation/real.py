@@ -15,11 +15,11 @@ from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.preflight import facts
 from minitopo_dc.emulation.sampler import Sampler
 from minitopo_dc.emulation.testbed import Testbed, testbed
-from minitopo_dc.outcome import blank_result, check_mode, check_real, ok_result
+from minitopo_dc.outcome import blank_result, check_real, chosen_runner, ok_result
 from minitopo_dc.plan import client_addresses
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
-from runners.base import Measurement, Runner, Transfer, TransferFailed, get_runner
+from runners.base import Measurement, Runner, Transfer, TransferFailed
 from runners.certificate import make_certificate
 from runners.session import run_transfer
 
@@ -33,11 +33,10 @@ def run_real(scenario: Scenario, directory: Path) -> RunResult:
     Failures of the run (an element died, bytes are missing, one path only) are in the result.
 
     Raises:
-        ValueError: the scenario is wrong: its message says where.
+        SettingsError: the scenario is wrong; the message says where.
         OSError: ``directory`` cannot be written.
     """
-    runner = get_runner(scenario.transport)
-    check_mode(runner, scenario)
+    runner = chosen_runner(scenario)
     check_real(scenario)
     directory.mkdir(parents=True, exist_ok=True)
     scenario.save(directory / "scenario.yaml")

@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.metrics import goodput_mbps, jain_index
-from minitopo_dc.outcome import blank_result, check_mode, check_virtual, ok_result
+from minitopo_dc.outcome import blank_result, check_virtual, chosen_runner, ok_result
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.simulation.testbed import Testbed
 from runners.base import get_runner
-from runners.options import OptionError
 
 PACKAGES = ("minitopo-dc", "aioquic", "cryptography", "pydantic")
 
@@ -30,10 +28,10 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
     Failures of the run are in the result. The same scenario gives the same result, always.
 
     Raises:
-        ValueError: the scenario is wrong: its message says where.
+        SettingsError: the scenario is wrong; the message says where.
         OSError: ``directory`` cannot be written.
     """
-    check_mode(get_runner(scenario.transport), scenario)
+    chosen_runner(scenario)
     check_virtual(scenario)
     directory.mkdir(parents=True, exist_ok=True)
     scenario.save(directory / "scenario.yaml")
@@ -57,10 +55,7 @@ def _attempt(scenario: Scenario, directory: Path) -> RunResult:
     reason = _unsupported(scenario)
     if reason is not None:
         return replace(blank, status="unsupported", reason=reason)
-    try:
-        testbed = Testbed(scenario, directory)
-    except OptionError as error:
-        raise SettingsError(f"options: {error}") from None
+    testbed = Testbed(scenario, directory)
     with _no_collector():
         testbed.run()
     failures = [each.failure() for each in testbed.connections]

@@ -149,8 +149,8 @@ def test_an_outline_is_the_same_after_saving(tmp_path: Path) -> None:
     assert Outline.from_json(outline.to_json(), "plan.json") == outline
 
 
-REFERENCE = {"table": "t.csv", "match": {"x": "pdcp.batch"}}
-CURVES = [{"configuration": "default"}]
+CURVES = [{"configuration": "default", "mean": "quic_mbps"}]
+FIGURE = {"x": "size_mb", "curves": CURVES}
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ CURVES = [{"configuration": "default"}]
         (experiment(grid={"legs.2.downlink.delay_ms": [1]}), "2 is no index here; allowed: 0 to 1"),
         (experiment(grid={"pdcp.batch": [0]}), "pdcp.batch: Input should be greater than 0"),
         (experiment(grid={"pdcp.batch": []}), "experiments.one.grid.pdcp.batch: Tuple should"),
-        (experiment(grid={"transport": ["quik"]}), "no runner 'quik' (known: tcp, quic, "),
+        (experiment(grid={"transport": ["quik"]}), "transport: quik; allowed: tcp, quic, "),
         (experiment(grid={"mode": ["multipath"]}), "transport quic allows sc, dc, dc-duplicate"),
         (experiment(grid={"options.buffer": [1]}), "runner quic: no option 'buffer' (known: "),
         (
@@ -184,12 +184,22 @@ CURVES = [{"configuration": "default"}]
             "experiments.one.quick: size_mb is no factor here; allowed: pdcp.batch",
         ),
         (
-            experiment(grid={"size_mb": [2]}, reference=REFERENCE),
-            "experiments.one.reference.match: pdcp.batch is no factor here; allowed: size_mb",
+            experiment(
+                grid={"size_mb": [2]}, figure=FIGURE, reference={"table": "no.csv", "x": "size"}
+            ),
+            "reference/no.csv: No such file",
         ),
         (
             experiment(grid={"size_mb": [2]}, figure={"x": "pdcp.batch", "curves": CURVES}),
             "experiments.one.figure.x: pdcp.batch is no factor here; allowed: size_mb",
+        ),
+        (
+            experiment(
+                grid={"size_mb": [2]},
+                figure=FIGURE,
+                reference={"table": "thesis_table_5_2_file_size.csv", "x": "size"},
+            ),
+            "no column size; has: file_size_mb, quic_mbps",
         ),
         (document(experiments={}), "experiments: Dictionary should have at least 1 item"),
         (document(repetition=3), "repetition: unknown field; known: title, clock, repetitions"),

@@ -14,6 +14,7 @@ needs_tshark = pytest.mark.skipif(
 PDCP = (
     *("--enable-heuristic", "pdcp_nr_udp"),
     *("-o", "pdcp-nr.check_sequence_numbers:Only-PDCP-frames"),
+    *("-o", "ip.check_checksum:TRUE"),
 )
 
 

@@ -101,9 +101,9 @@ def cables() -> list[str]:
     return found
 
 
-def mn(*arguments: str) -> str:
+def mn(topology: str, *arguments: str) -> str:
     """What Mininet's own command says of a topology's ``--test pingall``."""
-    command = ["mn", "--topo", "two_path", "--test", "pingall", *arguments]
+    command = ["mn", "--topo", topology, "--test", "pingall", *arguments]
     done = subprocess.run(
         command, capture_output=True, text=True, cwd=CHECKOUT, check=True, timeout=60
     )
@@ -150,16 +150,20 @@ def test_each_direction_has_its_own_parameters() -> None:
 
 def test_jitter_is_uniform_around_the_delay_and_keeps_the_order(tmp_path: Path) -> None:
     with pair(params1={"delay": "20ms", "jitter": "5ms"}) as hosts:
+        hosts.left.cmd("ping -c 1 10.0.0.2")
         arrivals = hosts.send(100, 3, tmp_path / "arrivals")
     assert arrivals.in_order
-    assert 15 <= arrivals.delays_ms.min() < 16.5
-    assert 23.5 < arrivals.delays_ms.max() < 25.5
+    delays = arrivals.delays_ms
+    assert delays.min() >= 15
+    # A packet every 10 ms never meets another: no delay is longer for the order's sake.
+    assert np.median(delays) == pytest.approx(20, abs=1)
+    assert np.diff(np.percentile(delays, (10, 90))) == pytest.approx(8, abs=1)
 
 
 def test_a_trace_is_the_capacity_over_time_from_the_restart_on(tmp_path: Path) -> None:
     trace = tmp_path / "trace.csv"
     trace.write_text("time_s,rate_mbps\n0,8\n2,2\n4,2\n")
-    with pair(params1={"trace": str(trace), "end": "hold"}) as hosts:
+    with pair(params1={"trace": str(trace), "end": "hold", "max_queue_size": 100}) as hosts:
         hosts.left.cmd("ping -c 1 10.0.0.2")
         hosts.link.restart()
         start = time.monotonic_ns()
@@ -188,11 +192,11 @@ def test_a_bridge_carries_ipv6_from_one_radio_link_to_another() -> None:
         bridge = net.addHost("br", ip=None)
         hosts = [net.addHost(name) for name in ("h1", "h2")]
         for host in hosts:
-            net.addLink(host, bridge, delay="5ms")
+            net.addLink(host, bridge, delay="25ms")
         net.build()
-        bridge.cmd("ip link add b type bridge && ip link set b up")
+        bridge.cmd("ip link add bridge0 type bridge && ip link set bridge0 up")
         for port in bridge.intfList():
-            bridge.cmd(f"ip link set {port} master b")
+            bridge.cmd(f"ip link set {port} master bridge0")
         for number, host in enumerate(hosts, start=1):
             host.cmd(f"ip address add fd00::{number}/64 dev {host.defaultIntf()} nodad")
         hosts[0].cmd("ping -c 1 -W 5 fd00::2")
@@ -200,7 +204,7 @@ def test_a_bridge_carries_ipv6_from_one_radio_link_to_another() -> None:
     finally:
         net.stop()
     assert ", 0% packet loss" in answer
-    assert float(re.findall(r"= ([\d.]+)/", answer)[0]) == pytest.approx(20, rel=TOLERANCE)
+    assert float(re.findall(r"= ([\d.]+)/", answer)[0]) == pytest.approx(100, rel=TOLERANCE)
 
 
 def test_stopping_the_network_leaves_nothing_behind() -> None:
@@ -249,11 +253,16 @@ def test_a_wrong_parameter_is_one_error_and_leaves_nothing_behind(
 
 
 def test_minitopo_dc_is_not_needed_by_mn_for_the_topology() -> None:
-    assert "0% dropped (12/12 received)" in mn("--custom", "topologies/two_path.py")
+    assert "0% dropped (12/12 received)" in mn("two_path", "--custom", "topologies/two_path.py")
+
+
+def test_clients_behind_the_same_legs_reach_each_other_and_the_server() -> None:
+    said = mn("many_clients,3,2", "--custom", "topologies/many_clients.py")
+    assert "0% dropped (30/30 received)" in said
 
 
 def test_mn_takes_the_radio_link_by_its_name() -> None:
     files = "topologies/two_path.py,topologies/radio_link.py"
-    said = mn("--custom", files, "--link", "radio,bw=10,delay=5ms")
+    said = mn("two_path", "--custom", files, "--link", "radio,bw=10,delay=5ms")
     assert "0% dropped (12/12 received)" in said
     assert cables() == []

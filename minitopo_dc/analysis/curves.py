@@ -1,0 +1,161 @@
+"""Figures of a campaign: ours and theirs in one plot.
+
+Rules of the figures:
+
+* A colour is a curve. Ours is a full line with a marker a clock; theirs is broken, its circles
+  are hollow.
+* Error bars are sample standard deviations over repetitions.
+* Measures that are not rates, e.g. Jain's index, have a panel of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from minitopo_dc.analysis.panel import FONT
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Of Okabe and Ito (Color Universal Design)."""
+MARKERS = ("o", "s", "^", "D")
+PANEL_INCHES = (5.6, 3.6)
+SMALL_INCHES = (3.9, 2.4)
+MOST_COLUMNS = 2
+DOTS_PER_INCH = 130
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points of one curve from one source."""
+
+    label: str
+    colour: int
+    """Curves of one colour are compared with each other."""
+    theirs: bool
+    points: pd.DataFrame
+    """``x``, ``mean``, ``sd`` (NaN where there is none)."""
+    marker: int = 0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Lines that share their axes."""
+
+    title: str
+    y_label: str
+    lines: Sequence[Line]
+
+
+def draw_curves(panels: Sequence[Panel], x_label: str) -> Figure:
+    """Means and standard deviations over a factor, a panel for each quantity."""
+    figure, axes = _grid(len(panels), PANEL_INCHES)
+    for place, panel in zip(axes, panels, strict=True):
+        for line in panel.lines:
+            _draw_line(place, line)
+        _finish(place, panel.title, x_label, panel.y_label)
+        if any(len(line.points) for line in panel.lines):
+            place.legend(fontsize=8, frameon=False, prop={"family": FONT, "size": 8})
+    return figure
+
+
+def draw_bars(panels: Sequence[Panel]) -> Figure:
+    """A panel for each quantity, a bar for each cell; theirs beside ours is hatched."""
+    figure, axes = _grid(len(panels), SMALL_INCHES)
+    for place, panel in zip(axes, panels, strict=True):
+        _draw_bars(place, panel.lines)
+        _finish(place, panel.title, "", panel.y_label)
+        if len(panel.lines) > 1:
+            place.legend(frameon=False, prop={"family": FONT, "size": 7})
+    return figure
+
+
+def draw_series(panels: Sequence[Panel], *, steps: bool = False) -> Figure:
+    """Quantities over time, a panel for each cell, all with the same axes."""
+    figure, axes = _grid(len(panels), SMALL_INCHES, shared=True)
+    for place, panel in zip(axes, panels, strict=True):
+        for line in panel.lines:
+            where = "steps-post" if steps else "default"
+            place.plot(
+                line.points["x"],
+                line.points["mean"],
+                color=COLOURS[line.colour % len(COLOURS)],
+                linewidth=1.1,
+                drawstyle=where,
+                label=line.label,
+            )
+        _finish(place, panel.title, "time (s)", panel.y_label)
+        if len(panel.lines) > 1:
+            place.legend(frameon=False, prop={"family": FONT, "size": 7})
+    return figure
+
+
+def _draw_line(axes: Axes, line: Line) -> None:
+    points = line.points.sort_values("x")
+    axes.errorbar(
+        points["x"],
+        points["mean"],
+        yerr=points["sd"].fillna(0.0),
+        color=COLOURS[line.colour % len(COLOURS)],
+        linestyle="--" if line.theirs else "-",
+        marker="o" if line.theirs else MARKERS[line.marker % len(MARKERS)],
+        markerfacecolor="white" if line.theirs else None,
+        markersize=4,
+        linewidth=1.0 if line.theirs else 1.5,
+        capsize=2,
+        elinewidth=0.7,
+        label=line.label,
+    )
+
+
+def _draw_bars(axes: Axes, lines: Sequence[Line]) -> None:
+    cells = list(dict.fromkeys(str(x) for line in lines for x in line.points["x"]))
+    width = 0.8 / max(1, len(lines))
+    for index, line in enumerate(lines):
+        places = [cells.index(str(x)) + (index - (len(lines) - 1) / 2) * width
+                  for x in line.points["x"]]  # fmt: skip
+        axes.bar(
+            places,
+            line.points["mean"],
+            width,
+            yerr=line.points["sd"].fillna(0.0),
+            color="white" if line.theirs else COLOURS[line.marker % len(COLOURS)],
+            edgecolor="0.3",
+            hatch="///" if line.theirs else None,
+            linewidth=0.7,
+            capsize=2,
+            label=line.label,
+        )
+    axes.set_xticks(range(len(cells)), cells)
+
+
+def _grid(
+    count: int, inches: tuple[float, float], *, shared: bool = False
+) -> tuple[Figure, list[Axes]]:
+    columns = min(count, MOST_COLUMNS)
+    rows = math.ceil(count / columns)
+    figure = Figure(
+        figsize=(columns * inches[0], rows * inches[1]),
+        layout="constrained",
+        dpi=DOTS_PER_INCH,
+    )
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(rows, columns, sharex=shared, sharey=shared, squeeze=False)
+    places: list[Axes] = list(grid.flat)
+    for unused in places[count:]:
+        unused.remove()
+    return figure, places[:count]
+
+
+def _finish(axes: Axes, title: str, x_label: str, y_label: str) -> None:
+    axes.set_title(title, loc="left", fontsize=9.5, family=FONT, parse_math=False)
+    axes.set_xlabel(x_label, fontsize=9, family=FONT)
+    axes.set_ylabel(y_label, fontsize=9, family=FONT)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8, labelfontfamily=FONT)
+    axes.set_ylim(bottom=0)

@@ -1,0 +1,75 @@
+"""What aioquic's qlog of a server tells of its congestion control."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from minitopo_dc.analysis.errors import ResultError
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Loss recovery of one connection, at the server.
+
+    ``drop_occasions`` counts the decreases of the congestion window: packets that are lost together
+    decrease it once (RFC 9002, section 7.3.2). ``lost_packets`` counts what was taken for lost,
+    whether it was or came late. ``rtt_ms`` is the mean of the samples of the round-trip time.
+    """
+
+    window: pd.DataFrame
+    """``time_s`` since the first event, ``cwnd_bytes``; a row for each change."""
+    lost_packets: int
+    drop_occasions: int
+    rtt_ms: float | None
+
+
+def server_recovery(run: Path) -> Recovery:
+    """Read the qlog of a run's server, of its first connection.
+
+    Raises:
+        ResultError: there is none (the scenario needs ``options: {qlog: true}``), or it is broken.
+    """
+    found = sorted((run / "qlog" / "server").glob("*.qlog"))
+    if not found:
+        raise ResultError(f"{run}: no qlog of the server; its scenario lacks options: qlog: true")
+    return read_recovery(found[0])
+
+
+def read_recovery(path: Path) -> Recovery:
+    """Read one qlog file of aioquic.
+
+    Raises:
+        ResultError: it is broken.
+        OSError: it cannot be read.
+    """
+    try:
+        events = json.loads(path.read_text(encoding="utf-8"))["traces"][0]["events"]
+        return _summarise(events)
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise ResultError(f"{path}: not a whole qlog: {error!r}") from None
+
+
+def _summarise(events: list[dict[str, Any]]) -> Recovery:
+    metrics = [
+        (event["time"], event["data"])
+        for event in events
+        if event["name"] == "recovery:metrics_updated"
+    ]
+    begin = events[0]["time"] if events else 0
+    windows = pd.DataFrame(
+        [((time - begin) / 1000, data["cwnd"]) for time, data in metrics if "cwnd" in data],
+        columns=["time_s", "cwnd_bytes"],
+    )
+    changes = windows["cwnd_bytes"].diff()
+    round_trips = [data["latest_rtt"] for _, data in metrics if "latest_rtt" in data]
+    return Recovery(
+        window=windows[changes != 0].reset_index(drop=True),
+        lost_packets=sum(event["name"] == "recovery:packet_lost" for event in events),
+        drop_occasions=int((changes < 0).sum()),
+        rtt_ms=sum(round_trips) / len(round_trips) if round_trips else None,
+    )

@@ -1,0 +1,101 @@
+"""Ours against numbers that others have measured.
+
+An error is ours minus theirs. A cell is *outside* when it is larger than both standard deviations
+(sample, n - 1; that of a single run counts as 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from minitopo_dc.analysis.errors import ResultError
+
+REFERENCE = Path(__file__).resolve().parents[2] / "reference"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A curve of ours against one of theirs."""
+
+    cells: int
+    mean_absolute_error: float
+    """In the curve's unit."""
+    mean_absolute_percent: float
+    rank_correlation: float | None
+    """Spearman's (1904), ties with their mean rank; None when one curve is flat or has one cell."""
+    outside: int
+
+
+def read_reference(
+    name: str, where: Mapping[str, str | Sequence[str]] | None = None
+) -> pd.DataFrame:
+    """Read rows of a table of ``reference/``, all columns as text.
+
+    Args:
+        name: the file's.
+        where: columns that must have a text, or one of several.
+
+    Raises:
+        ResultError: there is no such file or column, or no row is left.
+    """
+    path = REFERENCE / name
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except OSError as error:
+        raise ResultError(f"{path}: {error.strerror}") from None
+    for column, wanted in (where or {}).items():
+        check_column(table, column, name)
+        table = table[table[column].isin([wanted] if isinstance(wanted, str) else list(wanted))]
+    if table.empty:
+        raise ResultError(f"{path}: no row where {dict(where or {})}")
+    return table.reset_index(drop=True)
+
+
+def check_column(table: pd.DataFrame, column: str, name: str) -> None:
+    """Refuse a column that a table does not have, with a ResultError that names those it has."""
+    if column not in table.columns:
+        raise ResultError(f"{name}: no column {column}; has: {', '.join(table.columns)}")
+
+
+def same_value(ours: Any, theirs: str) -> bool:
+    """Whether a factor's value is the one in a table: as numbers if they are, else as texts."""
+    try:
+        return float(ours) == float(theirs)
+    except (TypeError, ValueError):
+        return str(ours) == theirs
+
+
+def compare(cells: pd.DataFrame) -> pd.DataFrame:
+    """Add ``error``, ``error_percent`` and ``outside`` to rows of both.
+
+    Args:
+        cells: ``ours``, ``ours_sd``, ``theirs`` and ``theirs_sd``; a missing standard deviation is
+            NaN, a missing mean makes the row's error NaN and the row not outside.
+    """
+    error = cells["ours"] - cells["theirs"]
+    spread = cells[["ours_sd", "theirs_sd"]].max(axis=1).fillna(0.0)
+    return cells.assign(
+        error=error, error_percent=100 * error / cells["theirs"], outside=error.abs() > spread
+    )
+
+
+def agreement(compared: pd.DataFrame) -> Agreement | None:
+    """Sum up rows of `compare` that belong to one curve; None when none has both means."""
+    both = compared[compared["error"].notna()]
+    if both.empty:
+        return None
+    ranks = both[["ours", "theirs"]].rank()
+    varied = len(both) > 1 and (ranks.nunique() > 1).all()
+    correlation = float(ranks["ours"].corr(ranks["theirs"])) if varied else None
+    return Agreement(
+        cells=len(both),
+        mean_absolute_error=float(both["error"].abs().mean()),
+        mean_absolute_percent=float(both["error_percent"].abs().mean()),
+        rank_correlation=correlation,
+        outside=int(both["outside"].sum()),
+    )

@@ -1,0 +1,157 @@
+"""A campaign's results as curves, beside those of a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from minitopo_dc.analysis.qlog import server_recovery
+from minitopo_dc.analysis.reference import compare, read_reference, same_value
+from minitopo_dc.analysis.utilisation import link_utilisation
+from minitopo_dc.campaign.file import Curve, Experiment, Reference
+from minitopo_dc.campaign.plan import Outline
+from minitopo_dc.campaign.store import Store
+from minitopo_dc.campaign.table import cell_table, save_table
+
+FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
+UTILISATION = "utilisation_leg_"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One campaign directory."""
+
+    label: str
+    """Its clock; with its directory's name when another has the same clock."""
+    store: Store
+    outline: Outline
+    cells: pd.DataFrame
+    """`cell_table`."""
+
+    def cells_of(self, experiment: str, configuration: str | None = None) -> pd.DataFrame:
+        """The rows of an experiment, and of one configuration only."""
+        chosen = self.cells["experiment"] == experiment
+        if configuration is not None:
+            chosen &= self.cells["configuration"] == configuration
+        return self.cells[chosen]
+
+
+def load_sources(directories: Sequence[Path]) -> list[Source]:
+    """Read campaign directories, in this order.
+
+    Raises:
+        StoreError, ResultError: one of them holds no campaign, or a broken run.
+    """
+    stores = [Store(directory) for directory in directories]
+    outlines = [store.outline() for store in stores]
+    clocks = [outline.clock for outline in outlines]
+    sources = []
+    for store, outline in zip(stores, outlines, strict=True):
+        alone = clocks.count(outline.clock) == 1
+        label = outline.clock if alone else f"{outline.clock}, {store.root.name}"
+        cells = cell_table(outline, save_table(outline, store))
+        sources.append(Source(label, store, outline, cells))
+    return sources
+
+
+def our_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
+    """``x``, ``mean``, ``sd`` (sample; NaN of one run) and ``runs`` of each cell that has any."""
+    rows = source.cells_of(name, curve.configuration)
+    rows = rows[rows["status"] == "ok"]
+    values = [measure(row, curve.measure) for row in rows.to_dict("records")]
+    table = rows.assign(value=values, x=[factors.get(x) for factors in rows["factors"]])
+    groups = table.dropna(subset=["value"]).groupby("cell", sort=True)
+    points = [
+        {
+            "x": cell["x"].iloc[0],
+            "mean": float(cell["value"].mean()),
+            "sd": float(cell["value"].std(ddof=1)),
+            "runs": len(cell),
+        }
+        for _, cell in groups
+    ]
+    return pd.DataFrame(points, columns=["x", "mean", "sd", "runs"])
+
+
+def their_points(reference: Reference, curve: Curve) -> pd.DataFrame:
+    """``x``, ``mean`` and ``sd`` of a reference's curve; no row when it has none.
+
+    Raises:
+        ResultError: the reference lacks a column.
+    """
+    if curve.mean is None:
+        return pd.DataFrame(columns=["x", "mean", "sd"])
+    table = read_reference(reference.table, reference.where)
+    spread = table[curve.sd] if curve.sd is not None else pd.Series([""] * len(table))
+    return pd.DataFrame(
+        {
+            "x": [_number(text) for text in table[reference.x]],
+            "mean": pd.to_numeric(table[curve.mean], errors="coerce"),
+            "sd": pd.to_numeric(spread, errors="coerce"),
+        }
+    )
+
+
+def comparison(sources: Sequence[Source], name: str, experiment: Experiment) -> pd.DataFrame:
+    """A row a curve, a value of x and a source, ours and theirs, with errors (`compare`)."""
+    rows = list(_pairs(sources, name, experiment))
+    columns = ["curve", "source", "x", "ours", "ours_sd", "runs", "theirs", "theirs_sd"]
+    return compare(pd.DataFrame(rows, columns=columns))
+
+
+def curve_label(curve: Curve) -> str:
+    """Its name in figures and tables."""
+    return curve.label or curve.configuration
+
+
+def measure(row: dict[Any, Any], name: str) -> float | None:
+    """A run's measure: from its row, else from its files; None when it has no such measure.
+
+    Raises:
+        ResultError: it should be in a file that is missing or broken.
+    """
+    if name in FROM_QLOG:
+        return _float(getattr(server_recovery(Path(row["directory"])), name))
+    if name.startswith(UTILISATION):
+        legs = link_utilisation(Path(row["directory"]))
+        return legs[int(name.removeprefix(UTILISATION)) - 1]
+    return _float(row.get(name))
+
+
+def _pairs(
+    sources: Sequence[Source], name: str, experiment: Experiment
+) -> Iterator[dict[str, Any]]:
+    figure, reference = experiment.figure, experiment.reference
+    for curve in figure.curves if figure is not None and reference is not None else ():
+        assert figure is not None
+        assert reference is not None
+        theirs = their_points(reference, curve).to_dict("records")
+        for source in sources:
+            for point in our_points(source, name, curve, figure.x).to_dict("records"):
+                same = [each for each in theirs if same_value(point["x"], str(each["x"]))]
+                found = same[0] if same else {"mean": float("nan"), "sd": float("nan")}
+                yield {
+                    "curve": curve_label(curve),
+                    "source": source.label,
+                    "x": point["x"],
+                    "ours": point["mean"],
+                    "ours_sd": point["sd"],
+                    "runs": point["runs"],
+                    "theirs": found["mean"],
+                    "theirs_sd": found["sd"],
+                }
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None or pd.isna(value) else float(value)

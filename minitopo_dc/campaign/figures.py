@@ -1,0 +1,120 @@
+"""The figure of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure as Drawing
+
+from minitopo_dc.analysis.curves import Line, Panel, draw_bars, draw_curves, draw_series
+from minitopo_dc.analysis.qlog import server_recovery
+from minitopo_dc.analysis.utilisation import flow_rates, leg_rates
+from minitopo_dc.campaign.evaluation import Source, curve_label, our_points, their_points
+from minitopo_dc.campaign.file import Curve, Experiment, Figure
+
+JAIN = "jain_index"
+
+
+def draw_experiment(sources: Sequence[Source], name: str, experiment: Experiment) -> Drawing | None:
+    """Draw what is there; None when nothing is, or the experiment has no figure.
+
+    Raises:
+        ResultError: a file that the figure needs is missing or broken.
+    """
+    figure = experiment.figure
+    if figure is None:
+        return None
+    if figure.kind in SERIES:
+        panels = list(_series_panels(sources, name, figure))
+        return draw_series(panels, steps=figure.kind == "window") if panels else None
+    by_measure = _by_panel(figure)
+    panels = [
+        Panel(title, label, list(_lines(sources, name, experiment, figure, curves)))
+        for title, label, curves in by_measure
+    ]
+    if not any(not line.theirs for panel in panels for line in panel.lines):
+        return None
+    return draw_bars(panels) if figure.kind == "bars" else draw_curves(panels, figure.x_label)
+
+
+def _by_panel(figure: Figure) -> Iterator[tuple[str, str, list[Curve]]]:
+    """Title, label of the axis, and curves of each panel: bars alone, Jain's index alone."""
+    if figure.kind == "bars":
+        yield from ((curve_label(curve), figure.y_label, [curve]) for curve in figure.curves)
+        return
+    index = [curve for curve in figure.curves if curve.measure == JAIN]
+    rates = [curve for curve in figure.curves if curve.measure != JAIN]
+    for label, curves in ((figure.y_label, rates), ("Jain's index", index)):
+        if curves:
+            yield "", label, curves
+
+
+def _lines(
+    sources: Sequence[Source],
+    name: str,
+    experiment: Experiment,
+    figure: Figure,
+    curves: Sequence[Curve],
+) -> Iterator[Line]:
+    for colour, curve in enumerate(curves):
+        label = "" if figure.kind == "bars" else f"{curve_label(curve)}, "
+        for marker, source in enumerate(sources):
+            points = our_points(source, name, curve, figure.x)
+            if not points.empty:
+                yield Line(f"{label}ours ({source.label})", colour, False, points, marker)
+        if experiment.reference is not None:
+            points = their_points(experiment.reference, curve)
+            if not points.empty:
+                yield Line(f"{label}paper", colour, True, points)
+
+
+def _series_panels(sources: Sequence[Source], name: str, figure: Figure) -> Iterator[Panel]:
+    """A panel for each cell with a run that is ok, of each source."""
+    for source in sources:
+        rows = source.cells_of(name)
+        for _, cell in rows[rows["status"] == "ok"].groupby("cell", sort=True):
+            first = cell.iloc[0]
+            title = str(first["factors"].get(figure.x))
+            if len(sources) > 1:
+                title += f" ({source.label})"
+            lines = SERIES[figure.kind](Path(first["directory"]))
+            yield Panel(title, figure.y_label, [_cut(line, figure.seconds) for line in lines])
+
+
+def _cut(line: Line, seconds: float | None) -> Line:
+    if seconds is None:
+        return line
+    points = line.points[line.points["x"] <= seconds]
+    return Line(line.label, line.colour, line.theirs, points, line.marker)
+
+
+def _legs(run: Path) -> list[Line]:
+    return [
+        Line(f"leg {leg}", number, False, _points(rates["time_s"], rates["rate_mbps"]))
+        for number, (leg, rates) in enumerate(leg_rates(run).groupby("leg"))
+    ]
+
+
+def _window(run: Path) -> list[Line]:
+    window = server_recovery(run).window
+    return [Line("window", 0, False, _points(window["time_s"], window["cwnd_bytes"] / 1000))]
+
+
+def _rates(run: Path) -> list[Line]:
+    return [
+        Line(f"connection {flow}", number, False, _points(rates["time_s"], rates["rate_mbps"]))
+        for number, (flow, rates) in enumerate(flow_rates(run).groupby("flow"))
+    ]
+
+
+def _points(x: pd.Series[float], y: pd.Series[float]) -> pd.DataFrame:
+    return pd.DataFrame({"x": x, "mean": y})
+
+
+SERIES: dict[str, Callable[[Path], list[Line]]] = {
+    "legs": _legs,
+    "window": _window,
+    "rates": _rates,
+}

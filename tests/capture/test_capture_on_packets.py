@@ -1,0 +1,74 @@
+"""``--pcap`` on real packets, read by Wireshark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc import cli
+from minitopo_dc.addresses import client_address
+from minitopo_dc.scenario import Scenario
+from tests.capture.wireshark import fields, needs_tshark, troubles
+
+pytestmark = [pytest.mark.root, needs_tshark]
+BATCH = 20
+LEG = {
+    "downlink": {"rate_mbps": 50, "delay_ms": 2, "jitter_ms": 0, "queue_packets": 10_000},
+    "uplink": {"rate_mbps": 50, "delay_ms": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One short Dual Connectivity transfer."""
+    directory = tmp_path_factory.mktemp("pcap")
+    values: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG], "size_mb": 1}
+    wanted = Scenario.check(values | {"pdcp": {"batch": 2 * BATCH}}, "test")
+    wanted.save(directory / "scenario.yaml")
+    result = directory / "result"
+    arguments = ["run", str(directory / "scenario.yaml"), "--pcap", "--output", str(result)]
+    assert cli.main(arguments) == 0
+    return result
+
+
+def numbers(capture: Path) -> list[int]:
+    return [int(sn) for (sn,) in fields(capture, "pdcp-nr.seq-num", only="pdcp-nr")]
+
+
+def test_a_leg_s_capture_has_the_numbers_of_its_batches_in_order(run: Path) -> None:
+    for leg in (1, 2):
+        found = numbers(run / f"gnb-leg{leg}.pcap")
+        assert found == [sn for sn in range(found[-1] + 1) if sn // BATCH % 2 == leg - 1]
+        assert len(found) > 300
+
+
+def test_the_inner_packets_are_the_server_s(run: Path) -> None:
+    found = fields(run / "gnb-leg1.pcap", "ip.dst", "ip.proto", only="pdcp-nr")
+    assert set(found) == {(f"192.0.2.2,{client_address(1)}", "17,6")}
+
+
+def test_what_left_one_end_of_a_leg_arrived_at_the_other(run: Path) -> None:
+    for leg in (1, 2):
+        assert numbers(run / f"ue-leg{leg}.pcap") == numbers(run / f"gnb-leg{leg}.pcap")
+
+
+def test_the_uplink_is_captured_where_it_leaves_without_a_bearer(run: Path) -> None:
+    destinations = fields(run / "ue-leg1.pcap", "ip.dst", only="!pdcp-nr")
+    summary = json.loads((run / "ue-summary.json").read_text())
+    assert len(destinations) == summary["legs"]["1"]["delivered_packets"] > 0
+    assert {address for (address,) in destinations} == {"10.0.0.2"}
+
+
+def test_times_agree_with_the_element_s_clock(run: Path) -> None:
+    summary = json.loads((run / "gnb-summary.json").read_text())
+    start = summary["start_ns"] + summary["wall_clock_offset_ns"]
+    first, *_ = fields(run / "gnb-leg1.pcap", "frame.time_epoch")
+    assert 0 <= float(first[0]) - start / 1e9 < 5
+
+
+def test_wireshark_finds_nothing_malformed(run: Path) -> None:
+    for path in run.glob("*.pcap"):
+        assert not troubles(path)

@@ -1,0 +1,64 @@
+"""Several clients behind the same legs; each has a network a leg, as the first one has.
+
+    server ---- gnb ===leg 1=== ue ---- client
+                    ===leg 2===    ----
+                                   ---- client2
+                                   ----
+
+Client ``k`` (2, 3, ...) has the addresses 10.(100+k).leg.2, and what it sends from one, or what is
+sent to it, takes that leg.
+
+    mn --custom topologies/many_clients.py --topo many_clients,3,2 --test pingall
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# mn runs this file without its folder on the path, but compiles it by its name.
+sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parents[1]))
+
+from topologies.two_path import Command, End, TwoPath, table_of_leg  # noqa: E402
+
+
+class ManyClients(TwoPath):
+    """``clients`` clients, and ``legs`` legs that they share."""
+
+    def build(self, clients: int = 2, legs: int = 2) -> None:  # type: ignore[override]
+        """Add hosts and links; ``clients`` is 1 to 99, ``legs`` 1 to 250."""
+        clients = int(clients)
+        if not 1 <= clients <= 99:
+            raise ValueError(f"clients={clients}: allowed are 1 to 99")
+        super().build(legs)
+        for client in range(2, clients + 1):
+            self._add_client(client, range(1, int(legs) + 1))
+
+    def _add_client(self, client: int, legs: range) -> None:
+        name = f"client{client}"
+        routes = [route for leg in legs for route in _client_routes(client, leg)]
+        default = ("route", "add", "default", "via", f"{_network(client, 1)}.1")
+        self._host(name, False, [*routes, default])
+        for leg in legs:
+            lan = f"{_network(client, leg)}.0/24"
+            to_client = ("route", "add", lan, "via", f"10.1.{leg}.2")
+            by_leg = ("rule", "add", "from", lan, "table", table_of_leg(leg), "priority", "200")
+            self.nodeInfo("gnb")["commands"].append(to_client)
+            self.nodeInfo("ue")["commands"].append(by_leg)
+            router = End("ue", f"c{client}lan{leg}", f"{_network(client, leg)}.1")
+            self._link(router, End(name, f"lan{leg}", f"{_network(client, leg)}.2"))
+
+
+def _network(client: int, leg: int) -> str:
+    return f"10.{100 + client}.{leg}"
+
+
+def _client_routes(client: int, leg: int) -> Iterator[Command]:
+    network, table = _network(client, leg), table_of_leg(leg)
+    interface = f"client{client}-lan{leg}"
+    yield ("route", "add", "default", "via", f"{network}.1", "dev", interface, "table", table)
+    yield ("rule", "add", "from", f"{network}.2", "table", table, "priority", "200")
+
+
+topos = {"many_clients": ManyClients}
