@@ -6,6 +6,7 @@ RUNTIME = [
     "aioquic>=1.3",
     "cryptography>=42",
     "hypercorn>=0.17",
+    "Jinja2>=3.1",
     "matplotlib>=3.8",
     "NetfilterQueue>=1.1; sys_platform == 'linux'",
     "numpy>=1.26",

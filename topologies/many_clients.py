@@ -20,7 +20,7 @@ from pathlib import Path
 # mn runs this file without its folder on the path, but compiles it by its name.
 sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parents[1]))
 
-from topologies.two_path import Command, End, TwoPath, table_of_leg  # noqa: E402
+from topologies.two_path import Command, End, TwoPath, table_of_leg
 
 
 class ManyClients(TwoPath):
@@ -32,6 +32,7 @@ class ManyClients(TwoPath):
         if not 1 <= clients <= 99:
             raise ValueError(f"clients={clients}: allowed are 1 to 99")
         super().build(legs)
+        self.nodeInfo("ue")["commands"].append(_stays("10.2.0.0/16"))
         for client in range(2, clients + 1):
             self._add_client(client, range(1, int(legs) + 1))
 
@@ -40,6 +41,7 @@ class ManyClients(TwoPath):
         routes = [route for leg in legs for route in _client_routes(client, leg)]
         default = ("route", "add", "default", "via", f"{_network(client, 1)}.1")
         self._host(name, False, [*routes, default])
+        self.nodeInfo("ue")["commands"].append(_stays(f"10.{100 + client}.0.0/16"))
         for leg in legs:
             lan = f"{_network(client, leg)}.0/24"
             to_client = ("route", "add", lan, "via", f"10.1.{leg}.2")
@@ -52,6 +54,11 @@ class ManyClients(TwoPath):
 
 def _network(client: int, leg: int) -> str:
     return f"10.{100 + client}.{leg}"
+
+
+def _stays(network: str) -> Command:
+    """What a client sends to another one does not take a leg."""
+    return ("rule", "add", "to", network, "table", "main", "priority", "190")
 
 
 def _client_routes(client: int, leg: int) -> Iterator[Command]:

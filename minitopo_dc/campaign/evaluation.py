@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,8 +109,8 @@ def curve_label(curve: Curve) -> str:
     return curve.label or curve.configuration
 
 
-def measure(row: dict[Any, Any], name: str) -> float | None:
-    """A run's measure: from its row, else from its files; None when it has no such measure.
+def measure(row: dict[Any, Any], name: str) -> float:
+    """A run's measure: from its row, else from its files; NaN when it has no such measure.
 
     Raises:
         ResultError: it should be in a file that is missing or broken.
@@ -153,5 +154,5 @@ def _number(text: str) -> float | str:
         return text
 
 
-def _float(value: Any) -> float | None:
-    return None if value is None or pd.isna(value) else float(value)
+def _float(value: Any) -> float:
+    return math.nan if value is None else float(value)

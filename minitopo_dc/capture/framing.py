@@ -72,14 +72,14 @@ class _Framing:
             (
                 SIGNATURE,
                 bytes((USER_PLANE, SN_LENGTH_TAG, sn_bits, DIRECTION_TAG, DIRECTIONS[direction])),
-                bytes((BEARER_TYPE_TAG, DEDICATED, BEARER_ID_TAG, bearer % 256)),
+                bytes((BEARER_TYPE_TAG, DEDICATED, BEARER_ID_TAG, bearer & 0xFF)),
                 struct.pack("!BHB", UEID_TAG, leg, PAYLOAD_TAG),
             )
         )
         ends = (NETWORK, TERMINAL) if direction == "downlink" else (TERMINAL, NETWORK)
         self._source, self._destination = ends
         words = struct.unpack("!4H", NETWORK + TERMINAL)
-        # The one's complement sum of the header is one modulo 0xFFFF (RFC 1071).
+        # All of the header but its length; a one's complement sum is one modulo 0xFFFF (RFC 1071).
         self._checksum = -(_VERSION_IHL_TOS + _TTL_PROTOCOL + sum(words))
         self._header_size = header_size
         self._overhead = _OUTER.size + len(self._tags) + header_size

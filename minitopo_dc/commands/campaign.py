@@ -13,7 +13,7 @@ from minitopo_dc.campaign.backends import Backend, Cluster, Processes, Serial
 from minitopo_dc.campaign.execute import missing_runs, run_missing
 from minitopo_dc.campaign.plan import Plan, read_plan
 from minitopo_dc.campaign.planner import Overrides
-from minitopo_dc.campaign.store import Store, describe_status
+from minitopo_dc.campaign.store import Store, describe_status, reporting_full_disk
 from minitopo_dc.campaign.table import save_table
 from minitopo_dc.commands.campaign_progress import CampaignProgress
 from minitopo_dc.execute import run_scenario, why_not_real
@@ -24,11 +24,20 @@ HELP = "run, resume and report many scenarios from one file"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's three actions."""
+    """Add the three actions."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     _add_run(actions.add_parser("run", help="run what is missing"))
     status = actions.add_parser("status", help="tell what is done and what failed, and why")
     status.add_argument("directory", type=Path, metavar="DIR", help="that of `campaign run`")
+    report = actions.add_parser("report", help="write figures and one HTML file")
+    report.add_argument(
+        "directories",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="those of `campaign run`, e.g. one a clock; compared with each other",
+    )
+    report.add_argument("--output", type=Path, metavar="DIR", help="(the first DIR/report)")
     status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
 
 
@@ -63,8 +72,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Do the action; return 1 when a run failed or is missing."""
-    actions = {"run": _run, "status": _status}
+    """Do the action; return 1 when it tells of runs that failed or are missing."""
+    actions = {"run": _run, "status": _status, "report": _report}
     return actions[arguments.action](arguments)
 
 
@@ -90,6 +99,19 @@ def _status(arguments: argparse.Namespace) -> int:
     store = Store(arguments.directory)
     save_table(store.outline(), store)
     return _tell(store, as_json=arguments.json)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    # Not above: Matplotlib and Jinja2 take a second.
+    from minitopo_dc.campaign.evaluation import load_sources  # noqa: PLC0415
+    from minitopo_dc.campaign.report import write_report  # noqa: PLC0415
+
+    sources = load_sources(arguments.directories)
+    directory = arguments.output or arguments.directories[0] / "report"
+    with reporting_full_disk(directory):
+        path = write_report(sources, directory)
+    Console().print(f"Report: {path} (figures/ has PNG and PDF)", markup=False)
+    return 0
 
 
 def _tell(store: Store, *, as_json: bool) -> int:

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ import pytest
 from tests.minitopo.files import DUAL, THREE_SERVER_PATHS, TWO_PATHS
 
 pytestmark = pytest.mark.root
-TOLERANCE_MS = 0.3
+TOLERANCE_MS = 1.0
+"""Tells the right delay from a wrong one on a busy machine; `minitopo-dc calibrate` measures."""
 PING_BITS = 44 * 8
 """Of an echo: IPv4 20, ICMP 8, data 16 bytes."""
 
@@ -36,13 +38,11 @@ def pings(directory: Path, topology: str) -> list[dict[str, Any]]:
     return found
 
 
-def check_rtt(
-    found: dict[str, Any], delay_ms: float, mbps: list[float], tolerance: float = TOLERANCE_MS
-) -> None:
+def check_rtt(found: dict[str, Any], delay_ms: float, mbps: list[float]) -> None:
     """The least round-trip time is that of the delays, but for the echo's own serialisation."""
     serialisation_ms = sum(2 * PING_BITS / rate / 1e3 for rate in mbps)
     assert found["received"] == 40
-    assert abs(found["minimum_ms"] - serialisation_ms - 2 * delay_ms) < tolerance
+    assert abs(found["minimum_ms"] - serialisation_ms - 2 * delay_ms) < TOLERANCE_MS
 
 
 def replies(path: Path, leg: int) -> list[tuple[float, float]]:
@@ -62,9 +62,8 @@ def test_paths_between_router_and_server_add_theirs_for_every_pair(tmp_path: Pat
     found = pings(tmp_path, THREE_SERVER_PATHS)
     pairs = {(each["leg"], each["backhaul"]) for each in found}
     assert pairs == {(leg, link) for leg in (1, 2) for link in (1, 2, 3)}
-    # Twice the number of elements on the way: twice what a machine may add.
     for each in found:
-        check_rtt(each, 110, [4, 10], 2 * TOLERANCE_MS)
+        check_rtt(each, 110, [4, 10])
 
 
 def test_netem_changes_happen_when_they_should_and_keep_the_delay(tmp_path: Path) -> None:
@@ -75,13 +74,15 @@ def test_netem_changes_happen_when_they_should_and_keep_the_delay(tmp_path: Path
     done = run(tmp_path, TWO_PATHS + changes, "xpType:ping\npingCount:40\npingInterval:0.05\n")
     assert done.returncode == 0, done.stderr
     first, second = (replies(tmp_path / "out" / "ping.csv", leg) for leg in (1, 2))
-    assert all(20 <= rtt < 22 for at, rtt in first if at < 0.47)
-    assert all(60 <= rtt < 62 for at, rtt in first if at > 0.51)
+    assert 20 <= median(rtt for at, rtt in first if at < 0.47) < 22
+    assert 60 <= median(rtt for at, rtt in first if at > 0.51) < 62
     assert not [at for at, _ in first if 1.01 < at < 1.43]
     assert [at for at, _ in first if at > 1.51]
-    # 352 bits take 0.09 ms at 4 Mbit/s, and 0.88 ms at 0.4 Mbit/s.
-    assert all(80 <= rtt < 81.5 for at, rtt in second if at < 0.9)
-    assert all(81.7 <= rtt < 84 for at, rtt in second if at > 1.01)
+    # 352 bits take 0.09 ms at 4 Mbit/s, and 0.88 ms at 0.4 Mbit/s, each way.
+    before = median(rtt for at, rtt in second if at < 0.9)
+    after = median(rtt for at, rtt in second if at > 1.01)
+    assert 80 <= before < 81.5
+    assert 1.2 < after - before < 2
 
 
 def test_a_download_runs_with_kernel_settings_and_a_backhaul(tmp_path: Path) -> None:
