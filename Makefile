@@ -3,13 +3,16 @@
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-again compare test lint unit benchmark clean-all
+.PHONY: help setup setup-tests setup-again compare test lint unit benchmark clean-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## Debian packages, .venv, TQUIC's tools; nothing when nothing has changed
 	@scripts/setup.sh
+
+setup-tests:
+	@scripts/setup.sh --tests
 
 setup-again: ## set up anew, also what could not be built the last time
 	@rm -f .cache/setup.stamp
@@ -21,13 +24,13 @@ compare: setup ## the main job, as root: make compare ARGS="--size 40 --json"
 test: lint ## format, lint, types, imports and every test; those that need root run as root only
 	$(BIN)/pytest
 
-lint: setup ## format, lint, types and imports
+lint: setup-tests ## format, lint, types and imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: setup ## the tests that need no root
+unit: setup-tests ## the tests that need no root
 	$(BIN)/pytest -m "not root"
 
 benchmark: setup ## round-trip time, PDU rate and goodput of the elements, as root

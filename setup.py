@@ -15,6 +15,7 @@ RUNTIME = [
     "pydantic>=2.7",
     "PyYAML>=6.0",
     "rich>=13.7",
+    "scapy>=2.6",
     # Mininet 2.3.0 imports distutils, which Python 3.12 no longer has and setuptools brings.
     "setuptools>=68; python_version >= '3.12'",
 ]

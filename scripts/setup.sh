@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Make everything that `make compare` and `make test` need: Debian packages, .venv, TQUIC's tools.
+# With --tests, also the tools with which tests look at results, where the distribution has them.
 # Does nothing, in well under a second, when nothing has changed since the last time.
 # Writes to standard error only: standard output belongs to the command that is set up.
 set -euo pipefail
@@ -9,7 +10,7 @@ cd "$(dirname "$0")/.."
 # Debian's mininet is a module of this Python, and of no other on the machine.
 readonly SYSTEM_PYTHON=/usr/bin/python3
 readonly STAMP=.cache/setup.stamp
-readonly PACKAGES=(
+PACKAGES=(
     python3-venv python3-dev          # the environment, and headers to build NetfilterQueue
     build-essential cmake             # NetfilterQueue, and TQUIC's BoringSSL
     libnetfilter-queue-dev            # NetfilterQueue
@@ -20,11 +21,19 @@ readonly PACKAGES=(
     curl mptcpize                     # clients of tcp and mptcp
 )
 
+readonly TEST_PACKAGES=(
+    tshark                            # shows captures as a user sees them
+    chromium                          # shows reports as a user sees them; Ubuntu has it as a snap only
+)
+
 main() {
     mkdir -p .cache
     exec 9> .cache/setup.lock
     flock 9
     install_packages
+    if [[ ${1:-} == --tests ]]; then
+        install_test_packages
+    fi
     check_python
     local key
     key=$(state)
@@ -50,6 +59,28 @@ install_packages() {
         return
     fi
     scripts/apt.sh "${missing[@]}"
+}
+
+# A test whose tool the distribution lacks is skipped and says so.
+install_test_packages() {
+    local wanted
+    PACKAGES=("${TEST_PACKAGES[@]}")
+    mapfile -t wanted < <(missing_packages)
+    if ((${#wanted[@]} == 0 || EUID != 0)) || ! command -v apt-get > /dev/null; then
+        return
+    fi
+    apt-get update --quiet # a fresh machine may have no package lists yet
+    mapfile -t wanted < <(for package in "${wanted[@]}"; do available "$package"; done)
+    if ((${#wanted[@]})); then
+        scripts/apt.sh "${wanted[@]}"
+    fi
+}
+
+# Prints the package's name if it can be installed.
+available() {
+    if LC_ALL=C apt-cache policy "$1" | grep -q '^  Candidate: [0-9]'; then
+        echo "$1"
+    fi
 }
 
 missing_packages() {
@@ -94,4 +125,4 @@ make_environment() {
     fi
 }
 
-main
+main "$@"
