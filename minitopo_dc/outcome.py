@@ -55,7 +55,7 @@ def check_virtual(scenario: Scenario) -> None:
     Raises:
         SettingsError: naming the fields.
     """
-    names = ("backhaul", "sysctl", "capture", "pcap")
+    names = ("backhaul", "sysctl", "capture")
     wanted = {name: getattr(scenario, name) for name in names}
     given = [name for name, value in wanted.items() if value]
     if given:

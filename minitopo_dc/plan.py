@@ -40,7 +40,7 @@ def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
         receive=tuple(_receive(scenario, "uplink")),
         directory=directory,
         statistics_ms=scenario.statistics_ms,
-        pcap="downlink" if scenario.pcap else None,
+        pcap="downlink" if "legs" in scenario.capture else None,
     )
 
 
@@ -53,7 +53,7 @@ def ue_settings(scenario: Scenario, directory: Path) -> ElementSettings:
         receive=tuple(_receive(scenario, "downlink")),
         directory=directory,
         statistics_ms=scenario.statistics_ms,
-        pcap="uplink" if scenario.pcap else None,
+        pcap="uplink" if "legs" in scenario.capture else None,
     )
 
 
@@ -66,7 +66,7 @@ def backhaul_settings(scenario: Scenario, directory: Path) -> tuple[ElementSetti
             legs=tuple(_backhaul(scenario, direction, host)),
             directory=directory,
             statistics_ms=scenario.statistics_ms,
-            pcap=direction if scenario.pcap else None,
+            pcap=direction if "legs" in scenario.capture else None,
         )
         for host, direction in ends
         if scenario.backhaul

@@ -86,8 +86,6 @@ class Scenario(Settings):
     timeout_s: PositiveFloat = 300.0
     """A transfer that takes longer has failed; at 1 Mbit/s, 300 s are enough for 37 MB."""
     statistics_ms: PositiveInt = 100
-    pcap: bool = False
-    """Write captures of the legs (docs/captures.md). Real clock only."""
     clock: Clock = "real"
     """What drives the run: kernels and processes, or discrete events."""
     virtual: VirtualSettings = VirtualSettings()
@@ -95,8 +93,8 @@ class Scenario(Settings):
     """Options of the runner, e.g. ``receive_buffer_bytes`` of quic."""
     sysctl: dict[SysctlName, SysctlValue] = Field(default_factory=dict)
     """Kernel settings of server and client, e.g. ``net.ipv4.tcp_rmem``. Real clock only."""
-    capture: tuple[Literal["client", "server"], ...] = ()
-    """End hosts whose packets are captured, as ``client.pcap`` and so on. Real clock only."""
+    capture: tuple[Literal["legs", "client", "server"], ...] = ()
+    """What is captured (docs/captures.md): every leg, an end host's packets. Real clock only."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -126,6 +124,11 @@ class Scenario(Settings):
         if (mode or self.mode) == "dc-duplicate":
             return self.pdcp.model_copy(update={"split": "duplicate"})
         return self.pdcp
+
+    @property
+    def captured_hosts(self) -> tuple[str, ...]:
+        """The end hosts whose packets are captured."""
+        return tuple(name for name in self.capture if name != "legs")
 
     @property
     def size_bytes(self) -> int:

@@ -59,8 +59,9 @@ def draw_curves(panels: Sequence[Panel], x_label: str) -> Figure:
         for line in panel.lines:
             _draw_line(place, line)
         _finish(place, panel.title, x_label, panel.y_label)
+        place.set_ylim(bottom=0)
         if any(len(line.points) for line in panel.lines):
-            place.legend(fontsize=8, frameon=False, prop={"family": FONT, "size": 8})
+            place.legend(frameon=False, prop={"family": FONT, "size": 8})
     return figure
 
 
@@ -70,8 +71,7 @@ def draw_bars(panels: Sequence[Panel]) -> Figure:
     for place, panel in zip(axes, panels, strict=True):
         _draw_bars(place, panel.lines)
         _finish(place, panel.title, "", panel.y_label)
-        if len(panel.lines) > 1:
-            place.legend(frameon=False, prop={"family": FONT, "size": 7})
+    _legend(figure, axes)
     return figure
 
 
@@ -90,9 +90,24 @@ def draw_series(panels: Sequence[Panel], *, steps: bool = False) -> Figure:
                 label=line.label,
             )
         _finish(place, panel.title, "time (s)", panel.y_label)
-        if len(panel.lines) > 1:
-            place.legend(frameon=False, prop={"family": FONT, "size": 7})
+    _legend(figure, axes)
     return figure
+
+
+def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
+    """Below all panels, each label once; the y axes begin at 0, now that all is drawn."""
+    for place in axes:
+        place.set_ylim(bottom=0)
+    found = {
+        label: handle
+        for place in axes
+        for handle, label in zip(*place.get_legend_handles_labels(), strict=True)
+    }
+    if len(found) > 1:
+        font = {"family": FONT, "size": 8}
+        figure.legend(
+            found.values(), found, loc="outside lower center", ncols=4, frameon=False, prop=font
+        )
 
 
 def _draw_line(axes: Axes, line: Line) -> None:
@@ -157,5 +172,4 @@ def _finish(axes: Axes, title: str, x_label: str, y_label: str) -> None:
     axes.set_xlabel(x_label, fontsize=9, family=FONT)
     axes.set_ylabel(y_label, fontsize=9, family=FONT)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=8, labelfontfamily=FONT)
-    axes.set_ylim(bottom=0)
+    axes.tick_params(labelsize=8, labelfontfamily=FONT, labelbottom=True)

@@ -22,7 +22,7 @@ class Recovery:
     """
 
     window: pd.DataFrame
-    """``time_s`` since the first event, ``cwnd_bytes``; a row for each change."""
+    """``time_s`` since the first event, ``cwnd_bytes``; a row for each change, and the last one."""
     lost_packets: int
     drop_occasions: int
     rtt_ms: float | None
@@ -68,7 +68,7 @@ def _summarise(events: list[dict[str, Any]]) -> Recovery:
     changes = windows["cwnd_bytes"].diff()
     round_trips = [data["latest_rtt"] for _, data in metrics if "latest_rtt" in data]
     return Recovery(
-        window=windows[changes != 0].reset_index(drop=True),
+        window=windows[(changes != 0) | (windows.index == len(windows) - 1)].reset_index(drop=True),
         lost_packets=sum(event["name"] == "recovery:packet_lost" for event in events),
         drop_occasions=int((changes < 0).sum()),
         rtt_ms=sum(round_trips) / len(round_trips) if round_trips else None,

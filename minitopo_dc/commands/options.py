@@ -72,7 +72,10 @@ def add_capture_option(parser: argparse.ArgumentParser) -> None:
     """Whether the elements write captures."""
     parser.add_argument(
         "--pcap",
-        action="store_true",
+        dest="capture",
+        action="store_const",
+        const=("legs",),
+        default=(),
         help="write a capture a leg, with PDCP for Wireshark (docs/captures.md; real clock only)",
     )
 
@@ -159,7 +162,7 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
             "congestion_control": arguments.congestion_control,
             "timeout_s": arguments.timeout,
             "seed": arguments.seed,
-            "pcap": arguments.pcap,
+            "capture": arguments.capture,
         },
         "options",
     )

@@ -61,7 +61,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the run is ok or unsupported, 1 when it failed."""
     scenario = _read(arguments)
     clock = arguments.clock or _wanted_clock(scenario)
-    scenario = scenario.model_copy(update={"clock": clock, "pcap": arguments.pcap or scenario.pcap})
+    capture = tuple(dict.fromkeys((*scenario.capture, *arguments.capture)))
+    scenario = scenario.model_copy(update={"clock": clock, "capture": capture})
     if scenario.transport == "ping":
         scenario.read_traces()
         return _ping(scenario, arguments)

@@ -47,7 +47,7 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
         for host in (hosts.server, hosts.client):
             set_sysctl(host, scenario.sysctl)
         pairs = ((each, hosts[each.host]) for each in settings)
-        observed = (hosts[name] for name in scenario.capture)
+        observed = (hosts[name] for name in scenario.captured_hosts)
         with captured(observed, directory), running(*pairs) as elements:
             yield Testbed(hosts, elements)
 

@@ -198,7 +198,7 @@ class ExperimentMixin:
 
     def _download(self, scenario: Scenario, blank: RunResult) -> RunResult:
         hosts = {name: EmulatedHost(getattr(self.topo_config, name)) for name in ENDS}
-        observed = [hosts[name] for name in scenario.capture]
+        observed = [hosts[name] for name in scenario.captured_hosts]
         with captured(observed, self.context.directory):
             measurement = run_transfer(
                 get_runner(scenario.transport),

@@ -28,15 +28,15 @@ def scenario(**more: object) -> Scenario:
 
 
 def test_captures_are_off_unless_asked_for(tmp_path: Path) -> None:
-    assert not compared().pcap
-    assert compared("--pcap").pcap
+    assert compared().capture == ()
+    assert compared("--pcap").capture == ("legs",)
     wanted = scenario()
     elements = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
     assert [each.pcap for each in (*elements, *backhaul_settings(wanted, tmp_path))] == [None] * 4
 
 
 def test_each_host_is_told_the_direction_that_leaves_it(tmp_path: Path) -> None:
-    wanted = scenario(pcap=True)
+    wanted = scenario(capture=["legs"])
     elements = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
     assert {each.host: each.pcap for each in (*elements, *backhaul_settings(wanted, tmp_path))} == {
         "gnb": "downlink",
@@ -53,4 +53,4 @@ def test_the_virtual_clock_refuses_captures(
     scenario(transport="quic", backhaul=[]).save(path)
     arguments = ["run", str(path), "--pcap", "--clock", "virtual"]
     assert cli.main([*arguments, "--output", str(tmp_path / "result")]) == 2
-    assert "pcap: needs clock: real" in capsys.readouterr().err
+    assert "capture: needs clock: real" in capsys.readouterr().err
