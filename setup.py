@@ -5,6 +5,7 @@ from setuptools import find_packages, setup
 RUNTIME = [
     "aioquic>=1.3",
     "cryptography>=42",
+    "distributed>=2024.8",
     "hypercorn>=0.17",
     "Jinja2>=3.1",
     "matplotlib>=3.8",
@@ -13,6 +14,7 @@ RUNTIME = [
     "pandas>=2.2",
     "pyarrow>=15",
     "pydantic>=2.7",
+    "pyroute2>=0.7.12; sys_platform == 'linux'",
     "PyYAML>=6.0",
     "rich>=13.7",
     "scapy>=2.6",
@@ -22,7 +24,10 @@ RUNTIME = [
 DEVELOPMENT = [
     "hypothesis>=6.100",
     "import-linter>=2.0",
+    "ipykernel>=6.29",
     "mypy>=1.10",
+    "nbclient>=0.10",
+    "nbformat>=5.10",
     "pandas-stubs",
     "pre-commit>=3.7",
     "pytest>=8.2",
