@@ -9,17 +9,20 @@ RUNTIME = [
     "hypercorn>=0.17",
     "Jinja2>=3.1",
     "matplotlib>=3.8",
-    "NetfilterQueue>=1.1; sys_platform == 'linux'",
     "numpy>=1.26",
     "pandas>=2.2",
     "pyarrow>=15",
     "pydantic>=2.7",
-    "pyroute2>=0.7.12; sys_platform == 'linux'",
     "PyYAML>=6.0",
     "rich>=13.7",
     "scapy>=2.6",
     # Mininet 2.3.0 imports distutils, which Python 3.12 no longer has and setuptools brings.
     "setuptools>=68; python_version >= '3.12'",
+]
+# The real clock, beside Debian's mininet; the virtual one works without. NetfilterQueue needs headers.
+REAL_CLOCK = [
+    "NetfilterQueue>=1.1",
+    "pyroute2>=0.7.12",
 ]
 DEVELOPMENT = [
     "hypothesis>=6.100",
@@ -45,6 +48,6 @@ setup(
     packages=find_packages(include=["minitopo_dc*", "runners*", "topologies*"]),
     package_data={"minitopo_dc": ["py.typed"]},
     install_requires=RUNTIME,
-    extras_require={"dev": DEVELOPMENT},
+    extras_require={"real": REAL_CLOCK, "dev": DEVELOPMENT},
     entry_points={"console_scripts": ["minitopo-dc=minitopo_dc.cli:main"]},
 )

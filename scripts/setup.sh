@@ -119,7 +119,7 @@ make_environment() {
     say "making .venv with $("$SYSTEM_PYTHON" --version)"
     "$SYSTEM_PYTHON" -m venv --system-site-packages .venv
     say "installing Python packages (about a minute)"
-    if ! PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/pip install --quiet --constraint constraints.txt --editable '.[dev]'; then
+    if ! PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/pip install --quiet --constraint constraints.txt --editable '.[real,dev]'; then
         say "pip could not install the tested versions (constraints.txt); its reason is above"
         exit 1
     fi

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Run a command as root in user-mode Linux, on this machine's files, and end with its exit status:
+#   scripts/uml.sh COMMAND ARGUMENT...
+# That kernel (Debian's package user-mode-linux) has netem, tbf and NFQUEUE on any machine. It sees
+# the file system read-only; /tmp and /run are its own, and $UML_OUTPUT (a directory, if set) is
+# shared and writable. One processor; memory: $UML_MEMORY (512M).
+set -euo pipefail
+
+readonly MODULES=(ipv6 tun veth nfnetlink_queue xt_NFQUEUE xt_mark iptable_mangle sch_tbf sch_netem)
+
+host() {
+    local shared
+    shared=$(mktemp -d)
+    trap 'rm -rf "$shared"' EXIT
+    printf '%q ' "$@" > "$shared/command"
+    pwd > "$shared/directory"
+    echo "${UML_OUTPUT:-}" > "$shared/output"
+    ln "$0" "$shared/init" 2> /dev/null || cp "$0" "$shared/init"
+    chmod +x "$shared/init"
+    # The kernel's own words go to its console; the command's to a file, since that has carriage returns.
+    linux.uml rootfstype=hostfs rootflags=/ ro "mem=${UML_MEMORY:-512M}" quiet \
+        con=null con0=null,fd:1 init="$shared/init" UML_SHARED="$shared" < /dev/null > "$shared/console" 2>&1 || true
+    cat "$shared/out" 2> /dev/null || true
+    cat "$shared/err" >&2 2> /dev/null || true
+    if [[ ! -s $shared/status ]]; then
+        echo "uml.sh: user-mode Linux did not run the command:" >&2
+        grep -v "^ \\[<" "$shared/console" >&2
+        exit 125
+    fi
+    exit "$(<"$shared/status")"
+}
+
+inside() {
+    local shared=$UML_SHARED output
+    export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
+    output=$(<"$shared/output")
+    mount -t proc proc /proc
+    mount -t sysfs sys /sys
+    mount -t tmpfs tmp /run
+    mkdir /run/shared
+    mount -t hostfs none /run/shared -o "$shared"
+    if [[ -n $output ]]; then
+        mkdir /run/output
+        mount -t hostfs none /run/output -o "$output"
+        export UML_OUTPUT=/run/output
+    fi
+    shared=/run/shared
+    mount -t tmpfs tmp /tmp
+    load_modules
+    # This kernel has the older packet filter only.
+    mkdir /run/bin
+    ln -s /usr/sbin/xtables-legacy-multi /run/bin/iptables
+    export PATH=/run/bin:$PATH
+    ip link set dev lo up
+    local status=0
+    (cd "$(<"$shared/directory")" && eval "$(<"$shared/command")") > "$shared/out" 2> "$shared/err" < /dev/null || status=$?
+    echo "$status" > "$shared/status"
+    sync
+    echo o > /proc/sysrq-trigger
+    sleep 10
+}
+
+load_modules() {
+    mkdir -p /run/modules/lib /run/modules/usr/lib
+    ln -s /usr/lib/uml/modules /run/modules/lib/modules
+    ln -s /usr/lib/uml/modules /run/modules/usr/lib/modules
+    modprobe --dirname /run/modules --all "${MODULES[@]}"
+    mkdir /run/net
+    mknod /run/net/tun c 10 200
+}
+
+if (($$ == 1)); then
+    inside
+else
+    host "$@"
+fi
