@@ -19,7 +19,7 @@ RUNTIME = [
     # Mininet 2.3.0 imports distutils, which Python 3.12 no longer has and setuptools brings.
     "setuptools>=68; python_version >= '3.12'",
 ]
-# The real clock, beside Debian's mininet; the virtual one works without. NetfilterQueue needs headers.
+# The real clock, beside Debian's mininet; NetfilterQueue is built with the system's headers.
 REAL_CLOCK = [
     "NetfilterQueue>=1.1",
     "pyroute2>=0.7.12",

@@ -57,6 +57,7 @@ def check_virtual(scenario: Scenario) -> None:
     """
     names = ("backhaul", "sysctl", "capture")
     wanted = {name: getattr(scenario, name) for name in names}
+    wanted["backend: kernel"] = scenario.backend == "kernel"
     given = [name for name, value in wanted.items() if value]
     if given:
         raise SettingsError(f"{', '.join(given)}: needs clock: real; the virtual clock has no such")

@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Literal
 
 from minitopo_dc.addresses import SERVER_ADDRESS, SERVER_PORT, client_address
-from minitopo_dc.element import ElementLeg, ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.element import (
+    Backend,
+    ElementLeg,
+    ElementSettings,
+    ReceiveBearer,
+    TransmitBearer,
+)
 from minitopo_dc.scenario import FlowSettings, Mode, Scenario
 from minitopo_dc.settings import Match, PdcpSettings
 
@@ -40,6 +46,7 @@ def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
         receive=tuple(_receive(scenario, "uplink")),
         directory=directory,
         statistics_ms=scenario.statistics_ms,
+        backend=_backend(scenario),
         pcap="downlink" if "legs" in scenario.capture else None,
     )
 
@@ -53,6 +60,7 @@ def ue_settings(scenario: Scenario, directory: Path) -> ElementSettings:
         receive=tuple(_receive(scenario, "downlink")),
         directory=directory,
         statistics_ms=scenario.statistics_ms,
+        backend=_backend(scenario),
         pcap="uplink" if "legs" in scenario.capture else None,
     )
 
@@ -66,11 +74,17 @@ def backhaul_settings(scenario: Scenario, directory: Path) -> tuple[ElementSetti
             legs=tuple(_backhaul(scenario, direction, host)),
             directory=directory,
             statistics_ms=scenario.statistics_ms,
+            backend=_backend(scenario),
             pcap=direction if "legs" in scenario.capture else None,
         )
         for host, direction in ends
         if scenario.backhaul
     )
+
+
+def _backend(scenario: Scenario) -> Backend:
+    """Auto is the user space's, which every kernel can carry."""
+    return "kernel" if scenario.backend == "kernel" else "user"
 
 
 def leg_seed(scenario: Scenario, leg: int, direction: Direction) -> str:

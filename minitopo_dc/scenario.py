@@ -93,6 +93,9 @@ class Scenario(Settings):
     """Options of the runner, e.g. ``receive_buffer_bytes`` of quic."""
     sysctl: dict[SysctlName, SysctlValue] = Field(default_factory=dict)
     """Kernel settings of server and client, e.g. ``net.ipv4.tcp_rmem``. Real clock only."""
+    backend: Literal["auto", "user", "kernel"] = "auto"
+    """What legs are made of: this project's process (auto: too), or the kernel's netem and tbf
+    (docs/kernel-backend.md). Real clock only."""
     capture: tuple[Literal["legs", "client", "server"], ...] = ()
     """What is captured (docs/captures.md): every leg, an end host's packets. Real clock only."""
 

@@ -23,6 +23,7 @@ PACKAGES=(
 
 readonly TEST_PACKAGES=(
     tshark                            # shows captures as a user sees them
+    user-mode-linux kmod              # a kernel with netem, where the machine's own has none
     chromium                          # shows reports as a user sees them; Ubuntu has it as a snap only
 )
 

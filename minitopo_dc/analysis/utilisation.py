@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,27 @@ def link_utilisation(run: Path) -> list[float]:
         8 * carried / leg.downlink.capacity().bits_between(0, end)
         for carried, leg in zip(result.leg_bytes, legs, strict=True)
     ]
+
+
+def arrived_copies(run: Path) -> list[float]:
+    """PDUs that arrived for each PDU delivered, of every downlink bearer in its order.
+
+    1 without duplication; over two legs of which none loses anything, 2.
+
+    Raises:
+        ResultError: ``ue-summary.json`` is missing or broken.
+    """
+    path = run / "ue-summary.json"
+    try:
+        bearers = json.loads(path.read_text(encoding="utf-8"))["receive"]
+        ordered = sorted(bearers.items(), key=lambda item: int(item[0]))
+        return [
+            sum(count for name, count in bearer.items() if name.startswith("pdus_"))
+            / bearer["delivered"]
+            for _, bearer in ordered
+        ]
+    except (OSError, ValueError, KeyError, ZeroDivisionError) as error:
+        raise ResultError(f"{path}: no whole summary: {error!r}") from None
 
 
 def leg_rates(run: Path) -> pd.DataFrame:

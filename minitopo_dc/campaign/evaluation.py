@@ -12,14 +12,17 @@ import pandas as pd
 
 from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.reference import compare, read_reference, same_value
-from minitopo_dc.analysis.utilisation import link_utilisation
+from minitopo_dc.analysis.utilisation import arrived_copies, link_utilisation
 from minitopo_dc.campaign.file import Curve, Experiment, Reference
 from minitopo_dc.campaign.plan import Outline
 from minitopo_dc.campaign.store import Store
 from minitopo_dc.campaign.table import cell_table, save_table
+from minitopo_dc.metrics import jain_index
 
 FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
 UTILISATION = "utilisation_leg_"
+ON_LINKS = "links_"
+"""``links_flow_1_mbps``, ..., ``links_jain_index``."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +120,22 @@ def measure(row: dict[Any, Any], name: str) -> float:
     """
     if name in FROM_QLOG:
         return _float(getattr(server_recovery(Path(row["directory"])), name))
+    if name.startswith(ON_LINKS):
+        return _on_links(row, name.removeprefix(ON_LINKS))
     if name.startswith(UTILISATION):
         legs = link_utilisation(Path(row["directory"]))
         return legs[int(name.removeprefix(UTILISATION)) - 1]
     return _float(row.get(name))
+
+
+def _on_links(row: dict[Any, Any], name: str) -> float:
+    """A measure of flows in which every copy that arrived counts, as on the links."""
+    copies = arrived_copies(Path(row["directory"]))
+    rates = {
+        f"flow_{number}_mbps": _float(row.get(f"flow_{number}_mbps")) * copy
+        for number, copy in enumerate(copies, start=1)
+    }
+    return jain_index(list(rates.values())) if name == "jain_index" else rates[name]
 
 
 def _pairs(

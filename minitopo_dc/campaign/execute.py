@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from minitopo_dc.campaign.backends import Backend
+import pandas as pd
+
+from minitopo_dc.campaign.backends import Backend, Processes, Serial
 from minitopo_dc.campaign.perform import DiskFullError, Execute, Job
 from minitopo_dc.campaign.plan import Plan, PlannedRun
 from minitopo_dc.campaign.store import Store, StoreError, full_disk
-from minitopo_dc.campaign.table import save_table
+from minitopo_dc.campaign.table import campaign_table, cell_table, save_table
+from minitopo_dc.execute import run_scenario
 from minitopo_dc.results import RunResult
 
 Ended = Callable[[PlannedRun, RunResult], None]
@@ -78,3 +82,27 @@ def _full_disk(store: Store) -> Iterator[None]:
         yield
     except DiskFullError:
         raise full_disk(store.root) from None
+
+
+def run_campaign(plan: Plan, root: Path, jobs: int = 1) -> pd.DataFrame:
+    """Run what is missing, as ``campaign run`` does; return the table of cells (`cell_table`).
+
+    Args:
+        plan: from `read_plan`.
+        root: the campaign's directory, new or to be resumed.
+        jobs: runs at once; on the real clock only 1.
+
+    Raises:
+        StoreError: ``root`` cannot be used, or the disk is full.
+        ValueError: more than one job on the real clock.
+    """
+    if jobs > 1 and plan.outline.clock == "real":
+        raise ValueError(f"jobs: {jobs}; allowed on the real clock: 1")
+    store = Store(root)
+    backend = Serial() if jobs == 1 else Processes(jobs)
+    with store.open(plan):
+        missing = missing_runs(plan, store)
+        run_missing(
+            plan, store, missing, backend=backend, execute=run_scenario, ended=lambda *_: None
+        )
+    return cell_table(plan.outline, campaign_table(plan.outline, store))

@@ -44,8 +44,8 @@ def _by_panel(figure: Figure) -> Iterator[tuple[str, str, list[Curve]]]:
     if figure.kind == "bars":
         yield from ((curve_label(curve), figure.y_label, [curve]) for curve in figure.curves)
         return
-    index = [curve for curve in figure.curves if curve.measure == JAIN]
-    rates = [curve for curve in figure.curves if curve.measure != JAIN]
+    index = [curve for curve in figure.curves if curve.measure.endswith(JAIN)]
+    rates = [curve for curve in figure.curves if not curve.measure.endswith(JAIN)]
     for label, curves in ((figure.y_label, rates), ("Jain's index", index)):
         if curves:
             yield "", label, curves

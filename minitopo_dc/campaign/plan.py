@@ -129,11 +129,15 @@ def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: 
 
 
 def run_id(scenario: Scenario) -> str:
-    """The identity of a run: a digest of its scenario, with traces by content."""
-    document = scenario.model_dump(mode="json")
-    for leg in (*document["legs"], *document["backhaul"]):
+    """The identity of a run: a digest of its scenario, with traces by content.
+
+    Fields that have their default are left out: a field that a later version adds changes no
+    identity. Versions are in each run's ``environment.json``, not in its identity.
+    """
+    document = scenario.model_dump(mode="json", exclude_defaults=True)
+    for leg in (*document["legs"], *document.get("backhaul", ())):
         for direction in leg.values():
-            if direction["trace"] is not None:
+            if "trace" in direction:
                 direction["trace"] = _digest_file(direction["trace"])
     text = json.dumps(document, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]

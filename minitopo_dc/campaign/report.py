@@ -28,6 +28,7 @@ from minitopo_dc.campaign.figures import draw_experiment
 from minitopo_dc.campaign.file import Experiment
 
 TEMPLATE = Path(__file__).with_name("report.html")
+BYTES_PER_MB = 1_000_000
 FACTS_SHOWN = 3
 """Environments that differ are shown one by one, up to so many."""
 
@@ -134,18 +135,16 @@ def _conditions(source: Source) -> dict[str, Any]:
         "quick": source.outline.quick,
         "counts": dict(Counter(cells["status"])),
         "repetitions": int(source.cells["repetition"].max()),
-        "seeds": _seeds(source),
+        "seeds": _range(done["seed"]) if len(done) else "none",
+        "size": _range(done["size_bytes"] / BYTES_PER_MB) if len(done) else "none",
         "hours": wall / 3600,
         "environments": list(_environments(done)),
     }
 
 
-def _seeds(source: Source) -> str:
-    found = set()
-    for directory in source.cells["directory"].unique():
-        if directory:
-            found.add(json.loads((Path(directory) / "result.json").read_text())["seed"])
-    return f"{min(found)} to {max(found)}" if found else "none"
+def _range(values: pd.Series[float]) -> str:
+    low, high = values.min(), values.max()
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def _environments(done: pd.DataFrame) -> Iterator[dict[str, Any]]:

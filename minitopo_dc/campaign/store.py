@@ -124,7 +124,8 @@ class Store:
     def _take(self, outline: Outline) -> None:
         """Become the directory of this campaign, or of more of it."""
         if self._plan.exists():
-            missing = set(self.outline().runs) - set(outline.runs)
+            kept = {directory.name for directory in self.runs.iterdir()}
+            missing = kept & set(self.outline().runs) - set(outline.runs)
             if missing:
                 raise StoreError(
                     f"{self.root}: holds another campaign, or other options of this one "

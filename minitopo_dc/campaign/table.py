@@ -80,7 +80,8 @@ def measures(run: dict[Any, Any] | None) -> dict[str, Any]:
     """
     if run is None:
         return {"status": "missing", "reason": "", "directory": ""}
-    found = {name: run[name] for name in ("status", "reason", "directory")}
+    names = ("status", "reason", "directory", "seed", "size_bytes")
+    found = {name: run[name] for name in names}
     if run["status"] != "ok":
         return found
     details: dict[str, Any] = run["details"]

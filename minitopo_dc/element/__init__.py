@@ -2,10 +2,11 @@
 
 from minitopo_dc.element.settings import (
     READY,
+    Backend,
     ElementLeg,
     ElementSettings,
     ReceiveBearer,
     TransmitBearer,
 )
 
-__all__ = ["READY", "ElementLeg", "ElementSettings", "ReceiveBearer", "TransmitBearer"]
+__all__ = ["READY", "Backend", "ElementLeg", "ElementSettings", "ReceiveBearer", "TransmitBearer"]

@@ -45,7 +45,7 @@ class Captures:
             if settings.pcap
         }
 
-    def outlet(self, leg: LegDriver, bearer: TransmitBearer) -> Outlet:
+    def outlet(self, leg: Outlet, bearer: TransmitBearer) -> Outlet:
         """What a bearer puts its PDUs for a leg on."""
         if self._outbound is None:
             return leg
@@ -107,7 +107,7 @@ class _Captured:
 class _CapturedOutlet:
     """A leg, for one bearer."""
 
-    def __init__(self, leg: LegDriver, record: Record) -> None:
+    def __init__(self, leg: Outlet, record: Record) -> None:
         self.number = leg.number
         self.injector = leg.injector
         self._leg = leg

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from minitopo_dc.capture import wall_clock_offset
 from minitopo_dc.element import rules
 from minitopo_dc.element.captures import Captures
-from minitopo_dc.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
+from minitopo_dc.element.drivers import Held, LegDriver, ReceiveDriver, TransmitDriver
+from minitopo_dc.element.kernel_leg import KernelLeg, KernelLegDriver
 from minitopo_dc.element.kernel_queue import (
     HEADER_ONLY,
     WHOLE_PACKET,
@@ -24,10 +25,12 @@ from minitopo_dc.element.recorder import Recorder, Series, flatten, write_summar
 from minitopo_dc.element.schedule import Schedule
 from minitopo_dc.element.settings import (
     READY,
+    ElementLeg,
     ElementSettings,
     ReceiveBearer,
     TransmitBearer,
 )
+from minitopo_dc.link import Leg
 from minitopo_dc.pdcp import sn_format
 
 
@@ -42,17 +45,19 @@ class Element:
         self._started: int | None = None
         self._wall_clock_offset = wall_clock_offset()
         self._captures = Captures(settings, self._wall_clock_offset)
-        self._legs = {
-            leg.leg: LegDriver(leg.leg, leg.radio.build(leg.seed), self._loop)
-            for leg in settings.legs
-        }
+        self._kernel_legs: dict[int, KernelLegDriver] = {}
+        self._user_legs: dict[int, LegDriver] = {}
+        for leg in settings.legs:
+            self._add_leg(leg)
+        self._legs = self._kernel_legs | self._user_legs
         self._transmit = [self._transmitter(bearer) for bearer in settings.transmit]
         self._receive = [self._receiver(bearer) for bearer in settings.receive]
         copy = WHOLE_PACKET if settings.pcap else HEADER_ONLY
-        for leg in settings.legs:
-            queue = self._queue(self._captures.departures(self._legs[leg.leg]), copy)
-            self._rules.append(rules.outgoing(leg.interface, queue))
-        self._schedule = Schedule(settings.legs, self._legs)
+        for number, driver in self._user_legs.items():
+            queue = self._queue(self._captures.departures(driver), copy)
+            self._rules.append(rules.outgoing(settings.leg(number).interface, queue))
+        user_legs = [leg for leg in settings.legs if leg.leg in self._user_legs]
+        self._schedule = Schedule(user_legs, self._user_legs)
         self._loop.add_timed(self._schedule, first=True)
 
     def run(self) -> None:
@@ -75,7 +80,17 @@ class Element:
             queue.close()
         for leg in self._legs.values():
             leg.injector.close()
+        for kernel_leg in self._kernel_legs.values():
+            kernel_leg.leg.close()
         self._captures.close()
+
+    def _add_leg(self, leg: ElementLeg) -> None:
+        if self._settings.backend == "kernel":
+            made = KernelLeg(leg.interface, leg.radio)
+            self._kernel_legs[leg.leg] = KernelLegDriver(leg.leg, made, self._loop)
+        else:
+            core: Leg[Held] = leg.radio.build(leg.seed)
+            self._user_legs[leg.leg] = LegDriver(leg.leg, core, self._loop)
 
     def _queue(self, callback: Callable[[KernelPacket], None], copy: int) -> int:
         queue = KernelQueue(len(self._queues), callback, copy)
@@ -160,6 +175,7 @@ class Element:
             },
             "kernel_drops": {queue.number: drops[queue.number]._asdict() for queue in self._queues},
             "copies_refused": sum(driver.injector.refused for driver in self._legs.values()),
+            "kernel_changes": {n: d.leg.lateness_ms() for n, d in self._kernel_legs.items()},
             "timer_lateness_log2_ns": self._loop.lateness,
             "cpu_s": usage.ru_utime + usage.ru_stime,
             "refused_by_kernel": refused,

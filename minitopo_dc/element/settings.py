@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
@@ -13,6 +13,7 @@ from minitopo_dc.settings import LegSettings, Match, PdcpSettings, Settings
 READY = "ready"
 """The line an element prints once packets reach it."""
 
+Backend = Literal["user", "kernel"]
 LegNumber = Annotated[int, Field(ge=1, le=255)]
 """A leg's number is also its firewall mark, of which the element uses the lowest byte."""
 Interface = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
@@ -61,11 +62,15 @@ class ElementSettings(Settings):
     realtime: bool = True
     """Ask for SCHED_FIFO (chrt -f), which keeps timers within 0.1 ms on a busy machine."""
 
+    backend: Backend = "user"
+    """Whether legs are this process' or the kernel's netem and tbf (``kernel_leg``)."""
     pcap: Direction | None = None
     """Write a capture a leg, of a host whose packets leave in this direction; none: no captures."""
 
     @model_validator(mode="after")
     def _legs_exist(self) -> Self:
+        if self.pcap and self.backend == "kernel":
+            raise ValueError("pcap: needs backend: user; the kernel's legs are not seen here")
         known = [leg.leg for leg in self.legs]
         if len(set(known)) != len(known):
             raise ValueError("legs: each leg may be given once")

@@ -12,6 +12,7 @@ Rules that every capacity keeps:
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from typing import Protocol, get_args
 
 from minitopo_dc.link.opportunities import OpportunityCapacity
@@ -90,6 +91,10 @@ class ConstantCapacity:
         """The rate."""
         return self._rate
 
+    def steps(self) -> Iterator[tuple[int, int]]:
+        """The rate from time 0 on."""
+        yield 0, self._rate
+
 
 _Segment = tuple[int, int, int, int, int]
 """From and to (ns), work done at both (1e-9 bit, counted from time 0), rate (bit/s)."""
@@ -146,6 +151,14 @@ class RateCapacity:
     def rate_at(self, time: int) -> int:
         """Rate in bit/s at a moment."""
         return self._segment_at(time)[4]
+
+    def steps(self) -> Iterator[tuple[int, int]]:
+        """Each time from 0 on at which a rate begins, and that rate; endless for ``loop``."""
+        start, end, *_, rate = self._segment_at(0)
+        yield start, rate
+        while end < _FAR:
+            start, end, *_, rate = self._segment_at(end)
+            yield start, rate
 
     def _enter(self, segment: _Segment) -> None:
         self._t0, self._t1, self._w0, self._w1, self._rate = segment

@@ -148,10 +148,10 @@ def test_a_wrong_option_is_one_error(
     assert len(errors.splitlines()) == 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="only for an ordinary user")
 def test_the_real_clock_without_root_is_one_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     path = write(tmp_path, document(clock="real"))
     assert main(["campaign", "run", str(path)]) == 2
     assert "clock real: not root" in capsys.readouterr().err
@@ -164,6 +164,31 @@ def test_jobs_on_the_real_clock_are_refused(
     path = write(tmp_path, document(clock="real"))
     assert main(["campaign", "run", str(path), "--jobs", "2"]) == 2
     assert "--jobs: only 1 on the real clock" in capsys.readouterr().err
+
+
+@pytest.mark.root
+def test_a_command_on_a_full_disk_is_one_error_and_loses_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True)
+    try:
+        path, output = write(tmp_path, document(experiments=MANY)), disk / "out"
+        command = ["campaign", "run", str(path), "--output", str(output), "--jobs", "2"]
+        assert main(command) == 2
+        errors = [line for line in capsys.readouterr().err.splitlines() if "runs done" not in line]
+        assert len(errors) == 1
+        assert "the disk is full; every run that was recorded is kept" in errors[0]
+        done = {each.name for each in output.glob("runs/*")}
+        assert 0 < len(done) < RUNS
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        assert main(command) == 0
+        table = pd.read_csv(output / "results.csv")
+        assert len(table) == RUNS
+        assert done < set(table["id"])
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 @pytest.mark.root

@@ -224,6 +224,15 @@ def test_another_campaign_is_refused_and_more_of_the_same_is_not(
     assert len(run(more, store)) == 4
 
 
+def test_a_campaign_of_which_nothing_was_run_gives_way_to_another(
+    tmp_path: Path, plan: Plan, store: Store
+) -> None:
+    with store.open(plan):
+        pass
+    other = read_plan(write(tmp_path, document()), Overrides(size_mb=5))
+    assert len(run(other, store)) == 8
+
+
 def test_a_directory_without_a_campaign_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"plan.json: No such file.*no campaign was run here"):
         Store(tmp_path).outline()
