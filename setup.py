@@ -46,7 +46,7 @@ setup(
     long_description_content_type="text/markdown",
     python_requires=">=3.11",
     packages=find_packages(include=["minitopo_dc*", "runners*", "topologies*"]),
-    package_data={"minitopo_dc": ["py.typed"]},
+    package_data={"minitopo_dc": ["py.typed", "campaign/report.html"]},
     install_requires=RUNTIME,
     extras_require={"real": REAL_CLOCK, "dev": DEVELOPMENT},
     entry_points={"console_scripts": ["minitopo-dc=minitopo_dc.cli:main"]},

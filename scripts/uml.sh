@@ -46,6 +46,7 @@ inside() {
     fi
     shared=/run/shared
     mount -t tmpfs tmp /tmp
+    show_directory "$(<"$shared/directory")"
     load_modules
     # This kernel has the older packet filter only.
     mkdir /run/bin
@@ -58,6 +59,14 @@ inside() {
     sync
     echo o > /proc/sysrq-trigger
     sleep 10
+}
+
+# A directory below /tmp or /run, which the new ones hide.
+show_directory() {
+    if [[ ! -d $1 ]]; then
+        mkdir -p "$1"
+        mount -t hostfs none "$1" -o "$1"
+    fi
 }
 
 load_modules() {
