@@ -15,12 +15,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from minitopo_dc.emulation.elements import ElementFailedError, running
-from minitopo_dc.emulation.hosts import network
+from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.probe import Arrivals, send_through
-from minitopo_dc.emulation.run_registry import registered
+from minitopo_dc.emulation.testbed import testbed
 from minitopo_dc.link import Leg
-from minitopo_dc.plan import gnb_settings, leg_seed, ue_settings
+from minitopo_dc.plan import leg_seed
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import LegSettings
 from topologies.two_path import client_address
@@ -78,26 +77,20 @@ def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
 def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
     """Send at ``load`` times the leg's mean rate."""
     rate = load * _mean_rate(_downlink(scenario), seconds) / 8 / PACKET_BYTES
-    with (
-        tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name,
-        registered(),
-        network(len(scenario.legs)) as hosts,
-    ):
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         directory = Path(name)
-        gnb, ue = gnb_settings(scenario, directory), ue_settings(scenario, directory)
-        with running((gnb, hosts.gnb), (ue, hosts.ue)) as elements:
-            for element in elements:
-                element.order("start")
+        with testbed(scenario, directory) as bed:
+            bed.start()
             arrivals = send_through(
-                hosts.server,
-                hosts.client,
+                bed.hosts.server,
+                bed.hosts.client,
                 client_address(scenario.leg),
                 rate=rate,
                 seconds=seconds,
                 size=PACKET_BYTES,
                 scratch=directory / "arrivals",
             )
-            summaries = [element.stop() for element in elements]
+            summaries = [element.stop() for element in bed.elements]
     if len(arrivals.number) < 2:
         raise ElementFailedError(f"leg {scenario.leg}: no packets arrived")
     return Probe(arrivals, summaries[0]["start_ns"], round(rate * seconds))

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from minitopo_dc.emulation.elements import ElementProcess, running
-from minitopo_dc.emulation.hosts import Network, network
-from minitopo_dc.emulation.run_registry import registered
-from minitopo_dc.plan import gnb_settings, ue_settings
+from minitopo_dc.emulation.elements import ElementProcess
+from minitopo_dc.emulation.hosts import Network
+from minitopo_dc.emulation.testbed import testbed
 from minitopo_dc.scenario import Scenario
 
 INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}
@@ -33,11 +32,5 @@ def scenario(mode: str, downlink: dict[str, Any] | None = None, **more: Any) -> 
 @contextlib.contextmanager
 def running_testbed(wanted: Scenario, directory: Path) -> Iterator[Bed]:
     """Hosts with running elements."""
-    with (
-        registered(),
-        network(len(wanted.legs)) as hosts,
-        running(
-            (gnb_settings(wanted, directory), hosts.gnb), (ue_settings(wanted, directory), hosts.ue)
-        ) as (gnb, ue),
-    ):
-        yield Bed(hosts, gnb, ue)
+    with testbed(wanted, directory) as bed:
+        yield Bed(bed.hosts, *bed.elements)
