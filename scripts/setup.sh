@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 # Debian's mininet is a module of this Python, and of no other on the machine.
 readonly SYSTEM_PYTHON=/usr/bin/python3
 readonly STAMP=.cache/setup.stamp
-PACKAGES=(
+readonly PACKAGES=(
     python3-venv python3-dev          # the environment, and headers to build NetfilterQueue
     build-essential cmake             # NetfilterQueue, and TQUIC's BoringSSL
     libnetfilter-queue-dev            # NetfilterQueue
@@ -21,6 +21,10 @@ PACKAGES=(
     curl mptcpize                     # clients of tcp and mptcp
 )
 
+# Installed where the distribution has them; without, their transport is unsupported.
+readonly OPTIONAL_PACKAGES=(
+    ngtcp2-server ngtcp2-client       # quic-ngtcp2
+)
 readonly TEST_PACKAGES=(
     tshark                            # shows captures as a user sees them
     user-mode-linux kmod              # a kernel with netem, where the machine's own has none
@@ -33,7 +37,7 @@ main() {
     flock 9
     install_packages
     if [[ ${1:-} == --tests ]]; then
-        install_test_packages
+        install_available "${TEST_PACKAGES[@]}"
     fi
     check_python
     local key
@@ -42,6 +46,7 @@ main() {
         return
     fi
     make_environment
+    install_optional_packages
     scripts/tquic.sh
     state > "$STAMP" # anew: the TQUIC step may have installed a cargo
     say "done; .venv/bin/minitopo-dc check tells what this machine can do"
@@ -51,7 +56,7 @@ say() { echo "setup: $*"; }
 
 install_packages() {
     local missing
-    mapfile -t missing < <(missing_packages)
+    mapfile -t missing < <(missing_packages "${PACKAGES[@]}")
     if ((${#missing[@]} == 0)); then
         return
     fi
@@ -62,13 +67,25 @@ install_packages() {
     scripts/apt.sh "${missing[@]}"
 }
 
-# A test whose tool the distribution lacks is skipped and says so.
-install_test_packages() {
+install_optional_packages() {
+    local before
+    before=$(missing_packages "${OPTIONAL_PACKAGES[@]}")
+    if ! install_available "${OPTIONAL_PACKAGES[@]}"; then
+        say "goes on without" "${OPTIONAL_PACKAGES[@]}"
+    fi
+    # Debian's ngtcp2-server also has a server of its own started at each boot; one that was there
+    # before this set-up is its user's.
+    if [[ $before == *ngtcp2-server* ]] && command -v systemctl > /dev/null; then
+        systemctl --quiet disable ngtcp2d.service || true # not installed after all
+    fi
+}
+
+# Install those packages that the distribution has. A test whose tool it lacks is skipped and says so.
+install_available() {
     local wanted
-    PACKAGES=("${TEST_PACKAGES[@]}")
-    mapfile -t wanted < <(missing_packages)
+    mapfile -t wanted < <(missing_packages "$@")
     if ((${#wanted[@]} == 0 || EUID != 0)) || ! command -v apt-get > /dev/null; then
-        return
+        return 0
     fi
     apt-get update --quiet # a fresh machine may have no package lists yet
     mapfile -t wanted < <(for package in "${wanted[@]}"; do available "$package"; done)
@@ -79,22 +96,25 @@ install_test_packages() {
 
 # Prints the package's name if it can be installed.
 available() {
-    if LC_ALL=C apt-cache policy "$1" | grep -q '^  Candidate: [0-9]'; then
+    local policy
+    policy=$(LC_ALL=C apt-cache policy "$1") # not piped: grep -q would end it by SIGPIPE, a failure
+    if grep -q '^  Candidate: [0-9]' <<< "$policy"; then
         echo "$1"
     fi
 }
 
+# Prints those of the packages that are not installed.
 missing_packages() {
     if ! command -v dpkg-query > /dev/null; then
-        printf '%s\n' "${PACKAGES[@]}"
+        printf '%s\n' "$@"
         return
     fi
-    comm -23 <(printf '%s\n' "${PACKAGES[@]}" | sort) <(installed_packages | sort)
+    comm -23 <(printf '%s\n' "$@" | sort) <(installed_packages "$@" | sort)
 }
 
 installed_packages() {
     # dpkg-query fails when it does not know one of them: that is an answer here.
-    dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "${PACKAGES[@]}" 2> /dev/null |
+    dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "$@" 2> /dev/null |
         sed -n 's/^installed //p' || true
 }
 

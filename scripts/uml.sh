@@ -6,7 +6,7 @@
 # shared and writable. One processor; memory: $UML_MEMORY (512M).
 set -euo pipefail
 
-readonly MODULES=(ipv6 tun veth nfnetlink_queue xt_NFQUEUE xt_mark iptable_mangle sch_tbf sch_netem)
+readonly MODULES=(ipv6 tun veth nfnetlink_queue xt_NFQUEUE xt_mark iptable_mangle ip6table_mangle sch_tbf sch_netem)
 
 host() {
     local shared
@@ -50,7 +50,7 @@ inside() {
     load_modules
     # This kernel has the older packet filter only.
     mkdir /run/bin
-    ln -s /usr/sbin/xtables-legacy-multi /run/bin/iptables
+    for name in iptables ip6tables; do ln -s /usr/sbin/xtables-legacy-multi "/run/bin/$name"; done
     export PATH=/run/bin:$PATH
     ip link set dev lo up
     local status=0
