@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from minitopo_dc.commands.options import add_leg_options, leg_settings
+from minitopo_dc.commands.options import add_ip_option, add_leg_options, leg_settings
 from minitopo_dc.scenario import Scenario
 
 if TYPE_CHECKING:  # Mininet, which other commands do without
@@ -28,9 +28,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=10,
         metavar="S",
-        help="of each of the two measurements a leg (10)",
+        help="of each of the two measurements a leg (10, at least 2)",
     )
     parser.add_argument("--seed", type=int, default=1, help="of losses and jitter (1)")
+    add_ip_option(parser)
     parser.add_argument("--json", action="store_true", help="print the quantities as JSON")
 
 
@@ -39,7 +40,13 @@ def execute(arguments: argparse.Namespace) -> int:
     from minitopo_dc.emulation.calibration import calibrate  # noqa: PLC0415
 
     scenario = Scenario.check(
-        {"transport": "tcp", "mode": "sc", "legs": leg_settings(arguments), "seed": arguments.seed},
+        {
+            "transport": "tcp",
+            "mode": "sc",
+            "legs": leg_settings(arguments),
+            "ip_version": arguments.ip_version,
+            "seed": arguments.seed,
+        },
         "options",
     )
     with Console(stderr=True).status("measuring; every leg takes two runs"):

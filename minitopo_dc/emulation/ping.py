@@ -24,12 +24,15 @@ from minitopo_dc.emulation.preflight import facts
 from minitopo_dc.emulation.testbed import Testbed, testbed
 from minitopo_dc.outcome import check_real
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings import LegSettings, SettingsError
 
 PING = "ping"
 DATA_BYTES = 16
-"""The least that ping(8) can put its timestamp in. The whole packet has 44 bytes, which take 0.09
-ms at 4 Mbit/s; ping's own 84 bytes would add 0.34 ms to the round-trip time of two such paths."""
+"""The least that ping(8) can put its timestamp in. The whole packet has 44 bytes (IPv6: 64), which
+take 0.09 ms at 4 Mbit/s; ping's own 84 would add 0.34 ms to the round-trip time of two such paths.
+"""
+HEADER_BYTES = {4: 20 + 8, 6: 40 + 8}
+"""Of IP (RFC 791, RFC 8200) and of an ICMP echo (RFC 792, RFC 4443), by IP version."""
 PATIENCE_S = 30.0
 """For the last answers, after the last request."""
 SHORTEST_S = 0.002
@@ -45,6 +48,9 @@ class RoundTrips:
 
     leg: int
     backhaul: int
+    serialisation_ms: float | None
+    """Of the round trip: what the links' rates take for an echo, which a token bucket that starts
+    full (tbf's) does not; none where a rate varies, and with legs of the kernel."""
     sent: int
     received: int
     minimum_ms: float | None = None
@@ -61,8 +67,7 @@ def run_ping(scenario: Scenario, directory: Path) -> list[RoundTrips]:
         SettingsError: the scenario is none for ping.
         ElementFailedError: an element died or lost packets: there are no results.
     """
-    check_real(scenario)
-    pings = _pings(scenario)
+    pings = check_ping(scenario)
     directory.mkdir(parents=True, exist_ok=True)
     scenario.save(directory / "scenario.yaml")
     (directory / "environment.json").write_text(json.dumps(facts(), indent=1), encoding="utf-8")
@@ -87,7 +92,9 @@ class Pings:
         return ["-c", str(self.count), "-i", f"{self.interval_s:g}"]
 
 
-def _pings(scenario: Scenario) -> Pings:
+def check_ping(scenario: Scenario) -> Pings:
+    """Return the scenario's options. SettingsError: it is none for ping."""
+    check_real(scenario)
     if scenario.mode != "sc":
         raise SettingsError(f"mode {scenario.mode}: transport ping allows sc (it uses every leg)")
     unknown = scenario.options.keys() - {"count", "interval_s"}
@@ -114,14 +121,33 @@ def _ping_all(
             due = begin + index / len(pairs) * pings.interval_s
             time.sleep(max(0.0, due - time.monotonic()))
             log = directory / f"ping-{leg}-{link}.log"
-            addresses = ["-I", client_address(leg), server_address(max(1, link))]
+            version = scenario.ip_version
+            addresses = ["-I", client_address(leg, version), server_address(max(1, link), version)]
             process = _start(bed.hosts.client, [*pings.arguments, *addresses], log)
             stack.callback(process.wait)
             stack.callback(process.kill)
-            running.append((RoundTrips(leg, link, pings.count, 0), log, process))
+            blank = RoundTrips(leg, link, _serialisation_ms(scenario, leg, link), pings.count, 0)
+            running.append((blank, log, process))
         for blank, log, process in running:
             _wait(process, pings, bed)
             yield _read(log, start, blank)
+
+
+def _serialisation_ms(scenario: Scenario, leg: int, link: int) -> float | None:
+    """Of an echo and its answer, on all links of a pair."""
+    links = [scenario.legs[leg - 1], *([scenario.backhaul[link - 1]] if link else [])]
+    rates = [_constant_rate(way) for each in links for way in (each.downlink, each.uplink)]
+    known = [rate for rate in rates if rate is not None]
+    if scenario.backend == "kernel" or len(known) < len(rates):
+        return None
+    bits = 8 * (HEADER_BYTES[scenario.ip_version] + DATA_BYTES)
+    return round(sum(bits / rate / 1e3 for rate in known), 4)
+
+
+def _constant_rate(link: LegSettings) -> float | None:
+    """In Mbit/s."""
+    varies = any(change.rate_mbps is not None for change in link.changes)
+    return None if varies else link.rate_mbps
 
 
 def _start(client: EmulatedHost, arguments: Sequence[str], log: Path) -> subprocess.Popen[bytes]:

@@ -100,9 +100,14 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         ParameterError: naming file and line of the first mistake, and what is allowed there.
     """
     file = ParameterFile.read(path)
+    # The type before the keys: another experiment has others.
+    if (given := file.one("xpType")) is not None and given.value not in types:
+        raise given.error(
+            f"experiment {given.value!r}; allowed: {', '.join(types)} "
+            "(Minitopo's others run inside your Minitopo: minitopo-dc minitopo)"
+        )
     file.check_keys(NAMES)
     kind = file.needed("xpType", types)
-    word(kind, kind.value, "experiment", types)
     for key in NAMES:
         if key != "flow":
             file.one(key)

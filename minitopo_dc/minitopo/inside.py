@@ -13,21 +13,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.addresses import SERVER_PORT, client_address, server_address
+from minitopo_dc.addresses import client_address, server_address
+from minitopo_dc.emulation.downloads import make_jobs
 from minitopo_dc.emulation.elements import ElementFailedError, ElementProcess, running
 from minitopo_dc.emulation.host_capture import captured
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.testbed import set_sysctl
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
-from minitopo_dc.outcome import blank_result, ok_result
+from minitopo_dc.outcome import blank_result, chosen_runners, ok_result, why_unsupported
 from minitopo_dc.plan import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
-from runners.base import Transfer, TransferFailed, get_runner, runner_names
-from runners.certificate import make_certificate
-from runners.session import run_transfer
-from topologies.two_path import TwoPath, run, set_up
+from runners.base import TransferFailed, runner_names
+from runners.session import run_transfers
+from topologies.host import run, set_up
+from topologies.two_path import TwoPath
 
 ENDS = ("server", "client")
 
@@ -180,7 +181,7 @@ class ExperimentMixin:
         scenario, directory = self.context.scenario, self.context.directory
         assert scenario is not None
         blank = blank_result(scenario, directory, "real")
-        reason = get_runner(scenario.transport).unsupported(scenario.congestion_control)
+        reason = why_unsupported(scenario, chosen_runners(scenario))
         if reason is not None:
             self._keep(replace(blank, status="unsupported", reason=reason))
             return
@@ -197,44 +198,23 @@ class ExperimentMixin:
         result.save(self.context.directory)
 
     def _download(self, scenario: Scenario, blank: RunResult) -> RunResult:
-        hosts = {name: EmulatedHost(getattr(self.topo_config, name)) for name in ENDS}
+        config = self.topo_config
+        hosts = {name: EmulatedHost(getattr(config, name)) for name in ENDS}
+        jobs = make_jobs(
+            scenario,
+            self.context.directory,
+            config.get_server_ip(),
+            lambda leg: config.get_client_ip(leg - 1),
+        )
         observed = [hosts[name] for name in scenario.captured_hosts]
         with captured(observed, self.context.directory):
-            measurement = run_transfer(
-                get_runner(scenario.transport),
-                self._transfer(scenario),
-                hosts["server"],
-                hosts["client"],
-                on_start=self.topo_config.run_netem_at,
+            measurements = run_transfers(
+                jobs, hosts["server"], hosts["client"], on_start=config.run_netem_at
             )
         summaries = self.context.stop_elements()
         legs = summaries[0]["legs"].values() if summaries else ()
-        return ok_result(
-            blank,
-            scenario,
-            size_bytes=scenario.size_bytes,
-            seconds=measurement.completion_s,
-            leg_bytes=[leg["delivered_bytes"] for leg in legs],
-            details=measurement.details,
-        )
-
-    def _transfer(self, scenario: Scenario) -> Transfer:
-        config, directory = self.topo_config, self.context.directory
-        server = config.get_server_ip()
-        paths = config.client_interface_count() if scenario.mode == "multipath" else 1
-        made = make_certificate(directory, [server])
-        return Transfer(
-            size_bytes=scenario.size_bytes,
-            congestion_control=scenario.congestion_control,
-            server_address=server,
-            port=SERVER_PORT,
-            client_addresses=tuple(config.get_client_ip(index) for index in range(paths)),
-            directory=directory,
-            certificate=made.certificate,
-            key=made.key,
-            timeout_s=scenario.timeout_s,
-            options=scenario.options,
-        )
+        leg_bytes = [leg["delivered_bytes"] for leg in legs]
+        return ok_result(blank, scenario, measurements, leg_bytes)
 
 
 def make_classes(checkout: Checkout, context: Context) -> dict[str, type]:

@@ -145,14 +145,12 @@ def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[s
 
 
 def _flows(topology: Topology, experiment: Experiment) -> dict[str, Any]:
-    """Several downloads at once, which only the virtual clock has."""
+    """Several downloads at once, each with a bearer of its own."""
     if not experiment.flows:
         return {}
     first = experiment.flows[0].line
     if not topology.dual_connectivity:
         raise first.error("flows need topoType:DualConnectivity")
-    if experiment.clock != "virtual":
-        raise first.error("flows need clock:virtual")
     for flow in experiment.flows:
         if flow.path >= len(topology.c2r):
             raise flow.line.error(f"there is no path_c2r_{flow.path} in {topology.file}")

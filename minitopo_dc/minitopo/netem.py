@@ -38,7 +38,9 @@ def parse_command(line: Line, command: str) -> Change:
     while words:
         name = words.pop(0)
         if name not in _READERS:
-            raise line.error(f"netem's {name!r} is none of a leg's; allowed: {', '.join(_READERS)}")
+            why = f" ({_UNLIKE[name]})" if name in _UNLIKE else ""
+            allowed = ", ".join(_READERS)
+            raise line.error(f"netem's {name!r} is none of a leg's{why}; allowed: {allowed}")
         found = _READERS[name](line, words)
         if change.keys() & found.keys():
             raise line.error(f"{name} is given twice")
@@ -72,6 +74,8 @@ _READERS: dict[str, Callable[[Line, list[str]], Change]] = {
     "loss": _loss,
     "rate": _rate,
 }
+_UNLIKE = {"limit": "it counts packets on the way too; a path's queue keeps its own size"}
+"""Words that Minitopo's own files use, and why they have no counterpart."""
 
 
 def _quantity(

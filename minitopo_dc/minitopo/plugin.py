@@ -8,12 +8,14 @@ whatever happens, and lets routers forward.
 from __future__ import annotations
 
 import contextlib
+import shutil
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from minitopo_dc.emulation.elements import ElementFailedError
+from minitopo_dc.emulation.machine import probe_kernel
 from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.inside import Context, make_classes
@@ -23,6 +25,11 @@ from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY, NETEM_AT, read_topo
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
 from runners.base import runner_names
+
+LINK_DISCIPLINES = ("sch_tbf", "sch_netem")
+"""What Minitopo's bottleneck links are made of; it does not notice when the kernel has none."""
+SWITCHES = "ovs-vsctl"
+"""Of Open vSwitch, which the ends of those links are."""
 
 
 class MinitopoError(RuntimeError):
@@ -42,7 +49,7 @@ class Plugin:
         self._topology_type = _value(self._topology, "topoType")
         self._experiment_type = _value(self._experiment, "xpType")
         read = self._read()
-        self.notes = read.notes if read else ()
+        self.notes = read.notes if read else tuple(_notes(self._topology))
         self._checkout = Checkout.open(checkout)
         self._context = Context(read.scenario if read else None)
         self._ours = make_classes(self._checkout, self._context)
@@ -60,7 +67,8 @@ class Plugin:
             The result, if it is an experiment of ours.
 
         Raises:
-            MinitopoError: the checkout's code raised an error, or an element failed.
+            MinitopoError: the checkout's code raised an error or ended the process, an element
+                failed, or this machine lacks what the checkout's links are made of.
         """
         directory = self._context.directory = directory.resolve()
         if self._context.scenario is not None:
@@ -69,8 +77,12 @@ class Plugin:
         with contextlib.chdir(directory), registered():
             try:
                 self._run()
+            except MinitopoError:
+                raise
             except ElementFailedError as error:
                 raise MinitopoError(str(error)) from error
+            except SystemExit as error:  # Mininet's way, when a program is missing
+                raise MinitopoError(f"Mininet ended the run: exit status {error.code}") from error
             except Exception as error:
                 (directory / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
                 raise MinitopoError(f"{error!r}: see {directory}/error.log") from error
@@ -103,15 +115,16 @@ class Plugin:
         parameters = self._checkout.topo.TopoParameter(str(self._readable_topology()))
         topo = self._topos[self._topology_type](self._checkout.builder(), parameters)
         config = self._configs[self._topology_type](topo, parameters)
-        try:
+        _check_machine(topo)
+        with contextlib.ExitStack() as stack:
+            stack.callback(topo.close_log_file)
+            stack.callback(topo.stop_network)
             topo.start_network()
             config.configure_network()
             for router in topo.routers:
                 topo.command_to(router, "sysctl -w net.ipv4.ip_forward=1")
             kind: Any = self._experiments[self._experiment_type]
-            kind(str(self._experiment), topo, config).classic_run()
-        finally:
-            topo.stop_network()
+            _perform(kind(str(self._experiment), topo, config))
 
     def _readable_topology(self) -> Path:
         """What Minitopo's reader takes: of a repeated key it makes a list that it cannot use."""
@@ -122,6 +135,44 @@ class Plugin:
         path = self._context.directory / "topology"
         path.write_text("\n".join(kept) + "\n", encoding="utf-8")
         return path
+
+
+def _check_machine(topo: Any) -> None:
+    """Refuse to measure links that would not be there."""
+    if not getattr(topo, "bottleneck_links", ()):
+        return
+    outcomes = probe_kernel()
+    lacking = [f"the kernel's {name}" for name in LINK_DISCIPLINES if outcomes[name]]
+    if shutil.which(SWITCHES) is None:
+        lacking.append(f"Open vSwitch ({SWITCHES})")
+    if lacking:
+        raise MinitopoError(
+            f"this machine has not {' nor '.join(lacking)}, which Minitopo's links are made of; "
+            f"topoType:{DUAL_CONNECTIVITY} and minitopo-dc run need neither"
+        )
+
+
+def _perform(experiment: Any) -> None:
+    """Run an experiment; when it fails, clean up, which Minitopo does only after a success.
+
+    What has to be undone is above all the kernel settings, which Minitopo makes outside its hosts.
+    """
+    try:
+        experiment.classic_run()
+    except BaseException:
+        with contextlib.suppress(Exception):
+            experiment.clean()
+        raise
+
+
+def _notes(topology: Path) -> Iterator[str]:
+    """What Minitopo's own topologies do not do as their file says."""
+    switch = ParameterFile.read(topology).one("changeNetem")
+    if switch is not None and switch.value.lower() == "yes":
+        yield switch.says(
+            "Minitopo's changes take away the delay and the loss that they do not name "
+            "(docs/minitopo.md)"
+        )
 
 
 def _value(path: Path, key: str) -> str:

@@ -72,9 +72,11 @@ def read_topology(path: Path) -> Topology:
         ParameterError: naming file and line of the first mistake, and what is allowed there.
     """
     file = ParameterFile.read(path)
+    # The type before the keys: another topology has others.
+    if (given := file.one("topoType")) is not None:
+        word(given, given.value, "topology", TOPOLOGIES)
     file.check_keys(NAMES, (PATH, NETEM_AT, *DETAILS))
     kind = file.needed("topoType", TOPOLOGIES)
-    word(kind, kind.value, "topology", TOPOLOGIES)
     paths = _with_changes(file, _with_details(file, _paths(file)))
     c2r, r2s = (_in_order(kind, name, paths.values()) for name in PATH_TYPES)
     for each in (*c2r, *r2s):

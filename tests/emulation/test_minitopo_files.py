@@ -15,8 +15,8 @@ import pytest
 from tests.minitopo.files import DUAL, THREE_SERVER_PATHS, TWO_PATHS
 
 pytestmark = pytest.mark.root
-TOLERANCE_MS = 1.0
-"""Tells the right delay from a wrong one on a busy machine; `minitopo-dc calibrate` measures."""
+TOLERANCE_MS = 0.6
+"""Of the least of 40 round trips, for each link: about 0.35 ms with both processors busy."""
 PING_BITS = 44 * 8
 """Of an echo: IPv4 20, ICMP 8, data 16 bytes."""
 
@@ -42,7 +42,9 @@ def check_rtt(found: dict[str, Any], delay_ms: float, mbps: list[float]) -> None
     """The least round-trip time is that of the delays, but for the echo's own serialisation."""
     serialisation_ms = sum(2 * PING_BITS / rate / 1e3 for rate in mbps)
     assert found["received"] == 40
-    assert abs(found["minimum_ms"] - serialisation_ms - 2 * delay_ms) < TOLERANCE_MS
+    assert found["serialisation_ms"] == pytest.approx(serialisation_ms)
+    excess_ms = found["minimum_ms"] - serialisation_ms - 2 * delay_ms
+    assert 0 <= excess_ms < TOLERANCE_MS * len(mbps)
 
 
 def replies(path: Path, leg: int) -> list[tuple[float, float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -59,10 +60,23 @@ def test_minitopo_s_own_experiment_runs_on_our_topology(checkout: Path, tmp_path
 
 
 def test_our_experiment_runs_on_a_topology_of_the_checkout(tmp_path: Path) -> None:
-    """Its router does not forward by itself. (Minitopo's own needs Open vSwitch.)"""
+    """Its router does not forward by itself."""
     done = run(CHECKOUT, tmp_path, SINGLE, f"xpType:tcp\n{DOWNLOAD}")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["status"] == "ok"
+
+
+def test_an_experiment_that_pings_before_it_prepares_runs_on_our_topology(
+    checkout: Path, tmp_path: Path
+) -> None:
+    """Time zero, when the changes begin to count, is not yet."""
+    if checkout != CHECKOUT and not shutil.which("iperf"):
+        pytest.skip("no iperf")
+    name = "before" if checkout == CHECKOUT else "iperf"
+    done = run(checkout, tmp_path, DUAL, f"xpType:{name}\niperfTime:1\npingCount:1\n")
+    assert done.returncode == 0, done.stderr
+    log = (tmp_path / "out" / "ping.log").read_text(encoding="utf-8")
+    assert log.count("1 packets transmitted, 1 received") == 2
 
 
 @pytest.mark.parametrize(("topology", "own"), [(SINGLE, True), (DUAL, False)])
@@ -73,12 +87,36 @@ def test_a_name_of_both_is_the_topology_s_owner_s(topology: str, own: bool, tmp_
     assert (tmp_path / "out" / "result.json").exists() != own
 
 
+@pytest.mark.skipif(bool(shutil.which("ovs-vsctl")), reason="this machine has Open vSwitch")
+def test_links_that_this_machine_cannot_make_are_refused(checkout: Path, tmp_path: Path) -> None:
+    """Minitopo would measure a path without delay and say that all is well."""
+    topology = SINGLE if checkout != CHECKOUT else SINGLE.replace("MultiIf", "Shaped")
+    done = run(checkout, tmp_path, topology, "xpType:ping\n")
+    assert done.returncode == 1
+    assert "Open vSwitch (ovs-vsctl), which Minitopo's links are made of" in done.stderr
+    assert not (tmp_path / "out" / "ping.log").exists()
+
+
+def test_changes_of_the_checkout_s_own_topologies_are_warned_of(tmp_path: Path) -> None:
+    changes = "changeNetem:yes\nnetemAt_c2r_0:1,loss 1%\n"
+    done = run(CHECKOUT, tmp_path, SINGLE + changes, "xpType:ping\npingCount:1\n")
+    assert done.returncode == 0, done.stderr
+    assert "topo:3: changeNetem: Minitopo's changes take away the delay" in done.stderr
+
+
+def test_a_missing_program_fails_the_run(tmp_path: Path) -> None:
+    done = run(CHECKOUT, tmp_path, DUAL, "xpType:exits\n")
+    assert done.returncode == 1
+    assert done.stderr.endswith("minitopo-dc: Mininet ended the run: exit status 1\n")
+
+
 def test_an_error_of_the_checkout_fails_the_run_and_leaves_nothing(tmp_path: Path) -> None:
     before = set(Path("/sys/class/net").iterdir())
     done = run(CHECKOUT, tmp_path, DUAL, "xpType:broken\n")
     assert done.returncode == 1
     assert "LookupError('a mistake of this experiment'): see " in done.stderr
     assert "a mistake of this experiment" in (tmp_path / "out" / "error.log").read_text()
+    assert not (tmp_path / "out" / "changed-settings").exists()
     assert set(Path("/sys/class/net").iterdir()) <= before
 
 

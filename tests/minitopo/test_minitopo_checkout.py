@@ -53,7 +53,7 @@ def test_a_checkout_that_cannot_be_imported_is_named_with_its_error(tmp_path: Pa
     ("topology", "experiment", "words"),
     [
         ("topoType:Star\n", "xpType:ping\n", "topo:1: topoType: 'Star'; this Minitopo has Dual"),
-        (TWO_PATHS, "xpType:vlc\n", "xp:1: xpType: 'vlc'; this Minitopo has broken, mp"),
+        (TWO_PATHS, "xpType:vlc\n", "xp:1: xpType: 'vlc'; this Minitopo has before, broken"),
         (DUAL + "batch:0\n", "xpType:ping\n", "topo:4: batch: batch 0 is out of range"),
         (DUAL, "xpType:mptcp\n", "xp:1: xpType: mptcp needs several paths"),
         (TWO_PATHS, "xpType:tcp\nfile_size:0\n", "xp:2: file_size: file_size 0"),

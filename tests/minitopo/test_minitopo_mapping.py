@@ -46,6 +46,8 @@ def test_comments_blank_lines_and_any_order_are_fine(tmp_path: Path) -> None:
         (TWO_PATHS, "xpType:mpquic-picoquic\n", "mpquic-picoquic", "multipath"),
         (DUAL, "xpType:https\n", "tcp", "dc"),
         (DUAL, "xpType:quic\n", "quic", "dc"),
+        (TWO_PATHS, "xpType:quic-ngtcp2\n", "quic-ngtcp2", "sc"),
+        (DUAL, "xpType:quic-ngtcp2\n", "quic-ngtcp2", "dc"),
         (DUAL + "split:duplicate\n", "xpType:tcp\n", "tcp", "dc-duplicate"),
         (DUAL, "xpType:ping\n", "ping", "sc"),
     ],
@@ -119,10 +121,13 @@ def test_an_uplink_of_its_own_does_not_change(tmp_path: Path) -> None:
     assert not leg.uplink.changes
 
 
-def test_several_flows_at_once_are_a_virtual_run_of_quic(tmp_path: Path) -> None:
-    text = "xpType:quic\nclock:virtual\nflow:dc\nflow:sc\nflow:sc,1\n"
+@pytest.mark.parametrize(("transport", "clock"), [("quic", "virtual"), ("tcp", "real")])
+def test_several_flows_at_once_have_a_mode_and_a_path_each(
+    transport: str, clock: str, tmp_path: Path
+) -> None:
+    text = f"xpType:{transport}\nclock:{clock}\nflow:dc\nflow:sc\nflow:sc,1\n"
     scenario = read(tmp_path, DUAL, text).scenario
-    assert (scenario.mode, scenario.clock) == ("flows", "virtual")
+    assert (scenario.transport, scenario.mode, scenario.clock) == (transport, "flows", clock)
     assert [(flow.mode, flow.leg) for flow in scenario.flows] == [("dc", 1), ("sc", 1), ("sc", 2)]
 
 

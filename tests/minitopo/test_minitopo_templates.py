@@ -60,10 +60,12 @@ def test_any_number_of_paths_and_of_server_paths_can_be_had(tmp_path: Path) -> N
     assert scenario.options == {"count": 5, "interval_s": 0.5}
 
 
-def test_fairness_is_a_virtual_run_of_several_flows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("clock", ["real", "virtual"])
+def test_fairness_is_a_run_of_several_flows(clock: str, tmp_path: Path) -> None:
     topology = write(tmp_path, "two-path-dc.topo")
-    scenario = read_minitopo(topology, write(tmp_path, "fairness.xp", "sc=2")).scenario
-    assert scenario.clock == "virtual"
+    experiment = write(tmp_path, "fairness.xp", "sc=2", f"clock={clock}")
+    scenario = read_minitopo(topology, experiment).scenario
+    assert (scenario.transport, scenario.clock) == ("quic", clock)
     assert [flow.mode for flow in scenario.flows] == ["dc", "sc", "sc", "sc", "sc"]
 
 

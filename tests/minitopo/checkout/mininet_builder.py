@@ -24,6 +24,9 @@ class MininetBuilder(Topo):  # type: ignore[misc]
     def get_host(self, who: str) -> Any:
         return self.net.getNodeByName(who)
 
+    def get_interface_names(self, who: Any) -> list[str]:
+        return [name for name in who.intfNames() if name != "lo"]
+
     def command_to(self, who: Any, command: str) -> Any:
         return who.cmd(command)
 

@@ -22,6 +22,7 @@ class Topo:
         self.clients: list[Any] = []
         self.routers: list[Any] = []
         self.servers: list[Any] = []
+        self.bottleneck_links: list[Any] = []
 
     def _add(self, kind: str, known: list[Any]) -> Any:
         known.append(self.topo_builder.add_host(f"{kind}_{len(known)}"))
@@ -55,16 +56,22 @@ class Topo:
         self.log_file.write(f"{who} : {command}\n")
         return self.topo_builder.command_to(who, command)
 
+    def get_interface_names(self, who: Any) -> list[str]:
+        return self.topo_builder.get_interface_names(who)
+
     def reinit_variables(self) -> None:
         """Names become nodes once the network runs."""
-        for known in (self.clients, self.routers, self.servers):
-            known[:] = [self.get_host(name) for name in known]
+        self.clients = [self.get_host(name) for name in self.clients]
+        self.routers = [self.get_host(name) for name in self.routers]
+        self.servers = [self.get_host(name) for name in self.servers]
 
     def start_network(self) -> None:
         self.topo_builder.start_network()
 
     def stop_network(self) -> None:
         self.topo_builder.stop_network()
+
+    def close_log_file(self) -> None:
         self.log_file.close()
 
 
@@ -75,6 +82,10 @@ class TopoConfig:
 
     def configure_network(self) -> None:
         self.topo.reinit_variables()
+        for name in self.topo.topo_builder.net:
+            node = self.topo.get_host(name)
+            for interface in self.topo.get_interface_names(node):
+                self.topo.command_to(node, f"ethtool -K {interface} tso off gso off gro off")
         self.configure_interfaces()
         self.configure_routing()
 

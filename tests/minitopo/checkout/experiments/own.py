@@ -12,11 +12,7 @@ class Ping(Experiment):
     NAME = "ping"
 
     def run(self) -> None:
-        count = self.experiment_parameter.get("pingCount")
-        for index in range(self.topo_config.client_interface_count()):
-            source, target = self.topo_config.get_client_ip(index), self.topo_config.get_server_ip()
-            command = f"ping -c {count} -i 0.2 -I {source} {target} >> ping.log"
-            self.topo.command_to(self.topo_config.client, command)
+        self.ping()
 
 
 class Quic(Experiment):
@@ -28,8 +24,28 @@ class Quic(Experiment):
         Path("own_quic.log").write_text("the checkout's own")
 
 
+class PingsBefore(Experiment):
+    NAME = "before"
+
+    def __init__(self, filename: str, topo: object, topo_config: object) -> None:
+        super().__init__(filename, topo, topo_config)
+        self.ping()
+
+    def run(self) -> None:
+        """The pings were all."""
+
+
 class Broken(Experiment):
     NAME = "broken"
 
     def run(self) -> None:
         raise LookupError("a mistake of this experiment")
+
+
+class Exits(Experiment):
+    """Mininet's way, when a program is missing."""
+
+    NAME = "exits"
+
+    def run(self) -> None:
+        raise SystemExit(1)

@@ -39,8 +39,25 @@ class MultiInterfaceConfig(TopoConfig):
     def client_interface_count(self) -> int:
         return 1
 
+    def server_interface_count(self) -> int:
+        return 1
+
     def get_client_ip(self, interface_index: int) -> str:
         return f"10.0.{interface_index}.1"
 
     def get_server_ip(self, interface_index: int = 0) -> str:
         return f"10.1.{interface_index}.1"
+
+
+class ShapedTopo(MultiInterfaceTopo):
+    """As Minitopo's own are: of links that not every machine can make."""
+
+    NAME = "Shaped"
+
+    def __init__(self, topo_builder: object, topo_parameter: TopoParameter) -> None:
+        super().__init__(topo_builder, topo_parameter)
+        self.bottleneck_links.append("a link of switches, tbf and netem")
+
+
+class ShapedConfig(MultiInterfaceConfig):
+    NAME = "Shaped"
