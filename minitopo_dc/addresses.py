@@ -6,16 +6,26 @@ keeps them equal.
 
 from __future__ import annotations
 
-SERVER_ADDRESS = "10.0.0.2"
+from ipaddress import IPv6Address
+from typing import Literal
+
+IpVersion = Literal[4, 6]
 SERVER_PORT = 4433
 """Of the first flow; the next ones have the ports behind it."""
 
 
-def client_address(leg: int) -> str:
+def client_address(leg: int, version: IpVersion = 4) -> str:
     """The client's address whose traffic takes leg ``leg`` (1, 2, ...)."""
-    return f"10.2.{leg}.2"
+    return _of_version(version, 2, leg, 2)
 
 
-def server_address(link: int) -> str:
-    """The server's address on backhaul link ``link`` (1, 2, ...)."""
-    return f"10.0.{link - 1}.2"
+def server_address(link: int = 1, version: IpVersion = 4) -> str:
+    """The server's address on backhaul link ``link`` (1, 2, ...); without backhaul: link 1."""
+    return _of_version(version, 0, link - 1, 2)
+
+
+def _of_version(version: IpVersion, network: int, subnet: int, host: int) -> str:
+    """10.A.B.C, or fd00:10:A:B::C with the same digits, as RFC 5952 writes it."""
+    if version == 4:
+        return f"10.{network}.{subnet}.{host}"
+    return str(IPv6Address(f"fd00:10:{network}:{subnet}::{host}"))

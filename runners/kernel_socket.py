@@ -34,7 +34,9 @@ MPTCP_FLAGS_OFFSET = 8
 # struct mptcp_subflow_data; struct sockaddr_storage, twice in struct mptcp_subflow_addrs
 SUBFLOW_DATA = struct.Struct("@4I")
 SOCKADDR_BYTES = 128
-SOCKADDR_IN = struct.Struct("!2xH4s")
+SOCKADDR_FAMILY = struct.Struct("@H")
+SOCKADDR_IN = struct.Struct("!4x4s")
+SOCKADDR_IN6 = struct.Struct("!8x16s")
 MOST_SUBFLOWS = 16
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -85,7 +87,7 @@ def subflows(connection: socket.socket, peer: str) -> list[Subflow]:
         infos = _subflow_structures(connection, MPTCP_TCPINFO, TCP_INFO_BYTES)
         pairs = _subflow_structures(connection, MPTCP_SUBFLOW_ADDRS, 2 * SOCKADDR_BYTES)
         return [
-            _subflow(_ipv4(pair), _ipv4(pair[SOCKADDR_BYTES:]), info)
+            _subflow(_address(pair), _address(pair[SOCKADDR_BYTES:]), info)
             for info, pair in zip(infos, pairs, strict=True)
         ]
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_BYTES)
@@ -148,5 +150,7 @@ def _subflow_structures(connection: socket.socket, option: int, size: int) -> li
     return [data[i * size : (i + 1) * size] for i in range(min(count, MOST_SUBFLOWS))]
 
 
-def _ipv4(sockaddr: bytes) -> str:
-    return socket.inet_ntop(socket.AF_INET, SOCKADDR_IN.unpack_from(sockaddr)[1])
+def _address(sockaddr: bytes) -> str:
+    (family,) = SOCKADDR_FAMILY.unpack_from(sockaddr)
+    layout = SOCKADDR_IN6 if family == socket.AF_INET6 else SOCKADDR_IN
+    return socket.inet_ntop(family, *layout.unpack_from(sockaddr))

@@ -6,7 +6,7 @@
                                    ----
 
 Client ``k`` (2, 3, ...) has the addresses 10.(100+k).leg.2, and what it sends from one, or what is
-sent to it, takes that leg.
+sent to it, takes that leg. With ``ip=6`` it has fd00:10:(100+k):leg::2 beside them.
 
     mn --custom topologies/many_clients.py --topo many_clients,3,2 --test pingall
 """
@@ -20,18 +20,27 @@ from pathlib import Path
 # mn runs this file without its folder on the path, but compiles it by its name.
 sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parents[1]))
 
-from topologies.two_path import Command, End, TwoPath, table_of_leg
+from topologies.host import Command
+from topologies.two_path import End, TwoPath, table_of_leg
 
 
 class ManyClients(TwoPath):
     """``clients`` clients, and ``legs`` legs that they share."""
 
-    def build(self, clients: int = 2, legs: int = 2) -> None:  # type: ignore[override]
-        """Add hosts and links; ``clients`` is 1 to 99, ``legs`` 1 to 250."""
+    def build(  # type: ignore[override]
+        self, clients: int = 2, legs: int = 2, ip: int = 4
+    ) -> None:
+        """Add hosts and links.
+
+        Args:
+            clients: 1 to 99.
+            legs: 1 to 250.
+            ip: 4, or 6 for IPv6 beside IPv4.
+        """
         clients = int(clients)
         if not 1 <= clients <= 99:
             raise ValueError(f"clients={clients}: allowed are 1 to 99")
-        super().build(legs)
+        super().build(legs, ip=ip)
         self.nodeInfo("ue")["commands"].append(_stays("10.2.0.0/16"))
         for client in range(2, clients + 1):
             self._add_client(client, range(1, int(legs) + 1))

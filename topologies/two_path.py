@@ -8,9 +8,12 @@ address a leg, and what it sends from that address, or what is sent to it, takes
 Connectivity an element on gnb and ue overrides the leg by firewall mark (its lowest byte is the
 leg's number).
 
-Only Mininet is imported, so that this also runs with Mininet's own command:
+Only Mininet and this folder are imported, so that this also runs with Mininet's own command:
 
     mn --custom topologies/two_path.py --topo two_path,2 --test pingall
+
+With ``ip=6`` (``--topo two_path,ip=6``) all hosts also have IPv6 addresses and routes, the same as
+with IPv4 (``topologies.host``): the client has fd00:10:2:1::2 for 10.2.1.2. Without, IPv6 is off.
 
 With backhaul links there are two routers more, for the elements at their ends, and the server has
 one address a link (docs/minitopo.md):
@@ -21,20 +24,23 @@ one address a link (docs/minitopo.md):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
-from mininet.node import Node
 from mininet.topo import Topo
+
+# mn runs this file without its folder on the path, but compiles it by its name.
+sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parents[1]))
+
+from topologies.host import Command, TestbedHost, in_ipv6
 
 LEG_MTU = 1600
 """Bytes: room for a 1,500-byte SDU and its PDCP header (TS 38.323, 6.2.2), unfragmented."""
-SERVER_ADDRESS = "10.0.0.2"
 FIRST_TABLE = 100
 """Routing table of leg ``i`` is this plus ``i``."""
 LEG_MARK_MASK = 0xFF
-
-Command = Sequence[str]
 
 
 class End(NamedTuple):
@@ -50,82 +56,43 @@ class End(NamedTuple):
         return f"{self.host}-{self.network}"
 
 
-def client_address(leg: int) -> str:
+def client_address(leg: int, ip: int = 4) -> str:
     """The client's address whose traffic takes leg ``leg`` (1, 2, ...)."""
-    return f"10.2.{leg}.2"
+    address = f"10.2.{leg}.2"
+    return in_ipv6(address) if ip == 6 else address
 
 
-def server_address(link: int) -> str:
-    """The server's address on backhaul link ``link`` (1, 2, ...)."""
-    return f"10.0.{link - 1}.2"
-
-
-class TestbedHost(Node):  # type: ignore[misc]
-    """A host that sends what it means to: no offloads, no reverse-path filter, its own routes."""
-
-    __test__ = False  # not a test class
-
-    def config(
-        self,
-        forward: bool = False,
-        mtu: dict[str, int] | None = None,
-        commands: Iterable[Command] = (),
-        **parameters: Any,
-    ) -> Any:
-        """Configure addresses as Mininet does, then everything else.
-
-        Args:
-            forward: whether this host is a router.
-            mtu: bytes for each interface that does not have the usual 1,500.
-            commands: ``ip`` arguments to run once all interfaces are up.
-            parameters: Mininet's own.
-        """
-        configured = super().config(**parameters)
-        set_up(self, forward=forward, mtu=mtu or {}, commands=commands)
-        return configured
-
-
-def set_up(
-    node: Node, *, forward: bool, mtu: Mapping[str, int], commands: Iterable[Command]
-) -> None:
-    """Make any Mininet node a host of the testbed; its interfaces have their addresses already."""
-    # rp_filter of an interface is the larger of its own and "all" (ip-sysctl).
-    settings = ["net.ipv4.conf.all.rp_filter=0", f"net.ipv4.ip_forward={int(forward)}"]
-    # IPv6 would add router solicitations and duplicate address detection to every leg.
-    run(node, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1", *settings)
-    for name in node.nameToIntf:
-        run(node, "sysctl", "-qw", f"net.ipv4.conf.{name}.rp_filter=0")
-        # What is longer than the MTU or lacks its checksum is no packet of a leg.
-        run(node, "ethtool", "-K", name, "tso", "off", "gso", "off", "gro", "off", "tx", "off")
-        run(node, "ip", "link", "set", "dev", name, "mtu", str(mtu.get(name, 1500)))
-    for command in commands:
-        run(node, "ip", *command)
-
-
-def run(node: Node, *command: str) -> None:
-    """Run a command on a node; RuntimeError with its words when it fails."""
-    out, err, code = node.pexec(list(command))
-    if code:
-        raise RuntimeError(f"{node.name}: {' '.join(command)}: {(err or out).strip()}")
+def server_address(link: int = 1, ip: int = 4) -> str:
+    """The server's address on backhaul link ``link`` (1, 2, ...); without backhaul: link 1."""
+    address = f"10.0.{link - 1}.2"
+    return in_ipv6(address) if ip == 6 else address
 
 
 class TwoPath(Topo):  # type: ignore[misc]
     """server, gnb, ue and client with ``legs`` legs."""
 
-    def build(self, legs: int = 2, backhaul: int = 0) -> None:
-        """Add hosts and links; ``legs`` is 1 to 250, ``backhaul`` 0 (a wire) to 250."""
-        legs, backhaul = int(legs), int(backhaul)
+    def build(self, legs: int = 2, backhaul: int = 0, ip: int = 4) -> None:
+        """Add hosts and links.
+
+        Args:
+            legs: 1 to 250.
+            backhaul: 0 (a wire) to 250.
+            ip: 4, or 6 for IPv6 beside IPv4.
+        """
+        legs, backhaul, self._ip_version = int(legs), int(backhaul), int(ip)
         if not 1 <= legs <= 250:
             raise ValueError(f"legs={legs}: allowed are 1 to 250")
         if not 0 <= backhaul <= 250:
             raise ValueError(f"backhaul={backhaul}: allowed are 0 to 250")
+        if self._ip_version not in (4, 6):
+            raise ValueError(f"ip={ip}: allowed are 4 and 6")
         numbers = range(1, legs + 1)
         self._add_hosts(numbers, backhaul > 0)
         if backhaul:
             self._add_backhaul(range(1, backhaul + 1))
         else:
             self._host("server", False, [("route", "add", "default", "via", "10.0.0.1")])
-            self._link(End("server", "core", SERVER_ADDRESS), End("gnb", "core", "10.0.0.1"))
+            self._link(End("server", "core", server_address()), End("gnb", "core", "10.0.0.1"))
         for leg in numbers:
             name = f"leg{leg}"
             self._link(End("gnb", name, f"10.1.{leg}.1"), End("ue", name, f"10.1.{leg}.2"))
@@ -175,8 +142,15 @@ class TwoPath(Topo):  # type: ignore[misc]
         commands: Sequence[Command],
         mtu: dict[str, int] | None = None,
     ) -> None:
-        # ip=None: addresses are given with the links, and Mininet must not invent one.
-        self.addHost(name, cls=TestbedHost, ip=None, forward=forward, mtu=mtu, commands=commands)
+        self.addHost(
+            name,
+            cls=TestbedHost,
+            ip=None,  # addresses are given with the links, and Mininet must not invent one
+            ip_version=self._ip_version,
+            forward=forward,
+            mtu=mtu,
+            commands=commands,
+        )
 
     def _link(self, left: End, right: End) -> None:
         self.addLink(

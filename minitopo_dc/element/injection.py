@@ -8,30 +8,47 @@ import socket
 from minitopo_dc.element.rules import leg_mark
 
 TTL_OFFSET = 8  # RFC 791, section 3.1
+HOP_LIMIT_OFFSET = 7  # RFC 8200, section 3
 
 
 class Injector:
-    """Sends whole IP datagrams out of one leg, marked as having been through it."""
+    """Sends whole IP datagrams out of one leg, marked as having been through it.
+
+    A version's socket is opened with its first datagram: most legs never send a copy, and a kernel
+    may be without IPv6.
+    """
 
     def __init__(self, leg: int) -> None:
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, leg_mark(leg))
-        self._socket.setblocking(False)
+        self._mark = leg_mark(leg)
+        self._sockets: dict[socket.AddressFamily, socket.socket] = {}
         self.refused = 0
 
     def send(self, datagram: bytes) -> None:
-        """Send; the kernel writes the header checksum (raw(7)). A full buffer counts as refused."""
-        destination = socket.inet_ntoa(datagram[16:20])
+        """Send; the kernel writes IPv4's checksum (raw(7)). A full buffer counts as refused."""
+        if _is_ipv6(datagram):
+            family, destination = socket.AF_INET6, datagram[24:40]
+        else:
+            family, destination = socket.AF_INET, datagram[16:20]
         try:
-            self._socket.sendto(datagram, (destination, 0))
+            self._socket(family).sendto(datagram, (socket.inet_ntop(family, destination), 0))
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.ENOBUFS):
                 raise
             self.refused += 1
 
     def close(self) -> None:
-        """Close the socket."""
-        self._socket.close()
+        """Close the sockets."""
+        for each in self._sockets.values():
+            each.close()
+
+    def _socket(self, family: socket.AddressFamily) -> socket.socket:
+        if family not in self._sockets:
+            # With this protocol the datagram begins with its header, of either version.
+            opened = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_RAW)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, self._mark)
+            opened.setblocking(False)
+            self._sockets[family] = opened
+        return self._sockets[family]
 
 
 class Copy:
@@ -41,12 +58,13 @@ class Copy:
 
     def __init__(self, datagram: bytes, injector: Injector) -> None:
         # The kernel forwards the original and lowers its TTL; the copy leaves from this host.
-        ttl = datagram[TTL_OFFSET] - 1
-        self._datagram = datagram[:TTL_OFFSET] + bytes((ttl,)) + datagram[TTL_OFFSET + 1 :]
+        offset = HOP_LIMIT_OFFSET if _is_ipv6(datagram) else TTL_OFFSET
+        lowered = bytes((datagram[offset] - 1,))
+        self._datagram = datagram[:offset] + lowered + datagram[offset + 1 :]
         self._injector = injector
 
     def get_payload(self) -> bytes:
-        """What is sent, but for the header checksum."""
+        """What is sent, but for IPv4's header checksum."""
         return self._datagram
 
     def accept(self) -> None:
@@ -55,3 +73,7 @@ class Copy:
 
     def drop(self) -> None:
         """Forget it."""
+
+
+def _is_ipv6(datagram: bytes) -> bool:
+    return datagram[0] >> 4 == 6

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from ipaddress import IPv4Address
+from ipaddress import ip_address
 
 from minitopo_dc.settings import Match
 
-HEADERS_BYTES = 28
-"""IPv4 and UDP (RFC 791, RFC 768)."""
+UDP_HEADER_BYTES = 8  # RFC 768
+IP_HEADER_BYTES = {4: 20, 6: 40}
+"""Without options (RFC 791) or extension headers (RFC 8200)."""
 
 
 class Flow:
     """All datagrams from one socket to another; two flows are never equal."""
 
-    __slots__ = ("deliver", "destination", "source")
+    __slots__ = ("deliver", "destination", "headers_bytes", "source")
 
     def __init__(self, source: tuple[str, int], destination: tuple[str, int]) -> None:
         self.source, self.destination = source, destination
         self.deliver: Callable[[Packet], None] = _nowhere
         """What takes a datagram at its destination."""
+        self.headers_bytes = IP_HEADER_BYTES[ip_address(source[0]).version] + UDP_HEADER_BYTES
+        """Of each of its datagrams."""
 
     def belongs_to(self, match: Match) -> bool:
         """Whether a bearer with this filter carries the flow."""
         return (
-            (match.source is None or IPv4Address(self.source[0]) in match.source)
-            and (match.destination is None or IPv4Address(self.destination[0]) in match.destination)
+            (match.source is None or ip_address(self.source[0]) in match.source)
+            and (match.destination is None or ip_address(self.destination[0]) in match.destination)
             and match.protocol in (None, "udp")
             and match.source_port in (None, self.source[1])
             and match.destination_port in (None, self.destination[1])
@@ -40,7 +43,7 @@ class Packet:
     def __init__(self, flow: Flow, data: bytes) -> None:
         self.flow = flow
         self.data = data
-        self.size = len(data) + HEADERS_BYTES
+        self.size = len(data) + flow.headers_bytes
 
 
 def _nowhere(_packet: Packet) -> None:

@@ -99,11 +99,6 @@ def test_less_than_an_ipv4_header_is_refused() -> None:
             append_trailer(ipv4(b"")[:length], b"\x80\x00")
 
 
-def test_another_ip_version_is_refused() -> None:
-    with pytest.raises(PduError, match="not an IPv4 datagram: version 6"):
-        append_trailer(b"\x60" + bytes(39), b"\x80\x00")
-
-
 @pytest.mark.parametrize("first", [0x44, 0x4F])
 def test_an_impossible_header_length_is_refused(first: int) -> None:
     ip = bytes([first]) + ipv4(b"payload")[1:]

@@ -1,0 +1,113 @@
+"""The hosts of the testbed's topologies, with IPv4 alone or with IPv6 beside it.
+
+Addresses and routes are written down once, for IPv4. With ``ip_version`` 6 each host gets all of
+them once more for IPv6, with the same digits: 10.A.B.C becomes fd00:10:A:B::C, which is a unique
+local address (RFC 4193). Its global identifier is to be read, not random as section 3.2.2 asks:
+nothing here ever meets another site.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from ipaddress import IPv6Interface
+from typing import Any
+
+from mininet.node import Node
+
+Command = Sequence[str]
+"""Arguments of ``ip``."""
+
+_OURS = re.compile(r"10\.(\d+)\.(\d+)\.(\d+)(?:/(16|24))?")
+_PREFIX_LENGTHS = {"16": 48, "24": 64, None: 128}
+"""As long as the same groups: 10.A.0.0/16 is fd00:10:A::/48, 10.A.B.0/24 is fd00:10:A:B::/64."""
+
+
+class TestbedHost(Node):  # type: ignore[misc]
+    """A host that sends what it means to: no offloads, no reverse-path filter, its own routes."""
+
+    __test__ = False  # not a test class
+
+    def config(
+        self,
+        forward: bool = False,
+        mtu: dict[str, int] | None = None,
+        commands: Iterable[Command] = (),
+        ip_version: int = 4,
+        **parameters: Any,
+    ) -> Any:
+        """Configure addresses as Mininet does, then everything else.
+
+        Args:
+            forward: whether this host is a router.
+            mtu: bytes for each interface that does not have the usual 1,500.
+            commands: ``ip`` arguments to run once all interfaces are up.
+            ip_version: 4, or 6 for both versions.
+            parameters: Mininet's own.
+        """
+        configured = super().config(**parameters)
+        set_up(self, forward=forward, mtu=mtu or {}, commands=commands, ip_version=ip_version)
+        return configured
+
+
+def set_up(
+    node: Node,
+    *,
+    forward: bool,
+    mtu: Mapping[str, int],
+    commands: Iterable[Command],
+    ip_version: int = 4,
+) -> None:
+    """Make any Mininet node a host of the testbed; its interfaces have their IPv4 addresses."""
+    # rp_filter of an interface is the larger of its own and "all" (ip-sysctl).
+    settings = ["net.ipv4.conf.all.rp_filter=0", f"net.ipv4.ip_forward={int(forward)}"]
+    # Unasked, IPv6 would add router solicitations and duplicate address detection to every leg.
+    run(node, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1", *settings)
+    for name in node.nameToIntf:
+        run(node, "sysctl", "-qw", f"net.ipv4.conf.{name}.rp_filter=0")
+        # What is longer than the MTU or lacks its checksum is no packet of a leg.
+        run(node, "ethtool", "-K", name, "tso", "off", "gso", "off", "gro", "off", "tx", "off")
+        run(node, "ip", "link", "set", "dev", name, "mtu", str(mtu.get(name, 1500)))
+    if ip_version == 6:
+        _enable_ipv6(node, forward)
+    for command in commands:
+        run(node, "ip", *command)
+        if ip_version == 6:
+            run(node, "ip", "-6", *(in_ipv6(word) for word in command))
+
+
+def _enable_ipv6(node: Node, forward: bool) -> None:
+    """Addresses at once and for good, and no word to the network but what it cannot do without."""
+    for name in node.nameToIntf:
+        run(node, "sysctl", "-qw", *_quiet(name))
+    all_interfaces = "net.ipv6.conf.all"
+    forwarding = f"{all_interfaces}.forwarding={int(forward)}"
+    run(node, "sysctl", "-qw", forwarding, f"{all_interfaces}.disable_ipv6=0")
+    for interface in node.intfList():
+        if interface.ip is not None:
+            address = in_ipv6(f"{interface.ip}/{interface.prefixLen}")
+            run(node, "ip", "-6", "address", "add", address, "dev", interface.name, "nodad")
+
+
+def _quiet(interface: str) -> Iterator[str]:
+    """No duplicate address detection, no router solicitations, nothing learnt from a router."""
+    for name in ("accept_dad", "router_solicitations", "accept_ra", "autoconf"):
+        yield f"net.ipv6.conf.{interface}.{name}=0"
+
+
+def in_ipv6(word: str) -> str:
+    """The IPv6 address or network for one of the testbed's IPv4 ones; other words as they are."""
+    found = _OURS.fullmatch(word)
+    if found is None:
+        return word
+    network, subnet, host, length = found.groups()
+    address = f"fd00:10:{network}:{subnet}::{host}/{_PREFIX_LENGTHS[length]}"
+    written = IPv6Interface(address)
+    return str(written.ip) if length is None else str(written)
+
+
+def run(node: Node, *command: str) -> None:
+    """Run a command on a node; RuntimeError with its words when it fails."""
+    out, err, code = node.pexec(list(command))
+    if code:
+        raise RuntimeError(f"{node.name}: {' '.join(command)}: {(err or out).strip()}")
