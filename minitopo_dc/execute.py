@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from minitopo_dc.outcome import check_real, check_virtual, chosen_runner
+from minitopo_dc.outcome import check_real, check_virtual, chosen_runners
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
@@ -41,7 +41,7 @@ def check_scenario(scenario: Scenario) -> None:
     Raises:
         SettingsError, TraceError: with what is allowed.
     """
-    chosen_runner(scenario)
+    chosen_runners(scenario)
     (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
     scenario.read_traces()
 

@@ -2,51 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.addresses import IpVersion
 from minitopo_dc.capacity import available_bits
-from minitopo_dc.metrics import capacity_share, goodput_mbps
+from minitopo_dc.metrics import capacity_share, goodput_mbps, jain_index
 from minitopo_dc.results import RunResult
-from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scenario import Clock, ResolvedFlow, Scenario
 from minitopo_dc.settings import SettingsError
-from runners.base import Runner, get_runner, runner_names
-from runners.options import OptionError, parse_options
+from runners.base import Measurement, Runner, get_runner, runner_names
+from runners.options import OptionError
 
 
-def chosen_runner(scenario: Scenario) -> Runner:
-    """The scenario's transport, which has its mode and knows its options.
+def chosen_runners(scenario: Scenario) -> tuple[Runner, ...]:
+    """The transport of each flow (`resolved_flows`), which has its mode and knows its options.
 
     Raises:
         SettingsError: it does not, or there is no such transport; with what is allowed.
     """
-    if scenario.transport not in runner_names():
-        known = ", ".join(runner_names())
-        raise SettingsError(f"transport: {scenario.transport}; allowed: {known}")
-    runner = get_runner(scenario.transport)
-    try:
-        parse_options(runner.options_type, scenario.options, runner.name)
-    except OptionError as error:
-        raise SettingsError(f"options: {error}") from None
-    if runner.multipath != (scenario.mode == "multipath"):
-        allowed = "multipath" if runner.multipath else "sc, dc, dc-duplicate, flows"
-        raise SettingsError(f"mode {scenario.mode}: transport {runner.name} allows {allowed}")
+    version = scenario.ip_version
+    _known_runner(scenario.transport, scenario.options, version, "")
+    flows = scenario.resolved_flows
+    if not scenario.flows:
+        return tuple(_runner_of(flow, version, "", ", flows") for flow in flows)
+    return tuple(_runner_of(flow, version, f"flows.{n}.") for n, flow in enumerate(flows))
+
+
+def _runner_of(flow: ResolvedFlow, version: IpVersion, where: str, more: str = "") -> Runner:
+    runner = _known_runner(flow.transport, flow.options, version, where)
+    if runner.multipath != (flow.mode == "multipath"):
+        allowed = "multipath" if runner.multipath else f"sc, dc, dc-duplicate{more}"
+        raise SettingsError(f"{where}mode {flow.mode}: transport {runner.name} allows {allowed}")
+    if where and runner.multipath and not runner.checks_paths:
+        # Beside other flows the legs' counters do not show whether this one used them.
+        able = ", ".join(each.name for each in _runners() if each.checks_paths)
+        raise SettingsError(
+            f"{where}transport: {runner.name} does not tell what each of its paths carried; "
+            f"allowed with mode multipath: {able}"
+        )
     return runner
 
 
+def _known_runner(
+    transport: str, options: Mapping[str, Any], version: IpVersion, where: str
+) -> Runner:
+    if transport not in runner_names():
+        known = ", ".join(runner_names())
+        raise SettingsError(f"{where}transport: {transport}; allowed: {known}")
+    runner = get_runner(transport)
+    try:
+        runner.check_options(options, version)
+    except OptionError as error:
+        raise SettingsError(f"{where}options: {error}") from None
+    return runner
+
+
+def _runners() -> list[Runner]:
+    return [get_runner(name) for name in runner_names()]
+
+
 def check_real(scenario: Scenario) -> None:
-    """Refuse what only the virtual clock does so far.
+    """Refuse what only the virtual clock does.
 
     Raises:
         SettingsError: naming the fields.
     """
-    wanted = {"flows": scenario.flows, "duration_s": scenario.duration_s}
-    wanted["virtual"] = scenario.virtual != type(scenario.virtual)()
-    given = [name for name, value in wanted.items() if value]
-    if given:
-        raise SettingsError(f"{', '.join(given)}: needs clock: virtual; the real clock has no such")
+    if scenario.virtual != type(scenario.virtual)():
+        raise SettingsError("virtual: needs clock: virtual; the real clock has no such")
+    if scenario.duration_s is not None:
+        able = [runner.name for runner in _runners() if runner.takes_duration]
+        for flow in scenario.resolved_flows:
+            if flow.transport not in able:
+                raise SettingsError(
+                    f"duration_s: the client of transport {flow.transport} stops at the download's "
+                    f"end only; allowed: {', '.join(able)}"
+                )
 
 
 def check_virtual(scenario: Scenario) -> None:
@@ -78,16 +111,28 @@ def blank_result(scenario: Scenario, directory: Path, clock: Clock) -> RunResult
     )
 
 
+def why_unsupported(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
+    """What the first transport that cannot run here lacks; None when all can."""
+    for runner, flow in zip(runners, scenario.resolved_flows, strict=True):
+        reason = runner.unsupported(flow.congestion_control)
+        if reason is not None:
+            return reason
+    return None
+
+
 def ok_result(
     blank: RunResult,
     scenario: Scenario,
-    *,
-    size_bytes: int,
-    seconds: float,
+    measurements: Sequence[Measurement],
     leg_bytes: list[int],
-    details: Mapping[str, Any],
 ) -> RunResult:
-    """A run in which ``size_bytes`` arrived in ``seconds``, all that was asked for."""
+    """A run in which every flow received what was asked for.
+
+    Over all flows: their bytes together, in the time of the longest one.
+    """
+    size_bytes = sum(each.bytes_received for each in measurements)
+    seconds = max(each.completion_s for each in measurements)
+    details = _per_flow(scenario, measurements) if scenario.flows else measurements[0].details
     return replace(
         blank,
         status="ok",
@@ -98,3 +143,21 @@ def ok_result(
         capacity_share=capacity_share(size_bytes, available_bits(scenario, seconds)),
         details=dict(details),
     )
+
+
+def _per_flow(scenario: Scenario, measurements: Sequence[Measurement]) -> dict[str, Any]:
+    """Each flow's own goodput over its own time, and Jain's index of them."""
+    flows = [
+        {
+            **each.details,
+            "mode": flow.mode,
+            "leg": flow.leg,
+            "transport": flow.transport,
+            "congestion_control": flow.congestion_control,
+            "bytes_received": each.bytes_received,
+            "completion_s": each.completion_s,
+            "goodput_mbps": goodput_mbps(each.bytes_received, each.completion_s),
+        }
+        for flow, each in zip(scenario.resolved_flows, measurements, strict=True)
+    ]
+    return {"flows": flows, "jain_index": jain_index([flow["goodput_mbps"] for flow in flows])}

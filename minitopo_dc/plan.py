@@ -1,17 +1,18 @@
 """From a scenario to the settings of the elements on gnb and ue, the same for both clocks.
 
 A flow is what one server sends to one client. A scenario has one, that of its mode, or those of its
-``flows``; then each flow has a bearer of its own, also one that takes a single leg.
+``flows``; then each flow has a bearer of its own, also one that takes a single leg, but not one
+that the transport splits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import IPv4Network
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Literal
 
-from minitopo_dc.addresses import SERVER_ADDRESS, SERVER_PORT, client_address
+from minitopo_dc.addresses import SERVER_PORT, client_address, server_address
 from minitopo_dc.element import (
     Backend,
     ElementLeg,
@@ -19,22 +20,21 @@ from minitopo_dc.element import (
     ReceiveBearer,
     TransmitBearer,
 )
-from minitopo_dc.scenario import FlowSettings, Mode, Scenario
+from minitopo_dc.scenario import FlowMode, ResolvedFlow, Scenario
 from minitopo_dc.settings import Match, PdcpSettings
+from runners.base import get_runner
 
 Direction = Literal["downlink", "uplink"]
 
 
-def client_addresses(scenario: Scenario) -> tuple[str, ...]:
-    """The client's addresses that the transport uses, the primary one first."""
-    if scenario.mode == "multipath":
-        return tuple(client_address(leg) for leg in _numbers(scenario))
-    return (flow_address(scenario),)
+def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
+    """The legs whose client addresses a flow's transport uses, the primary one first.
 
-
-def flow_address(flow: FlowSettings | Scenario) -> str:
-    """The client's address of a flow, or of the scenario's only one; its uplink takes that leg."""
-    return client_address(flow.leg if flow.mode == "sc" else 1)
+    Its uplink takes them.
+    """
+    if flow.mode == "multipath":
+        return tuple(_numbers(scenario))
+    return (flow.leg if flow.mode == "sc" else 1,)
 
 
 def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
@@ -45,6 +45,7 @@ def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
         transmit=tuple(_transmit(scenario, "downlink", "gnb-core")),
         receive=tuple(_receive(scenario, "uplink")),
         directory=directory,
+        ip_version=scenario.ip_version,
         statistics_ms=scenario.statistics_ms,
         backend=_backend(scenario),
         pcap="downlink" if "legs" in scenario.capture else None,
@@ -59,6 +60,7 @@ def ue_settings(scenario: Scenario, directory: Path) -> ElementSettings:
         transmit=tuple(_transmit(scenario, "uplink", "ue-lan1")),
         receive=tuple(_receive(scenario, "downlink")),
         directory=directory,
+        ip_version=scenario.ip_version,
         statistics_ms=scenario.statistics_ms,
         backend=_backend(scenario),
         pcap="uplink" if "legs" in scenario.capture else None,
@@ -73,6 +75,7 @@ def backhaul_settings(scenario: Scenario, directory: Path) -> tuple[ElementSetti
             host=host,
             legs=tuple(_backhaul(scenario, direction, host)),
             directory=directory,
+            ip_version=scenario.ip_version,
             statistics_ms=scenario.statistics_ms,
             backend=_backend(scenario),
             pcap=direction if "legs" in scenario.capture else None,
@@ -121,7 +124,7 @@ def _transmit(scenario: Scenario, direction: Direction, interface: str) -> Itera
         yield TransmitBearer(
             bearer=_bearer(index, direction),
             interface=interface,
-            match=_match(scenario, index, direction),
+            match=_match(scenario, index, flow, direction),
             legs=_legs_of(scenario, flow),
             pdcp=_pdcp(scenario, flow.mode),
         )
@@ -131,7 +134,7 @@ def _receive(scenario: Scenario, direction: Direction) -> Iterator[ReceiveBearer
     for index, flow in _flows_with_bearer(scenario, direction):
         yield ReceiveBearer(
             bearer=_bearer(index, direction),
-            match=_match(scenario, index, direction),
+            match=_match(scenario, index, flow, direction),
             legs=_legs_of(scenario, flow),
             pdcp=_pdcp(scenario, flow.mode),
         )
@@ -139,13 +142,13 @@ def _receive(scenario: Scenario, direction: Direction) -> Iterator[ReceiveBearer
 
 def _flows_with_bearer(
     scenario: Scenario, direction: Direction
-) -> Iterator[tuple[int, FlowSettings | Scenario]]:
+) -> Iterator[tuple[int, ResolvedFlow]]:
     """The flows that a direction has bearers for, with their position."""
     if direction == "uplink" and not scenario.split_uplink:
         return
-    if scenario.mode.startswith("dc"):
-        yield 0, scenario
-    yield from enumerate(scenario.flows)
+    for index, flow in enumerate(scenario.resolved_flows):
+        if flow.mode != "multipath" and (scenario.flows or flow.mode != "sc"):
+            yield index, flow
 
 
 def _bearer(index: int, direction: Direction) -> int:
@@ -153,29 +156,30 @@ def _bearer(index: int, direction: Direction) -> int:
     return 2 * index + (1 if direction == "downlink" else 2)
 
 
-def _legs_of(scenario: Scenario, flow: FlowSettings | Scenario) -> tuple[int, ...]:
+def _legs_of(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
     return (flow.leg,) if flow.mode == "sc" else tuple(_numbers(scenario))
 
 
-def _pdcp(scenario: Scenario, mode: Mode) -> PdcpSettings:
+def _pdcp(scenario: Scenario, mode: FlowMode) -> PdcpSettings:
     """A bearer's parameters; over one leg there is nothing to split."""
     if mode == "sc":
         return scenario.pdcp.model_copy(update={"split": "batch", "ratio": None, "parameters": {}})
     return scenario.bearer(mode)
 
 
-def _match(scenario: Scenario, index: int, direction: Direction) -> Match:
+def _match(scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction) -> Match:
     """What flows between server and client; not what a router says in between, e.g. by ICMP.
 
     Several flows are told apart by the server's port.
     """
-    server = IPv4Network(SERVER_ADDRESS)
+    server = ip_network(server_address(version=scenario.ip_version))
     if not scenario.flows:
-        client = IPv4Network(flow_address(scenario))
+        leg = client_legs(scenario, flow)[0]
+        client = ip_network(client_address(leg, scenario.ip_version))
         if direction == "downlink":
             return Match(source=server, destination=client)
         return Match(source=client, destination=server)
-    port = SERVER_PORT + index
+    protocol, port = get_runner(flow.transport).socket_table, SERVER_PORT + index
     if direction == "downlink":
-        return Match(source=server, protocol="udp", source_port=port)
-    return Match(destination=server, protocol="udp", destination_port=port)
+        return Match(source=server, protocol=protocol, source_port=port)
+    return Match(destination=server, protocol=protocol, destination_port=port)

@@ -3,8 +3,9 @@
 A run's directory holds ``scenario.yaml``, ``environment.json`` (versions, kernel), ``result.json``,
 ``client-rate.csv`` (``time_s``, ``received_bytes``: IP bytes that reached the client, cumulative),
 an element's files for each of gnb and ue (``*-legs.csv``, ``*-transmit.csv``, ``*-receive.csv``,
-``*-summary.json``), and the logs of all processes. ``time_ns`` in an element's file minus
-``start_ns`` of its summary is the time since the start of the transfer.
+``*-summary.json``), and the logs of all processes, of several flows in ``flow-1``, ``flow-2``, ...
+``time_ns`` in an element's file minus ``start_ns`` of its summary is the time since the start of
+the transfer.
 """
 
 from __future__ import annotations

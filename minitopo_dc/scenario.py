@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
+from minitopo_dc.addresses import IpVersion
 from minitopo_dc.settings import LegSettings, PdcpSettings, Settings
 
-FlowMode = Literal["sc", "dc", "dc-duplicate"]
-"""One leg; split over the legs below IP; sent on all legs below IP."""
+FlowMode = Literal["sc", "dc", "dc-duplicate", "multipath"]
+"""One leg; split over the legs below IP; sent on all legs below IP; split by the transport."""
 Mode = Literal["sc", "dc", "dc-duplicate", "multipath", "flows"]
-"""As for a flow; split by the transport; several flows at once."""
+"""As for a flow; several flows at once."""
 Clock = Literal["real", "virtual"]
 CongestionControl = Literal["reno", "cubic", "bbr"]
+Recovery = Literal["modern", "draft-27"]
 SysctlName = Annotated[str, Field(pattern=r"^net\.[A-Za-z0-9_.-]+$")]
 """Only what a network namespace has of its own can be set for one run."""
+ENDLESS_BYTES = 10**12
+"""More than two legs of 10 Gbit/s carry in 6 minutes, the papers' longest being 3."""
 SysctlValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_. \t-]+$")]
 
 
@@ -32,11 +38,30 @@ class RadioLeg(Settings):
 
 
 class FlowSettings(Settings):
-    """One of several downloads at once: its own server, client and PDCP bearer, the same legs."""
+    """One of several downloads at once: its own server, client and PDCP bearer, the same legs.
+
+    A flow of ``mode: multipath`` has no bearer, and a client address a leg.
+    """
 
     mode: FlowMode
     leg: PositiveInt = 1
     """The leg that ``mode: sc`` uses."""
+    transport: str | None = None
+    """None: the scenario's, here and below."""
+    congestion_control: CongestionControl | None = None
+    options: dict[str, Any] | None = None
+    """None: the scenario's where the transport is the scenario's, else none."""
+
+
+@dataclass(frozen=True)
+class ResolvedFlow:
+    """A download with what it leaves to the scenario filled in."""
+
+    mode: FlowMode
+    leg: int
+    transport: str
+    congestion_control: CongestionControl
+    options: Mapping[str, Any]
 
 
 class VirtualSettings(Settings):
@@ -49,7 +74,7 @@ class VirtualSettings(Settings):
     """
     cpu_us_per_packet: NonNegativeFloat = 0.0
     """CPU time of an end host for each datagram that it reads or sends."""
-    recovery: Literal["modern", "draft-27"] = "modern"
+    recovery: Recovery = "modern"
     """The installed aioquic's loss recovery, or that of aioquic in 2020 (docs/virtual-clock.md)."""
     packet_trace: bool = False
     """Write ``packets.csv``: time, flow, direction and size of every datagram at the end hosts."""
@@ -59,7 +84,7 @@ class Scenario(Settings):
     """One run. Which element is where, and who sends, is fixed by the two-path topology."""
 
     transport: str
-    """A runner's name: tcp, quic, mptcp, mpquic, ..."""
+    """A runner's name: tcp, quic, quic-ngtcp2, mptcp, mpquic, ..."""
     mode: Mode
     legs: Annotated[tuple[RadioLeg, ...], Field(min_length=1, max_length=250)]
     leg: PositiveInt = 1
@@ -69,6 +94,8 @@ class Scenario(Settings):
 
     Transfers use the server's first address. Real clock only.
     """
+    ip_version: IpVersion = 4
+    """Of the addresses that transports use (docs/mininet.md); 4 as in the papers."""
     pdcp: PdcpSettings = PdcpSettings()
     """The bearer's parameters in the modes ``dc`` and ``dc-duplicate``."""
     split_uplink: bool = False
@@ -78,13 +105,19 @@ class Scenario(Settings):
     flows: tuple[FlowSettings, ...] = ()
     """The downloads of ``mode: flows``, each of ``size_mb``."""
     duration_s: PositiveFloat | None = None
-    """Measure what arrives in this time, in place of the time for ``size_mb``."""
+    """Measure what arrives in this time, in place of the time for ``size_mb``.
+
+    Real clock: of transports whose client can stop then, counted from its start of connecting.
+    """
     congestion_control: CongestionControl = "reno"
-    """NewReno for all transports, as in the papers."""
+    """NewReno for all transports, as in the papers; a flow may have its own."""
     seed: int = 1
     """Fixes losses and jitter of every leg and direction."""
     timeout_s: PositiveFloat = 300.0
-    """A transfer that takes longer has failed; at 1 Mbit/s, 300 s are enough for 37 MB."""
+    """A transfer that takes longer has failed; at 1 Mbit/s, 300 s are enough for 37 MB.
+
+    With ``duration_s``: that it may take longer than that, to begin and to close.
+    """
     statistics_ms: PositiveInt = 100
     clock: Clock = "real"
     """What drives the run: kernels and processes, or discrete events."""
@@ -103,14 +136,18 @@ class Scenario(Settings):
     def _fits_together(self) -> Self:
         if (self.mode == "flows") != bool(self.flows):
             raise ValueError("mode flows needs a list of flows, and only this mode has one")
-        flows: tuple[FlowSettings | Scenario, ...] = (self, *self.flows)
-        for flow in flows:
-            if flow.leg > len(self.legs):
-                raise ValueError(f"leg: {flow.leg} does not exist; allowed: 1 to {len(self.legs)}")
-            if flow.mode not in ("sc", "flows") and len(self.legs) < 2:
-                raise ValueError(f"mode {flow.mode} needs at least two legs")
+        self._check_legs(self, "")
+        for number, flow in enumerate(self.flows):
+            self._check_legs(flow, f"flows.{number}.")
         self.bearer().policy(len(self.legs))
         return self
+
+    def _check_legs(self, flow: FlowSettings | Scenario, where: str) -> None:
+        legs = len(self.legs)
+        if flow.leg > legs:
+            raise ValueError(f"{where}leg: {flow.leg} does not exist; allowed: 1 to {legs}")
+        if flow.mode not in ("sc", "flows") and legs < 2:
+            raise ValueError(f"{where}mode {flow.mode} needs at least two legs")
 
     def read_traces(self) -> None:
         """Read every trace once, so that a wrong one is found before a run begins.
@@ -129,6 +166,25 @@ class Scenario(Settings):
         return self.pdcp
 
     @property
+    def resolved_flows(self) -> tuple[ResolvedFlow, ...]:
+        """The flows of ``mode: flows``; in every other mode the one that the scenario itself is."""
+        if self.mode != "flows":
+            own = FlowSettings(mode=self.mode, leg=self.leg)
+            return (self._resolve(own),)
+        return tuple(self._resolve(flow) for flow in self.flows)
+
+    def _resolve(self, flow: FlowSettings) -> ResolvedFlow:
+        transport = flow.transport or self.transport
+        options = self.options if transport == self.transport else {}
+        return ResolvedFlow(
+            mode=flow.mode,
+            leg=flow.leg,
+            transport=transport,
+            congestion_control=flow.congestion_control or self.congestion_control,
+            options=options if flow.options is None else flow.options,
+        )
+
+    @property
     def captured_hosts(self) -> tuple[str, ...]:
         """The end hosts whose packets are captured."""
         return tuple(name for name in self.capture if name != "legs")
@@ -137,6 +193,11 @@ class Scenario(Settings):
     def size_bytes(self) -> int:
         """Size of the download in bytes."""
         return round(self.size_mb * 1e6)
+
+    @property
+    def requested_bytes(self) -> int:
+        """What a client asks for: ``size_bytes``, or what no leg carries in ``duration_s``."""
+        return self.size_bytes if self.duration_s is None else ENDLESS_BYTES
 
     @property
     def label(self) -> str:

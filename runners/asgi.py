@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any
 
 from runners.content import blocks, requested_size
@@ -22,11 +23,39 @@ async def application(scope: Message, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 404, "headers": []})
         await send({"type": "http.response.body"})
         return
+    await _until_gone(receive, _respond(size, send))
+
+
+async def _respond(size: int, send: Send) -> None:
     headers = [(b"content-length", str(size).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     for block in blocks(size):
         await send({"type": "http.response.body", "body": block, "more_body": True})
+        # Once the client has gone, hypercorn's send does nothing at all: let the others notice.
+        await asyncio.sleep(0)
     await send({"type": "http.response.body"})
+
+
+async def _until_gone(receive: Receive, response: Coroutine[Any, Any, None]) -> None:
+    """Respond, but no longer than the client is there.
+
+    A send that waits for room does not return when the client goes (hypercorn 0.18), so it has to
+    be cancelled.
+    """
+    responding = asyncio.create_task(response)
+    leaving = asyncio.create_task(_gone(receive))
+    try:
+        await asyncio.wait((responding, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if responding.done():
+            responding.result()
+    finally:
+        for task in (responding, leaving):
+            task.cancel()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import ipaddress
 import signal
 import subprocess
 from abc import ABC, abstractmethod
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar, get_args
 
+from runners.addresses import ip_version
 from runners.options import NoOptions, parse_options
 from runners.ports import is_bound
 
@@ -42,12 +42,17 @@ class Transfer:
     key: Path
     timeout_s: float  # from the client's start
     options: Mapping[str, Any] = field(default_factory=dict)  # the runner's own
+    # The client stops so long after it began to connect, with what has arrived by then; None: it
+    # stops when it has everything.
+    duration_s: float | None = None
 
     def __post_init__(self) -> None:
         if self.size_bytes <= 0:
             raise ValueError(f"size_bytes must be positive, not {self.size_bytes}")
         if self.timeout_s <= 0:
             raise ValueError(f"timeout_s must be positive, not {self.timeout_s}")
+        if self.duration_s is not None and self.duration_s <= 0:
+            raise ValueError(f"duration_s must be positive, not {self.duration_s}")
         if self.congestion_control not in CONGESTION_CONTROLS:
             known = ", ".join(CONGESTION_CONTROLS)
             raise ValueError(f"congestion_control must be one of {known}")
@@ -55,8 +60,12 @@ class Transfer:
             raise ValueError(f"port must be 1 to 65535, not {self.port}")
         if not self.client_addresses:
             raise ValueError("client_addresses must hold at least one address")
-        for address in (self.server_address, *self.client_addresses):
-            ipaddress.IPv4Address(address)
+        ip_version((self.server_address, *self.client_addresses))
+
+    @property
+    def ip_version(self) -> int:
+        """Of all its addresses: 4 or 6."""
+        return ip_version((self.server_address,))
 
     @property
     def server_output(self) -> Path:
@@ -84,7 +93,8 @@ class Measurement:
     """The result of a transfer; goodput is for the caller to compute."""
 
     bytes_received: int
-    completion_s: float  # from the client's start of connecting to the last byte
+    # From the client's start of connecting to the last byte, or to where a duration stopped it.
+    completion_s: float
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -109,6 +119,9 @@ class Runner(ABC):
     socket_table: ClassVar[Literal["tcp", "udp"]]  # where the server's socket is listed
     congestion_controls: ClassVar[tuple[str, ...]]  # that the transport's tools have
     options_type: ClassVar[type] = NoOptions
+    takes_duration: ClassVar[bool] = False  # the client can stop after a transfer's `duration_s`
+    # `read` fails when a client address of a multipath transport carried no data.
+    checks_paths: ClassVar[bool] = False
     # How the server is asked to end; None: it ends by itself after one connection.
     stop_signal: ClassVar[signal.Signals | None] = signal.SIGTERM
     # How a server ends that did nothing wrong.
@@ -126,6 +139,10 @@ class Runner(ABC):
     def client_command(self, transfer: Transfer) -> list[str]:
         """The client's command line."""
 
+    def client_exit_codes(self, transfer: Transfer) -> frozenset[int]:  # noqa: ARG002 (a hook)
+        """How a client ends that did what was asked for."""
+        return frozenset({0})
+
     @abstractmethod
     def read(self, transfer: Transfer) -> Measurement:
         """Read the outcome from what server and client wrote, after both have ended.
@@ -141,13 +158,24 @@ class Runner(ABC):
             return f"runner {self.name} has no {congestion_control} (choose {choice})"
         return self.missing()
 
+    def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:  # noqa: ARG002
+        """Check options of this runner, for transfers over IP version 4 or 6.
+
+        Raises:
+            OptionError: an option is unknown or wrong, with what is allowed.
+        """
+        parse_options(self.options_type, options, self.name)
+
     def validate(self, transfer: Transfer) -> None:
         """Check what only this runner knows of a transfer.
 
         Raises:
-            ValueError: an option is unknown or wrong, or an address is missing.
+            ValueError: an option is unknown or wrong, an address is missing, or the client cannot
+                stop after a duration.
         """
-        parse_options(self.options_type, transfer.options, self.name)
+        self.check_options(transfer.options, transfer.ip_version)
+        if transfer.duration_s is not None and not self.takes_duration:
+            raise ValueError(f"runner {self.name}: duration_s: its client has no such option")
         if self.multipath and len(transfer.client_addresses) < 2:
             raise ValueError(f"runner {self.name}: client_addresses must hold two or more")
 
@@ -163,6 +191,9 @@ class Runner(ABC):
     ) -> AbstractContextManager[None]:
         """Set up hosts for one transfer; undone at the end, whatever happens.
 
+        Of several transfers at once by this runner between the same addresses, it is entered for
+        the first one only, and undone when all have ended.
+
         Raises:
             TransferFailed: on entering, when a host cannot be set up.
         """
@@ -176,7 +207,7 @@ class Runner(ABC):
 AnyRunner = TypeVar("AnyRunner", bound=type[Runner])
 _registry: dict[str, type[Runner]] = {}
 # Importing these registers them, each under its own name with hyphens.
-_BUILT_IN = ("tcp", "quic", "mptcp", "mpquic", "mpquic_picoquic")
+_BUILT_IN = ("tcp", "quic", "quic_ngtcp2", "mptcp", "mpquic", "mpquic_picoquic")
 
 
 def runner(name: str) -> Callable[[AnyRunner], AnyRunner]:

@@ -25,7 +25,11 @@ def blocks(size_bytes: int) -> Iterator[bytes]:
 
 @lru_cache(maxsize=8)
 def content_sha256(size_bytes: int) -> str:
-    """SHA-256 of the content of a transfer of `size_bytes`, in hexadecimal digits."""
+    """SHA-256 of the content of a transfer of `size_bytes`, in hexadecimal digits.
+
+    Also of the first `size_bytes` of a longer transfer, whose content begins with the same bytes:
+    so what a client had when it stopped can be checked.
+    """
     digest = hashlib.sha256()
     for block in blocks(size_bytes):
         digest.update(block)

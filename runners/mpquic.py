@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from runners.addresses import bracketed
 from runners.base import Measurement, Runner, Transfer, TransferFailed, runner
 from runners.certificate import SERVER_NAME
 from runners.content import content_sha256, file_sha256
@@ -68,7 +69,7 @@ class MpquicRunner(Runner):
     def server_command(self, transfer: Transfer) -> list[str]:
         """The server on the service address: it answers from the address it is bound to."""
         return [
-            *(_tool("tquic_server"), "--listen", f"{transfer.server_address}:{transfer.port}"),
+            *(_tool("tquic_server"), "--listen", _endpoint(transfer)),
             *("--cert", str(transfer.certificate), "--key", str(transfer.key)),
             *("--root", str(transfer.directory / "www")),
             "--enable-multipath",
@@ -79,7 +80,7 @@ class MpquicRunner(Runner):
         """The client with one path a client address."""
         return [
             *(_tool("tquic_client"), "--alpn", "h3", "--enable-multipath"),
-            *("--connect-to", f"{transfer.server_address}:{transfer.port}"),
+            *("--connect-to", _endpoint(transfer)),
             *("--local-addresses", ",".join(transfer.client_addresses)),
             *("--connection-failure-threshold", "1"),
             *("--dump-dir", str(transfer.directory / "download")),
@@ -99,7 +100,7 @@ class MpquicRunner(Runner):
         completion_s, details = parse_client(printed)
         body = downloaded_file(transfer)
         received = body.stat().st_size
-        if file_sha256(body) != content_sha256(transfer.size_bytes):
+        if file_sha256(body) != content_sha256(received):
             raise TransferFailed(f"client received {received} bytes, not those sent")
         return Measurement(received, completion_s, details)
 
@@ -112,6 +113,10 @@ class MpquicRunner(Runner):
             *("--min-congestion-window", str(MINIMUM_WINDOW_PACKETS)),
             *("--active-cid-limit", str(max(2, len(transfer.client_addresses)))),
         ]
+
+
+def _endpoint(transfer: Transfer) -> str:
+    return f"{bracketed(transfer.server_address)}:{transfer.port}"
 
 
 def parse_client(printed: str) -> tuple[float, dict[str, Any]]:

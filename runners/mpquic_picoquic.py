@@ -65,7 +65,8 @@ class PicoquicRunner(Runner):
 
     def is_ready(self, transfer: Transfer, pid: int) -> bool:
         """Its socket has no address."""
-        return is_bound(pid, self.socket_table, "0.0.0.0", transfer.port)
+        anywhere = "::" if transfer.ip_version == 6 else "0.0.0.0"
+        return is_bound(pid, self.socket_table, anywhere, transfer.port)
 
     @contextmanager
     def files(self, transfer: Transfer) -> Iterator[None]:

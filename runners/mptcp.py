@@ -6,16 +6,14 @@ import json
 import re
 import shutil
 import socket
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, ClassVar, Literal
 
 from runners.base import Host, Transfer, TransferFailed, runner
+from runners.host_command import run
 from runners.kernel_socket import IPPROTO_MPTCP
 from runners.tcp import TcpRunner
-
-COMMAND_TIMEOUT_S = 10.0
 
 
 @runner("mptcp")
@@ -23,6 +21,7 @@ class MptcpRunner(TcpRunner):
     """MPTCP with one subflow a client address, the first being the initial one."""
 
     multipath: ClassVar[bool] = True
+    checks_paths: ClassVar[bool] = True
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "mptcp"
 
     def missing(self) -> str | None:
@@ -93,7 +92,7 @@ def _subflow_endpoint(host: Host, address: str) -> Iterator[None]:
 
 
 def _device_of(host: Host, address: str) -> str:
-    shown = run(host, ["ip", "-json", "address", "show", "to", f"{address}/32"])
+    shown = run(host, ["ip", "-json", "address", "show", "to", address])
     devices = [link["ifname"] for link in json.loads(shown) if link]
     if len(devices) != 1:
         raise TransferFailed(f"{len(devices)} interfaces of {host.name} have address {address}")
@@ -105,22 +104,3 @@ def _endpoint_id(shown: str, address: str) -> str:
     if found is None:
         raise TransferFailed(f"the MPTCP endpoint {address} has gone")
     return found[1]
-
-
-def run(host: Host, arguments: Sequence[str]) -> str:
-    """Run a short command in a host; returns its standard output.
-
-    Raises:
-        TransferFailed: it failed.
-    """
-    popen = host.popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with popen:
-        try:
-            output, errors = popen.communicate(timeout=COMMAND_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            popen.kill()
-            raise TransferFailed(f"{' '.join(arguments)} in {host.name} hangs") from None
-    if popen.returncode:
-        message = errors.decode(errors="replace").strip()
-        raise TransferFailed(f"{' '.join(arguments)} in {host.name}: {message}")
-    return output.decode()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from runners.base import Measurement, Runner, Transfer, TransferFailed, runner
 from runners.content import content_sha256
-from runners.options import OptionError, parse_options
+from runners.options import check_datagram, parse_options
 from runners.output import last_json
 
 MEBIBYTE = 1024 * 1024
@@ -39,14 +39,6 @@ class QuicOptions:
     # the papers' aioquic of 2020 had 1,280 (thesis, section 4.1: "the size of the UDP frames").
     max_datagram_bytes: int = 1200
 
-    def __post_init__(self) -> None:
-        """Refuse a datagram that QUIC, or an Ethernet frame, does not allow."""
-        if not 1200 <= self.max_datagram_bytes <= 1472:
-            raise OptionError(
-                f"runner quic: option max_datagram_bytes is {self.max_datagram_bytes}, "
-                "must be 1200 to 1472"
-            )
-
 
 @runner("quic")
 class QuicRunner(Runner):
@@ -56,12 +48,19 @@ class QuicRunner(Runner):
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic")
     options_type: ClassVar[type] = QuicOptions
+    takes_duration: ClassVar[bool] = True
 
     def missing(self) -> str | None:
         """Both sides are aioquic's."""
         if importlib.util.find_spec("aioquic") is None:
             return "aioquic is not installed (pip install aioquic)"
         return None
+
+    def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:
+        """Also: a datagram must fit an Ethernet frame behind the headers of its IP version."""
+        super().check_options(options, ip_version)
+        given = parse_options(QuicOptions, options, self.name)
+        check_datagram(self.name, given.max_datagram_bytes, ip_version)
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """`runners.quic_server`."""
@@ -91,6 +90,8 @@ class QuicRunner(Runner):
         ]
         if options.receive_buffer_bytes is not None:
             command += ["--receive-buffer", str(options.receive_buffer_bytes)]
+        if transfer.duration_s is not None:
+            command += ["--duration", str(transfer.duration_s)]
         return command
 
     @contextmanager
@@ -106,12 +107,13 @@ class QuicRunner(Runner):
         report = last_json(transfer.client_output, "client")
         if report["error"] is not None:
             raise TransferFailed(f"client: {report['error']}")
-        if report["status"] != 200:
+        if report["status"] not in (0, 200):  # 0: stopped before the answer came
             raise TransferFailed(f"client got status {report['status']}, not 200")
-        received, completion_s = report["bytes_received"], report["completion_s"]
-        if report["sha256"] != content_sha256(transfer.size_bytes):
+        received, stopped_s = report["bytes_received"], report["stopped_s"]
+        if report["sha256"] != content_sha256(received):
             raise TransferFailed(f"client received {received} bytes, not those sent")
-        return Measurement(received, completion_s, report)
+        seconds = report["completion_s"] if stopped_s is None else stopped_s
+        return Measurement(received, seconds, report)
 
     def _qlog(self, transfer: Transfer, role: str) -> list[str]:
         qlog = self._options(transfer).qlog

@@ -6,8 +6,8 @@ import argparse
 import gc
 import hashlib
 import json
+import math
 import socket
-import struct
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
@@ -21,6 +21,7 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, QuicEvent
 from aioquic.quic.logger import QuicFileLogger
 
+from runners.addresses import address_family, socket_address
 from runners.certificate import SERVER_NAME
 from runners.quic_endpoint import (
     Address,
@@ -30,11 +31,7 @@ from runners.quic_endpoint import (
     transmit,
     wait_readable,
 )
-
-# linux/socket.h and asm-generic/socket.h, which the socket module does not name
-SO_RCVBUFFORCE = 33
-SO_MEMINFO = 55
-SK_MEMINFO_DROPS = 8
+from runners.udp_socket import set_receive_buffer, socket_drops
 
 
 @dataclass
@@ -45,6 +42,7 @@ class Outcome:
     bytes_received: int = 0
     sha256: str = ""
     completion_s: float | None = None
+    stopped_s: float | None = None  # in place of completion_s: the duration was over before
     handshake_s: float | None = None
     first_byte_s: float | None = None
     receive_buffer_bytes: int = 0
@@ -61,7 +59,10 @@ class Download:
         path: str,
         transmit: Transmit,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        duration_s: float = math.inf,
     ) -> None:
+        """Take what to download, how to send, and when to stop: s after the start."""
         self.outcome = Outcome()
         self.ended = False
         self._connection = connection
@@ -72,16 +73,39 @@ class Download:
         self._digest = hashlib.sha256()
         self._body_arrives = False
         self._start = 0.0
+        self._duration = duration_s
+        self._deadline = math.inf
 
     def start(self, server: Address) -> float | None:
         """Connect; returns when to be called again."""
         self._start = self._clock()
+        self._deadline = self._start + self._duration
         self._connection.connect(server, self._start)
         self._transmit(self._connection)
-        return self._connection.get_timer()
+        return self._next(self._connection.get_timer())
 
     def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
         """Take in what arrived, send what is due; returns when to be called again.
+
+        From the deadline on nothing counts any more, and the connection is closed.
+        """
+        if now >= self._deadline:
+            self._deadline = math.inf
+            self._stop()
+        return self._next(self._advance(now, datagrams))
+
+    def _next(self, timer: float | None) -> float | None:
+        if self._deadline == math.inf:
+            return timer
+        return self._deadline if timer is None else min(timer, self._deadline)
+
+    def _stop(self) -> None:
+        if self.outcome.completion_s is None:
+            self.outcome.stopped_s = self._elapsed()
+            self._close()
+
+    def _advance(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
+        """Take in what arrived, send what is due; returns the connection's timer.
 
         While the body arrives, all that this side sends is acknowledgements, and aioquic sends
         them when its timer says so (1 ms after the first datagram that they cover): asking it
@@ -107,7 +131,7 @@ class Download:
             self._request()
         elif isinstance(event, ConnectionTerminated):
             self.ended = True
-            if self.outcome.completion_s is None:
+            if self.outcome.completion_s is None and self.outcome.stopped_s is None:
                 self.outcome.error = f"connection ended: {event.reason_phrase or event.error_code}"
         for received in self._http.handle_event(event):
             self._receive(received)
@@ -123,6 +147,8 @@ class Download:
         self._http.send_headers(stream_id, headers, end_stream=True)
 
     def _receive(self, received: H3Event) -> None:
+        if self.outcome.stopped_s is not None:
+            return
         if isinstance(received, HeadersReceived):
             self.outcome.status = int(dict(received.headers)[b":status"])
             self.outcome.first_byte_s = self._elapsed()
@@ -132,9 +158,12 @@ class Download:
             self.outcome.bytes_received += len(received.data)
         if isinstance(received, HeadersReceived | DataReceived) and received.stream_ended:
             self.outcome.completion_s = self._elapsed()
-            self.outcome.sha256 = self._digest.hexdigest()
-            self._body_arrives = False
-            self._connection.close(error_code=ErrorCode.H3_NO_ERROR)
+            self._close()
+
+    def _close(self) -> None:
+        self.outcome.sha256 = self._digest.hexdigest()
+        self._body_arrives = False
+        self._connection.close(error_code=ErrorCode.H3_NO_ERROR)
 
     def _elapsed(self) -> float:
         return self._clock() - self._start
@@ -147,24 +176,6 @@ def run(download: Download, udp: socket.socket, server: Address) -> Outcome:
         wait_readable([udp], timer)
         timer = download.step(time.monotonic(), receive_batch(udp))
     return download.outcome
-
-
-def set_receive_buffer(udp: socket.socket, size_bytes: int) -> None:
-    """Ask for a receive buffer of `size_bytes` as the kernel counts it (overhead included).
-
-    The kernel doubles what SO_RCVBUF and SO_RCVBUFFORCE ask for (socket(7)), whereas
-    net.core.rmem_default, which the papers changed, is taken as it is.
-    """
-    try:
-        udp.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, size_bytes // 2)
-    except PermissionError:  # not root: net.core.rmem_max bounds it
-        udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size_bytes // 2)
-
-
-def socket_drops(udp: socket.socket) -> int:
-    """The datagrams that the kernel dropped because a socket's receive buffer was full."""
-    memory = udp.getsockopt(socket.SOL_SOCKET, SO_MEMINFO, 4 * (SK_MEMINFO_DROPS + 1))
-    return int(struct.unpack("@9I", memory)[SK_MEMINFO_DROPS])
 
 
 def main() -> None:
@@ -181,7 +192,7 @@ def main() -> None:
         quic_logger=QuicFileLogger(str(options.qlog)) if options.qlog else None,
     )
     configuration.load_verify_locations(str(options.certificate))
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    with socket.socket(address_family(options.bind), socket.SOCK_DGRAM) as udp:
         if options.receive_buffer:
             set_receive_buffer(udp, options.receive_buffer)
         udp.bind((options.bind, 0))
@@ -189,9 +200,10 @@ def main() -> None:
             QuicConnection(configuration=configuration),
             options.path,
             lambda connection: transmit(connection, udp),
+            duration_s=options.duration,
         )
         gc.freeze()  # what was imported is never garbage: full collections need not visit it
-        outcome = run(download, udp, (options.address, options.port))
+        outcome = run(download, udp, socket_address(options.address, options.port))
         outcome.receive_buffer_bytes = udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
         outcome.socket_drops = socket_drops(udp)
     _report(asdict(outcome))
@@ -214,6 +226,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--max-stream-data", type=int, required=True, help="bytes")
     parser.add_argument("--max-datagram", type=int, required=True, help="bytes of UDP payload")
     parser.add_argument("--qlog", type=Path, help="directory for the qlog file")
+    parser.add_argument("--duration", type=float, default=math.inf, help="s; without: to the end")
     return parser.parse_args()
 
 

@@ -11,11 +11,13 @@ import select
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import QuicEvent
 
-Address = tuple[str, int]
+Address = tuple[Any, ...]
+"""A socket's address: host and port, with IPv6 also flow label and scope."""
 Transmit = Callable[[QuicConnection], int]
 """Sends what a connection has to send now; returns the number of bytes."""
 

@@ -22,6 +22,7 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, ProtocolNegotiated, QuicEvent
 from aioquic.quic.logger import QuicFileLogger
 
+from runners.addresses import address_family
 from runners.content import blocks, requested_size
 from runners.quic_endpoint import (
     Transmit,
@@ -165,7 +166,7 @@ def main() -> None:
         quic_logger=QuicFileLogger(str(options.qlog)) if options.qlog else None,
     )
     configuration.load_cert_chain(options.certificate, options.key)
-    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp = socket.socket(address_family(options.address), socket.SOCK_DGRAM)
     udp.bind((options.address, options.port))
     server = Server(udp, configuration)
     server.stop_on(signal.SIGTERM, signal.SIGINT)

@@ -1,10 +1,11 @@
-"""One transfer from start to end: server up, client run, server down, outcome read."""
+"""Transfers from start to end: servers up, clients run, servers down, outcomes read."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 
 from runners.base import Host, Measurement, Runner, Transfer, TransferFailed
 from runners.process import Process, running, wait_any
@@ -17,83 +18,197 @@ READY_POLL_S = 0.01
 END_TIMEOUT_S = 15.0
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is transferred, and how."""
+
+    runner: Runner
+    transfer: Transfer
+    name: str = ""
+    """Begins what is said of its failure, where there are several."""
+
+
 def run_transfer(
     runner: Runner, transfer: Transfer, server: Host, client: Host, *, on_start: Callable[[], None]
 ) -> Measurement:
-    """Run one transfer; `on_start` is called just before the client starts.
+    """Run one transfer: `run_transfers` of one job."""
+    return run_transfers([Job(runner, transfer)], server, client, on_start=on_start)[0]
 
-    The measurement's details also hold `server_cpu_s` and `client_cpu_s`, the CPU time of each
-    process from its start to its end.
+
+def run_transfers(
+    jobs: Sequence[Job], server: Host, client: Host, *, on_start: Callable[[], None]
+) -> list[Measurement]:
+    """Run transfers at the same time, each with a directory and a port of its own.
+
+    `on_start` is called once, when all servers listen; then the clients start, one right behind the
+    other. The first failure ends all of them. A measurement's details also hold `server_cpu_s` and
+    `client_cpu_s`, the CPU time of each process from its start to its end.
 
     Raises:
         TransferFailed: not every byte arrived, a process failed or the time was over.
-        ValueError: the runner does not take this transfer.
+        ValueError: a runner does not take its transfer.
     """
-    runner.validate(transfer)
-    transfer.directory.mkdir(parents=True, exist_ok=True)
-    with runner.files(transfer), runner.hosts(transfer, server, client):
-        times = _run_processes(runner, transfer, server, client, on_start)
-        measurement = runner.read(transfer)
-    if measurement.bytes_received != transfer.size_bytes:
-        received = f"{measurement.bytes_received} of {transfer.size_bytes} bytes"
-        raise TransferFailed(f"client received {received}")
-    return replace(measurement, details={**measurement.details, **times})
+    for job in jobs:
+        job.runner.validate(job.transfer)
+        job.transfer.directory.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        for job in jobs:
+            stack.enter_context(job.runner.files(job.transfer))
+        _set_up_hosts(jobs, server, client, stack)
+        flows = _run_processes(jobs, server, client, on_start)
+        return [flow.measure() for flow in flows]
+
+
+def _set_up_hosts(jobs: Sequence[Job], server: Host, client: Host, stack: ExitStack) -> None:
+    """Once for all transfers of a kind: the end of one must not take it from the others."""
+    done = set()
+    for job in jobs:
+        kind = (job.runner.name, job.transfer.client_addresses)
+        if kind not in done:
+            stack.enter_context(job.runner.hosts(job.transfer, server, client))
+            done.add(kind)
 
 
 def _run_processes(
-    runner: Runner, transfer: Transfer, server: Host, client: Host, on_start: Callable[[], None]
-) -> dict[str, float]:
-    with running(
-        "server",
-        server,
-        runner.server_command(transfer),
-        transfer.server_output,
-        transfer.server_log,
-    ) as serving:
-        _wait_ready(runner, transfer, serving)
+    jobs: Sequence[Job], server: Host, client: Host, on_start: Callable[[], None]
+) -> list[_Flow]:
+    with ExitStack() as stack:
+        flows = [_Flow(job, server, client, stack) for job in jobs]
+        for flow in flows:
+            flow.start_server()
+        for flow in flows:
+            flow.wait_ready()
         on_start()
-        with running(
-            "client",
-            client,
-            runner.client_command(transfer),
-            transfer.client_output,
-            transfer.client_log,
-        ) as downloading:
-            _wait_client(runner, transfer, serving, downloading)
-        _end_server(runner, serving)
-    return {"server_cpu_s": serving.cpu_s, "client_cpu_s": downloading.cpu_s}
+        for flow in flows:
+            flow.start_client()
+        _watch(flows)
+    return flows
 
 
-def _wait_ready(runner: Runner, transfer: Transfer, server: Process) -> None:
-    deadline = time.monotonic() + READY_TIMEOUT_S
-    while not runner.is_ready(transfer, server.pid):
-        if wait_any([server], READY_POLL_S):
-            raise server.failure("before it listened")
-        if time.monotonic() > deadline:
-            raise server.failure(f"did not listen within {READY_TIMEOUT_S:g} s")
+def _watch(flows: Sequence[_Flow]) -> None:
+    """Return when all have ended well; the first thing that goes wrong is raised."""
+    while pending := [flow for flow in flows if not flow.has_ended]:
+        patience = min(flow.deadline for flow in pending) - time.monotonic()
+        wait_any([one for flow in pending for one in flow.live], max(0.0, patience))
+        for flow in pending:
+            flow.check()
 
 
-def _wait_client(runner: Runner, transfer: Transfer, server: Process, client: Process) -> None:
-    """Wait for the client's end; a server that ended before is the failure's cause."""
-    deadline = time.monotonic() + transfer.timeout_s
-    while client.exit_code is None:
-        watched = [client] if server.exit_code is not None else [client, server]
-        if not wait_any(watched, max(0.0, deadline - time.monotonic())):
-            raise client.failure(f"did not finish within {transfer.timeout_s:g} s")
-        if server.exit_code is not None and not _may_end_first(runner, server):
+class _Flow:
+    """A server and its client."""
+
+    deadline: float
+    """When what is waited for (the client's end, then the server's) has taken too long."""
+
+    def __init__(self, job: Job, server: Host, client: Host, stack: ExitStack) -> None:
+        self._job = job
+        self._hosts = {"server": server, "client": client}
+        self._stack = stack
+        self._processes: dict[str, Process] = {}
+        self._stopping = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether both processes have, as they should."""
+        return self._stopping and not self.live
+
+    @property
+    def live(self) -> list[Process]:
+        """The processes whose end is not known yet."""
+        return [process for process in self._processes.values() if process.exit_code is None]
+
+    def start_server(self) -> None:
+        transfer = self._job.transfer
+        command = self._job.runner.server_command(transfer)
+        self._start("server", command, transfer)
+
+    def start_client(self) -> None:
+        transfer = self._job.transfer
+        self._start("client", self._job.runner.client_command(transfer), transfer)
+        self.deadline = time.monotonic() + transfer.timeout_s
+
+    def wait_ready(self) -> None:
+        server = self._processes["server"]
+        deadline = time.monotonic() + READY_TIMEOUT_S
+        with self._named():
+            while not self._job.runner.is_ready(self._job.transfer, server.pid):
+                if wait_any([server], READY_POLL_S):
+                    raise server.failure("before it listened")
+                if time.monotonic() > deadline:
+                    raise server.failure(f"did not listen within {READY_TIMEOUT_S:g} s")
+
+    def check(self) -> None:
+        """Go on to the server's end when the client has ended; raise what went wrong."""
+        with self._named():
+            if not self._stopping:
+                self._check_client()
+            else:
+                self._check_server()
+
+    def measure(self) -> Measurement:
+        """Read the outcome."""
+        runner, transfer = self._job.runner, self._job.transfer
+        with self._named():
+            measurement = runner.read(transfer)
+            _check_bytes(transfer, measurement.bytes_received)
+        times = {f"{role}_cpu_s": each.cpu_s for role, each in self._processes.items()}
+        return replace(measurement, details={**measurement.details, **times})
+
+    def _start(self, role: str, command: list[str], transfer: Transfer) -> None:
+        files = {
+            "server": (transfer.server_output, transfer.server_log),
+            "client": (transfer.client_output, transfer.client_log),
+        }
+        with self._named():
+            process = running(role, self._hosts[role], command, *files[role])
+            self._processes[role] = self._stack.enter_context(process)
+
+    def _check_client(self) -> None:
+        """A server that ended before the client is the failure's cause."""
+        runner, transfer = self._job.runner, self._job.transfer
+        server, client = self._processes["server"], self._processes["client"]
+        if server.exit_code is not None and not self._may_end_first():
             raise server.failure("during the transfer")
-    if client.exit_code != 0:
-        raise client.failure("")
+        if client.exit_code is None:
+            if time.monotonic() >= self.deadline:
+                raise client.failure(f"did not finish within {transfer.timeout_s:g} s")
+            return
+        if client.exit_code not in runner.client_exit_codes(transfer):
+            raise client.failure("")
+        if runner.stop_signal is not None:
+            server.send(runner.stop_signal)
+        self._stopping = True
+        self.deadline = time.monotonic() + END_TIMEOUT_S
+        self._check_server()
+
+    def _may_end_first(self) -> bool:
+        runner = self._job.runner
+        code = self._processes["server"].exit_code
+        return runner.stop_signal is None and code in runner.server_exit_codes
+
+    def _check_server(self) -> None:
+        server = self._processes["server"]
+        if server.exit_code is None:
+            if time.monotonic() >= self.deadline:
+                raise server.failure(
+                    f"did not end within {END_TIMEOUT_S:g} s of the transfer's end"
+                )
+        elif server.exit_code not in self._job.runner.server_exit_codes:
+            raise server.failure("after the transfer")
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Say of which of several transfers a failure is."""
+        try:
+            yield
+        except TransferFailed as failure:
+            if not self._job.name:
+                raise
+            raise TransferFailed(f"{self._job.name}: {failure}") from failure
 
 
-def _may_end_first(runner: Runner, server: Process) -> bool:
-    return runner.stop_signal is None and server.exit_code in runner.server_exit_codes
-
-
-def _end_server(runner: Runner, server: Process) -> None:
-    if runner.stop_signal is not None:
-        server.send(runner.stop_signal)
-    if server.exit_code is None and not wait_any([server], END_TIMEOUT_S):
-        raise server.failure(f"did not end within {END_TIMEOUT_S:g} s of the transfer's end")
-    if server.exit_code not in runner.server_exit_codes:
-        raise server.failure("after the transfer")
+def _check_bytes(transfer: Transfer, received: int) -> None:
+    if transfer.duration_s is None and received != transfer.size_bytes:
+        raise TransferFailed(f"client received {received} of {transfer.size_bytes} bytes")
+    if not received:
+        raise TransferFailed(f"client received nothing in {transfer.duration_s:g} s")

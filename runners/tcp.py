@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any, ClassVar, Literal
 
+from runners.addresses import bracketed
 from runners.base import (
     CONGESTION_CONTROLS,
     CongestionControl,
@@ -23,6 +24,7 @@ from runners.content import content_sha256, file_sha256
 from runners.kernel_socket import set_congestion_control
 from runners.output import last_json
 
+CURL_TIMED_OUT = 28  # curl(1), exit codes
 BODY = "body"  # the file that curl writes; its hash is taken, then it is removed
 # What curl prints at the end: numbers and one string that needs no escaping (curl(1), -w).
 CURL_REPORT = (
@@ -39,6 +41,7 @@ class TcpRunner(Runner):
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "tcp"
     congestion_controls: ClassVar[tuple[str, ...]] = CONGESTION_CONTROLS
+    takes_duration: ClassVar[bool] = True
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "tcp"
 
     def missing(self) -> str | None:
@@ -68,8 +71,9 @@ class TcpRunner(Runner):
             *("curl", "--disable", "--noproxy", "*", "--silent", "--show-error", "--fail"),
             *("--http2", "--tlsv1.3", "--cacert", str(transfer.certificate)),
             *("--interface", transfer.client_addresses[0]),
-            *("--resolve", f"{authority}:{transfer.server_address}"),
+            *("--resolve", f"{authority}:{bracketed(transfer.server_address)}"),
             *("--output", str(transfer.directory / BODY), "--write-out", CURL_REPORT),
+            *([] if transfer.duration_s is None else ["--max-time", str(transfer.duration_s)]),
             f"https://{authority}/bytes/{transfer.size_bytes}",
         ]
 
@@ -81,14 +85,19 @@ class TcpRunner(Runner):
         finally:
             (transfer.directory / BODY).unlink(missing_ok=True)
 
+    def client_exit_codes(self, transfer: Transfer) -> frozenset[int]:
+        """With a duration, also curl's end at ``--max-time``."""
+        return frozenset({0} if transfer.duration_s is None else {0, CURL_TIMED_OUT})
+
     def read(self, transfer: Transfer) -> Measurement:
         """Curl's report and the server's report of its connection; hash and algorithm checked."""
         client = last_json(transfer.client_output, "client")
-        connection = last_json(transfer.server_output, "server")
         if (client["status"], client["http_version"]) != (200, "2"):
             answer = f"status {client['status']} over HTTP {client['http_version']}"
             raise TransferFailed(f"client got {answer}, not 200 over HTTP 2")
-        if file_sha256(transfer.directory / BODY) != content_sha256(transfer.size_bytes):
+        connection = last_json(transfer.server_output, "server")
+        body = transfer.directory / BODY  # made with the first byte
+        if client["bytes"] and file_sha256(body) != content_sha256(client["bytes"]):
             raise TransferFailed(f"client received {client['bytes']} bytes, not those sent")
         self.check_connection(transfer, connection)
         return Measurement(client["bytes"], client["completion_s"], {**client, **connection})

@@ -20,6 +20,7 @@ from typing import Any
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
 
+from runners.addresses import address_family
 from runners.asgi import Message, Receive, Send, application
 from runners.kernel_socket import (
     IPPROTO_MPTCP,
@@ -108,7 +109,7 @@ def _bytes_sent(report: dict[str, Any]) -> int:
 
 def listen(address: str, port: int, protocol: int, algorithm: str) -> socket.socket:
     """A listening socket whose accepted sockets use the congestion control `algorithm`."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
+    listener = socket.socket(address_family(address), socket.SOCK_STREAM, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     # Accepted sockets inherit this; asyncio sets it for TCP only, and MPTCP is to be the same.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

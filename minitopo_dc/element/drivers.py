@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from minitopo_dc.element.delivery import DeliveryStatistics, with_bytes
 from minitopo_dc.element.injection import Copy, Injector
 from minitopo_dc.element.kernel_queue import KernelPacket
 from minitopo_dc.element.loop import Loop, clock
@@ -67,7 +68,11 @@ class LegDriver:
         if now >= self._loop.due:
             self._loop.serve(now)
         header = packet.get_payload()
-        self.push(packet, header[2] << 8 | header[3], now)
+        if header[0] >> 4 == 4:
+            size = header[2] << 8 | header[3]
+        else:  # IPv6: the length of what follows its header (RFC 8200, section 3)
+            size = 40 + (header[4] << 8 | header[5])
+        self.push(packet, size, now)
 
     def push(self, packet: Held, size: int, now: int) -> None:
         """Put a packet of ``size`` bytes on the leg."""
@@ -138,6 +143,7 @@ class ReceiveDriver:
         self.bearer = bearer
         self.entity = entity
         self.malformed = 0
+        self._delivered_bytes = 0
         self._format = sn_format
         self._leg_of_interface = leg_of_interface
         self._loop = loop
@@ -168,4 +174,9 @@ class ReceiveDriver:
     def handle(self, now: int) -> None:
         """Let go what is in order, or has waited long enough."""
         for packet in self.entity.poll(now):
+            self._delivered_bytes += len(packet.get_payload())
             packet.accept()
+
+    def statistics(self) -> DeliveryStatistics:
+        """The counters so far."""
+        return with_bytes(self.entity.statistics(), self._delivered_bytes)

@@ -20,7 +20,7 @@ SOCKET_BUFFER = 64 << 20
 one second at the highest rate aimed at."""
 WHOLE_PACKET = 0xFFFF
 HEADER_ONLY = 64
-"""Bytes copied where only the IP header is read: the largest IPv4 header has 60 (RFC 791)."""
+"""Bytes copied where only the IP header is read: IPv4's has up to 60 (RFC 791), IPv6's 40."""
 BUDGET = 64
 """Packets read from one queue before the others get a turn (as the kernel's NAPI weight)."""
 

@@ -55,7 +55,8 @@ class Element:
         copy = WHOLE_PACKET if settings.pcap else HEADER_ONLY
         for number, driver in self._user_legs.items():
             queue = self._queue(self._captures.departures(driver), copy)
-            self._rules.append(rules.outgoing(settings.leg(number).interface, queue))
+            interface = settings.leg(number).interface
+            self._rules += (rules.outgoing(interface, queue, v) for v in settings.ip_versions)
         user_legs = [leg for leg in settings.legs if leg.leg in self._user_legs]
         self._schedule = Schedule(user_legs, self._user_legs)
         self._loop.add_timed(self._schedule, first=True)
@@ -108,7 +109,7 @@ class Element:
             self._loop,
         )
         queue = self._queue(driver.on_packet, WHOLE_PACKET)
-        self._rules.append(rules.incoming(bearer.interface, bearer.match, queue))
+        self._queue_incoming(bearer.interface, bearer, queue)
         return driver
 
     def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
@@ -126,14 +127,22 @@ class Element:
         )
         queue = self._queue(arrivals, WHOLE_PACKET)
         for interface in interfaces:
-            self._rules.append(rules.incoming(interface, bearer.match, queue))
+            self._queue_incoming(interface, bearer, queue)
         return driver
+
+    def _queue_incoming(
+        self, interface: str, bearer: TransmitBearer | ReceiveBearer, queue: int
+    ) -> None:
+        """Queue a bearer's packets, of both IP versions where its match names no network."""
+        version = bearer.match.ip_version
+        for each in (version,) if version else self._settings.ip_versions:
+            self._rules.append(rules.incoming(interface, bearer.match, queue, each))
 
     def _series(self) -> Iterator[Series]:
         """The time series files: legs always, bearers where this host has any."""
         legs = {number: driver.leg.statistics for number, driver in self._legs.items()}
         transmit = {driver.bearer: driver.entity.statistics for driver in self._transmit}
-        receive = {driver.bearer: driver.entity.statistics for driver in self._receive}
+        receive = {driver.bearer: driver.statistics for driver in self._receive}
         for name, key, sources in (
             ("legs", "leg", legs),
             ("transmit", "bearer", transmit),
@@ -170,7 +179,7 @@ class Element:
             "legs": {n: flatten(d.leg.statistics()) for n, d in self._legs.items()},
             "transmit": {d.bearer: flatten(d.entity.statistics()) for d in self._transmit},
             "receive": {
-                d.bearer: flatten(d.entity.statistics()) | {"malformed": d.malformed}
+                d.bearer: flatten(d.statistics()) | {"malformed": d.malformed}
                 for d in self._receive
             },
             "kernel_drops": {queue.number: drops[queue.number]._asdict() for queue in self._queues},

@@ -16,19 +16,23 @@ Snapshot = Callable[[], Any]
 
 
 class Series:
-    """One CSV file: a row an interval and a source (a leg, a bearer), its statistics as columns."""
+    """One CSV file: a row an interval and a source (a leg, a bearer), its statistics as columns.
+
+    A bearer over fewer legs than another counts 0 on those that it lacks.
+    """
 
     def __init__(self, path: Path, key: str, sources: Mapping[int, Snapshot]) -> None:
         self._sources = sources
         self._file: TextIO = path.open("w", encoding="utf-8", newline="")
         self._rows = csv.writer(self._file)
-        columns = next(map(list, (flatten(source()) for source in sources.values())))
-        self._rows.writerow(["time_ns", key, *columns])
+        self._columns = max((list(flatten(source())) for source in sources.values()), key=len)
+        self._rows.writerow(["time_ns", key, *self._columns])
 
     def write(self, now: int) -> None:
         """Add a row for each source."""
         for key, source in self._sources.items():
-            self._rows.writerow([now, key, *flatten(source()).values()])
+            values = flatten(source())
+            self._rows.writerow([now, key, *(values.get(name, 0) for name in self._columns)])
         self._file.flush()  # readable while the run goes on
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
+from minitopo_dc.addresses import IpVersion
 from minitopo_dc.capture import Direction
 from minitopo_dc.settings import LegSettings, Match, PdcpSettings, Settings
 
@@ -57,6 +58,8 @@ class ElementSettings(Settings):
     receive: tuple[ReceiveBearer, ...] = ()
     directory: Path
     """Where the time series and the summary go; it must exist."""
+    ip_version: IpVersion = 4
+    """6: the hosts have IPv6 beside IPv4, and the legs carry both."""
     statistics_ms: PositiveInt = 100
     """Interval of the time series; 100 ms shows a t-Reordering of 200 ms as two points."""
     realtime: bool = True
@@ -74,14 +77,25 @@ class ElementSettings(Settings):
         known = [leg.leg for leg in self.legs]
         if len(set(known)) != len(known):
             raise ValueError("legs: each leg may be given once")
-        bearers: tuple[TransmitBearer | ReceiveBearer, ...] = (*self.transmit, *self.receive)
-        for bearer in bearers:
+        for bearer in self.bearers:
+            if bearer.match.ip_version not in (None, *self.ip_versions):
+                raise ValueError(f"bearer {bearer.bearer}: matches IPv6, which needs ip_version: 6")
             if len(set(bearer.legs)) != len(bearer.legs):
                 raise ValueError(f"bearer {bearer.bearer}: names a leg twice")
             for leg in bearer.legs:
                 if leg not in known:
                     raise ValueError(f"bearer {bearer.bearer}: unknown leg {leg}; known: {known}")
         return self
+
+    @property
+    def bearers(self) -> tuple[TransmitBearer | ReceiveBearer, ...]:
+        """Those that transmit, then those that receive."""
+        return (*self.transmit, *self.receive)
+
+    @property
+    def ip_versions(self) -> tuple[IpVersion, ...]:
+        """What the legs carry."""
+        return (4,) if self.ip_version == 4 else (4, 6)
 
     def leg(self, number: int) -> ElementLeg:
         """The leg of this number."""

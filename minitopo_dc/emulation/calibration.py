@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from minitopo_dc.addresses import client_address
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.probe import Arrivals, send_through
 from minitopo_dc.emulation.testbed import testbed
 from minitopo_dc.link import Leg
 from minitopo_dc.plan import leg_seed
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import LegSettings
-from topologies.two_path import client_address
+from minitopo_dc.settings import LegSettings, SettingsError
 
 PACKET_BYTES = 1500
 OVERLOAD = 1.5
@@ -31,6 +31,8 @@ LOAD = 0.5
 """Times the leg's mean rate: low enough that no queue builds up at a constant rate."""
 SETTLE_S = 1.0
 """Left out at the beginning of the rate measurement, until the queue is full."""
+SECONDS = (2.0, 3600.0)
+"""The shortest measurement leaves a second for the rate; the longest catches a wrong unit."""
 
 Times = npt.NDArray[np.float64]
 
@@ -65,8 +67,12 @@ def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
     """Measure each downlink of the scenario twice for ``seconds``: its rate, then the others.
 
     Raises:
+        SettingsError: ``seconds`` is not in SECONDS.
         ElementFailedError: an element died, or nothing arrived.
     """
+    least, most = SECONDS
+    if not least <= seconds <= most:
+        raise SettingsError(f"--seconds {seconds:g}: allowed: {least:g} to {most:g}")
     found: list[Quantity] = []
     for leg in range(1, len(scenario.legs) + 1):
         single = scenario.model_copy(update={"mode": "sc", "leg": leg})
@@ -84,7 +90,7 @@ def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
             arrivals = send_through(
                 bed.hosts.server,
                 bed.hosts.client,
-                client_address(scenario.leg),
+                client_address(scenario.leg, scenario.ip_version),
                 rate=rate,
                 seconds=seconds,
                 size=PACKET_BYTES,

@@ -12,6 +12,7 @@ from typing import IO, Any
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 
+from minitopo_dc.addresses import IpVersion
 from topologies.two_path import TwoPath
 
 ETHERNET_HEADER = 14
@@ -76,10 +77,11 @@ class Network:
 
 
 @contextmanager
-def network(legs: int, backhaul: int = 0) -> Iterator[Network]:
+def network(legs: int, backhaul: int = 0, ip_version: IpVersion = 4) -> Iterator[Network]:
     """Build the two-path topology with ``legs`` legs, and take it down again."""
     setLogLevel("error")
-    net = Mininet(topo=TwoPath(legs=legs, backhaul=backhaul), controller=None, build=False)
+    topology = TwoPath(legs=legs, backhaul=backhaul, ip=ip_version)
+    net = Mininet(topo=topology, controller=None, build=False)
     try:
         net.build()
         yield Network(net)

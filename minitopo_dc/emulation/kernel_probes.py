@@ -63,15 +63,15 @@ def _routing_by_mark() -> None:
     _run("ip", "rule", "add", "fwmark", "1/0xff", "table", "101")
 
 
-def _packet_queue() -> None:
+def _packet_queue(program: str, family: socket.AddressFamily, address: str) -> None:
     """A packet goes the element's way: queued by iptables, rewritten, marked, released."""
     unmarked = f"-m mark ! --mark {THROUGH}/{THROUGH}"
     rule = f"POSTROUTING -o lo -p udp {unmarked} -j NFQUEUE --queue-num {QUEUE}"
-    _run("iptables", "-w", "-t", "mangle", "-A", *rule.split())
+    _run(program, "-w", "-t", "mangle", "-A", *rule.split())
     queue = NetfilterQueue()
     queue.bind(QUEUE, _release)
     try:
-        _send_through(queue)
+        _send_through(queue, family, address)
     finally:
         queue.unbind()
 
@@ -82,12 +82,12 @@ def _release(packet: Packet) -> None:
     packet.accept()
 
 
-def _send_through(queue: NetfilterQueue) -> None:
+def _send_through(queue: NetfilterQueue, family: socket.AddressFamily, address: str) -> None:
     with (
-        socket.socket(type=socket.SOCK_DGRAM) as receiver,
-        socket.socket(type=socket.SOCK_DGRAM) as sender,
+        socket.socket(family, socket.SOCK_DGRAM) as receiver,
+        socket.socket(family, socket.SOCK_DGRAM) as sender,
     ):
-        receiver.bind(("127.0.0.1", 0))
+        receiver.bind((address, 0))
         receiver.settimeout(1)
         sender.sendto(b"probe", receiver.getsockname())
         if not select.select([queue.get_fd()], (), (), 1)[0]:
@@ -130,7 +130,8 @@ PROBES: dict[str, Callable[[], None]] = {
     "namespaces": _namespaces,
     "links": _links,
     "routing by mark": _routing_by_mark,
-    "NFQUEUE": _packet_queue,
+    "NFQUEUE": functools.partial(_packet_queue, "iptables", socket.AF_INET, "127.0.0.1"),
+    "IPv6": functools.partial(_packet_queue, "ip6tables", socket.AF_INET6, "::1"),
     "SCHED_FIFO": _exact_timers,
     "reno": functools.partial(_congestion_control, "reno"),
     "cubic": functools.partial(_congestion_control, "cubic"),

@@ -26,8 +26,12 @@ TOOLS = {
     "mptcpize": "--version",
     "tquic_client": "--version",
     "picoquicdemo": None,
+    "gtlsserver": None,
+    "gtlsclient": None,
 }
 """Programs that take part in a run, and how each is asked for its version (None: it cannot be)."""
+DEBIAN_PACKAGES = {"gtlsserver": "ngtcp2-server", "gtlsclient": "ngtcp2-client"}
+"""Of programs that do not tell their version."""
 PACKAGES = (
     "minitopo-dc",
     "aioquic",
@@ -69,10 +73,10 @@ def find_tool(name: str) -> str | None:
 
 @functools.cache
 def tool_version(name: str) -> str | None:
-    """The first line of what a program says of its version, else its path; None: not here."""
+    """What a program or its Debian package says of its version, else its path; None: not here."""
     path, option = find_tool(name), TOOLS.get(name)
     if path is None or option is None:
-        return path
+        return path and (_debian_version(name) or path)
     return _output(path, option).partition("\n")[0] or path
 
 
@@ -107,6 +111,14 @@ def _output(*command: str) -> str:
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10, check=False
     )
     return done.stdout.strip()
+
+
+def _debian_version(tool: str) -> str | None:
+    package = DEBIAN_PACKAGES.get(tool)
+    if package is None or (query := find_tool("dpkg-query")) is None:
+        return None
+    version = _output(query, "--show", "--showformat=${Version}", package)
+    return f"{package} {version}" if version else None
 
 
 def _distribution() -> str:

@@ -19,7 +19,7 @@ __all__ = ["Finding", "Status", "check", "exit_status", "facts", "render"]
 Status = Literal["ok", "missing", "optional-missing"]
 MAIN_JOB = frozenset({"element", "tcp", "quic"})
 """What ``minitopo-dc compare`` cannot do without; other transports become ``unsupported``."""
-SET_UP = frozenset({"tcp", "quic", "mptcp", "mpquic"})
+SET_UP = frozenset({"tcp", "quic", "quic-ngtcp2", "mptcp", "mpquic"})
 """The transports whose tools ``make setup`` gets."""
 AS_ROOT = "sudo .venv/bin/minitopo-dc check"
 DISTRIBUTION_KERNEL = "boot the distribution's own kernel (Debian 12, Ubuntu 24.04 or newer)"
@@ -39,6 +39,7 @@ KERNEL_NEEDS = (
     ("links", "element", "sudo modprobe veth"),
     ("routing by mark", "element", DISTRIBUTION_KERNEL),
     ("NFQUEUE", "element", "sudo modprobe -a nfnetlink_queue xt_NFQUEUE xt_mark iptable_mangle"),
+    ("IPv6", "ip_version 6", "sudo modprobe ip6table_mangle, and boot without ipv6.disable=1"),
     ("SCHED_FIFO", "exact timers", "allow real-time scheduling (in a container: CAP_SYS_NICE)"),
     ("reno", "tcp", DISTRIBUTION_KERNEL),
     ("cubic", "congestion control cubic", "sudo modprobe tcp_cubic"),

@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from minitopo_dc.emulation.hosts import EmulatedHost
+from runners.addresses import address_family
 
 PORT = 5000
-HEADERS = 28
-"""Bytes of the IPv4 and UDP headers."""
+HEADERS: dict[socket.AddressFamily, int] = {socket.AF_INET: 28, socket.AF_INET6: 48}
+"""Bytes of the IP and UDP headers (RFC 791, RFC 8200, RFC 768)."""
 STAMP = struct.Struct("!qq")
 """Number of the packet, and when it was sent (ns of the monotonic clock)."""
 BUFFER = 256 << 20
@@ -87,9 +88,9 @@ def send_through(
 
 
 def _send(address: str, rate: float, seconds: float, size: int) -> None:
-    connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    connection = socket.socket(address_family(address), socket.SOCK_DGRAM)
     connection.connect((address, PORT))
-    filler = bytes(size - HEADERS - STAMP.size)
+    filler = bytes(size - HEADERS[connection.family] - STAMP.size)
     begin = time.monotonic()
     for number in range(round(rate * seconds)):
         ahead = begin + number / rate - time.monotonic()
@@ -99,7 +100,7 @@ def _send(address: str, rate: float, seconds: float, size: int) -> None:
 
 
 def _receive(address: str, path: Path) -> None:
-    connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    connection = socket.socket(address_family(address), socket.SOCK_DGRAM)
     connection.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER)
     # The kernel's time of arrival, so that this process' own wake-up is not part of the delay.
     connection.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)

@@ -1,27 +1,32 @@
-"""One scenario on the real clock: hosts, elements, a transfer, and a result that can be trusted."""
+"""One scenario on the real clock: hosts, elements, transfers, a result that can be trusted."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.addresses import SERVER_ADDRESS, SERVER_PORT
+from minitopo_dc.addresses import client_address, server_address
+from minitopo_dc.emulation.downloads import make_jobs
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.hosts import EmulatedHost
-from minitopo_dc.emulation.preflight import facts
+from minitopo_dc.emulation.machine import facts, probe_kernel
 from minitopo_dc.emulation.sampler import Sampler
 from minitopo_dc.emulation.testbed import Testbed, testbed
-from minitopo_dc.outcome import blank_result, check_real, chosen_runner, ok_result
-from minitopo_dc.plan import client_addresses
+from minitopo_dc.outcome import (
+    blank_result,
+    check_real,
+    chosen_runners,
+    ok_result,
+    why_unsupported,
+)
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
-from runners.base import Measurement, Runner, Transfer, TransferFailed
-from runners.certificate import make_certificate
-from runners.session import run_transfer
+from runners.base import Measurement, Runner, TransferFailed
+from runners.session import run_transfers
 
 MINIMUM_PATH_BYTES = 15_000
 """A path that carried less than ten full packets carried a handshake, not data."""
@@ -36,40 +41,46 @@ def run_real(scenario: Scenario, directory: Path) -> RunResult:
         SettingsError: the scenario is wrong; the message says where.
         OSError: ``directory`` cannot be written.
     """
-    runner = chosen_runner(scenario)
+    runners = chosen_runners(scenario)
     check_real(scenario)
     directory.mkdir(parents=True, exist_ok=True)
     scenario.save(directory / "scenario.yaml")
     (directory / "environment.json").write_text(json.dumps(facts(), indent=1), encoding="utf-8")
-    result = _attempt(runner, scenario, directory)
+    result = _attempt(runners, scenario, directory)
     result.save(directory)
     return result
 
 
-def _attempt(runner: Runner, scenario: Scenario, directory: Path) -> RunResult:
+def _no_ipv6(scenario: Scenario) -> str | None:
+    reason = probe_kernel()["IPv6"] if scenario.ip_version == 6 else ""
+    return f"IPv6 does not work here: {reason} (minitopo-dc check has a remedy)" if reason else None
+
+
+def _attempt(runners: Sequence[Runner], scenario: Scenario, directory: Path) -> RunResult:
     """The result, whatever happens to the run."""
     blank = blank_result(scenario, directory, "real")
-    reason = runner.unsupported(scenario.congestion_control)
+    reason = _no_ipv6(scenario) or why_unsupported(scenario, runners)
     if reason is not None:
         return replace(blank, status="unsupported", reason=reason)
     try:
-        measurement, summaries = _transfer(runner, scenario, directory)
-        return _judge(blank, scenario, measurement, summaries)
+        measurements, gnb = _transfer(scenario, directory)
+        return _judge(blank, scenario, measurements, gnb)
     except (TransferFailed, ElementFailedError) as failure:
         return replace(blank, reason=str(failure))
 
 
-def _transfer(
-    runner: Runner, scenario: Scenario, directory: Path
-) -> tuple[Measurement, Mapping[str, Any]]:
-    """Run the transfer between fresh hosts; return what it measured and gnb's summary."""
+def _transfer(scenario: Scenario, directory: Path) -> tuple[list[Measurement], Mapping[str, Any]]:
+    """Run the flows between fresh hosts; return what each measured and gnb's summary."""
     with testbed(scenario, directory) as bed:
-        measurement = _download(runner, scenario, directory, bed)
+        measurements = _download(scenario, directory, bed)
         summaries = [element.stop() for element in bed.elements]
-    return measurement, summaries[0]
+    return measurements, summaries[0]
 
 
-def _download(runner: Runner, scenario: Scenario, directory: Path, bed: Testbed) -> Measurement:
+def _download(scenario: Scenario, directory: Path, bed: Testbed) -> list[Measurement]:
+    version = scenario.ip_version
+    server = server_address(version=version)
+    jobs = make_jobs(scenario, directory, server, lambda leg: client_address(leg, version))
     client = _Abortable(bed.hosts.client)
     with Sampler(client, bed.elements, scenario.statistics_ms, client.abort) as sampler:
 
@@ -78,9 +89,7 @@ def _download(runner: Runner, scenario: Scenario, directory: Path, bed: Testbed)
             sampler.start()
 
         try:
-            return run_transfer(
-                runner, _describe(scenario, directory), bed.hosts.server, client, on_start=start
-            )
+            return run_transfers(jobs, bed.hosts.server, client, on_start=start)
         except TransferFailed:
             for element in bed.elements:
                 element.check()  # a dead element is the better reason
@@ -102,45 +111,21 @@ class _Abortable(EmulatedHost):
         return self._processes[-1]
 
     def abort(self) -> None:
-        """End what was started: the transfer fails at once instead of at its timeout."""
+        """End what was started: the transfers fail at once instead of at their timeout."""
         for process in self._processes:
             process.kill()
 
 
-def _describe(scenario: Scenario, directory: Path) -> Transfer:
-    made = make_certificate(directory, [SERVER_ADDRESS])
-    return Transfer(
-        size_bytes=scenario.size_bytes,
-        congestion_control=scenario.congestion_control,
-        server_address=SERVER_ADDRESS,
-        port=SERVER_PORT,
-        client_addresses=client_addresses(scenario),
-        directory=directory,
-        certificate=made.certificate,
-        key=made.key,
-        timeout_s=scenario.timeout_s,
-        options=scenario.options,
-    )
-
-
 def _judge(
-    blank: RunResult, scenario: Scenario, measurement: Measurement, gnb: Mapping[str, Any]
+    blank: RunResult,
+    scenario: Scenario,
+    measurements: Sequence[Measurement],
+    gnb: Mapping[str, Any],
 ) -> RunResult:
-    """Turn a measurement into a result, unless bytes are missing or a path was not used."""
+    """Turn measurements into a result, unless a path was not used."""
     leg_bytes = [leg["delivered_bytes"] for leg in gnb["legs"].values()]
-    if measurement.bytes_received != scenario.size_bytes:
-        return replace(
-            blank, reason=f"received {measurement.bytes_received} of {scenario.size_bytes} bytes"
-        )
     if scenario.mode == "multipath" and min(leg_bytes) < MINIMUM_PATH_BYTES:
         return replace(
             blank, reason=f"a leg carried no data: bytes per leg {leg_bytes}", leg_bytes=leg_bytes
         )
-    return ok_result(
-        blank,
-        scenario,
-        size_bytes=scenario.size_bytes,
-        seconds=measurement.completion_s,
-        leg_bytes=leg_bytes,
-        details=measurement.details,
-    )
+    return ok_result(blank, scenario, measurements, leg_bytes)

@@ -43,7 +43,8 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
         ue_settings(scenario, directory),
         *backhaul_settings(scenario, directory),
     ]
-    with registered(), network(len(scenario.legs), len(scenario.backhaul)) as hosts:
+    sizes = (len(scenario.legs), len(scenario.backhaul))
+    with registered(), network(*sizes, scenario.ip_version) as hosts:
         for host in (hosts.server, hosts.client):
             set_sysctl(host, scenario.sysctl)
         pairs = ((each, hosts[each.host]) for each in settings)

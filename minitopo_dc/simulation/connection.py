@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.addresses import SERVER_ADDRESS, SERVER_PORT
-from minitopo_dc.plan import flow_address
-from minitopo_dc.scenario import FlowSettings, Scenario
+from minitopo_dc.addresses import SERVER_PORT, client_address, server_address
+from minitopo_dc.plan import client_legs
+from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.simulation.element import Element
-from minitopo_dc.simulation.endpoints import Client, Server
+from minitopo_dc.simulation.endpoints import Client, Server, Wanted
 from minitopo_dc.simulation.host import Host
 from minitopo_dc.simulation.loop import Loop
 from minitopo_dc.simulation.packet import Flow
@@ -24,8 +24,6 @@ CLIENT_PORT = 50_000
 """Of the first flow, from the range of ephemeral ports (RFC 6335)."""
 LINUX_RECEIVE_BUFFER = 212_992
 """Bytes, net.core.rmem_default of Linux (and of the papers' 'QUIC default', thesis table 4.4)."""
-ENDLESS_BYTES = 10**12
-"""What is asked for when a scenario has a duration: more than any leg carries in it."""
 
 
 class Connection:
@@ -34,17 +32,19 @@ class Connection:
     def __init__(
         self,
         scenario: Scenario,
-        flow: FlowSettings | Scenario,
+        flow: ResolvedFlow,
         index: int,
         *,
         loop: Loop,
         directory: Path,
         ended: Callable[[], None],
     ) -> None:
-        options = parse_options(QuicOptions, scenario.options, "quic")
-        self._size = scenario.size_bytes if scenario.duration_s is None else ENDLESS_BYTES
-        server = (SERVER_ADDRESS, SERVER_PORT + index)
-        client = (flow_address(flow), CLIENT_PORT + index)
+        options = parse_options(QuicOptions, flow.options, "quic")
+        self._size, self._duration = scenario.requested_bytes, scenario.duration_s
+        version = scenario.ip_version
+        server = (server_address(version=version), SERVER_PORT + index)
+        leg = client_legs(scenario, flow)[0]
+        client = (client_address(leg, version), CLIENT_PORT + index)
         self.downlink, self.uplink = Flow(server, client), Flow(client, server)
         self.client_host, self.server_host = self._hosts(scenario, options, loop)
         logs = directory / "qlog"
@@ -53,7 +53,7 @@ class Connection:
             for role in ("client", "server")
             if options.qlog
         ]
-        self._run_endpoints(scenario, options, ended)
+        self._run_endpoints(scenario, flow, options, ended)
 
     def attach(self, gnb: Element, ue: Element) -> None:
         """The routers next to the hosts."""
@@ -74,7 +74,7 @@ class Connection:
             return "client received nothing"
         if outcome.completion_s is None:
             missing = f"client received {outcome.bytes_received} of {self._size} bytes"
-            return None if self._size == ENDLESS_BYTES else missing
+            return missing if self._duration is None else None
         if outcome.sha256 != content_sha256(self._size):
             return f"client received {outcome.bytes_received} bytes, not those sent"
         return None
@@ -117,11 +117,15 @@ class Connection:
         return client, server
 
     def _run_endpoints(
-        self, scenario: Scenario, options: QuicOptions, ended: Callable[[], None]
+        self,
+        scenario: Scenario,
+        flow: ResolvedFlow,
+        options: QuicOptions,
+        ended: Callable[[], None],
     ) -> None:
         client_log, server_log = self._logs or (None, None)
-        path = f"/bytes/{self._size}"
-        host = self.client_host
-        self.client = Client(scenario, options, host, path=path, ended=ended, qlog=client_log)
-        self.server = Server(scenario, options, self.server_host, qlog=server_log)
+        path, recovery = f"/bytes/{self._size}", scenario.virtual.recovery
+        wanted = Wanted(flow.congestion_control, recovery, options)
+        self.client = Client(wanted, self.client_host, path=path, ended=ended, qlog=client_log)
+        self.server = Server(wanted, self.server_host, qlog=server_log)
         self.client_host.endpoint, self.server_host.endpoint = self.client, self.server

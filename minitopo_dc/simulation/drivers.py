@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
+from minitopo_dc.element.delivery import DeliveryStatistics, with_bytes
 from minitopo_dc.link import Leg
 from minitopo_dc.pdcp import ReceivingEntity, SnFormat, TransmittingEntity
 from minitopo_dc.simulation.loop import Loop, Timer
@@ -88,6 +89,7 @@ class ReceiveDriver:
         self._positions = positions
         self._loop = loop
         self._timer = Timer(loop, self._deliver)
+        self._delivered_bytes = 0
 
     def push(self, arrived: tuple[int, Packet, int]) -> None:
         """A PDU arrived: leg, packet, SN. Keep it until it is its turn."""
@@ -97,8 +99,13 @@ class ReceiveDriver:
 
     def _deliver(self) -> None:
         for packet in self.entity.poll(self._loop.now):
+            self._delivered_bytes += packet.size
             packet.flow.deliver(packet)
         self._timer.set(self.entity.next_timeout())
+
+    def statistics(self) -> DeliveryStatistics:
+        """The counters so far."""
+        return with_bytes(self.entity.statistics(), self._delivered_bytes)
 
 
 def delayed(loop: Loop, delay: int, take: Callable[[T], None]) -> Callable[[T], None]:

@@ -89,7 +89,7 @@ class Element:
         sources: dict[tuple[str, str], dict[int, Snapshot]] = {
             ("legs", "leg"): {n: driver.leg.statistics for n, driver in self._legs.items()},
             ("transmit", "bearer"): {d.bearer: d.entity.statistics for d in self._transmit},
-            ("receive", "bearer"): {d.bearer: d.entity.statistics for d in self._receive},
+            ("receive", "bearer"): {d.bearer: d.statistics for d in self._receive},
         }
         for (name, key), snapshots in sources.items():
             if snapshots:
@@ -103,7 +103,7 @@ class Element:
             "start_ns": self._started,
             "legs": {n: flatten(d.leg.statistics()) for n, d in self._legs.items()},
             "transmit": {d.bearer: flatten(d.entity.statistics()) for d in self._transmit},
-            "receive": {d.bearer: flatten(d.entity.statistics()) for d in self._receive},
+            "receive": {d.bearer: flatten(d.statistics()) for d in self._receive},
         }
         write_summary(self._settings.directory / f"{self._settings.host}-summary.json", summary)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from aioquic.h3.connection import H3_ALPN
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger
 
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import CongestionControl, Recovery
 from minitopo_dc.simulation.certificate import identify, trust
 from minitopo_dc.simulation.host import Host
 from minitopo_dc.simulation.recovery import use_draft_27
@@ -20,13 +21,21 @@ from runners.quic_endpoint import Address
 from runners.quic_server import Session, initial_destination
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What both ends of a connection are to do alike."""
+
+    congestion_control: CongestionControl
+    recovery: Recovery
+    options: QuicOptions
+
+
 class Client:
     """Downloads one resource; `ended` is called with the connection's end."""
 
     def __init__(
         self,
-        scenario: Scenario,
-        options: QuicOptions,
+        wanted: Wanted,
         host: Host,
         *,
         path: str,
@@ -36,15 +45,15 @@ class Client:
         configuration = QuicConfiguration(
             is_client=True,
             alpn_protocols=H3_ALPN,
-            congestion_control_algorithm=scenario.congestion_control,
-            max_datagram_size=options.max_datagram_bytes,
-            max_data=options.max_data,
-            max_stream_data=options.max_stream_data,
+            congestion_control_algorithm=wanted.congestion_control,
+            max_datagram_size=wanted.options.max_datagram_bytes,
+            max_data=wanted.options.max_data,
+            max_stream_data=wanted.options.max_stream_data,
             server_name=SERVER_NAME,
             quic_logger=qlog,
         )
         trust(configuration)
-        connection = _connection(scenario, configuration)
+        connection = _connection(wanted, configuration)
         self.download = Download(connection, path, host.transmit, host.clock)
         self._ended = ended
 
@@ -64,17 +73,15 @@ class Client:
 class Server:
     """Accepts one connection and answers its request."""
 
-    def __init__(
-        self, scenario: Scenario, options: QuicOptions, host: Host, *, qlog: QuicLogger | None
-    ) -> None:
+    def __init__(self, wanted: Wanted, host: Host, *, qlog: QuicLogger | None) -> None:
         self.session: Session | None = None
-        self._scenario = scenario
+        self._wanted = wanted
         self._host = host
         self._configuration = QuicConfiguration(
             is_client=False,
             alpn_protocols=H3_ALPN,
-            congestion_control_algorithm=scenario.congestion_control,
-            max_datagram_size=options.max_datagram_bytes,
+            congestion_control_algorithm=wanted.congestion_control,
+            max_datagram_size=wanted.options.max_datagram_bytes,
             quic_logger=qlog,
         )
         identify(self._configuration)
@@ -95,15 +102,15 @@ class Server:
         destination = initial_destination(data)
         if destination is None:
             return None
-        return Session(_connection(self._scenario, self._configuration, destination=destination))
+        return Session(_connection(self._wanted, self._configuration, destination=destination))
 
 
 def _connection(
-    scenario: Scenario, configuration: QuicConfiguration, *, destination: bytes | None = None
+    wanted: Wanted, configuration: QuicConfiguration, *, destination: bytes | None = None
 ) -> QuicConnection:
     connection = QuicConnection(
         configuration=configuration, original_destination_connection_id=destination
     )
-    if scenario.virtual.recovery == "draft-27":
+    if wanted.recovery == "draft-27":
         use_draft_27(connection)
     return connection

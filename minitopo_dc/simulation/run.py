@@ -5,19 +5,24 @@ from __future__ import annotations
 import gc
 import json
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.metrics import goodput_mbps, jain_index
-from minitopo_dc.outcome import blank_result, check_virtual, chosen_runner, ok_result
+from minitopo_dc.outcome import (
+    blank_result,
+    check_virtual,
+    chosen_runners,
+    ok_result,
+    why_unsupported,
+)
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.testbed import Testbed
-from runners.base import get_runner
+from runners.base import Measurement, Runner
 
 PACKAGES = ("minitopo-dc", "aioquic", "cryptography", "pydantic")
 
@@ -31,12 +36,12 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
         SettingsError: the scenario is wrong; the message says where.
         OSError: ``directory`` cannot be written.
     """
-    chosen_runner(scenario)
+    runners = chosen_runners(scenario)
     check_virtual(scenario)
     directory.mkdir(parents=True, exist_ok=True)
     scenario.save(directory / "scenario.yaml")
     (directory / "environment.json").write_text(json.dumps(_facts(), indent=1), encoding="utf-8")
-    result = _attempt(scenario, directory)
+    result = _attempt(runners, scenario, directory)
     result.save(directory)
     return result
 
@@ -50,9 +55,9 @@ def _facts() -> dict[str, Any]:
     }
 
 
-def _attempt(scenario: Scenario, directory: Path) -> RunResult:
+def _attempt(runners: Sequence[Runner], scenario: Scenario, directory: Path) -> RunResult:
     blank = blank_result(scenario, directory, "virtual")
-    reason = _unsupported(scenario)
+    reason = _unsupported(runners, scenario)
     if reason is not None:
         return replace(blank, status="unsupported", reason=reason)
     testbed = Testbed(scenario, directory)
@@ -77,37 +82,24 @@ def _no_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _unsupported(scenario: Scenario) -> str | None:
-    if scenario.transport != "quic":
-        return (
-            f"transport {scenario.transport} needs the real clock (Linux, root, Mininet): "
-            "the virtual clock runs quic only"
-        )
-    return get_runner("quic").unsupported(scenario.congestion_control)
+def _unsupported(runners: Sequence[Runner], scenario: Scenario) -> str | None:
+    for runner in runners:
+        if runner.name != "quic":
+            return (
+                f"transport {runner.name} needs the real clock (Linux, root, Mininet): "
+                "the virtual clock runs quic only"
+            )
+    return why_unsupported(scenario, runners)
 
 
 def _judge(blank: RunResult, scenario: Scenario, testbed: Testbed) -> RunResult:
     reports = [each.report() for each in testbed.connections]
-    received = sum(report["bytes_received"] for report in reports)
-    seconds = scenario.duration_s or max(report["completion_s"] for report in reports)
-    return ok_result(
-        blank,
-        scenario,
-        size_bytes=received,
-        seconds=seconds,
-        leg_bytes=testbed.gnb.delivered_bytes(),
-        details=_per_flow(scenario, reports) if scenario.flows else reports[0],
-    )
-
-
-def _per_flow(scenario: Scenario, reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """Each flow's own goodput over its own time, and Jain's index of them."""
-    goodputs = [
-        goodput_mbps(each["bytes_received"], scenario.duration_s or each["completion_s"])
-        for each in reports
+    measurements = [
+        Measurement(
+            bytes_received=report["bytes_received"],
+            completion_s=scenario.duration_s or report["completion_s"],
+            details=report,
+        )
+        for report in reports
     ]
-    flows = [
-        {"mode": flow.mode, "leg": flow.leg, "goodput_mbps": goodput, **report}
-        for flow, goodput, report in zip(scenario.flows, goodputs, reports, strict=True)
-    ]
-    return {"flows": flows, "jain_index": jain_index(goodputs)}
+    return ok_result(blank, scenario, measurements, testbed.gnb.delivered_bytes())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from minitopo_dc.addresses import client_address
 from minitopo_dc.element.recorder import Recorder, Rows
 from minitopo_dc.plan import gnb_settings, ue_settings
-from minitopo_dc.scenario import FlowSettings, Scenario
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.connection import Connection
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.host import NS_PER_S
@@ -29,7 +29,8 @@ class Testbed:
         self.loop = Loop()
         self._scenario = scenario
         self._ended = 0
-        leg_of = {client_address(leg): leg for leg in range(1, len(scenario.legs) + 1)}
+        numbers, version = range(1, len(scenario.legs) + 1), scenario.ip_version
+        leg_of = {client_address(leg, version): leg for leg in numbers}
         processing = round(scenario.virtual.processing_delay_ms * 1e6)
         self.gnb, self._ue = (
             Element(settings, self.loop, leg_of=leg_of, processing_ns=processing)
@@ -40,12 +41,11 @@ class Testbed:
         )
         self.gnb.connect(self._ue)
         self._ue.connect(self.gnb)
-        flows: Sequence[FlowSettings | Scenario] = scenario.flows or (scenario,)
         self.connections = [
             Connection(
                 scenario, flow, index, loop=self.loop, directory=directory, ended=self._one_ended
             )
-            for index, flow in enumerate(flows)
+            for index, flow in enumerate(scenario.resolved_flows)
         ]
         for connection in self.connections:
             connection.attach(self.gnb, self._ue)

@@ -102,6 +102,12 @@ def datagram(size: int = 1000) -> bytes:
     return bytes(head) + bytes(size - 20)
 
 
+def datagram_ipv6(size: int = 1000) -> bytes:
+    """An IPv6/UDP datagram."""
+    head = bytes((0x60, 0, 0, 0)) + (size - 40).to_bytes(2, "big") + bytes((17, 64))
+    return head + bytes(size - len(head))
+
+
 def transmitter(loop: Loop, legs: list[LegDriver], **pdcp: object) -> TransmitDriver:
     settings = PdcpSettings.model_validate(pdcp)
     return TransmitDriver(1, settings.transmitter(len(legs)), sn_format(18), legs, loop)
@@ -123,6 +129,16 @@ def test_a_packet_leaves_the_leg_after_serialisation_and_delay(
     clock.now = 11 * MS
     loop.serve(clock.now)
     assert packet.verdict == "accept"
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("whole", [datagram(1000), datagram_ipv6(1000)])
+def test_a_packet_s_size_is_read_from_its_header(
+    whole: bytes, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    leg = legs[1][0]
+    leg.on_packet(FakePacket(whole[:64]))
+    assert leg.leg.statistics().pushed_bytes == 1000
 
 
 @pytest.mark.usefixtures("clock")
@@ -168,11 +184,12 @@ def test_a_pdu_carries_its_number_behind_the_datagram_and_the_mark_of_its_leg(
     assert packets[1].payload == append_trailer(datagram(), sn_format(18).encode(1))
 
 
+@pytest.mark.parametrize(("sdu", "offset"), [(datagram(), 8), (datagram_ipv6(), 7)])
 def test_a_duplicate_is_sent_anew_on_the_second_leg(
-    clock: Clock, legs: tuple[Loop, list[LegDriver]]
+    sdu: bytes, offset: int, clock: Clock, legs: tuple[Loop, list[LegDriver]]
 ) -> None:
     loop, both = legs
-    packet = FakePacket(datagram())
+    packet = FakePacket(sdu)
     transmitter(loop, both, split="duplicate").on_packet(packet)
     clock.now = 20 * MS
     loop.serve(clock.now)
@@ -180,8 +197,10 @@ def test_a_duplicate_is_sent_anew_on_the_second_leg(
     injector = both[1].injector
     assert isinstance(injector, NoInjector)
     assert len(injector.sent) == 1
-    # The kernel lowers the TTL of what it forwards; the copy must look the same at the end.
-    assert injector.sent[0][8] == packet.payload[8] - 1
+    # The kernel lowers the hop limit of what it forwards; the copy must look the same at the end.
+    lowered = bytearray(packet.payload)
+    lowered[offset] -= 1
+    assert injector.sent == [bytes(lowered)]
 
 
 @pytest.mark.usefixtures("clock")

@@ -20,7 +20,7 @@ class Inner:
 @dataclass(frozen=True)
 class Statistics:
     packets: int
-    pdus: tuple[int, int]
+    pdus: tuple[int, ...]
     waiting: Inner
 
 
@@ -41,6 +41,20 @@ def test_a_row_a_source_and_interval_is_written(tmp_path: Path) -> None:
     assert [(row["time_ns"], row["leg"], row["packets"]) for row in rows] == [
         (str(moment * MS), leg, leg) for moment in (0, 100, 150) for leg in ("1", "2")
     ]
+
+
+def test_a_bearer_over_fewer_legs_has_the_same_columns(tmp_path: Path) -> None:
+    path = tmp_path / "series.csv"
+    sources = {
+        1: lambda: Statistics(5, (5,), Inner(7)),
+        3: lambda: Statistics(9, (4, 5), Inner(8)),
+    }
+    series = Series(path, "bearer", sources)
+    series.write(0)
+    series.close()
+    with path.open() as file:
+        rows = [list(row.values()) for row in csv.DictReader(file)]
+    assert rows == [["0", "1", "5", "5", "0", "7"], ["0", "3", "9", "4", "5", "8"]]
 
 
 def test_a_late_row_does_not_move_the_grid(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import addresses
+from minitopo_dc.addresses import IpVersion
 from minitopo_dc.outcome import check_virtual
 from minitopo_dc.plan import backhaul_settings
 from minitopo_dc.scenario import Scenario
@@ -19,10 +20,12 @@ LINK = {"downlink": {"rate_mbps": 20}}
 SCENARIO = {"transport": "tcp", "mode": "sc", "legs": [LINK], "backhaul": [LINK, LINK]}
 
 
-def test_the_server_s_addresses_are_those_of_the_topology() -> None:
-    assert two_path.server_address(1) == two_path.SERVER_ADDRESS
+@pytest.mark.parametrize("version", [4, 6])
+def test_the_server_s_addresses_are_those_of_the_topology(version: IpVersion) -> None:
+    assert two_path.server_address() == two_path.server_address(1) == "10.0.0.2"
     for link in (1, 2, 250):
-        assert two_path.server_address(link) == addresses.server_address(link)
+        expected = addresses.server_address(link, version)
+        assert two_path.server_address(link, version) == expected
 
 
 def test_each_direction_of_each_link_has_an_element_and_a_seed_of_its_own(tmp_path: Path) -> None:

@@ -96,8 +96,8 @@ def test_the_results_directory_holds_tables_figure_and_a_directory_a_run(
     assert expected <= {path.name for path in run.iterdir()}
 
 
-def test_all_transports_are_known_to_this_test() -> None:
-    assert {name for name, _ in ROWS} == set(runner_names())
+def test_all_transports_but_those_that_must_be_named_are_compared() -> None:
+    assert {name for name, _ in ROWS} == set(runner_names()) - {"quic-ngtcp2"}
 
 
 def test_reordering_off_is_much_worse_than_on(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minitopo_dc.addresses import IpVersion
 from minitopo_dc.element import ElementSettings
 from minitopo_dc.element.kernel_leg import KernelLeg, _steps, _timeline
 from minitopo_dc.emulation.elements import ElementFailedError
@@ -43,16 +44,22 @@ def leg(**fields: Any) -> LegSettings:
 
 
 def probe(
-    mode: str, downlink: dict[str, Any], directory: Path, rate: float, seconds: float
+    mode: str,
+    downlink: dict[str, Any],
+    directory: Path,
+    rate: float,
+    seconds: float,
+    *,
+    version: IpVersion = 4,
 ) -> tuple[Arrivals, dict[str, Any]]:
     """What met legs of the kernel's, and gnb's summary."""
-    wanted = scenario(mode, INSTANT | downlink, backend="kernel")
+    wanted = scenario(mode, INSTANT | downlink, backend="kernel", ip_version=version)
     with running_testbed(wanted, directory) as bed, ThreadPoolExecutor() as pool:
         started = pool.submit(start_with_traffic, bed)
         arrivals = send_through(
             bed.hosts.server,
             bed.hosts.client,
-            client_address(1),
+            client_address(1, version),
             rate=rate,
             seconds=seconds,
             size=PACKET,
@@ -156,9 +163,12 @@ def test_rate_and_delay_change_under_traffic_and_the_queue_stays(tmp_path: Path)
 
 @pytest.mark.root
 @pytest.mark.usefixtures("netem")
-def test_a_bearer_is_split_over_legs_of_the_kernel_and_put_in_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_bearer_is_split_over_legs_of_the_kernel_and_put_in_order(
+    tmp_path: Path, version: IpVersion
+) -> None:
     downlink = {"rate_mbps": 20, "delay_ms": 10, "loss_percent": 2}
-    arrivals, gnb = probe("dc", downlink, tmp_path, 300, 3)
+    arrivals, gnb = probe("dc", downlink, tmp_path, 300, 3, version=version)
     assert arrivals.in_order
     lost = sum(each["dropped_loss"] for each in gnb["legs"].values())
     assert len(arrivals.number) == 900 - lost
@@ -178,4 +188,4 @@ def test_the_tests_above_in_user_mode_linux() -> None:
     command = ["scripts/uml.sh", "env", f"{INSIDE}=1", *tests, "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
-    assert "2 passed" in done.stdout, done.stdout[-2000:]
+    assert "3 passed" in done.stdout, done.stdout[-2000:]

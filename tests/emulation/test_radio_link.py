@@ -261,6 +261,12 @@ def test_clients_behind_the_same_legs_reach_each_other_and_the_server() -> None:
     assert "0% dropped (30/30 received)" in said
 
 
+def test_hosts_with_ipv6_still_reach_each_other_by_the_addresses_that_mn_knows() -> None:
+    files = "topologies/two_path.py,topologies/many_clients.py"
+    assert "0% dropped (12/12 received)" in mn("two_path,ip=6", "--custom", files)
+    assert "0% dropped (20/20 received)" in mn("many_clients,2,2,6", "--custom", files)
+
+
 def test_mn_takes_the_radio_link_by_its_name() -> None:
     files = "topologies/two_path.py,topologies/radio_link.py"
     said = mn("two_path", "--custom", files, "--link", "radio,bw=10,delay=5ms")

@@ -60,9 +60,9 @@ class TwoHosts:
         return [self.client.received_bytes(f"link{leg}") for leg in (1, 2)]
 
     @contextmanager
-    def limited(self, rate: str) -> Iterator[None]:
+    def limited(self, rate: str, queue_bytes: int = 150_000) -> Iterator[None]:
         """Give each link a rate from server to client, with a queue of 100 packets or so."""
-        shape = ["tbf", "rate", rate, "burst", "6000", "limit", "150000"]
+        shape = ["tbf", "rate", rate, "burst", "6000", "limit", str(queue_bytes)]
         try:
             for link in ("link1", "link2"):
                 self.server.run("tc", "qdisc", "replace", "dev", link, "root", *shape)

@@ -6,6 +6,7 @@ import hashlib
 import os
 import socket
 import stat
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from runners.mpquic import TquicOptions
 from runners.options import NoOptions, OptionError, parse_options
 from runners.ports import is_bound
 from runners.quic import QuicOptions
+from runners.quic_ngtcp2 import Ngtcp2Options
 from runners.quic_server import initial_destination
 
 TRANSFER = Transfer(
@@ -38,7 +40,9 @@ TRANSFER = Transfer(
 
 
 def test_all_transports_are_registered() -> None:
-    assert runner_names() == ("tcp", "quic", "mptcp", "mpquic", "mpquic-picoquic")
+    assert runner_names() == (
+        *("tcp", "quic", "quic-ngtcp2", "mptcp", "mpquic", "mpquic-picoquic"),
+    )
 
 
 def test_a_runner_is_found_by_its_name() -> None:
@@ -46,7 +50,7 @@ def test_a_runner_is_found_by_its_name() -> None:
 
 
 def test_an_unknown_runner_is_refused_with_the_known_names() -> None:
-    with pytest.raises(ValueError, match=r"no runner 'sctp' \(known: tcp, quic, mptcp,"):
+    with pytest.raises(ValueError, match=r"no runner 'sctp' \(known: tcp, quic, quic-ngtcp2,"):
         get_runner("sctp")
 
 
@@ -79,6 +83,7 @@ def test_a_congestion_control_that_a_tool_lacks_is_unsupported_with_the_choice()
     [
         ("mpquic", ["tquic_server", "TQUIC_BIN", "cargo install tquic_tools", "cargo 1.70"]),
         ("mpquic-picoquic", ["picoquicdemo", "PICOQUICDEMO", "build https://github.com/"]),
+        ("quic-ngtcp2", ["Debian: apt-get install ngtcp2-server ngtcp2-client"]),
         ("tcp", ["curl", "apt-get install curl"]),
         ("mptcp", ["mptcpize", "apt-get install mptcpize"]),
     ],
@@ -88,6 +93,7 @@ def test_a_missing_tool_is_named_with_how_to_get_it(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("runners.mpquic.CACHE", tmp_path)
+    monkeypatch.setattr("runners.quic_ngtcp2.SYSTEM_PLACES", str(tmp_path))
     for variable in ("TQUIC_BIN", "PICOQUICDEMO"):
         monkeypatch.delenv(variable, raising=False)
     reason = get_runner(name).unsupported("cubic")
@@ -143,6 +149,9 @@ def test_a_multipath_runner_wants_two_client_addresses(name: str) -> None:
         ("quic", {"max_data": 0}, "option max_data must be a positive integer, not 0"),
         ("quic", {"qlog": 1}, "option qlog must be true or false, not 1"),
         ("quic", {"receive_buffer_bytes": -1}, "must be a positive integer or null, not -1"),
+        ("quic-ngtcp2", {"scheduler": "x"}, r"no option 'scheduler' \(known: max_data, "),
+        ("quic-ngtcp2", {"max_datagram_bytes": 1199}, "is 1199, must be 1200 to 1472 with IPv4"),
+        ("quic-ngtcp2", {"max_stream_data": 0}, "must be a positive integer, not 0"),
         ("mpquic", {"scheduler": "x"}, "'minrtt' or 'redundant' or 'roundrobin', not 'x'"),
     ],
 )
@@ -155,6 +164,7 @@ def test_a_wrong_option_is_refused_with_what_is_allowed(
 
 def test_options_have_the_documented_defaults() -> None:
     assert parse_options(QuicOptions, {}, "quic") == QuicOptions(None, 2**24, 2**24, False, 1200)
+    assert parse_options(Ngtcp2Options, {}, "") == Ngtcp2Options(None, 2**24, 2**24, False, 1200)
     assert parse_options(TquicOptions, {}, "mpquic").scheduler == "minrtt"
     assert parse_options(NoOptions, {}, "tcp") == NoOptions()
 
@@ -240,6 +250,50 @@ def test_any_other_datagram_starts_no_connection(data: bytes) -> None:
     assert initial_destination(data) is None
 
 
+@pytest.fixture
+def ngtcp2_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A directory of programs of their names, the only ones on PATH."""
+    for tool in ("gtlsserver", "gtlsclient"):
+        (tmp_path / tool).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def test_ngtcp2s_server_serves_the_file_and_logs_when_asked_to(ngtcp2_tools: Path) -> None:
+    runner = get_runner("quic-ngtcp2")
+    assert runner.server_command(TRANSFER) == [
+        *(str(ngtcp2_tools / "gtlsserver"), "--quiet", "--htdocs", "run", "--cc", "cubic"),
+        *("--no-pmtud", "--max-udp-payload-size", "1200"),
+        *("10.0.0.1", "4433", "key.pem", "certificate.pem"),
+    ]
+    logged = runner.server_command(replace(TRANSFER, options={"qlog": True}))
+    assert logged[logged.index("--qlog-dir") + 1] == "run/qlog/server"
+
+
+def test_ngtcp2s_client_downloads_the_file_with_windows_that_stay(ngtcp2_tools: Path) -> None:
+    options = {"max_data": 2_000_000, "max_stream_data": 1_000_000, "max_datagram_bytes": 1280}
+    options["receive_buffer_bytes"] = 33_554_432
+    transfer = replace(TRANSFER, congestion_control="bbr", options=options)
+    assert get_runner("quic-ngtcp2").client_command(transfer) == [
+        *(sys.executable, "-m", "runners.quic_ngtcp2_client", "--receive-buffer", "33554432"),
+        *(str(ngtcp2_tools / "gtlsclient"), "--quiet", "--exit-on-all-streams-close"),
+        *("--cc", "bbr", "--no-pmtud", "--max-udp-payload-size", "1280"),
+        *("--max-data", "2000000", "--max-window", "2000000"),
+        *("--max-stream-data-bidi-local", "1000000", "--max-stream-window", "1000000"),
+        *("--sni", "server.test", "--qlog-file", "run/qlog/client/client.sqlog"),
+        *("--download", "run/download", "10.0.0.1", "4433"),
+        "https://server.test:4433/www/1000",
+    ]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_ngtcp2s_qlogs_stay_only_when_asked_for(keep: bool, tmp_path: Path) -> None:
+    transfer = replace(TRANSFER, directory=tmp_path, options={"qlog": keep})
+    with get_runner("quic-ngtcp2").files(transfer):
+        (tmp_path / "qlog" / "client" / "client.sqlog").touch()
+    assert [path.name for path in tmp_path.rglob("*.sqlog")] == ["client.sqlog"] * keep
+
+
 def test_picoquicdemo_serves_once_and_downloads_over_the_further_addresses_too(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -260,7 +314,7 @@ def test_picoquicdemo_serves_once_and_downloads_over_the_further_addresses_too(
     ]
 
 
-@pytest.mark.parametrize("name", ["mpquic", "mpquic-picoquic"])
+@pytest.mark.parametrize("name", ["quic-ngtcp2", "mpquic", "mpquic-picoquic"])
 def test_a_served_file_is_there_during_a_run_only(name: str, tmp_path: Path) -> None:
     transfer = replace(TRANSFER, directory=tmp_path)
     (tmp_path / "download").mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,9 @@ MPTCP_SERVER = (
 QUIC_CLIENT = (
     '{"status": 200, "bytes_received": 2000000, "sha256": '
     '"3d66b91f0b7651c13663e75c6a1b3c7d9122c3db0c7b61f5171dc40833a59724", "completion_s": '
-    '0.18448067899998932, "handshake_s": 0.012328355000136071, "first_byte_s": '
-    '0.015256756000326277, "receive_buffer_bytes": 212992, "socket_drops": 36, "error": null}\n'
+    '0.18448067899998932, "stopped_s": null, "handshake_s": 0.012328355000136071, '
+    '"first_byte_s": 0.015256756000326277, "receive_buffer_bytes": 212992, '
+    '"socket_drops": 36, "error": null}\n'
 )
 TQUIC_CLIENT = """
 finished in 358.142741ms, 2.79 req/s
@@ -151,6 +153,45 @@ def test_a_quic_client_that_reports_anything_else_is_a_failure(
         read("quic", transfer, json.dumps({**json.loads(QUIC_CLIENT), **change}))
 
 
+STOPPED = {"bytes_received": 1_000_001, "completion_s": None, "stopped_s": 2.5}
+
+
+def test_a_quic_client_that_stopped_is_believed_what_a_prefix_proves(transfer: Transfer) -> None:
+    report = {**json.loads(QUIC_CLIENT), **STOPPED, "sha256": content_sha256(1_000_001)}
+    measurement = read("quic", replace(transfer, duration_s=2.5), json.dumps(report))
+    assert (measurement.bytes_received, measurement.completion_s) == (1_000_001, 2.5)
+
+
+def test_a_quic_client_that_stopped_with_other_bytes_is_a_failure(transfer: Transfer) -> None:
+    report = {**json.loads(QUIC_CLIENT), **STOPPED, "sha256": content_sha256(1_000_000)}
+    with pytest.raises(TransferFailed, match="received 1000001 bytes, not those sent"):
+        read("quic", replace(transfer, duration_s=2.5), json.dumps(report))
+
+
+def test_curl_that_stopped_is_believed_what_a_prefix_proves(transfer: Transfer) -> None:
+    write_content(transfer.directory / "body", 1_000_001)
+    client = CURL.replace("2000000", "1000001")
+    measurement = read("tcp", replace(transfer, duration_s=2.5), client, TCP_SERVER)
+    assert measurement.bytes_received == 1_000_001
+
+
+def test_curl_that_wrote_another_beginning_is_a_failure(transfer: Transfer) -> None:
+    (transfer.directory / "body").write_bytes(bytes(1_000_001))
+    client = CURL.replace("2000000", "1000001")
+    with pytest.raises(TransferFailed, match="received 1000001 bytes, not those sent"):
+        read("tcp", replace(transfer, duration_s=2.5), client, TCP_SERVER)
+
+
+@pytest.mark.parametrize("name", ["tcp", "mptcp"])
+def test_curl_s_time_out_is_no_failure_with_a_duration_only(name: str, transfer: Transfer) -> None:
+    runner = get_runner(name)
+    assert runner.client_exit_codes(transfer) == {0}
+    assert runner.client_exit_codes(replace(transfer, duration_s=2.5)) == {0, 28}
+    assert "--max-time" not in runner.client_command(transfer)
+    command = runner.client_command(replace(transfer, duration_s=2.5))
+    assert command[command.index("--max-time") + 1] == "2.5"
+
+
 def write_download(transfer: Transfer, content: bytes | None) -> None:
     download = transfer.directory / "download"
     download.mkdir()
@@ -212,3 +253,94 @@ def test_picoquics_last_words_are_bytes_and_time(transfer: Transfer) -> None:
 def test_picoquic_without_its_last_words_is_a_failure(transfer: Transfer) -> None:
     with pytest.raises(TransferFailed, match="printed no 'Received N bytes in T seconds'"):
         read("mpquic-picoquic", transfer, "Client exit with code = 0\n")
+
+
+NGTCP2_HEAD = (
+    '\x1e{"qlog_format":"JSON-SEQ","qlog_version":"0.3","trace":{"vantage_point":'
+    '{"name":"ngtcp2","type":"client"},"common_fields":{"protocol_type":["QUIC"],'
+    '"time_format":"relative","reference_time":0,"group_id":"8595f496173b8acc"}}}\n'
+)
+NGTCP2_SENT = (
+    '\x1e{"time":2,"name":"transport:packet_sent","data":{"frames":[{"frame_type":"crypto",'
+    '"offset":0,"length":371},{"frame_type":"padding"}],"header":{"packet_type":"initial",'
+    '"packet_number":0},"raw":{"length":1200}}}\n'
+)
+NGTCP2_REQUEST = (
+    '\x1e{"time":40,"name":"transport:packet_sent","data":{"frames":[{"frame_type":"stream",'
+    '"stream_id":0,"offset":0,"length":40,"fin":true}],"header":{"packet_type":"1RTT",'
+    '"packet_number":1},"raw":{"length":90}}}\n'
+)
+NGTCP2_ANSWER = (
+    '\x1e{"time":%d,"name":"transport:packet_received","data":{"frames":[{"frame_type":"stream",'
+    '"stream_id":0,"offset":0,"length":577}],"header":{"packet_type":"1RTT","packet_number":3},'
+    '"raw":{"length":620}}}\n'
+)
+NGTCP2_CLOSED = (
+    '\x1e{"time":872,"name":"transport:packet_received","data":{"frames":[{"frame_type":"ack",'
+    '"ack_delay":0,"acked_ranges":[[3,9]]}],"header":{"packet_type":"1RTT","packet_number":665},'
+    '"raw":{"length":40}}}\n'
+)
+
+
+NGTCP2_CLIENT = (
+    '{"local_address": "10.83.1.2", "receive_buffer_bytes": 212992, "socket_drops": 12}\n'
+)
+
+
+def read_ngtcp2(transfer: Transfer, *records: str, client: str = NGTCP2_CLIENT) -> Measurement:
+    qlog = transfer.directory / "qlog" / "client" / "client.sqlog"
+    qlog.parent.mkdir(parents=True)
+    qlog.write_text("".join(records), encoding="utf-8")
+    transfer.client_log.write_text("ngtcp2_conn_handle_expiry: ERR_HANDSHAKE_TIMEOUT\n")
+    return read("quic-ngtcp2", transfer, client)
+
+
+def test_ngtcp2s_time_is_from_its_first_packet_to_the_last_one_of_the_answer(
+    transfer: Transfer,
+) -> None:
+    write_download(transfer, None)
+    answers = (NGTCP2_ANSWER % 61, NGTCP2_ANSWER % 870)
+    measurement = read_ngtcp2(
+        transfer, NGTCP2_HEAD, NGTCP2_SENT, NGTCP2_REQUEST, *answers, NGTCP2_CLOSED
+    )
+    assert measurement.bytes_received == SIZE
+    assert measurement.completion_s == pytest.approx(0.868)
+    assert measurement.details["first_byte_s"] == pytest.approx(0.059)
+    assert measurement.details["times_resolution_s"] == 0.001
+    assert measurement.details["socket_drops"] == 12
+
+
+def test_ngtcp2_from_another_address_is_a_failure(transfer: Transfer) -> None:
+    write_download(transfer, None)
+    records = (NGTCP2_HEAD, NGTCP2_SENT, NGTCP2_ANSWER % 61)
+    with pytest.raises(TransferFailed, match=r"client used its address 10\.83\.2\.2"):
+        read_ngtcp2(transfer, *records, client=NGTCP2_CLIENT.replace("1.2", "2.2"))
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        (),
+        (NGTCP2_HEAD, NGTCP2_SENT, NGTCP2_REQUEST, NGTCP2_CLOSED),
+        (NGTCP2_HEAD, NGTCP2_SENT, NGTCP2_ANSWER[:-30] % 61),
+        (NGTCP2_HEAD, NGTCP2_SENT.replace('"time":2,', ""), NGTCP2_ANSWER % 61),
+    ],
+)
+def test_a_qlog_of_ngtcp2_without_a_whole_answer_is_a_failure(
+    records: tuple[str, ...], transfer: Transfer
+) -> None:
+    write_download(transfer, None)
+    with pytest.raises(TransferFailed, match="client wrote no whole qlog with an answer"):
+        read_ngtcp2(transfer, *records)
+
+
+def test_ngtcp2_without_a_connection_says_what_its_client_said(transfer: Transfer) -> None:
+    (transfer.directory / "download").mkdir()
+    with pytest.raises(TransferFailed, match=r"wrote 0 files, not one: .* ERR_HANDSHAKE_TIMEOUT"):
+        read_ngtcp2(transfer, NGTCP2_HEAD, NGTCP2_SENT)
+
+
+def test_ngtcp2s_page_for_a_missing_file_is_a_failure(transfer: Transfer) -> None:
+    write_download(transfer, b"<html>404 Not Found</html>")
+    with pytest.raises(TransferFailed, match="received 26 bytes, not those sent"):
+        read_ngtcp2(transfer, NGTCP2_HEAD, NGTCP2_SENT, NGTCP2_ANSWER % 61)

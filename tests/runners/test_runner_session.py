@@ -15,9 +15,9 @@ from typing import ClassVar, Literal
 
 import pytest
 
-from runners.base import Measurement, Runner, Transfer, TransferFailed, get_runner
+from runners.base import Host, Measurement, Runner, Transfer, TransferFailed, get_runner
 from runners.certificate import make_certificate
-from runners.session import run_transfer
+from runners.session import Job, run_transfer, run_transfers
 from tests.runners.runner_hosts import LocalHost
 
 BIND = (
@@ -235,7 +235,7 @@ def test_a_command_that_does_not_exist_is_a_failure(transfer: Transfer) -> None:
         run(Absent(), transfer)
 
 
-@pytest.mark.parametrize("name", ["tcp", "quic"])
+@pytest.mark.parametrize("name", ["tcp", "quic", "quic-ngtcp2"])
 def test_a_single_path_transport_works_without_root_or_namespaces(
     transfer: Transfer, name: str
 ) -> None:
@@ -252,3 +252,113 @@ def test_quic_writes_qlogs_of_both_ends(transfer: Transfer) -> None:
     for role in ("server", "client"):
         (qlog,) = (logged.directory / "qlog" / role).glob("*.qlog")
         assert json.loads(qlog.read_text())["traces"][0]["vantage_point"]["type"] == role
+
+
+def jobs(transfer: Transfer, *runners: ScriptRunner) -> list[Job]:
+    """A transfer for each runner, with its own port and directory."""
+    ports: set[int] = set()
+    while len(ports) < len(runners):
+        ports.add(free_port())
+    return [
+        Job(
+            runner,
+            replace(transfer, port=port, directory=transfer.directory / f"flow-{number}"),
+            f"flow-{number}",
+        )
+        for number, (runner, port) in enumerate(zip(runners, ports, strict=True), start=1)
+    ]
+
+
+def test_several_transfers_start_once_all_servers_listen(transfer: Transfer) -> None:
+    late = ScriptRunner(server="import time; time.sleep(0.5); " + BIND + WAIT_FOREVER)
+    wanted = jobs(transfer, ScriptRunner(), late)
+    listening: list[bool] = []
+
+    def on_start() -> None:
+        listening.extend(not is_free(job.transfer.port) for job in wanted)
+
+    measured = run_transfers(wanted, HOST, HOST, on_start=on_start)
+    assert [each.bytes_received for each in measured] == [1000, 1000]
+    assert listening == [True, True]
+
+
+def test_a_transfer_s_server_ends_while_another_goes_on(transfer: Transfer) -> None:
+    wanted = jobs(transfer, ScriptRunner(), ScriptRunner())
+    # The second client ends when the first one's server has given its port back.
+    client = (
+        "import socket, time\n"
+        "while True:\n"
+        "    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:\n"
+        "        try: s.bind(('127.0.0.1', %d)); break\n"
+        "        except OSError: time.sleep(0.01)\n"
+    )
+    wanted[1] = replace(wanted[1], runner=ScriptRunner(client=client % wanted[0].transfer.port))
+    measured = run_transfers(wanted, HOST, HOST, on_start=lambda: None)
+    assert len(measured) == 2
+
+
+def test_one_failure_ends_all_transfers_with_one_reason(transfer: Transfer) -> None:
+    wait = "import time; time.sleep(60)"
+    waiting = ScriptRunner(client=wait)
+    server = BIND + "time.sleep(0.5); raise SystemExit('disk full')"
+    dying = ScriptRunner(server=server, client=wait)
+    wanted = jobs(transfer, waiting, dying)
+    with pytest.raises(TransferFailed, match=r"^flow-2: server .* during the transfer: disk full$"):
+        run_transfers(wanted, HOST, HOST, on_start=lambda: None)
+    assert all(is_free(job.transfer.port) for job in wanted)
+    assert waiting.events[-1] == "files removed"
+
+
+def test_a_server_that_never_listens_starts_no_client(transfer: Transfer) -> None:
+    client = "import pathlib; pathlib.Path('started').touch()"
+    broken = ScriptRunner(server="raise SystemExit('no such address')")
+    wanted = jobs(transfer, ScriptRunner(client=client), broken)
+    with pytest.raises(TransferFailed, match=r"^flow-2: server .* before it listened: no such"):
+        run_transfers(wanted, HOST, HOST, on_start=lambda: pytest.fail("it started"))
+    assert not wanted[0].transfer.client_output.exists()
+    assert is_free(wanted[0].transfer.port)
+
+
+def test_hosts_are_set_up_once_for_all_transfers_of_a_kind(transfer: Transfer) -> None:
+    events: list[str] = []
+
+    class Preparing(ScriptRunner):
+        @contextmanager
+        def hosts(self, transfer: Transfer, server: Host, client: Host) -> Iterator[None]:
+            events.append(f"{server.name}, {client.name}: {transfer.client_addresses}")
+            yield
+            events.append("undone")
+
+        def read(self, transfer: Transfer) -> Measurement:
+            events.append("read")
+            return super().read(transfer)
+
+    run_transfers(jobs(transfer, Preparing(), Preparing()), HOST, HOST, on_start=lambda: None)
+    assert events == ["localhost, localhost: ('127.0.0.1',)", "read", "read", "undone"]
+
+
+def test_a_duration_is_refused_by_a_runner_that_has_none(transfer: Transfer) -> None:
+    with pytest.raises(ValueError, match="runner script: duration_s: its client has no such"):
+        run(ScriptRunner(), replace(transfer, duration_s=1.0))
+
+
+@pytest.mark.parametrize("name", ["tcp", "quic"])
+def test_a_download_stops_after_its_duration_with_what_arrived(
+    transfer: Transfer, name: str
+) -> None:
+    runner = get_runner(name)
+    if reason := runner.unsupported(transfer.congestion_control):
+        pytest.skip(reason)
+    endless = replace(transfer, size_bytes=10**12, duration_s=0.5)
+    measurement = run(runner, endless)
+    assert 0 < measurement.bytes_received < 10**12
+    assert measurement.completion_s > 0.4
+    assert not (endless.directory / "body").exists()
+
+
+def test_a_download_that_got_nothing_in_its_duration_has_failed(transfer: Transfer) -> None:
+    class Stopping(ScriptRunner):
+        takes_duration: ClassVar[bool] = True
+
+    with pytest.raises(TransferFailed, match="client received nothing in 2 s"):
+        run(Stopping(received=0), replace(transfer, duration_s=2.0))

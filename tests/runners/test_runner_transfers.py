@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.analysis.qlog import server_events, server_recovery
 from runners.base import Runner, Transfer, TransferFailed, get_runner
 from runners.certificate import make_certificate
 from runners.mptcp import MptcpRunner
-from runners.session import run_transfer
+from runners.session import Job, run_transfer, run_transfers
 from runners.tcp import TcpRunner
 from tests.runners.runner_hosts import (
     CLIENT_ADDRESSES,
@@ -30,7 +31,7 @@ from tests.runners.runner_hosts import (
 pytestmark = pytest.mark.root
 
 SIZE = 2_000_000
-SINGLE = ("tcp", "quic")
+SINGLE = ("tcp", "quic", "quic-ngtcp2")
 MULTIPATH = ("mptcp", "mpquic", "mpquic-picoquic")
 
 
@@ -210,18 +211,83 @@ def test_an_address_that_no_interface_has_is_a_failure(hosts: TwoHosts, transfer
         run_transfer(supported("mptcp"), wrong, hosts.server, hosts.client, on_start=nothing)
 
 
-def test_quic_gets_the_receive_buffer_asked_for(hosts: TwoHosts, transfer: Transfer) -> None:
+@pytest.mark.parametrize("name", ["quic", "quic-ngtcp2"])
+def test_quic_gets_the_receive_buffer_asked_for(
+    name: str, hosts: TwoHosts, transfer: Transfer
+) -> None:
     large = replace(transfer, options={"receive_buffer_bytes": 33_554_432})
     details = run_transfer(
-        supported("quic"), large, hosts.server, hosts.client, on_start=nothing
+        supported(name), large, hosts.server, hosts.client, on_start=nothing
     ).details
     assert details["receive_buffer_bytes"] == 33_554_432
     assert details["socket_drops"] == 0
 
 
-def test_quic_counts_what_a_small_receive_buffer_drops(hosts: TwoHosts, transfer: Transfer) -> None:
+@pytest.mark.parametrize("name", ["quic", "quic-ngtcp2"])
+def test_quic_counts_what_a_small_receive_buffer_drops(
+    name: str, hosts: TwoHosts, transfer: Transfer
+) -> None:
     small = replace(transfer, options={"receive_buffer_bytes": 8192})
     details = run_transfer(
-        supported("quic"), small, hosts.server, hosts.client, on_start=nothing
+        supported(name), small, hosts.server, hosts.client, on_start=nothing
     ).details
     assert details["socket_drops"] > 0
+
+
+@pytest.mark.parametrize(("algorithm", "kept"), [("reno", 0.5), ("cubic", 0.7)])
+def test_ngtcp2s_server_uses_the_congestion_control_asked_for(
+    algorithm: str, kept: float, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    # RFC 9002, section 7.3.2, and RFC 9438, section 4.6: what is left of the window after a loss.
+    logged = replace(transfer, congestion_control=algorithm, options={"qlog": True})  # type: ignore[arg-type]
+    with hosts.limited("20mbit", queue_bytes=15_000):
+        run_transfer(supported("quic-ngtcp2"), logged, hosts.server, hosts.client, on_start=nothing)
+    window = server_recovery(logged.directory).window["cwnd_bytes"]
+    cuts = (window / window.shift())[window.diff() < 0]
+    assert len(cuts) > 3
+    assert cuts.median() == pytest.approx(kept, abs=0.05)
+
+
+def test_ngtcp2s_datagrams_have_the_size_asked_for(hosts: TwoHosts, transfer: Transfer) -> None:
+    logged = replace(transfer, options={"qlog": True, "max_datagram_bytes": 1280})
+    run_transfer(supported("quic-ngtcp2"), logged, hosts.server, hosts.client, on_start=nothing)
+    sizes = [
+        event["data"]["raw"]["length"]
+        for event in server_events(logged.directory)
+        if event["name"] == "transport:packet_sent"
+    ]
+    assert max(sizes) == 1280
+    assert sizes.count(1280) > SIZE / 1500
+
+
+def test_ngtcp2_leaves_no_route_and_no_rule(hosts: TwoHosts, transfer: Transfer) -> None:
+    def routing() -> str:
+        ip = ("ip", "route", "show", "table")
+        return hosts.client.run("ip", "rule") + hosts.client.run(*ip, "all")
+
+    before = routing()
+    second = replace(transfer, client_addresses=(CLIENT_ADDRESSES[1],))
+    run_transfer(supported("quic-ngtcp2"), second, hosts.server, hosts.client, on_start=nothing)
+    assert routing() == before
+
+
+def test_ngtcp2_from_two_addresses_at_once_is_a_failure(
+    hosts: TwoHosts, transfer: Transfer
+) -> None:
+    runner = supported("quic-ngtcp2")
+    jobs = [
+        Job(
+            runner,
+            replace(
+                transfer,
+                port=PORT + leg,
+                client_addresses=(CLIENT_ADDRESSES[leg],),
+                directory=transfer.directory / str(leg),
+            ),
+        )
+        for leg in (0, 1)
+    ]
+    with pytest.raises(
+        TransferFailed, match=f"{SERVER_ADDRESS} .*: RTNETLINK answers: File exists"
+    ):
+        run_transfers(jobs, hosts.server, hosts.client, on_start=nothing)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.addresses import SERVER_ADDRESS, client_address
+from minitopo_dc.addresses import client_address, server_address
 from minitopo_dc.plan import gnb_settings, ue_settings
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.loop import START_NS, Loop, Timer
@@ -16,7 +16,7 @@ from tests.simulation.scenarios import leg, scenario
 
 MS = 1_000_000
 FAR = START_NS * 1000
-SERVER = (SERVER_ADDRESS, 4433)
+SERVER = (server_address(), 4433)
 
 
 class Downlink:

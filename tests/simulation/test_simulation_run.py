@@ -167,6 +167,28 @@ def test_a_wrong_option_is_refused(tmp_path: Path, option: dict[str, int], words
         run_virtual(scenario(options=option), tmp_path / "run")
 
 
+def test_over_ipv6_a_full_packet_has_20_bytes_more_at_the_hosts_and_on_the_legs(
+    tmp_path: Path,
+) -> None:
+    def largest(version: int) -> tuple[int, int]:
+        directory = tmp_path / str(version)
+        total = sum(leg_bytes(directory, ip_version=version, virtual={"packet_trace": True}))
+        summary = json.loads((directory / "run" / "gnb-summary.json").read_text())
+        carried = sum(leg["delivered_packets"] for leg in summary["legs"].values())
+        trace = [
+            each for each in rows(directory / "run" / "packets.csv") if each["event"] == "sent"
+        ]
+        downlink = [int(each["bytes"]) for each in trace if each["direction"] == "downlink"]
+        dropped = [leg["dropped_queue"] for leg in summary["legs"].values()]
+        assert len(downlink) == carried + sum(dropped)
+        assert total > 0.9 * carried * (max(downlink) + 3)
+        return max(downlink), total // carried
+
+    (host_4, leg_4), (host_6, leg_6) = largest(4), largest(6)
+    assert (host_4, host_6) == (1228, 1248)
+    assert leg_6 - leg_4 == pytest.approx(20, abs=2)
+
+
 def test_flows_share_the_legs(tmp_path: Path) -> None:
     flows = [{"mode": "dc"}, {"mode": "sc", "leg": 1}, {"mode": "sc", "leg": 2}]
     result = run(tmp_path, mode="flows", flows=flows, duration_s=5)
@@ -176,6 +198,22 @@ def test_flows_share_the_legs(tmp_path: Path) -> None:
     assert result.details["jain_index"] > 0.9
     bearers = {row["bearer"] for row in rows(tmp_path / "run/ue-receive.csv")}
     assert bearers == {"1", "3", "5"}
+
+
+def test_a_flow_of_another_transport_makes_the_run_unsupported(tmp_path: Path) -> None:
+    flows = [{"mode": "dc"}, {"mode": "sc", "transport": "tcp"}]
+    result = run_virtual(scenario(mode="flows", flows=flows, duration_s=1), tmp_path / "run")
+    assert result.status == "unsupported"
+    assert result.reason.startswith("transport tcp needs the real clock")
+
+
+def test_each_flow_has_its_own_congestion_control(tmp_path: Path) -> None:
+    flows = [{"mode": "sc", "leg": leg, "congestion_control": "cubic"} for leg in (1, 2)]
+    flows[0]["congestion_control"] = "reno"
+    result = run(tmp_path, mode="flows", flows=flows, duration_s=5)
+    reno, cubic = (flow["goodput_mbps"] for flow in result.details["flows"])
+    assert [flow["congestion_control"] for flow in result.details["flows"]] == ["reno", "cubic"]
+    assert reno != cubic
 
 
 def test_flows_of_a_size_end_each_at_its_own_time(tmp_path: Path) -> None:
