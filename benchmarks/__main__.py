@@ -12,19 +12,19 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from minitopo_dc.emulation.elements import ElementFailedError, running
+from minitopo_dc.addresses import client_address
+from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.hosts import Network, network
 from minitopo_dc.emulation.probe import send_through
 from minitopo_dc.emulation.real import run_real
 from minitopo_dc.emulation.run_registry import registered
-from minitopo_dc.plan import gnb_settings, ue_settings
+from minitopo_dc.emulation.testbed import testbed
 from minitopo_dc.scenario import Scenario
-from topologies.two_path import client_address
 
 PINGS = 1000
 PDU_BYTES = 1200
@@ -43,36 +43,30 @@ def scenario(mode: str, leg: dict[str, Any], **more: Any) -> Scenario:
 
 
 @contextmanager
-def testbed(wanted: Scenario | None) -> Iterator[tuple[Network, Path]]:
-    """Hosts, with elements on them if a scenario is given."""
-    with ExitStack() as stack:
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="minitopo-dc-")))
-        stack.enter_context(registered())
-        hosts = stack.enter_context(network(2))
-        if wanted is not None:
-            pairs = (
-                (gnb_settings(wanted, directory), hosts.gnb),
-                (ue_settings(wanted, directory), hosts.ue),
-            )
-            elements = stack.enter_context(running(*pairs))
-        yield hosts, directory
-        if wanted is not None:
-            for element in elements:
+def instant() -> Iterator[tuple[Network, Path]]:
+    """Hosts with PDCP and legs without delay, whose elements must end well."""
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        directory = Path(name)
+        with testbed(scenario("dc", INSTANT), directory) as bed:
+            yield bed.hosts, directory
+            for element in bed.elements:
                 element.stop()
 
 
-def round_trips(wanted: Scenario | None) -> list[float]:
+def round_trips(hosts: Network) -> list[float]:
     """Round-trip times in ms, server to client, one ping after the other."""
-    with testbed(wanted) as (hosts, _):
-        command = ["ping", "-n", "-i", "0.005", "-c", str(PINGS), client_address(1)]
-        ping = hosts.server.popen(command, stdout=subprocess.PIPE)
-        output = ping.communicate()[0].decode()
+    command = ["ping", "-n", "-i", "0.005", "-c", str(PINGS), client_address(1)]
+    ping = hosts.server.popen(command, stdout=subprocess.PIPE)
+    output = ping.communicate()[0].decode()
     return [float(found) for found in re.findall(r"time=([\d.]+) ms", output)]
 
 
 def added_round_trip() -> dict[str, float]:
     """Round-trip time with PDCP and legs without delay, against plain forwarding."""
-    without, with_pdcp = round_trips(None), round_trips(scenario("dc", INSTANT))
+    with registered(), network(2) as plain:
+        without = round_trips(plain)
+    with instant() as (hosts, _):
+        with_pdcp = round_trips(hosts)
     return {
         "without_median_ms": median(without),
         "with_median_ms": median(with_pdcp),
@@ -84,7 +78,7 @@ def added_round_trip() -> dict[str, float]:
 def carried(rate: int) -> bool:
     """Whether this PDU rate passes gnb and ue in order and without loss."""
     try:
-        with testbed(scenario("dc", INSTANT)) as (hosts, directory):
+        with instant() as (hosts, directory):
             arrivals = send_through(
                 hosts.server,
                 hosts.client,

@@ -45,6 +45,10 @@ def test_one_value_is_for_all_legs_and_several_are_one_a_leg() -> None:
     assert [leg.downlink.loss_percent for leg in made.legs] == [1, 1]
 
 
+def test_addresses_are_of_ipv4_unless_ipv6_is_asked_for() -> None:
+    assert (scenario().ip_version, scenario("--ip", "6").ip_version) == (4, 6)
+
+
 def test_the_ratio_is_written_with_colons() -> None:
     assert scenario("--ratio", "9:1").pdcp.ratio == (9, 1)
 
@@ -113,7 +117,7 @@ def test_a_wrong_scenario_file_is_named(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("transport: sctp", "transport: sctp; allowed: tcp, quic, mptcp"),
+        ("transport: sctp", "transport: sctp; allowed: tcp, quic, quic-ngtcp2, mptcp"),
         ("transport: mptcp", "mode sc: transport mptcp allows multipath"),
         ("transport: quic\noptions: {speed: 1}", "no option 'speed' (known: "),
         ("transport: quic\noptions: {max_data: -1}", "max_data must be a positive integer"),
@@ -137,3 +141,33 @@ def test_a_trace_can_be_made_described_and_converted(
     assert cli.main(["trace", "convert", str(made), str(mahimahi)]) == 0
     assert cli.main(["trace", "info", str(mahimahi)]) == 0
     assert json.loads(capsys.readouterr().out)["mean_mbps"] == pytest.approx(6, rel=0.01)
+
+
+@pytest.mark.parametrize("seconds", ["1", "nan", "inf"])
+def test_a_measurement_too_short_or_too_long_is_one_error(
+    seconds: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("mininet.net")
+    assert cli.main(["calibrate", "--seconds", seconds]) == 2
+    assert f"--seconds {seconds}: allowed: 2 to 3600" in capsys.readouterr().err
+
+
+PING = "transport: ping\nmode: sc\nlegs: [{downlink: {rate_mbps: 10}}]\n"
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("options: {count: 0}\n", "options: count 0; allowed: whole numbers from 1"),
+        ("options: {size: 9}\n", "options: size: ping has count, interval_s"),
+    ],
+)
+def test_a_wrong_ping_is_refused_before_there_is_a_results_directory(
+    more: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ping.yaml").write_text(PING + more, encoding="utf-8")
+    made = tmp_path / "out"
+    assert cli.main(["run", str(tmp_path / "ping.yaml"), "--output", str(made)]) == 2
+    assert words in capsys.readouterr().err
+    assert not made.exists()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.compare import plan
-from minitopo_dc.plan import client_addresses, gnb_settings, ue_settings
+from minitopo_dc.plan import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 
@@ -73,12 +73,11 @@ def test_a_scenario_comes_back_from_its_values(
     assert Scenario.check(scenario.model_dump(mode="json"), "test") == scenario
 
 
-def test_the_mode_chooses_the_client_s_addresses() -> None:
+def test_the_mode_chooses_the_legs_of_the_client_s_addresses() -> None:
     modes = ("dc", "sc", "multipath")
-    addresses = [
-        client_addresses(Scenario.check(GOOD | {"mode": mode, "leg": 2}, "test")) for mode in modes
-    ]
-    assert addresses == [("10.2.1.2",), ("10.2.2.2",), ("10.2.1.2", "10.2.2.2")]
+    scenarios = [Scenario.check(GOOD | {"mode": mode, "leg": 2}, "test") for mode in modes]
+    legs = [client_legs(each, each.resolved_flows[0]) for each in scenarios]
+    assert legs == [(1,), (2,), (1, 2)]
 
 
 def test_dual_connectivity_has_a_bearer_from_gnb_to_ue_only(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from minitopo_dc.analysis.panel import FONT
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Of Okabe and Ito (Color Universal Design)."""
 MARKERS = ("o", "s", "^", "D")
+EVENT_MARKERS = (".", "+", "x")
 PANEL_INCHES = (5.6, 3.6)
 SMALL_INCHES = (3.9, 2.4)
 MOST_COLUMNS = 2
@@ -91,6 +92,25 @@ def draw_series(panels: Sequence[Panel], *, steps: bool = False) -> Figure:
             )
         _finish(place, panel.title, "time (s)", panel.y_label)
     _legend(figure, axes)
+    return figure
+
+
+def draw_events(panels: Sequence[Panel], x_label: str) -> Figure:
+    """Single events, a panel for each cell and a mark for each event; axes as they need be."""
+    figure, axes = _grid(len(panels), PANEL_INCHES)
+    for place, panel in zip(axes, panels, strict=True):
+        for line, marker in zip(panel.lines, EVENT_MARKERS, strict=False):
+            place.plot(
+                line.points["x"],
+                line.points["mean"],
+                color=COLOURS[line.colour % len(COLOURS)],
+                linestyle="",
+                marker=marker,
+                markersize=4,
+                label=line.label,
+            )
+        _finish(place, panel.title, x_label, panel.y_label)
+        place.legend(frameon=False, prop={"family": FONT, "size": 8})
     return figure
 
 

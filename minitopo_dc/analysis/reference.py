@@ -1,7 +1,7 @@
 """Ours against numbers that others have measured.
 
 An error is ours minus theirs. A cell is *outside* when it is larger than both standard deviations
-(sample, n - 1; that of a single run counts as 0).
+(sample, n - 1; that of a single run counts as 0). Where neither has one nothing can be said.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Agreement:
     mean_absolute_percent: float
     rank_correlation: float | None
     """Spearman's (1904), ties with their mean rank; None when one curve is flat or has one cell."""
-    outside: int
+    outside: int | None
+    """Cells; None where no standard deviation is known."""
 
 
 def read_reference(
@@ -75,10 +76,10 @@ def compare(cells: pd.DataFrame) -> pd.DataFrame:
 
     Args:
         cells: ``ours``, ``ours_sd``, ``theirs`` and ``theirs_sd``; a missing standard deviation is
-            NaN, a missing mean makes the row's error NaN and the row not outside.
+            NaN. Without a mean the error is NaN, without any deviation the row is not outside.
     """
     error = cells["ours"] - cells["theirs"]
-    spread = cells[["ours_sd", "theirs_sd"]].max(axis=1).fillna(0.0)
+    spread = cells[["ours_sd", "theirs_sd"]].max(axis=1)  # NaN of NaN: then not outside
     return cells.assign(
         error=error, error_percent=100 * error / cells["theirs"], outside=error.abs() > spread
     )
@@ -89,6 +90,7 @@ def agreement(compared: pd.DataFrame) -> Agreement | None:
     both = compared[compared["error"].notna()]
     if both.empty:
         return None
+    known = both[["ours_sd", "theirs_sd"]].notna().any(axis=None)
     ranks = both[["ours", "theirs"]].rank()
     varied = len(both) > 1 and (ranks.nunique() > 1).all()
     correlation = float(ranks["ours"].corr(ranks["theirs"])) if varied else None
@@ -97,5 +99,5 @@ def agreement(compared: pd.DataFrame) -> Agreement | None:
         mean_absolute_error=float(both["error"].abs().mean()),
         mean_absolute_percent=float(both["error_percent"].abs().mean()),
         rank_correlation=correlation,
-        outside=int(both["outside"].sum()),
+        outside=int(both["outside"].sum()) if known else None,
     )

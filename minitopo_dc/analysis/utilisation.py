@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.series import leg_series
+from minitopo_dc.analysis.series import leg_series, pdcp_series
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 NS_PER_S = 1_000_000_000
+END_TOLERANCE = 0.01
+"""Of a bin: a client that is told to stop after whole seconds may do so a few ms before."""
+Bearer = TypeVar("Bearer", int, "pd.Series[int]")
 
 
 def link_utilisation(run: Path) -> list[float]:
@@ -25,21 +29,20 @@ def link_utilisation(run: Path) -> list[float]:
     Raises:
         ResultError, ValueError, OSError: the run's files are broken, or it is not ok.
     """
-    result = RunResult.load(run)
-    if result.completion_s is None or result.leg_bytes is None:
-        raise ValueError(f"{run}: status {result.status}; only a run that is ok has a utilisation")
-    end = round(result.completion_s * NS_PER_S)
+    end = round(_completion_s(run) * NS_PER_S)
+    leg_bytes = RunResult.load(run).leg_bytes or []
     legs = Scenario.load(run / "scenario.yaml").legs
     return [
         8 * carried / leg.downlink.capacity().bits_between(0, end)
-        for carried, leg in zip(result.leg_bytes, legs, strict=True)
+        for carried, leg in zip(leg_bytes, legs, strict=True)
     ]
 
 
-def arrived_copies(run: Path) -> list[float]:
-    """PDUs that arrived for each PDU delivered, of every downlink bearer in its order.
+def arrived_copies(run: Path) -> dict[int, float]:
+    """PDUs that arrived for each PDU delivered, by the number of the flow (1, 2, ...).
 
-    1 without duplication; over two legs of which none loses anything, 2.
+    1 without duplication; over two legs of which none loses anything, 2. A flow without a bearer,
+    whose transport splits it, is not there.
 
     Raises:
         ResultError: ``ue-summary.json`` is missing or broken.
@@ -47,12 +50,13 @@ def arrived_copies(run: Path) -> list[float]:
     path = run / "ue-summary.json"
     try:
         bearers = json.loads(path.read_text(encoding="utf-8"))["receive"]
-        ordered = sorted(bearers.items(), key=lambda item: int(item[0]))
-        return [
-            sum(count for name, count in bearer.items() if name.startswith("pdus_"))
+        return {
+            _flow(int(number)): sum(
+                count for name, count in bearer.items() if name.startswith("pdus_")
+            )
             / bearer["delivered"]
-            for _, bearer in ordered
-        ]
+            for number, bearer in bearers.items()
+        }
     except (OSError, ValueError, KeyError, ZeroDivisionError) as error:
         raise ResultError(f"{path}: no whole summary: {error!r}") from None
 
@@ -74,23 +78,35 @@ def leg_rates(run: Path) -> pd.DataFrame:
 
 
 def flow_rates(run: Path, bin_s: float = 1.0) -> pd.DataFrame:
-    """Mean rate of IP bytes that each flow's client received, in bins of ``bin_s``.
+    """Mean rate of IP bytes that PDCP delivered of each flow, in whole bins of ``bin_s``.
 
-    Columns: ``time_s``, the begin of a bin, ``flow`` (1, 2, ...), ``rate_mbps``. Only runs on the
-    virtual clock have the file.
+    Columns: ``time_s``, the begin of a bin, ``flow`` (1, 2, ...), ``rate_mbps``. A flow without a
+    bearer, whose transport splits it, is not there. The bins end with the completion time; what is
+    closed and drained behind it is in none.
 
     Raises:
-        ResultError: ``connections.csv`` is missing or broken.
+        ResultError, ValueError, OSError: the run's files are broken, it is not ok, or no flow has a
+            bearer.
     """
-    path = run / "connections.csv"
-    try:
-        series = pd.read_csv(path, usecols=["time_s", "flow", "received_bytes"])
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{path}: {error}") from None
-    edges = np.arange(0, series["time_s"].max() + bin_s, bin_s)
+    series, bins = pdcp_series(run), int(_completion_s(run) / bin_s + END_TOLERANCE)
+    edges = np.arange(bins + 1) * bin_s
     tables = []
-    for number, flow in series.groupby("flow"):
-        received = np.interp(edges, flow["time_s"], flow["received_bytes"])
-        rates = np.diff(received) * 8 / bin_s / 1e6
+    for number, rows in series.groupby(_flow(series["bearer"])):
+        delivered = np.interp(edges, rows["time_s"], rows["delivered_bytes"])
+        rates = np.diff(delivered) * 8 / bin_s / 1e6
         tables.append(pd.DataFrame({"time_s": edges[:-1], "flow": number, "rate_mbps": rates}))
     return pd.concat(tables, ignore_index=True)
+
+
+def _completion_s(run: Path) -> float:
+    result = RunResult.load(run)
+    if result.completion_s is None:
+        raise ValueError(
+            f"{run}: status {result.status}; only a run that is ok has a completion time"
+        )
+    return result.completion_s
+
+
+def _flow(bearer: Bearer) -> Bearer:
+    """The flow of a downlink bearer (`minitopo_dc.plan`): 1 of bearer 1, 2 of bearer 3, ..."""
+    return (bearer + 1) // 2

@@ -17,7 +17,10 @@ from minitopo_dc.campaign.file import (
     Figure,
     Joint,
     Reference,
+    Version,
 )
+
+SMALLER: tuple[Version, ...] = ("quick", "sample")
 
 
 @dataclass(frozen=True)
@@ -33,26 +36,34 @@ class Combination:
 
 
 def combine(
-    file: CampaignFile, experiment: Experiment, *, quick: bool, wanted: Sequence[str] = ()
+    file: CampaignFile, experiment: Experiment, *, version: Version, wanted: Sequence[str] = ()
 ) -> Iterator[Combination]:
     """Every combination, configuration by configuration.
 
     Args:
         file: where the configurations are.
         experiment: whose factors.
-        quick: keep only the values that the experiment's ``quick`` names.
-        wanted: configurations; none: all that the experiment has.
+        version: keep only the values that the experiment names for it.
+        wanted: configurations, also such as are not standard; none: the version's.
 
     Raises:
         ValueError: factors of one ``zip`` have different numbers of values, a factor stands twice,
             or a name is not known: the message begins with the key below the experiment.
     """
     _check(file, experiment)
-    for name in experiment.configurations or file.configurations:
-        if not wanted or name in wanted:
-            for factors in _factors(experiment):
-                if not quick or _is_kept(factors, experiment.quick):
-                    yield Combination(name, factors)
+    kept = experiment.kept(version)
+    for name in _configurations(file, experiment, version, wanted):
+        for factors in _factors(experiment):
+            if _is_kept(factors, kept):
+                yield Combination(name, factors)
+
+
+def _configurations(
+    file: CampaignFile, experiment: Experiment, version: Version, wanted: Sequence[str]
+) -> list[str]:
+    if not wanted:
+        return list(file.configurations_of(experiment, version))
+    return [name for name in experiment.configurations or file.configurations if name in wanted]
 
 
 def _factors(experiment: Experiment) -> Iterator[Fields]:
@@ -70,8 +81,8 @@ def _joint(group: Joint) -> Iterator[Fields]:
         yield dict(builtins.zip(group, values, strict=True))
 
 
-def _is_kept(factors: Fields, quick: Mapping[str, Sequence[Any]]) -> bool:
-    return all(factors[path] in values for path, values in quick.items() if path in factors)
+def _is_kept(factors: Fields, kept: Mapping[str, Sequence[Any]]) -> bool:
+    return all(factors[path] in values for path, values in kept.items() if path in factors)
 
 
 def _check(file: CampaignFile, experiment: Experiment) -> None:
@@ -88,10 +99,11 @@ def _check(file: CampaignFile, experiment: Experiment) -> None:
     for path in sorted(set().union(*groups)):
         if sum(path in group for group in groups) > 1:
             raise ValueError(f"grid, zip, list: {path} stands in more than one of them")
-    for path in experiment.quick:
-        if path not in experiment.factors():
-            allowed = ", ".join(sorted(experiment.factors())) or "none"
-            raise ValueError(f"quick: {path} is no factor here; allowed: {allowed}")
+    for version in SMALLER:
+        for path in experiment.kept(version):
+            if path not in experiment.factors():
+                allowed = ", ".join(sorted(experiment.factors())) or "none"
+                raise ValueError(f"{version}: {path} is no factor here; allowed: {allowed}")
     _check_report(file, experiment)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -131,10 +132,12 @@ def measure(row: dict[Any, Any], name: str) -> float:
 def _on_links(row: dict[Any, Any], name: str) -> float:
     """A measure of flows in which every copy that arrived counts, as on the links."""
     copies = arrived_copies(Path(row["directory"]))
-    rates = {
-        f"flow_{number}_mbps": _float(row.get(f"flow_{number}_mbps")) * copy
-        for number, copy in enumerate(copies, start=1)
-    }
+    rates: dict[str, float] = {}
+    for number in itertools.count(1):
+        goodput = _float(row.get(f"flow_{number}_mbps"))
+        if math.isnan(goodput):
+            break
+        rates[f"flow_{number}_mbps"] = goodput * copies.get(number, 1.0)
     return jain_index(list(rates.values())) if name == "jain_index" else rates[name]
 
 

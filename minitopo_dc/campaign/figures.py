@@ -8,7 +8,15 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
 
-from minitopo_dc.analysis.curves import Line, Panel, draw_bars, draw_curves, draw_series
+from minitopo_dc.analysis.curves import (
+    Line,
+    Panel,
+    draw_bars,
+    draw_curves,
+    draw_events,
+    draw_series,
+)
+from minitopo_dc.analysis.occasion import ACKNOWLEDGED, LOST, SENT, drop_occasion
 from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.utilisation import flow_rates, leg_rates
 from minitopo_dc.campaign.evaluation import Source, curve_label, our_points, their_points
@@ -28,15 +36,22 @@ def draw_experiment(sources: Sequence[Source], name: str, experiment: Experiment
         return None
     if figure.kind in SERIES:
         panels = list(_series_panels(sources, name, figure))
-        return draw_series(panels, steps=figure.kind == "window") if panels else None
+        return _draw_over_time(panels, figure) if panels else None
     by_measure = _by_panel(figure)
     panels = [
         Panel(title, label, list(_lines(sources, name, experiment, figure, curves)))
         for title, label, curves in by_measure
     ]
-    if not any(not line.theirs for panel in panels for line in panel.lines):
+    panels = [panel for panel in panels if any(not line.theirs for line in panel.lines)]
+    if not panels:
         return None
     return draw_bars(panels) if figure.kind == "bars" else draw_curves(panels, figure.x_label)
+
+
+def _draw_over_time(panels: Sequence[Panel], figure: Figure) -> Drawing:
+    if figure.kind == "occasion":
+        return draw_events(panels, figure.x_label)
+    return draw_series(panels, steps=figure.kind == "window")
 
 
 def _by_panel(figure: Figure) -> Iterator[tuple[str, str, list[Curve]]]:
@@ -44,11 +59,13 @@ def _by_panel(figure: Figure) -> Iterator[tuple[str, str, list[Curve]]]:
     if figure.kind == "bars":
         yield from ((curve_label(curve), figure.y_label, [curve]) for curve in figure.curves)
         return
-    index = [curve for curve in figure.curves if curve.measure.endswith(JAIN)]
-    rates = [curve for curve in figure.curves if not curve.measure.endswith(JAIN)]
-    for label, curves in ((figure.y_label, rates), ("Jain's index", index)):
-        if curves:
-            yield "", label, curves
+    for panel in dict.fromkeys(curve.panel for curve in figure.curves):
+        there = [curve for curve in figure.curves if curve.panel == panel]
+        index = [curve for curve in there if curve.measure.endswith(JAIN)]
+        rates = [curve for curve in there if not curve.measure.endswith(JAIN)]
+        for label, curves in ((figure.y_label, rates), ("Jain's index", index)):
+            if curves:
+                yield panel, label, curves
 
 
 def _lines(
@@ -102,6 +119,15 @@ def _window(run: Path) -> list[Line]:
     return [Line("window", 0, False, _points(window["time_s"], window["cwnd_bytes"] / 1000))]
 
 
+def _occasion(run: Path) -> list[Line]:
+    events = drop_occasion(run)
+    chosen = [(label, events[events["event"] == label]) for label in (SENT, ACKNOWLEDGED, LOST)]
+    return [
+        Line(label, number, False, _points(rows["time_ms"], rows["packet_number"]))
+        for number, (label, rows) in enumerate(chosen)
+    ]
+
+
 def _rates(run: Path) -> list[Line]:
     return [
         Line(f"connection {flow}", number, False, _points(rates["time_s"], rates["rate_mbps"]))
@@ -117,4 +143,5 @@ SERIES: dict[str, Callable[[Path], list[Line]]] = {
     "legs": _legs,
     "window": _window,
     "rates": _rates,
+    "occasion": _occasion,
 }

@@ -2,7 +2,8 @@
 
 A mapping of *fields* has dotted paths of a scenario as its keys (`minitopo_dc.campaign.paths`). Of
 several that name the same field the later one counts, in this order: ``base``, the
-configuration's, the experiment's ``base``, ``quick.fields``, the command line's, the factors.
+configuration's, the experiment's ``base``, those of ``quick`` or ``sample``, the command line's,
+the factors.
 Fields below ``virtual`` are left out on the real clock, those below ``sysctl`` on the virtual one.
 """
 
@@ -17,6 +18,9 @@ from minitopo_dc.settings import Settings
 
 Fields = dict[str, Any]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+Version = Literal["full", "quick", "sample"]
+"""All of a campaign; all of its kinds of cells but less of each; a few cells that show its range,
+e.g. to compare clocks."""
 Levels = Annotated[tuple[Any, ...], Field(min_length=1)]
 """The values of a factor."""
 Joint = Annotated[dict[str, Levels], Field(min_length=1)]
@@ -31,6 +35,8 @@ class Curve(Settings):
     """A column of the table of cells (docs/campaigns.md)."""
     label: str = ""
     """In the figure; none: the configuration's name."""
+    panel: str = ""
+    """Curves of one panel share their axes; its title."""
     mean: str | None = None
     """Column of the reference table with the mean; none: they have no such curve."""
     sd: str | None = None
@@ -50,9 +56,10 @@ class Reference(Settings):
 class Figure(Settings):
     """How an experiment is drawn."""
 
-    kind: Literal["curves", "bars", "legs", "window", "rates"] = "curves"
+    kind: Literal["curves", "bars", "legs", "window", "rates", "occasion"] = "curves"
     """``curves`` over the factor ``x``; ``bars`` for each cell; or time series of a run of each
-    cell: rates of the ``legs``, congestion ``window``, or ``rates`` of the flows."""
+    cell: rates of the ``legs``, congestion ``window``, ``rates`` of the flows, or the packets of
+    its first needless drop ``occasion``."""
     x: str
     """The factor by which cells are told apart."""
     x_label: str = ""
@@ -76,7 +83,7 @@ class Experiment(Settings):
     """Where the experiment comes from, e.g. a table of a paper."""
     base: Fields = Field(default_factory=dict)
     configurations: tuple[str, ...] | None = None
-    """None: all of the campaign's."""
+    """None: the campaign's standard ones."""
     grid: dict[str, Levels] = Field(default_factory=dict)
     """Factors of which every combination is a cell."""
     zip: tuple[Joint, ...] = ()
@@ -86,6 +93,8 @@ class Experiment(Settings):
     """None: the campaign's."""
     quick: dict[str, Levels] = Field(default_factory=dict)
     """Factor: the values that ``--quick`` keeps."""
+    sample: dict[str, Levels] = Field(default_factory=dict)
+    """Factor: the values that ``--sample`` keeps."""
     figure: Figure | None = None
     reference: Reference | None = None
 
@@ -100,12 +109,18 @@ class Experiment(Settings):
         joint = {path for group in self.zip for path in group}
         return set(self.grid) | joint | {path for fields in self.list for path in fields}
 
+    def kept(self, version: Version) -> dict[str, Levels]:
+        """Factor: the values that a version keeps; a factor that is not named keeps all."""
+        return {"full": {}, "quick": self.quick, "sample": self.sample}[version]
 
-class Quick(Settings):
-    """What ``--quick`` makes smaller."""
+
+class Smaller(Settings):
+    """What ``--quick`` or ``--sample`` makes smaller."""
 
     repetitions: PositiveInt | None = None
     fields: Fields = Field(default_factory=dict)
+    configurations: tuple[str, ...] | None = None
+    """Of experiments that name none; None: the campaign's standard ones."""
 
 
 class CampaignFile(Settings):
@@ -122,7 +137,36 @@ class CampaignFile(Settings):
     """A value ``$name`` anywhere below is that of the parameter; ``--parameter`` changes it."""
     base: Fields = Field(default_factory=dict)
     configurations: Annotated[dict[Name, Fields], Field(min_length=1)]
+    standard_configurations: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """Those of an experiment that names none; None: all. The others have to be named."""
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
-    quick: Quick = Quick()
+    quick: Smaller = Smaller()
+    sample: Smaller = Smaller()
     notes: tuple[str, ...] = ()
     """What a reader of the report must know, e.g. how this differs from the paper."""
+
+    @model_validator(mode="after")
+    def _configurations_exist(self) -> Self:
+        for key, names in (
+            ("standard_configurations", self.standard_configurations),
+            ("quick.configurations", self.quick.configurations),
+            ("sample.configurations", self.sample.configurations),
+        ):
+            for name in names or ():
+                if name not in self.configurations:
+                    allowed = ", ".join(self.configurations)
+                    raise ValueError(f"{key}: {name} is unknown; allowed: {allowed}")
+        return self
+
+    def smaller(self, version: Version) -> Smaller:
+        """What a version changes for all experiments."""
+        return {"full": Smaller(), "quick": self.quick, "sample": self.sample}[version]
+
+    def configurations_of(self, experiment: Experiment, version: Version) -> tuple[str, ...]:
+        """What an experiment is done in, unless the command line says otherwise."""
+        return (
+            experiment.configurations
+            or self.smaller(version).configurations
+            or self.standard_configurations
+            or tuple(self.configurations)
+        )

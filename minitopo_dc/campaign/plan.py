@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.campaign.file import CampaignFile
+from minitopo_dc.campaign.file import CampaignFile, Version
 from minitopo_dc.campaign.paths import LABEL, get_value
 from minitopo_dc.campaign.planner import Overrides, Planner, Point, read_file
 from minitopo_dc.execute import default_clock
@@ -55,7 +55,7 @@ class Outline:
 
     file: CampaignFile
     clock: Clock
-    quick: bool
+    version: Version
     cells: tuple[Cell, ...]
     fields: Mapping[str, Mapping[str, Any]]
     """Of each run, by identity, the fields of its scenario that are a factor somewhere."""
@@ -80,7 +80,7 @@ class Outline:
         """As text, from which `from_json` makes the same."""
         document = {
             "clock": self.clock,
-            "quick": self.quick,
+            "version": self.version,
             "file": self.file.model_dump(mode="json", exclude_unset=True),
             "cells": [asdict(cell) for cell in self.cells],
             "fields": self.fields,
@@ -97,7 +97,7 @@ class Outline:
             )
             file = CampaignFile.check(document["file"], source)
             fields = document["fields"]
-            return cls(file, document["clock"], document["quick"], cells, fields)
+            return cls(file, document["clock"], document["version"], cells, fields)
         except (KeyError, TypeError) as error:
             raise ValueError(f"{source}: no plan of a campaign: {error}") from None
 
@@ -125,7 +125,7 @@ def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: 
     cells = tuple(_cell(point, runs) for point in points)
     ordered = sorted(runs.values(), key=lambda run: run.repetition)
     fields = _fields(file, cells, ordered)
-    return Plan(Outline(file, clock, overrides.quick, cells, fields), tuple(ordered))
+    return Plan(Outline(file, clock, overrides.version, cells, fields), tuple(ordered))
 
 
 def run_id(scenario: Scenario) -> str:

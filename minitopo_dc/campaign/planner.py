@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.campaign.cells import Combination, combine
-from minitopo_dc.campaign.file import CampaignFile, Experiment, Fields
+from minitopo_dc.campaign.file import CampaignFile, Experiment, Fields, Version
 from minitopo_dc.campaign.paths import LABEL, PathError, check_path, set_value
-from minitopo_dc.outcome import check_real, check_virtual, chosen_runner
+from minitopo_dc.outcome import check_real, check_virtual, chosen_runners
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.trace import TraceError
@@ -24,7 +24,7 @@ CLOCK_OF: dict[str, Clock] = {"virtual": "virtual", "sysctl": "real"}
 class Overrides:
     """What the command line changes; None leaves the file's."""
 
-    quick: bool = False
+    version: Version = "full"
     clock: Clock | None = None
     repetitions: int | None = None
     size_mb: float | None = None
@@ -92,12 +92,12 @@ class Planner:
         wanted = self._overrides.configurations
         try:
             combinations = list(
-                combine(self._file, experiment, quick=self._overrides.quick, wanted=wanted)
+                combine(self._file, experiment, version=self._overrides.version, wanted=wanted)
             )
         except ValueError as error:
             raise SettingsError(f"{self._path}: {key}.{error}") from None
         if not combinations and not wanted:
-            raise SettingsError(f"{self._path}: {key}.quick: keeps no cell")
+            raise SettingsError(f"{self._path}: {key}.{self._overrides.version}: keeps no cell")
         for combination in combinations:
             where = f"{key} ({combination})"
             yield Point(name, combination, tuple(self._repeat(experiment, combination, where)))
@@ -113,7 +113,7 @@ class Planner:
         if self._overrides.repetitions is not None:
             return self._overrides.repetitions
         usual = experiment.repetitions or self._file.repetitions
-        fewer = self._file.quick.repetitions if self._overrides.quick else None
+        fewer = self._file.smaller(self._overrides.version).repetitions
         return usual if fewer is None else min(usual, fewer)
 
     def _scenario(self, experiment: Experiment, combination: Combination, where: str) -> Scenario:
@@ -139,8 +139,7 @@ class Planner:
         yield {"clock": self._clock}
         yield self._file.configurations[combination.configuration]
         yield experiment.base
-        if self._overrides.quick:
-            yield self._file.quick.fields
+        yield self._file.smaller(self._overrides.version).fields
         for field in ("size_mb", "seed"):
             value = getattr(self._overrides, field)
             yield {} if value is None else {field: value}
@@ -156,7 +155,7 @@ class Planner:
     def _check(self, scenario: Scenario, where: str) -> None:
         """What the fields alone do not tell: transport, clock, options, traces."""
         try:
-            chosen_runner(scenario)
+            chosen_runners(scenario)
             (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
             self._check_traces(scenario)
         except (SettingsError, TraceError) as error:
@@ -179,6 +178,7 @@ class Planner:
             ("base", file.base),
             *((f"configurations.{each}", fields) for each, fields in file.configurations.items()),
             ("quick.fields", file.quick.fields),
+            ("sample.fields", file.sample.fields),
             (f"{key}.base", experiment.base),
             (f"{key}.grid", experiment.grid),
             *((f"{key}.zip", group) for group in experiment.zip),

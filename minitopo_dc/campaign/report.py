@@ -132,7 +132,7 @@ def _conditions(source: Source) -> dict[str, Any]:
         "directory": source.store.root.name,
         "title": source.outline.file.title,
         "clock": source.outline.clock,
-        "quick": source.outline.quick,
+        "version": source.outline.version,
         "counts": dict(Counter(cells["status"])),
         "repetitions": int(source.cells["repetition"].max()),
         "seeds": _range(done["seed"]) if len(done) else "none",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 from typing import get_args
 
@@ -47,9 +48,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="DIR",
-        help="its directory, new or to be resumed (results/NAME-CLOCK[-quick])",
+        help="its directory, new or to be resumed (results/NAME-CLOCK[-VERSION])",
     )
-    parser.add_argument("--quick", action="store_true", help="the file's small version")
+    _add_versions(parser.add_mutually_exclusive_group())
     parser.add_argument("--clock", choices=get_args(Clock), help="real or virtual (the file's)")
     parser.add_argument("--size", type=float, metavar="MB", help="download (the file's)")
     parser.add_argument("--repetitions", type=int, metavar="N", help="of each cell (the file's)")
@@ -62,13 +63,31 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--parameter", action="append", default=[], metavar="NAME=VALUE", help="of the file"
     )
     parser.add_argument(
-        "--jobs", type=int, metavar="N", help="runs at once, virtual clock only (1)"
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="runs at once (virtual clock: one a processor; real clock: 1)",
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler: tcp://HOST:PORT")
     parser.add_argument(
         "--retry-failed", action="store_true", help="do runs again that failed or were unsupported"
     )
     parser.add_argument("--dry-run", action="store_true", help="check and count, run nothing")
+
+
+def _add_versions(group: argparse._MutuallyExclusiveGroup) -> None:
+    for version, what in (
+        ("quick", "the file's small version"),
+        ("sample", "the file's few cells that show its range, e.g. to compare clocks"),
+    ):
+        group.add_argument(
+            f"--{version}",
+            action="store_const",
+            dest="version",
+            const=version,
+            default="full",
+            help=what,
+        )
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -140,7 +159,7 @@ def _overrides(arguments: argparse.Namespace) -> Overrides:
         if value is not None and value <= 0:
             raise SettingsError(f"--{name}: {value}; allowed: above 0")
     return Overrides(
-        quick=arguments.quick,
+        version=arguments.version,
         clock=arguments.clock,
         repetitions=arguments.repetitions,
         size_mb=arguments.size,
@@ -159,7 +178,6 @@ def _parameter(text: str) -> tuple[str, str]:
 
 
 def _backend(arguments: argparse.Namespace, clock: Clock) -> Backend:
-    jobs = arguments.jobs or 1
     if arguments.scheduler is not None:
         if arguments.jobs is not None:
             raise SettingsError(
@@ -169,6 +187,7 @@ def _backend(arguments: argparse.Namespace, clock: Clock) -> Backend:
     reason = why_not_real() if clock == "real" else None
     if reason is not None:
         raise SettingsError(f"clock real: {reason}; --clock virtual needs none of this")
+    jobs = arguments.jobs or (1 if clock == "real" else os.cpu_count() or 1)
     if clock == "real" and jobs > 1:
         raise SettingsError(
             "--jobs: only 1 on the real clock: runs at once would disturb each other"
@@ -178,8 +197,8 @@ def _backend(arguments: argparse.Namespace, clock: Clock) -> Backend:
 
 def _directory(file: Path, plan: Plan) -> Path:
     """The same for the same options, so that the same command resumes."""
-    quick = "-quick" if plan.outline.quick else ""
-    return Path("results") / f"{file.stem}-{plan.outline.clock}{quick}"
+    version = "" if plan.outline.version == "full" else f"-{plan.outline.version}"
+    return Path("results") / f"{file.stem}-{plan.outline.clock}{version}"
 
 
 def _clean_killed(clock: Clock, scheduler: str | None) -> None:

@@ -21,7 +21,9 @@ from minitopo_dc.commands.options import (
     add_capture_option,
     add_clock_option,
     add_dc_options,
+    add_ip_option,
     add_leg_options,
+    add_output_option,
     add_transfer_options,
     base_scenario,
     rows,
@@ -42,6 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_leg_options(parser)
     add_dc_options(parser)
     add_transfer_options(parser)
+    add_ip_option(parser)
     add_clock_option(parser)
     add_capture_option(parser)
     parser.add_argument(
@@ -50,12 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repetitions", type=int, default=3, metavar="N", help="runs of each row (3)"
     )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="results directory; must not exist (results/compare-TIME)",
-    )
+    add_output_option(parser, "compare")
     parser.add_argument(
         "--json", action="store_true", help="print the rows as a JSON list instead of the table"
     )

@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from minitopo_dc.commands.options import add_minitopo_options, add_output_option
 from minitopo_dc.commands.output import new_directory
 
 HELP = "run inside your own Minitopo checkout, with topoType:DualConnectivity and our experiments"
@@ -18,28 +19,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--minitopo", type=Path, required=True, metavar="DIR", help="the checkout (core/, topos/)"
     )
-    parser.add_argument(
-        *("-t", "--topo_param_file"),
-        dest="topology",
-        type=Path,
-        required=True,
-        metavar="TOPO",
-        help="topology file (docs/minitopo.md)",
-    )
-    parser.add_argument(
-        *("-x", "--experiment_param_file"),
-        dest="experiment",
-        type=Path,
-        required=True,
-        metavar="XP",
-        help="experiment file",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="where all files go; must not exist (results/minitopo-TIME)",
-    )
+    add_minitopo_options(parser, required=True)
+    add_output_option(parser, "minitopo")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -56,6 +37,8 @@ def execute(arguments: argparse.Namespace) -> int:
     except MinitopoError as error:
         print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
         return 1
-    if result is not None:
+    if result is None:
+        print(f"Files: {directory}")  # noqa: T201
+    else:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
     return 1 if result is not None and result.status == "failed" else 0

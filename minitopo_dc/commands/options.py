@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from minitopo_dc.addresses import IpVersion
 from minitopo_dc.scenario import Clock, CongestionControl, Mode, Scenario
 from minitopo_dc.settings import SettingsError
 from runners.base import get_runner, runner_names
@@ -14,7 +15,12 @@ from runners.base import get_runner, runner_names
 EMBEDDED = Path(__file__).resolve().parents[2] / "traces"
 DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
 MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "multipath")
-TRANSPORTS: dict[Clock, tuple[str, ...]] = {"real": runner_names(), "virtual": ("quic",)}
+NOT_COMPARED = ("quic-ngtcp2",)
+"""Only where it is named: a second QUIC on one path would make the main job a minute longer."""
+TRANSPORTS: dict[Clock, tuple[str, ...]] = {
+    "real": tuple(name for name in runner_names() if name not in NOT_COMPARED),
+    "virtual": ("quic",),
+}
 """What is compared unless the user says otherwise; the virtual clock has QUIC only."""
 LARGE_RECEIVE_BUFFER = 33_554_432
 """Bytes; the papers' 'QUIC buffer modified' (thesis, table 4.4), fair against TCP's autotuning."""
@@ -59,6 +65,18 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
     group.add_argument("--uplink-delay", nargs="+", default=["10"], metavar="MS", help="(10)")
 
 
+def add_ip_option(parser: argparse.ArgumentParser, default: int | None = 4) -> None:
+    """The IP version of the addresses; without a default: that of the scenario file."""
+    parser.add_argument(
+        "--ip",
+        dest="ip_version",
+        type=int,
+        choices=get_args(IpVersion),
+        default=default,
+        help=f"IP version of the transports' addresses ({default or 'as in SCENARIO.yaml'})",
+    )
+
+
 def add_clock_option(parser: argparse.ArgumentParser) -> None:
     """What drives the runs."""
     parser.add_argument(
@@ -66,6 +84,30 @@ def add_clock_option(parser: argparse.ArgumentParser) -> None:
         choices=get_args(Clock),
         help="real kernels (Linux, root), or discrete events (quic only); real where it can run",
     )
+
+
+def add_output_option(parser: argparse.ArgumentParser, command: str) -> None:
+    """Where ``new_directory`` puts the results of ``command``."""
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help=f"results directory; must not exist (results/{command}-TIME)",
+    )
+
+
+def add_minitopo_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Minitopo's two files, by the names that they have on its own command line."""
+    topology, experiment = ("-t", "--topo_param_file"), ("-x", "--experiment_param_file")
+    for names, what, metavar in ((topology, "topology", "TOPO"), (experiment, "experiment", "XP")):
+        parser.add_argument(
+            *names,
+            dest=what,
+            type=Path,
+            required=required,
+            metavar=metavar,
+            help=f"Minitopo's {what} file (docs/minitopo.md)",
+        )
 
 
 def add_capture_option(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +152,8 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
         "--transports",
         nargs="+",
         metavar="NAME",
-        help=f"of {', '.join(runner_names())} (all; on the virtual clock: quic)",
+        help=f"of {', '.join(runner_names())} "
+        f"(all but {', '.join(NOT_COMPARED)}; on the virtual clock: quic)",
     )
     group.add_argument(
         "--modes",
@@ -134,7 +177,7 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=LARGE_RECEIVE_BUFFER,
         metavar="BYTES",
-        help="UDP receive buffer of quic (33554432; Linux' own default is 212992)",
+        help="UDP receive buffer of quic and quic-ngtcp2 (33554432; Linux' own default is 212992)",
     )
     group.add_argument(
         "--timeout", type=float, default=300, metavar="S", help="of one transfer (300)"
@@ -156,6 +199,7 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
             "mode": "sc",
             "leg": arguments.leg,
             "legs": leg_settings(arguments),
+            "ip_version": arguments.ip_version,
             "pdcp": _pdcp(arguments),
             "split_uplink": arguments.split_uplink,
             "size_mb": arguments.size,
@@ -197,7 +241,7 @@ def rows(arguments: argparse.Namespace, clock: Clock) -> list[dict[str, Any]]:
 
 
 def _runner_options(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    return {"receive_buffer_bytes": arguments.receive_buffer} if name == "quic" else {}
+    return {"receive_buffer_bytes": arguments.receive_buffer} if name.startswith("quic") else {}
 
 
 def _is_multipath(name: str) -> bool:

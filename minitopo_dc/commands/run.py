@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from minitopo_dc.commands.options import add_capture_option, add_clock_option
+from minitopo_dc.commands.options import (
+    add_capture_option,
+    add_clock_option,
+    add_ip_option,
+    add_minitopo_options,
+    add_output_option,
+)
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.progress import Progress
 from minitopo_dc.execute import check_scenario, default_clock, run_scenario, why_not_real
@@ -32,28 +38,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scenario", type=Path, nargs="?", metavar="SCENARIO.yaml", help="see docs/scenarios.md"
     )
-    parser.add_argument(
-        *("-t", "--topo_param_file"),
-        dest="topology",
-        type=Path,
-        metavar="TOPO",
-        help="in place of SCENARIO.yaml: Minitopo's topology file (docs/minitopo.md)",
-    )
-    parser.add_argument(
-        *("-x", "--experiment_param_file"),
-        dest="experiment",
-        type=Path,
-        metavar="XP",
-        help="with -t: Minitopo's experiment file",
-    )
+    add_minitopo_options(parser, required=False)
     add_clock_option(parser)
+    add_ip_option(parser, default=None)
     add_capture_option(parser)
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="results directory; must not exist (results/run-TIME)",
-    )
+    add_output_option(parser, "run")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -62,7 +51,9 @@ def execute(arguments: argparse.Namespace) -> int:
     scenario = _read(arguments)
     clock = arguments.clock or _wanted_clock(scenario)
     capture = tuple(dict.fromkeys((*scenario.capture, *arguments.capture)))
-    scenario = scenario.model_copy(update={"clock": clock, "capture": capture})
+    version = arguments.ip_version or scenario.ip_version
+    changes = {"clock": clock, "capture": capture, "ip_version": version}
+    scenario = scenario.model_copy(update=changes)
     if scenario.transport == "ping":
         scenario.read_traces()
         return _ping(scenario, arguments)
@@ -101,6 +92,7 @@ def _ping(scenario: Scenario, arguments: argparse.Namespace) -> int:
     from minitopo_dc.emulation import ping  # noqa: PLC0415
     from minitopo_dc.emulation.elements import ElementFailedError  # noqa: PLC0415
 
+    ping.check_ping(scenario)
     directory = new_directory(arguments.output, "run")
     try:
         found = ping.run_ping(scenario, directory)
@@ -115,9 +107,10 @@ def _ping(scenario: Scenario, arguments: argparse.Namespace) -> int:
 
 
 def _table(found: Iterable[RoundTrips]) -> Table:
-    table = Table("leg", "backhaul", "sent", "received", "minimum ms", "mean ms", "maximum ms")
+    columns = ("minimum ms", "mean ms", "maximum ms", "serialisation ms")
+    table = Table("leg", "backhaul", "sent", "received", *columns)
     for each in found:
-        times = (each.minimum_ms, each.mean_ms, each.maximum_ms)
+        times = (each.minimum_ms, each.mean_ms, each.maximum_ms, each.serialisation_ms)
         shown = ("-" if value is None else f"{value:.2f}" for value in times)
         counts = (each.leg, each.backhaul or "-", each.sent, each.received)
         table.add_row(*map(str, counts), *shown)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.analysis import ResultError
-from minitopo_dc.analysis.qlog import read_recovery, server_recovery
+from minitopo_dc.analysis.qlog import read_recovery, server_events, server_recovery
 from minitopo_dc.analysis.utilisation import (
     arrived_copies,
     flow_rates,
@@ -74,6 +74,91 @@ def test_a_spoilt_qlog_is_an_error_that_names_it(text: str, tmp_path: Path) -> N
         read_recovery(path)
 
 
+NGTCP2 = Path(__file__).parent / "data" / "ngtcp2-server.sqlog"
+"""The first 240 records of a real one: NewReno, 20 Mbit/s, a queue of 15,000 bytes."""
+
+
+def test_ngtcp2s_qlog_gives_the_same_figures(tmp_path: Path) -> None:
+    (tmp_path / "qlog" / "server").mkdir(parents=True)
+    copy = tmp_path / "qlog" / "server" / "a81acbee.sqlog"
+    copy.write_bytes(NGTCP2.read_bytes())
+    recovery = server_recovery(tmp_path)
+    assert (recovery.lost_packets, recovery.drop_occasions) == (17, 2)
+    falls = recovery.window[recovery.window["cwnd_bytes"].diff() < 0]
+    assert list(falls["time_s"]) == pytest.approx([0.034, 0.047])
+    assert list(falls["cwnd_bytes"]) == [16_717, 9_022]
+
+
+def sequence(*events: dict[str, Any]) -> str:
+    head = {"qlog_format": "JSON-SEQ", "qlog_version": "0.3", "trace": {}}
+    return "".join(f"\x1e{json.dumps(record)}\n" for record in (head, *events))
+
+
+def ngtcp2_metrics(time: float, latest_rtt: int) -> dict[str, Any]:
+    data = {"congestion_window": 12_000, "bytes_in_flight": 0, "latest_rtt": latest_rtt}
+    return {"time": time, "name": "recovery:metrics_updated", "data": data}
+
+
+def ngtcp2_received(time: float, *ranges: list[int], kind: str = "1RTT") -> dict[str, Any]:
+    frames = [{"frame_type": "ack", "ack_delay": 0, "acked_ranges": list(ranges)}]
+    data = {"frames": frames, "header": {"packet_type": kind, "packet_number": 1}}
+    return {"time": time, "name": "transport:packet_received", "data": data}
+
+
+def test_ngtcp2s_round_trip_time_counts_when_a_newer_packet_was_acknowledged(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "1.sqlog"
+    path.write_text(
+        sequence(
+            ngtcp2_received(5, [0], kind="initial"),
+            ngtcp2_metrics(5, 5),
+            ngtcp2_received(20, [2, 3], [0]),
+            ngtcp2_metrics(20, 20),
+            ngtcp2_metrics(21, 20),  # behind a packet sent
+            ngtcp2_received(22, [1, 3]),  # of older packets
+            ngtcp2_metrics(22, 20),
+            ngtcp2_received(40, [4]),
+            ngtcp2_metrics(40, 40),
+        )
+    )
+    assert read_recovery(path).rtt_ms == 30.0
+
+
+def test_ngtcp2s_events_are_told_as_aioquic_tells_them(tmp_path: Path) -> None:
+    (tmp_path / "qlog" / "server").mkdir(parents=True)
+    header = {"packet_type": "1RTT", "packet_number": 7}
+    lost = {"time": 3, "name": "recovery:packet_lost", "data": {"header": header}}
+    events = sequence(lost, ngtcp2_received(4, [9], [5, 6]))
+    (tmp_path / "qlog" / "server" / "1.sqlog").write_text(events)
+    first, second = server_events(tmp_path)
+    assert first["data"] == {"type": "1RTT", "packet_number": 7}
+    assert second["data"]["frames"][0]["acked_ranges"] == [[9, 9], [5, 6]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (sequence(ngtcp2_metrics(1, 1))[:-1], "record 2 is cut"),
+        (sequence(ngtcp2_metrics(1, 1))[:-9], "record 2 is cut"),
+        (
+            sequence({"time": 1, "name": "recovery:metrics_updated", "data": {}}),
+            "congestion_window",
+        ),
+        ("\x1e{}\n", "qlog_format"),
+        ('\x1e{"qlog_format": "JSON"}\n', "qlog_format 'JSON' is not JSON-SEQ"),
+        ("\x1e", "record 1 is cut"),
+    ],
+)
+def test_a_spoilt_qlog_of_ngtcp2_is_an_error_that_says_where(
+    text: str, words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "1.sqlog"
+    path.write_text(text)
+    with pytest.raises(ResultError, match=rf"1\.sqlog: not a whole qlog: .*{words}"):
+        read_recovery(path)
+
+
 def scenario(*rates_mbps: float) -> Scenario:
     legs = [{"downlink": {"rate_mbps": rate}} for rate in rates_mbps]
     return Scenario.check({"transport": "quic", "mode": "dc", "legs": legs}, "test")
@@ -106,13 +191,22 @@ def test_a_legs_rate_is_what_it_delivered_in_each_interval(tmp_path: Path) -> No
     }
 
 
-def test_a_flows_rate_is_what_its_client_received_in_each_bin(tmp_path: Path) -> None:
-    lines = ["time_s,flow,received_bytes"]
-    lines += [f"{time / 2},{flow},{time * flow * 62_500}" for time in range(5) for flow in (1, 2)]
-    (tmp_path / "connections.csv").write_text("\n".join(lines))
-    rates = flow_rates(tmp_path)
+def test_a_flows_rate_is_what_its_bearer_delivered_in_each_whole_bin(tmp_path: Path) -> None:
+    rows = [
+        {
+            "time_ns": half * 500_000_000,
+            "bearer": 2 * flow - 1,
+            "delivered_bytes": max(0, half) * flow * 62_500,
+        }
+        for half in range(-1, 6)
+        for flow in (1, 2)
+    ]
+    run = save(tmp_path, result(completion_s=1.999))
+    save_element(run, "ue", "receive", rows)
+    rates = flow_rates(run)
     assert list(rates[rates["flow"] == 1]["rate_mbps"]) == pytest.approx([1.0, 1.0])
     assert list(rates[rates["flow"] == 2]["rate_mbps"]) == pytest.approx([2.0, 2.0])
+    assert list(rates["time_s"]) == [0.0, 1.0, 0.0, 1.0]
 
 
 def test_copies_are_what_arrived_for_each_pdu_delivered(tmp_path: Path) -> None:
@@ -120,7 +214,7 @@ def test_copies_are_what_arrived_for_each_pdu_delivered(tmp_path: Path) -> None:
     alone = {"pdus_1": 50, "delivered": 50}
     receive = {"11": alone, "1": duplicated}
     (tmp_path / "ue-summary.json").write_text(json.dumps({"receive": receive}))
-    assert arrived_copies(tmp_path) == [1.9, 1.0]
+    assert arrived_copies(tmp_path) == {1: 1.9, 6: 1.0}
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"receive": {"1": {"pdus_1": 1, "delivered": 0}}}'])
@@ -130,6 +224,6 @@ def test_copies_of_a_spoilt_summary_are_an_error(text: str, tmp_path: Path) -> N
         arrived_copies(tmp_path)
 
 
-def test_a_run_without_flows_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ResultError, match=r"connections\.csv"):
+def test_a_run_without_bearers_has_no_rates_of_flows(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"ue-receive\.csv"):
         flow_rates(tmp_path)

@@ -46,8 +46,7 @@ def test_mean_absolute_errors_do_not_cancel() -> None:
         (1.0, 1.5, 0.6, False),
         (1.0, 0.5, 1.5, False),
         (1.0, math.nan, 0.6, True),
-        (1.0, math.nan, math.nan, True),
-        (0.0, math.nan, math.nan, False),
+        (1.0, math.nan, math.nan, False),
         (-1.0, 0.5, 0.6, True),
     ],
 )
@@ -56,6 +55,12 @@ def test_a_cell_is_outside_when_its_error_is_larger_than_both_deviations(
 ) -> None:
     compared = cells([10.0 + error], [10.0], ours_sd, theirs_sd)
     assert compared["outside"].tolist() == [outside]
+
+
+def test_without_any_deviation_nothing_is_said_of_cells_outside() -> None:
+    found = agreement(cells([11.0], [10.0], math.nan, math.nan))
+    assert found is not None
+    assert found.outside is None
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from minitopo_dc.analysis.reference import read_reference
+from minitopo_dc.campaign.file import Version
 from minitopo_dc.campaign.plan import Plan, read_plan
 from minitopo_dc.campaign.planner import Overrides
 
@@ -40,21 +42,21 @@ TABLES = {
 CASES = [(name, experiment) for name, tables in TABLES.items() for experiment in tables]
 
 
-def read(name: str, *, quick: bool = False) -> Plan:
-    return read_plan(CAMPAIGNS / name, Overrides(quick=quick, repetitions=1))
+def read(name: str, *, version: Version = "full") -> Plan:
+    return read_plan(CAMPAIGNS / name, Overrides(version=version, repetitions=1))
 
 
-@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("version", get_args(Version))
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_campaign_is_valid_on_the_virtual_clock(path: Path, quick: bool) -> None:
-    assert read(path.name, quick=quick).runs
+def test_every_campaign_is_valid_on_the_virtual_clock(path: Path, version: Version) -> None:
+    assert read(path.name, version=version).runs
 
 
 @pytest.mark.parametrize(
     "path", [path for path in FILES if "throughput" in path.name], ids=lambda path: path.stem
 )
 def test_throughput_is_valid_on_the_real_clock(path: Path) -> None:
-    plan = read_plan(path, Overrides(clock="real", quick=True, repetitions=1))
+    plan = read_plan(path, Overrides(clock="real", version="quick", repetitions=1))
     assert {run.scenario.transport for run in plan.runs} == {"quic", "tcp"}
 
 
@@ -67,7 +69,7 @@ def test_an_experiment_has_a_cell_for_every_row_of_its_table(name: str, experime
     assert described.reference.table == TABLES[name][experiment]
     table = read_reference(described.reference.table, described.reference.where)
     theirs = [float(text) for text in table[described.reference.x]]
-    for configuration in outline.file.configurations:
+    for configuration in outline.file.configurations_of(described, "full"):
         ours = [
             cell.factors[described.figure.x]
             for cell in outline.cells
@@ -104,6 +106,6 @@ def test_rates_delays_and_ratios_are_those_of_the_table(name: str, experiment: s
 def test_the_trace_of_the_lte_campaign_is_a_parameter(tmp_path: Path) -> None:
     trace = tmp_path / "mine.csv"
     trace.write_text("0,4\n1,5\n")
-    overrides = Overrides(quick=True, repetitions=1, parameters=(("trace", str(trace)),))
+    overrides = Overrides(version="quick", repetitions=1, parameters=(("trace", str(trace)),))
     plan = read_plan(CAMPAIGNS / "thesis-throughput-lte.yaml", overrides)
     assert {leg.downlink.trace for run in plan.runs for leg in run.scenario.legs} == {trace}

@@ -111,10 +111,25 @@ def test_a_size_of_the_command_line_leaves_sizes_that_are_a_factor(tmp_path: Pat
 def test_quick_takes_fewer_cells_repetitions_and_bytes(tmp_path: Path) -> None:
     content = experiment(grid={"pdcp.batch": [2, 10, 100]}, quick={"pdcp.batch": [2, 100]})
     content["quick"] = {"repetitions": 1, "fields": {"size_mb": 0.05}}
-    made = plan(tmp_path, content, quick=True)
+    made = plan(tmp_path, content, version="quick")
     assert [cell.factors["pdcp.batch"] for cell in made.outline.cells] == [2, 100] * 2
     assert [run.scenario.size_mb for run in made.runs] == [0.05] * 4
     assert len(plan(tmp_path, content).runs) == 2 * 3 * 2
+
+
+def test_sample_keeps_other_cells_than_quick(tmp_path: Path) -> None:
+    kept = {"quick": {"pdcp.batch": [2, 100]}, "sample": {"pdcp.batch": [10]}}
+    content = experiment(grid={"pdcp.batch": [2, 10, 100]}, **kept)
+    content["sample"] = {"repetitions": 1, "configurations": ["large"]}
+    cells = plan(tmp_path, content, version="sample").outline.cells
+    assert [(cell.configuration, cell.factors["pdcp.batch"]) for cell in cells] == [("large", 10)]
+
+
+def test_configurations_that_are_not_standard_have_to_be_named(tmp_path: Path) -> None:
+    content = document(standard_configurations=["default"])
+    assert {cell.configuration for cell in plan(tmp_path, content).outline.cells} == {"default"}
+    named = plan(tmp_path, content, configurations=("large",))
+    assert {cell.configuration for cell in named.outline.cells} == {"large"}
 
 
 def test_fields_of_a_clock_are_used_on_this_clock_only(tmp_path: Path) -> None:
@@ -178,6 +193,14 @@ FIGURE = {"x": "size_mb", "curves": CURVES}
         (
             experiment(configurations=["small"]),
             "experiments.one.configurations: small is unknown; allowed: default, large",
+        ),
+        (
+            document(standard_configurations=["small"]),
+            "standard_configurations: small is unknown; allowed: default, large",
+        ),
+        (
+            document(sample={"configurations": ["small"]}),
+            "sample.configurations: small is unknown; allowed: default, large",
         ),
         (
             experiment(grid={"pdcp.batch": [2]}, quick={"size_mb": [1]}),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.addresses import client_address
+from minitopo_dc.addresses import client_address, server_address
 from minitopo_dc.scenario import Scenario
 from tests.capture.wireshark import fields, needs_tshark, troubles
 
@@ -24,9 +24,12 @@ LEG = {
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One short Dual Connectivity transfer."""
-    directory = tmp_path_factory.mktemp("pcap")
+    return captured(tmp_path_factory.mktemp("pcap"))
+
+
+def captured(directory: Path, **more: Any) -> Path:
     values: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG], "size_mb": 1}
-    wanted = Scenario.check(values | {"pdcp": {"batch": 2 * BATCH}}, "test")
+    wanted = Scenario.check(values | {"pdcp": {"batch": 2 * BATCH}} | more, "test")
     wanted.save(directory / "scenario.yaml")
     result = directory / "result"
     arguments = ["run", str(directory / "scenario.yaml"), "--pcap", "--output", str(result)]
@@ -48,6 +51,18 @@ def test_a_leg_s_capture_has_the_numbers_of_its_batches_in_order(run: Path) -> N
 def test_the_inner_packets_are_the_server_s(run: Path) -> None:
     found = fields(run / "gnb-leg1.pcap", "ip.dst", "ip.proto", only="pdcp-nr")
     assert set(found) == {(f"192.0.2.2,{client_address(1)}", "17,6")}
+
+
+def test_with_ipv6_the_inner_packets_are_of_ipv6(tmp_path: Path) -> None:
+    result = captured(tmp_path, ip_version=6)
+    for leg in (1, 2):
+        path = result / f"gnb-leg{leg}.pcap"
+        found = fields(path, "ip.dst", "ipv6.src", "ipv6.dst", only="pdcp-nr")
+        assert set(found) == {("192.0.2.2", server_address(1, 6), client_address(1, 6))}
+        assert len(numbers(path)) > 300
+        assert not troubles(path)
+    uplink = fields(result / "ue-leg1.pcap", "ipv6.dst", only="!pdcp-nr")
+    assert set(uplink) == {(server_address(1, 6),)}
 
 
 def test_what_left_one_end_of_a_leg_arrived_at_the_other(run: Path) -> None:

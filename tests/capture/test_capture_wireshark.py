@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from scapy.layers.inet import UDP
+from scapy.layers.inet6 import IPv6
 
 from minitopo_dc.capture import CaptureFile, Direction, pdu_framing
 from minitopo_dc.pdcp import append_trailer, sn_format
@@ -40,6 +42,15 @@ def test_wireshark_shows_our_numbers_in_order_and_the_inner_packets(
     capture = written(tmp_path / "leg.pcap", pdus(bits, numbers, datagram()))
     found = fields(capture, "pdcp-nr.seq-num", "ip.dst")
     assert found == [(str(sn), f"{OUTER},{CLIENT}") for sn in numbers]
+    assert not troubles(capture)
+
+
+def test_wireshark_shows_inner_packets_of_ipv6(tmp_path: Path) -> None:
+    client = "fd00:10:2:1::2"
+    sdu = bytes(IPv6(src="fd00:10::2", dst=client) / UDP(sport=4433, dport=50_000) / bytes(100))
+    capture = written(tmp_path / "leg.pcap", pdus(18, [0, 1], sdu))
+    found = fields(capture, "pdcp-nr.seq-num", "ip.dst", "ipv6.dst", "ipv6.plen")
+    assert found == [(sn, OUTER, client, "108") for sn in ("0", "1")]
     assert not troubles(capture)
 
 
