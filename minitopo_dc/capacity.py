@@ -22,7 +22,13 @@ def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) 
     return pd.DataFrame(table)
 
 
-def available_bits(scenario: Scenario, seconds: float) -> int:
-    """Bits that all downlinks together could have carried in the first ``seconds`` s."""
-    end = round(seconds * NS_PER_S)
-    return sum(leg.downlink.capacity().bits_between(0, end) for leg in scenario.legs)
+def available_bits(scenario: Scenario, start_s: float, end_s: float) -> list[int]:
+    """Bits that each downlink could have carried from one moment to another.
+
+    Args:
+        scenario: has the legs.
+        start_s: s since the elements' start, which is time zero of traces.
+        end_s: the same.
+    """
+    start, end = (round(moment * NS_PER_S) for moment in (start_s, end_s))
+    return [leg.downlink.capacity().bits_between(start, end) for leg in scenario.legs]

@@ -55,6 +55,34 @@ def default_clock() -> Clock:
     return "virtual"
 
 
+def chosen_jobs(wanted: int | None, clock: Clock) -> int:
+    """How many runs to have at once; None: one a processor, on the real clock one.
+
+    Raises:
+        SettingsError: more than one on the real clock, or none.
+    """
+    if wanted is None:
+        return 1 if clock == "real" else os.cpu_count() or 1
+    if wanted < 1:
+        raise SettingsError(f"--jobs: {wanted}; allowed: 1 or more")
+    if clock == "real" and wanted > 1:
+        raise SettingsError(
+            "--jobs: only 1 on the real clock: runs at once would disturb each other"
+        )
+    return wanted
+
+
+def require_real(what: str) -> None:
+    """Refuse what only the real clock can do where it cannot run.
+
+    Raises:
+        SettingsError: naming ``what``, and what is lacking.
+    """
+    reason = why_not_real()
+    if reason is not None:
+        raise SettingsError(f"{what} needs the real clock: {reason}")
+
+
 def why_not_real() -> str | None:
     """What the real clock lacks on this machine; None when nothing obvious does."""
     if sys.platform != "linux":

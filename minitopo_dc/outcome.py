@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 from minitopo_dc.addresses import IpVersion
 from minitopo_dc.capacity import available_bits
 from minitopo_dc.metrics import capacity_share, goodput_mbps, jain_index
-from minitopo_dc.results import RunResult
+from minitopo_dc.plan import client_legs
+from minitopo_dc.results import RunResult, flow_windows
 from minitopo_dc.scenario import Clock, ResolvedFlow, Scenario
-from minitopo_dc.settings import SettingsError
-from runners.base import Measurement, Runner, get_runner, runner_names
+from minitopo_dc.settings import LegSettings, SettingsError, kernel_rates
+from runners.base import MINIMUM_PATH_BYTES, Measurement, Runner, get_runner, runner_names
 from runners.options import OptionError
 
 
@@ -28,7 +29,24 @@ def chosen_runners(scenario: Scenario) -> tuple[Runner, ...]:
     flows = scenario.resolved_flows
     if not scenario.flows:
         return tuple(_runner_of(flow, version, "", ", flows") for flow in flows)
-    return tuple(_runner_of(flow, version, f"flows.{n}.") for n, flow in enumerate(flows))
+    runners = tuple(_runner_of(flow, version, f"flows.{n}.") for n, flow in enumerate(flows))
+    _check_addresses(scenario, runners)
+    return runners
+
+
+def _check_addresses(scenario: Scenario, runners: Sequence[Runner]) -> None:
+    """Refuse flows of a transport from several client addresses that can only have one."""
+    first: dict[str, tuple[int, tuple[int, ...]]] = {}
+    for n, (runner, flow) in enumerate(zip(runners, scenario.resolved_flows, strict=True)):
+        legs = client_legs(scenario, flow)
+        other, same = first.setdefault(runner.name, (n, legs))
+        if runner.one_client_address and legs != same:
+            split = ", dc or dc-duplicate" if same == (1,) else ""
+            raise SettingsError(
+                f"flows.{n}: transport {runner.name} can use one of the client's addresses only, "
+                f"and flows.{other} uses that of leg {same[0]}; allowed: mode sc with "
+                f"leg: {same[0]}{split}"
+            )
 
 
 def _runner_of(flow: ResolvedFlow, version: IpVersion, where: str, more: str = "") -> Runner:
@@ -65,10 +83,11 @@ def _runners() -> list[Runner]:
 
 
 def check_real(scenario: Scenario) -> None:
-    """Refuse what only the virtual clock does.
+    """Refuse what only the virtual clock does, and what legs of the kernel cannot be.
 
     Raises:
         SettingsError: naming the fields.
+        TraceError: a trace of a leg of the kernel's is wrong.
     """
     if scenario.virtual != type(scenario.virtual)():
         raise SettingsError("virtual: needs clock: virtual; the real clock has no such")
@@ -80,6 +99,26 @@ def check_real(scenario: Scenario) -> None:
                     f"duration_s: the client of transport {flow.transport} stops at the download's "
                     f"end only; allowed: {', '.join(able)}"
                 )
+    if scenario.backend == "kernel":
+        _check_kernel_legs(scenario)
+
+
+def _check_kernel_legs(scenario: Scenario) -> None:
+    if "legs" in scenario.capture:
+        raise SettingsError("capture: legs needs backend: user; the kernel's legs are not seen")
+    for where, radio in _radios(scenario):
+        try:
+            kernel_rates(radio)
+        except SettingsError as error:
+            raise SettingsError(f"{where}: {error}") from None
+
+
+def _radios(scenario: Scenario) -> Iterator[tuple[str, LegSettings]]:
+    """Each direction of each link, with its place in the scenario."""
+    for name, links in (("legs", scenario.legs), ("backhaul", scenario.backhaul)):
+        for number, link in enumerate(links):
+            yield f"{name}.{number}.downlink", link.downlink
+            yield f"{name}.{number}.uplink", link.uplink
 
 
 def check_virtual(scenario: Scenario) -> None:
@@ -97,14 +136,15 @@ def check_virtual(scenario: Scenario) -> None:
 
 
 def blank_result(scenario: Scenario, directory: Path, clock: Clock) -> RunResult:
-    """A failed run, to be completed."""
+    """A failed run, to be completed; its size is what was asked for, 0 where that is a duration."""
+    asked = scenario.size_bytes * len(scenario.resolved_flows)
     return RunResult(
         transport=scenario.transport,
         mode=scenario.mode,
         status="failed",
         reason="",
         seed=scenario.seed,
-        size_bytes=scenario.size_bytes,
+        size_bytes=asked if scenario.duration_s is None else 0,
         congestion_control=scenario.congestion_control,
         clock=clock,
         directory=str(directory),
@@ -120,6 +160,20 @@ def why_unsupported(scenario: Scenario, runners: Sequence[Runner]) -> str | None
     return None
 
 
+def judge(
+    blank: RunResult,
+    scenario: Scenario,
+    measurements: Sequence[Measurement],
+    leg_bytes: list[int],
+) -> RunResult:
+    """The result of transfers that succeeded: failed when a multipath one left a path unused."""
+    if scenario.mode == "multipath" and min(leg_bytes) < MINIMUM_PATH_BYTES:
+        return replace(
+            blank, reason=f"a leg carried no data: bytes per leg {leg_bytes}", leg_bytes=leg_bytes
+        )
+    return ok_result(blank, scenario, measurements, leg_bytes)
+
+
 def ok_result(
     blank: RunResult,
     scenario: Scenario,
@@ -128,11 +182,14 @@ def ok_result(
 ) -> RunResult:
     """A run in which every flow received what was asked for.
 
-    Over all flows: their bytes together, in the time of the longest one.
+    Over all flows: their bytes together, in the time of the longest one. The legs' capacity counts
+    from the first client's start of connecting to the last one's end.
     """
     size_bytes = sum(each.bytes_received for each in measurements)
     seconds = max(each.completion_s for each in measurements)
     details = _per_flow(scenario, measurements) if scenario.flows else measurements[0].details
+    starts, ends = zip(*flow_windows(details, seconds), strict=True)
+    available = sum(available_bits(scenario, min(starts), max(ends)))
     return replace(
         blank,
         status="ok",
@@ -140,7 +197,7 @@ def ok_result(
         goodput_mbps=goodput_mbps(size_bytes, seconds),
         completion_s=seconds,
         leg_bytes=leg_bytes,
-        capacity_share=capacity_share(size_bytes, available_bits(scenario, seconds)),
+        capacity_share=capacity_share(size_bytes, available),
         details=dict(details),
     )
 

@@ -42,7 +42,7 @@ def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
     return ElementSettings(
         host="gnb",
         legs=tuple(_legs(scenario, "downlink", "gnb")),
-        transmit=tuple(_transmit(scenario, "downlink", "gnb-core")),
+        transmit=tuple(_transmit(scenario, "downlink")),
         receive=tuple(_receive(scenario, "uplink")),
         directory=directory,
         ip_version=scenario.ip_version,
@@ -57,7 +57,7 @@ def ue_settings(scenario: Scenario, directory: Path) -> ElementSettings:
     return ElementSettings(
         host="ue",
         legs=tuple(_legs(scenario, "uplink", "ue")),
-        transmit=tuple(_transmit(scenario, "uplink", "ue-lan1")),
+        transmit=tuple(_transmit(scenario, "uplink")),
         receive=tuple(_receive(scenario, "downlink")),
         directory=directory,
         ip_version=scenario.ip_version,
@@ -119,15 +119,22 @@ def _backhaul(scenario: Scenario, direction: Direction, host: str) -> Iterator[E
         )
 
 
-def _transmit(scenario: Scenario, direction: Direction, interface: str) -> Iterator[TransmitBearer]:
+def _transmit(scenario: Scenario, direction: Direction) -> Iterator[TransmitBearer]:
     for index, flow in _flows_with_bearer(scenario, direction):
         yield TransmitBearer(
             bearer=_bearer(index, direction),
-            interface=interface,
+            interface=_entrance(scenario, flow, direction),
             match=_match(scenario, index, flow, direction),
             legs=_legs_of(scenario, flow),
             pdcp=_pdcp(scenario, flow.mode),
         )
+
+
+def _entrance(scenario: Scenario, flow: ResolvedFlow, direction: Direction) -> str:
+    """Where a flow's SDUs enter: uplink by the interface that the client's address is behind."""
+    if direction == "downlink":
+        return "gnb-core"
+    return f"ue-lan{client_legs(scenario, flow)[0]}"
 
 
 def _receive(scenario: Scenario, direction: Direction) -> Iterator[ReceiveBearer]:

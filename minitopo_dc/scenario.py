@@ -22,6 +22,10 @@ SysctlName = Annotated[str, Field(pattern=r"^net\.[A-Za-z0-9_.-]+$")]
 """Only what a network namespace has of its own can be set for one run."""
 ENDLESS_BYTES = 10**12
 """More than two legs of 10 Gbit/s carry in 6 minutes, the papers' longest being 3."""
+DAY_S = 86_400
+"""The longest that a run may be asked to take: far above any use, far below what overflows poll(2),
+which counts milliseconds in an int."""
+Seconds = Annotated[float, Field(gt=0, le=DAY_S)]
 SysctlValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_. \t-]+$")]
 
 
@@ -104,16 +108,17 @@ class Scenario(Settings):
     """Size of the download in units of 10^6 bytes."""
     flows: tuple[FlowSettings, ...] = ()
     """The downloads of ``mode: flows``, each of ``size_mb``."""
-    duration_s: PositiveFloat | None = None
+    duration_s: Seconds | None = None
     """Measure what arrives in this time, in place of the time for ``size_mb``.
 
-    Real clock: of transports whose client can stop then, counted from its start of connecting.
+    Real clock: of transports whose client can stop then, counted from its start of connecting. At
+    most a day, as ``timeout_s``.
     """
     congestion_control: CongestionControl = "reno"
     """NewReno for all transports, as in the papers; a flow may have its own."""
     seed: int = 1
     """Fixes losses and jitter of every leg and direction."""
-    timeout_s: PositiveFloat = 300.0
+    timeout_s: Seconds = 300.0
     """A transfer that takes longer has failed; at 1 Mbit/s, 300 s are enough for 37 MB.
 
     With ``duration_s``: that it may take longer than that, to begin and to close.
@@ -148,6 +153,9 @@ class Scenario(Settings):
             raise ValueError(f"{where}leg: {flow.leg} does not exist; allowed: 1 to {legs}")
         if flow.mode not in ("sc", "flows") and legs < 2:
             raise ValueError(f"{where}mode {flow.mode} needs at least two legs")
+        if flow.mode == "dc" and self.pdcp.split == "duplicate":
+            # By its mode a duplicated run is told from a split one in every table.
+            raise ValueError(f"{where}mode dc: pdcp.split duplicate is mode dc-duplicate")
 
     def read_traces(self) -> None:
         """Read every trace once, so that a wrong one is found before a run begins.

@@ -18,6 +18,8 @@ from runners.ports import is_bound
 
 CongestionControl = Literal["reno", "cubic", "bbr"]
 CONGESTION_CONTROLS: tuple[str, ...] = get_args(CongestionControl)
+MINIMUM_PATH_BYTES = 15_000
+"""A path that carried less than ten full packets carried a handshake, not data."""
 
 
 class TransferFailed(Exception):  # noqa: N818 (it is an outcome, the status `failed`)
@@ -96,6 +98,9 @@ class Measurement:
     # From the client's start of connecting to the last byte, or to where a duration stopped it.
     completion_s: float
     details: Mapping[str, Any] = field(default_factory=dict)
+    # The client's start of connecting, on the machine's monotonic clock; None: as good as the start
+    # of its process.
+    started_ns: int | None = None
 
 
 class Host(Protocol):
@@ -122,6 +127,8 @@ class Runner(ABC):
     takes_duration: ClassVar[bool] = False  # the client can stop after a transfer's `duration_s`
     # `read` fails when a client address of a multipath transport carried no data.
     checks_paths: ClassVar[bool] = False
+    # Transfers at once must all have the same client addresses.
+    one_client_address: ClassVar[bool] = False
     # How the server is asked to end; None: it ends by itself after one connection.
     stop_signal: ClassVar[signal.Signals | None] = signal.SIGTERM
     # How a server ends that did nothing wrong.

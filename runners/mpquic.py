@@ -52,9 +52,9 @@ class MpquicRunner(Runner):
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("cubic", "bbr")
     options_type: ClassVar[type] = TquicOptions
-    # It has no handler for any signal: one that ends it is its only end.
-    stop_signal: ClassVar[signal.Signals | None] = signal.SIGINT
-    server_exit_codes: ClassVar[frozenset[int]] = frozenset({-signal.SIGINT})
+    # It has no handler for any signal: one that ends it is its only end. SIGINT would not do: a
+    # shell lets its background jobs, and all that they start, ignore it.
+    server_exit_codes: ClassVar[frozenset[int]] = frozenset({-signal.SIGTERM})
 
     def missing(self) -> str | None:
         """Both tools are needed."""

@@ -8,10 +8,6 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
-LEAST_PAYLOAD = 1200
-"""Bytes that every path must take in a datagram of QUIC (RFC 9000, section 14)."""
-MOST_PAYLOAD = {4: 1472, 6: 1452}
-"""Bytes: of 1,500 in an Ethernet frame, what the IP header (20, 40) and UDP's 8 leave."""
 
 
 class OptionError(ValueError):
@@ -40,20 +36,6 @@ def parse_options(kind: type[T], given: Mapping[str, Any], runner: str) -> T:
             wanted = _describe(allowed[name])
             raise OptionError(f"runner {runner}: option {name} must be {wanted}, not {value!r}")
     return kind(**given)
-
-
-def check_datagram(runner: str, size_bytes: int, ip_version: int) -> None:
-    """Refuse a UDP payload that QUIC, or an Ethernet frame, does not allow.
-
-    Raises:
-        OptionError: it is below 1,200 bytes (RFC 9000, section 14) or above `MOST_PAYLOAD`.
-    """
-    most = MOST_PAYLOAD[ip_version]
-    if not LEAST_PAYLOAD <= size_bytes <= most:
-        raise OptionError(
-            f"runner {runner}: option max_datagram_bytes is {size_bytes}, "
-            f"must be {LEAST_PAYLOAD} to {most} with IPv{ip_version}"
-        )
 
 
 def _fits(value: Any, wanted: Any) -> bool:

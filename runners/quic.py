@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from runners.base import Measurement, Runner, Transfer, TransferFailed, runner
+from runners.base import Measurement, Transfer, TransferFailed, runner
 from runners.content import content_sha256
-from runners.options import check_datagram, parse_options
+from runners.datagrams import DatagramRunner
+from runners.options import parse_options
 from runners.output import last_json
 
 MEBIBYTE = 1024 * 1024
@@ -41,7 +42,7 @@ class QuicOptions:
 
 
 @runner("quic")
-class QuicRunner(Runner):
+class QuicRunner(DatagramRunner):
     """QUIC on one path; NewReno or CUBIC, as aioquic has them."""
 
     multipath: ClassVar[bool] = False
@@ -55,12 +56,6 @@ class QuicRunner(Runner):
         if importlib.util.find_spec("aioquic") is None:
             return "aioquic is not installed (pip install aioquic)"
         return None
-
-    def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:
-        """Also: a datagram must fit an Ethernet frame behind the headers of its IP version."""
-        super().check_options(options, ip_version)
-        given = parse_options(QuicOptions, options, self.name)
-        check_datagram(self.name, given.max_datagram_bytes, ip_version)
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """`runners.quic_server`."""
@@ -105,6 +100,7 @@ class QuicRunner(Runner):
     def read(self, transfer: Transfer) -> Measurement:
         """The client's report; its hash is checked."""
         report = last_json(transfer.client_output, "client")
+        started_ns = report.pop("started_ns")
         if report["error"] is not None:
             raise TransferFailed(f"client: {report['error']}")
         if report["status"] not in (0, 200):  # 0: stopped before the answer came
@@ -113,7 +109,7 @@ class QuicRunner(Runner):
         if report["sha256"] != content_sha256(received):
             raise TransferFailed(f"client received {received} bytes, not those sent")
         seconds = report["completion_s"] if stopped_s is None else stopped_s
-        return Measurement(received, seconds, report)
+        return Measurement(received, seconds, report, started_ns)
 
     def _qlog(self, transfer: Transfer, role: str) -> list[str]:
         qlog = self._options(transfer).qlog

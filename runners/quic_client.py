@@ -203,10 +203,11 @@ def main() -> None:
             duration_s=options.duration,
         )
         gc.freeze()  # what was imported is never garbage: full collections need not visit it
+        started_ns = time.monotonic_ns()
         outcome = run(download, udp, socket_address(options.address, options.port))
         outcome.receive_buffer_bytes = udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
         outcome.socket_drops = socket_drops(udp)
-    _report(asdict(outcome))
+    _report(asdict(outcome) | {"started_ns": started_ns})
 
 
 def _report(outcome: dict[str, Any]) -> None:

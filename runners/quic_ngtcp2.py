@@ -7,16 +7,17 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from runners.base import Host, Measurement, Runner, Transfer, TransferFailed, runner
+from runners.base import Host, Measurement, Transfer, TransferFailed, runner
 from runners.certificate import SERVER_NAME
 from runners.content import content_sha256, file_sha256
-from runners.options import check_datagram, parse_options
+from runners.datagrams import DatagramRunner
+from runners.options import parse_options
 from runners.output import last_json
 from runners.process import log_tail
 from runners.site import downloaded_file, website
@@ -48,13 +49,14 @@ class Ngtcp2Options:
 
 
 @runner("quic-ngtcp2")
-class Ngtcp2Runner(Runner):
+class Ngtcp2Runner(DatagramRunner):
     """QUIC on one path; NewReno, CUBIC or BBR (version 1), as ngtcp2 has them."""
 
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr")
     options_type: ClassVar[type] = Ngtcp2Options
+    one_client_address: ClassVar[bool] = True  # `source_address`, in `hosts`
     # The only one that it handles: any other ends it before its qlog is written out.
     stop_signal: ClassVar[signal.Signals | None] = signal.SIGINT
 
@@ -65,12 +67,6 @@ class Ngtcp2Runner(Runner):
             packages = " ".join(lacking)
             return f"ngtcp2's tools are not installed (Debian: apt-get install {packages})"
         return None
-
-    def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:
-        """Also: a datagram must fit an Ethernet frame behind the headers of its IP version."""
-        super().check_options(options, ip_version)
-        given = parse_options(Ngtcp2Options, options, self.name)
-        check_datagram(self.name, given.max_datagram_bytes, ip_version)
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """The server of the files in the transfer's directory.
@@ -141,10 +137,11 @@ class Ngtcp2Runner(Runner):
         if file_sha256(body) != content_sha256(received):
             raise TransferFailed(f"client received {received} bytes, not those sent")
         report = last_json(transfer.client_output, "client")
+        started_ns = report.pop("started_ns", None)  # it never had a socket
         if report["local_address"] != transfer.client_addresses[0]:
             raise TransferFailed(f"client used its address {report['local_address']}")
         completion_s, details = read_times(_client_qlog(transfer))
-        return Measurement(received, completion_s, {**report, **details})
+        return Measurement(received, completion_s, {**report, **details}, started_ns)
 
     def _transport(self, transfer: Transfer) -> list[str]:
         size = self._options(transfer).max_datagram_bytes

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from errno import EBADF, ESRCH
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ def run(command: list[str], receive_buffer_bytes: int | None) -> tuple[int, dict
         raise
     if udp is None:
         return child.wait(), {"local_address": None}
+    started_ns = time.monotonic_ns()  # connecting is what it does next
     with udp:
         if receive_buffer_bytes is not None:
             set_receive_buffer(udp, receive_buffer_bytes)
@@ -48,6 +50,7 @@ def run(command: list[str], receive_buffer_bytes: int | None) -> tuple[int, dict
             "local_address": udp.getsockname()[0],
             "receive_buffer_bytes": udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF),
             "socket_drops": socket_drops(udp),
+            "started_ns": started_ns,
         }
 
 
@@ -71,16 +74,21 @@ def _socket_numbers(pid: int) -> Iterator[int]:
         try:
             if path.readlink().name.startswith("socket:"):
                 yield int(path.name)
-        except FileNotFoundError:  # closed in the meantime
+        except (FileNotFoundError, ProcessLookupError):  # closed, or ended, in the meantime
             continue
 
 
 def _borrow(pidfd: int, number: int) -> socket.socket | None:
-    """A copy of another process's socket if it is a UDP socket; its mode is not touched."""
+    """A copy of another process's socket if it is a UDP socket; its mode is not touched.
+
+    None also when it was closed, or the process has ended, since its number was read.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     descriptor = libc.syscall(PIDFD_GETFD, pidfd, number, 0)
     if descriptor == -1:
         error = ctypes.get_errno()
+        if error in (EBADF, ESRCH):
+            return None
         raise OSError(error, f"pidfd_getfd (Linux 5.6 or newer): {os.strerror(error)}")
     borrowed = socket.socket(fileno=descriptor)
     if borrowed.type == socket.SOCK_DGRAM and borrowed.family in (socket.AF_INET, socket.AF_INET6):

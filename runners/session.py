@@ -16,6 +16,10 @@ READY_POLL_S = 0.01
 # hypercorn waits 3 s for open requests; QUIC's draining takes three probe timeouts (RFC 9000,
 # 10.2), which backed-off timers may make seconds.
 END_TIMEOUT_S = 15.0
+# By which a client may stop before a transfer's `duration_s`: curl counts it in whole milliseconds,
+# and none of them with more than the precision of its timers.
+DURATION_TOLERANCE_S = 0.05
+NS_PER_S = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +46,12 @@ def run_transfers(
 
     `on_start` is called once, when all servers listen; then the clients start, one right behind the
     other. The first failure ends all of them. A measurement's details also hold `server_cpu_s` and
-    `client_cpu_s`, the CPU time of each process from its start to its end.
+    `client_cpu_s`, the CPU time of each process from its start to its end, and `started_s`, how
+    long after the call of `on_start` the client began to connect.
 
     Raises:
-        TransferFailed: not every byte arrived, a process failed or the time was over.
+        TransferFailed: not every byte arrived, or a client stopped before its duration was over; a
+            process failed or the time was over.
         ValueError: a runner does not take its transfer.
     """
     for job in jobs:
@@ -55,8 +61,8 @@ def run_transfers(
         for job in jobs:
             stack.enter_context(job.runner.files(job.transfer))
         _set_up_hosts(jobs, server, client, stack)
-        flows = _run_processes(jobs, server, client, on_start)
-        return [flow.measure() for flow in flows]
+        flows, begin_ns = _run_processes(jobs, server, client, on_start)
+        return [flow.measure(begin_ns) for flow in flows]
 
 
 def _set_up_hosts(jobs: Sequence[Job], server: Host, client: Host, stack: ExitStack) -> None:
@@ -71,18 +77,20 @@ def _set_up_hosts(jobs: Sequence[Job], server: Host, client: Host, stack: ExitSt
 
 def _run_processes(
     jobs: Sequence[Job], server: Host, client: Host, on_start: Callable[[], None]
-) -> list[_Flow]:
+) -> tuple[list[_Flow], int]:
+    """The flows when all have ended, and when `on_start` was called."""
     with ExitStack() as stack:
         flows = [_Flow(job, server, client, stack) for job in jobs]
         for flow in flows:
             flow.start_server()
         for flow in flows:
             flow.wait_ready()
+        begin_ns = time.monotonic_ns()
         on_start()
         for flow in flows:
             flow.start_client()
         _watch(flows)
-    return flows
+    return flows, begin_ns
 
 
 def _watch(flows: Sequence[_Flow]) -> None:
@@ -125,6 +133,7 @@ class _Flow:
     def start_client(self) -> None:
         transfer = self._job.transfer
         self._start("client", self._job.runner.client_command(transfer), transfer)
+        self._client_started_ns = time.monotonic_ns()
         self.deadline = time.monotonic() + transfer.timeout_s
 
     def wait_ready(self) -> None:
@@ -145,13 +154,15 @@ class _Flow:
             else:
                 self._check_server()
 
-    def measure(self) -> Measurement:
-        """Read the outcome."""
+    def measure(self, begin_ns: int) -> Measurement:
+        """Read the outcome; times count from `begin_ns`."""
         runner, transfer = self._job.runner, self._job.transfer
         with self._named():
             measurement = runner.read(transfer)
-            _check_bytes(transfer, measurement.bytes_received)
+            _check_received(transfer, measurement)
         times = {f"{role}_cpu_s": each.cpu_s for role, each in self._processes.items()}
+        started_ns = measurement.started_ns or self._client_started_ns
+        times["started_s"] = (started_ns - begin_ns) / NS_PER_S
         return replace(measurement, details={**measurement.details, **times})
 
     def _start(self, role: str, command: list[str], transfer: Transfer) -> None:
@@ -207,8 +218,16 @@ class _Flow:
             raise TransferFailed(f"{self._job.name}: {failure}") from failure
 
 
-def _check_bytes(transfer: Transfer, received: int) -> None:
-    if transfer.duration_s is None and received != transfer.size_bytes:
+def _check_received(transfer: Transfer, measurement: Measurement) -> None:
+    received, duration_s = measurement.bytes_received, transfer.duration_s
+    if received == transfer.size_bytes:
+        return
+    if duration_s is None:
         raise TransferFailed(f"client received {received} of {transfer.size_bytes} bytes")
+    if measurement.completion_s < duration_s - DURATION_TOLERANCE_S:
+        raise TransferFailed(
+            f"client ended after {measurement.completion_s:.3f} of {duration_s:g} s with "
+            f"{received} of {transfer.size_bytes} bytes"
+        )
     if not received:
-        raise TransferFailed(f"client received nothing in {transfer.duration_s:g} s")
+        raise TransferFailed(f"client received nothing in {duration_s:g} s")

@@ -75,8 +75,9 @@ install_optional_packages() {
     fi
     # Debian's ngtcp2-server also has a server of its own started at each boot; one that was there
     # before this set-up is its user's.
-    if [[ $before == *ngtcp2-server* ]] && command -v systemctl > /dev/null; then
-        systemctl --quiet disable ngtcp2d.service || true # not installed after all
+    if [[ $before == *ngtcp2-server* && -z $(missing_packages ngtcp2-server) ]] &&
+        command -v systemctl > /dev/null; then
+        systemctl --quiet disable --now ngtcp2d.service || true # no systemd runs here: none to stop
     fi
 }
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
 
 NOT_ROOT = "needs root: sudo make test"
+
+# A busy machine takes its time: no test is about how long an example takes.
+settings.register_profile("minitopo-dc", deadline=None)
+settings.load_profile("minitopo-dc")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc import cli
+from minitopo_dc import cli, execute
 from minitopo_dc.commands import compare
 from minitopo_dc.commands.options import base_scenario, rows
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.execute import chosen_jobs
+from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.settings import SettingsError
+from runners import base
+from runners.tcp import TcpRunner
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
@@ -100,6 +104,42 @@ def test_a_wrong_option_is_one_clear_error(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
+    named = ["--transports", "tcp", "quic", "quic-ngtcp2", "--modes", "sc"]
+    found = rows(parsed(*named, "--receive-buffer", "1"), "real")
+    buffer = {"receive_buffer_bytes": 1}
+    assert [row["options"] for row in found] == [{}, buffer, buffer]
+
+
+def test_a_name_alone_gives_a_user_s_runner_no_receive_buffer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Own(TcpRunner):
+        """A transport without options."""
+
+    monkeypatch.setitem(base._registry, "quic-own", Own)
+    (row,) = rows(parsed("--transports", "quic-own", "--modes", "sc"), "real")
+    assert row["options"] == {}
+
+
+def test_the_virtual_clock_has_a_run_a_processor_and_the_real_one_a_single_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    assert parsed().jobs is None
+    assert (chosen_jobs(None, "virtual"), chosen_jobs(None, "real")) == (7, 1)
+    assert (chosen_jobs(3, "virtual"), chosen_jobs(1, "real")) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "clock", "words"),
+    [(0, "virtual", "--jobs: 0; allowed: 1 or more"), (2, "real", "--jobs: only 1 on the real")],
+)
+def test_a_wrong_number_of_jobs_is_refused(jobs: int, clock: Clock, words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        chosen_jobs(jobs, clock)
+
+
 def test_results_are_never_mixed_with_older_ones(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,11 +185,38 @@ def test_a_trace_can_be_made_described_and_converted(
 
 @pytest.mark.parametrize("seconds", ["1", "nan", "inf"])
 def test_a_measurement_too_short_or_too_long_is_one_error(
-    seconds: str, capsys: pytest.CaptureFixture[str]
+    seconds: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mininet.net")
+    monkeypatch.setattr(execute, "why_not_real", lambda: None)
     assert cli.main(["calibrate", "--seconds", seconds]) == 2
     assert f"--seconds {seconds}: allowed: 2 to 3600" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["calibrate"], ["minitopo", "--minitopo", "m", "-t", "t", "-x", "x"]],
+)
+def test_what_needs_the_real_clock_is_refused_where_it_cannot_run(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execute, "why_not_real", lambda: "not root")
+    assert cli.main(command) == 2
+    assert capsys.readouterr().err == f"minitopo-dc: {command[0]} needs the real clock: not root\n"
+
+
+def test_calibration_where_ipv6_does_not_work_is_one_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mininet.net")
+    from minitopo_dc.emulation import testbed
+
+    monkeypatch.setattr(execute, "why_not_real", lambda: None)
+    monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "no such family"})
+    assert cli.main(["calibrate", "--ip", "6"]) == 1
+    error = capsys.readouterr().err
+    assert "minitopo-dc: IPv6 does not work here: no such family" in error
+    assert "Traceback" not in error
 
 
 PING = "transport: ping\nmode: sc\nlegs: [{downlink: {rate_mbps: 10}}]\n"

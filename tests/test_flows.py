@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -15,11 +15,15 @@ from minitopo_dc.outcome import (
     why_unsupported,
 )
 from minitopo_dc.plan import client_legs, gnb_settings, ue_settings
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import CongestionControl, Scenario
 from minitopo_dc.settings import SettingsError
-from runners.base import Measurement
+from runners.base import CONGESTION_CONTROLS, Measurement
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
+STEADY: dict[str, Any] = {"rate_mbps": 20, "jitter_ms": 0}
+STILL: dict[str, Any] = {"downlink": STEADY, "uplink": STEADY}
+BURSTY = STILL | {"downlink": STEADY | {"burst_loss": {"p": 0.1, "r": 0.1}}}
+KERNEL: dict[str, Any] = {"backend": "kernel", "legs": [{"downlink": STEADY}] * 2}
 OPTIONS = {"max_datagram_bytes": 1280}
 
 
@@ -62,6 +66,21 @@ def test_a_scenario_without_flows_is_one() -> None:
         ),
         ({"mode": "sc"}, {"transport": "sctp"}, "test: transport|^transport: sctp; allowed"),
         ({"mode": "sc"}, {"virtual": {"cpu_us_per_packet": 1}}, "virtual: needs clock: virtual"),
+        (
+            {"mode": "sc"},
+            KERNEL,
+            "^legs.0.uplink: backend kernel has no jitter_ms without 'jitter: ",
+        ),
+        (
+            {"mode": "sc"},
+            KERNEL | {"legs": [STILL] * 2, "capture": ["legs"]},
+            "capture: legs needs",
+        ),
+        (
+            {"mode": "sc"},
+            KERNEL | {"legs": [STILL] * 2, "backhaul": [BURSTY]},
+            "^backhaul.0.downlink: backend kernel has no burst_loss; use backend: user",
+        ),
     ],
 )
 def test_a_wrong_flow_is_named(flow: dict[str, Any], fields: dict[str, Any], words: str) -> None:
@@ -69,6 +88,83 @@ def test_a_wrong_flow_is_named(flow: dict[str, Any], fields: dict[str, Any], wor
         wanted = scenario({"mode": "dc"}, flow, **fields)
         chosen_runners(wanted)
         check_real(wanted)
+
+
+def test_opportunities_are_no_legs_of_the_kernel_s(tmp_path: Path) -> None:
+    (tmp_path / "trace").write_text("1\n2\n")
+    leg = STILL | {"downlink": {"trace": str(tmp_path / "trace"), "jitter_ms": 0}}
+    alone = scenario(mode="sc", backend="kernel", legs=[STILL, leg])
+    with pytest.raises(SettingsError, match=r"^legs.1.downlink: trace .*: backend kernel has rate"):
+        check_real(alone)
+
+
+def test_the_kernel_s_own_jitter_is_no_reason_to_refuse() -> None:
+    own = STEADY | {"jitter_ms": 1, "jitter": "uniform", "reorder": True}
+    check_real(scenario(mode="sc", backend="kernel", legs=[{"downlink": own, "uplink": own}]))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (
+            {"mode": "dc"},
+            {"mode": "sc", "leg": 2},
+            "flows.1: transport quic-ngtcp2 .* flows.0 uses that of leg 1; "
+            "allowed: mode sc with leg: 1, dc or dc-duplicate$",
+        ),
+        ({"mode": "sc", "leg": 2}, {"mode": "dc"}, "flows.1: .*allowed: mode sc with leg: 2$"),
+    ],
+)
+def test_a_transport_of_one_client_address_is_refused_on_two_legs(
+    first: dict[str, Any], second: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(SettingsError, match=words):
+        chosen_runners(scenario(first, second, transport="quic-ngtcp2"))
+
+
+def test_a_transport_of_one_client_address_takes_one_leg_beside_others() -> None:
+    other = {"mode": "sc", "leg": 2, "transport": "quic"}
+    runners = chosen_runners(
+        scenario({"mode": "dc"}, {"mode": "sc"}, other, transport="quic-ngtcp2")
+    )
+    assert [runner.name for runner in runners] == ["quic-ngtcp2", "quic-ngtcp2", "quic"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "size_bytes"), [({"size_mb": 2}, 4_000_000), ({"duration_s": 3}, 0)]
+)
+def test_a_run_that_is_not_ok_has_the_size_that_was_asked_for(
+    fields: dict[str, Any], size_bytes: int, tmp_path: Path
+) -> None:
+    wanted = scenario({"mode": "dc"}, {"mode": "sc"}, **fields)
+    assert blank_result(wanted, tmp_path, "real").size_bytes == size_bytes
+
+
+def test_an_ok_run_of_a_size_has_the_size_that_a_failed_one_has(tmp_path: Path) -> None:
+    wanted = scenario({"mode": "dc"}, {"mode": "sc"}, size_mb=1)
+    blank = blank_result(wanted, tmp_path, "real")
+    measured = [Measurement(1_000_000, 4.0), Measurement(1_000_000, 5.0)]
+    assert ok_result(blank, wanted, measured, [1, 1]).size_bytes == blank.size_bytes
+
+
+def test_the_share_is_of_what_the_legs_had_while_the_clients_ran(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,rate_mbps\n0,100\n1,8\n3,100\n4,100\n")
+    wanted = scenario(
+        {"mode": "sc"}, {"mode": "sc"}, legs=[{"downlink": {"trace": str(trace)}}], size_mb=1
+    )
+    # The first one from 1.0 to 2.5 s, the second one from 1.5 to 3.0 s: 16 Mbit.
+    measured = [
+        Measurement(500_000, 1.5, {"started_s": 1.0}),
+        Measurement(500_000, 1.5, {"started_s": 1.5}),
+    ]
+    blank = blank_result(wanted, tmp_path, "real")
+    assert ok_result(blank, wanted, measured, [1]).capacity_share == pytest.approx(0.5)
+
+
+def test_both_sides_of_the_interface_know_the_same_congestion_controls() -> None:
+    # Neither may import the other (pyproject's contracts "element" and "runners").
+    assert get_args(CongestionControl) == CONGESTION_CONTROLS
 
 
 def test_the_real_clock_takes_flows_of_several_transports_for_a_time() -> None:
@@ -101,6 +197,14 @@ def test_a_bearer_takes_the_protocol_and_the_port_of_its_flow(tmp_path: Path) ->
     assert down == [(1, "udp", 4433), (3, "tcp", 4434)]
     assert up == [(2, "udp", 4433), (4, "tcp", 4434)]
     assert [each.legs for each in gnb.transmit] == [(1, 2), (2,)]
+
+
+def test_a_flow_s_uplink_enters_by_the_interface_of_its_client_address(tmp_path: Path) -> None:
+    flows = ({"mode": "dc"}, {"mode": "sc", "leg": 2}, {"mode": "sc", "leg": 1})
+    wanted = scenario(*flows, split_uplink=True)
+    gnb, ue = gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)
+    assert [each.interface for each in ue.transmit] == ["ue-lan1", "ue-lan2", "ue-lan1"]
+    assert {each.interface for each in gnb.transmit} == {"gnb-core"}
 
 
 def test_a_flow_that_its_transport_splits_has_no_bearer(tmp_path: Path) -> None:

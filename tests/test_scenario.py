@@ -15,6 +15,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
+DUPLICATED: dict[str, Any] = {"pdcp": {"split": "duplicate"}}
 GOOD: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG]}
 
 
@@ -29,15 +30,28 @@ GOOD: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG]}
         ({"congestion_control": "vegas"}, "'reno', 'cubic' or 'bbr'"),
         ({"pdcp": {"ratio": [1, 1, 1]}}, "ratio"),
         ({"pdcp": {"split": "best"}}, "batch, .*duplicate"),
+        ({"pdcp": {"split": "duplicate"}}, "mode dc: pdcp.split duplicate is mode dc-duplicate"),
+        (
+            {"mode": "flows", "flows": [{"mode": "sc"}, {"mode": "dc"}]} | DUPLICATED,
+            "flows.1.mode dc: pdcp.split duplicate is mode dc-duplicate",
+        ),
         ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "trace": "x"}}]}, "exactly one of"),
         ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "outages": [[2, 1]]}}]}, "ascending"),
         ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "loss_percent": 101}}]}, "loss_percent"),
+        ({"timeout_s": 1e9}, "timeout_s: .* less than or equal to 86400"),
+        ({"duration_s": 86_401}, "duration_s: .* less than or equal to 86400"),
+        ({"duration_s": 0}, "duration_s: .* greater than 0"),
         ({"speed": 1}, "speed: unknown field; known: transport, mode"),
     ],
 )
 def test_a_wrong_field_is_named_with_what_is_allowed(change: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         Scenario.check(GOOD | change, "scenario.yaml")
+
+
+@pytest.mark.parametrize("mode", ["sc", "dc-duplicate"])
+def test_duplication_is_no_error_where_the_mode_says_so_or_nothing_is_split(mode: str) -> None:
+    assert Scenario.check(GOOD | DUPLICATED | {"mode": mode}, "test").mode == mode
 
 
 def test_a_missing_file_is_one_error(tmp_path: Path) -> None:

@@ -60,9 +60,11 @@ def set_up(
 ) -> None:
     """Make any Mininet node a host of the testbed; its interfaces have their IPv4 addresses."""
     # rp_filter of an interface is the larger of its own and "all" (ip-sysctl).
-    settings = ["net.ipv4.conf.all.rp_filter=0", f"net.ipv4.ip_forward={int(forward)}"]
+    forwarding = f"net.ipv4.ip_forward={int(forward)}"
+    run(node, "sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0", forwarding)
     # Unasked, IPv6 would add router solicitations and duplicate address detection to every leg.
-    run(node, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1", *settings)
+    # A kernel that was booted without IPv6 has no such key, and none of this to do (-e).
+    run(node, "sysctl", "-eqw", "net.ipv6.conf.all.disable_ipv6=1")
     for name in node.nameToIntf:
         run(node, "sysctl", "-qw", f"net.ipv4.conf.{name}.rp_filter=0")
         # What is longer than the MTU or lacks its checksum is no packet of a leg.

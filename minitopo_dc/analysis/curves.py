@@ -4,6 +4,7 @@ Rules of the figures:
 
 * A colour is a curve. Ours is a full line with a marker a clock; theirs is broken, its circles
   are hollow.
+* The points of a sample are not joined: what lies between them has not been measured.
 * Error bars are sample standard deviations over repetitions.
 * Measures that are not rates, e.g. Jain's index, have a panel of their own.
 """
@@ -42,6 +43,8 @@ class Line:
     points: pd.DataFrame
     """``x``, ``mean``, ``sd`` (NaN where there is none)."""
     marker: int = 0
+    joined: bool = True
+    """Whether the curve between its points is known well enough for a line."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ def _draw_line(axes: Axes, line: Line) -> None:
         points["mean"],
         yerr=points["sd"].fillna(0.0),
         color=COLOURS[line.colour % len(COLOURS)],
-        linestyle="--" if line.theirs else "-",
+        linestyle=("--" if line.theirs else "-") if line.joined else "",
         marker="o" if line.theirs else MARKERS[line.marker % len(MARKERS)],
         markerfacecolor="white" if line.theirs else None,
         markersize=4,

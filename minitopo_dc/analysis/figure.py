@@ -92,7 +92,7 @@ def _set_axes(panels: list[Axes]) -> None:
 
 
 def _label(figure: Figure, capacities: pd.DataFrame) -> None:
-    figure.supxlabel("time since the start of the transfer (s)", fontsize=9.5, family=FONT)
+    figure.supxlabel("time since the start (s)", fontsize=9.5, family=FONT)
     bins = f"bins of {step_s(capacities):g} s"
     figure.supylabel(f"rate of IP bytes (Mbit/s, {bins})", fontsize=9.5, family=FONT)
     figure.legend(

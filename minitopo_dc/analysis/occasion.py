@@ -23,13 +23,15 @@ class PacketEvent(NamedTuple):
     time_ms: float
     packet_number: int
     event: str
+    occasion: int = 0
+    """Of a packet taken for lost: those between two datagrams make one."""
 
 
 def drop_occasion(run: Path) -> pd.DataFrame:
     """The first occasion on which packets were taken for lost that had only been overtaken.
 
     Columns: ``time_ms`` since then, ``packet_number``, ``event`` (`SENT`, `ACKNOWLEDGED`, `LOST`):
-    of the packets that were taken for lost at once, and `NEIGHBOURS` on either side. A packet that
+    of the packets that were taken for lost together, and `NEIGHBOURS` on either side. A packet that
     was taken for lost and is acknowledged later had not been lost.
 
     Raises:
@@ -42,7 +44,7 @@ def drop_occasion(run: Path) -> pd.DataFrame:
     table = pd.DataFrame(events, columns=PacketEvent._fields)
     begin, numbers = _first_needless(run, table)
     near = table["packet_number"].between(min(numbers) - NEIGHBOURS, max(numbers) + NEIGHBOURS)
-    shown = table[near].reset_index(drop=True)
+    shown = table[near].drop(columns="occasion").reset_index(drop=True)
     return shown.assign(time_ms=shown["time_ms"] - begin)
 
 
@@ -54,15 +56,18 @@ def _first_needless(run: Path, table: pd.DataFrame) -> tuple[float, list[int]]:
     needless = lost[came.notna() & (came >= lost["time_ms"])]
     if needless.empty:
         raise ResultError(f"{run}: no packet was taken for lost that came after all")
-    begin = float(needless["time_ms"].iloc[0])
-    return begin, list(lost.loc[lost["time_ms"] == begin, "packet_number"])
+    together = lost[lost["occasion"] == needless["occasion"].iloc[0]]
+    return float(together["time_ms"].iloc[0]), list(together["packet_number"])
 
 
 def _packet_events(events: Iterable[dict[str, Any]]) -> Iterator[PacketEvent]:
     """Of packets in the application data space; each is acknowledged once."""
     waiting: set[int] = set()
+    occasion = 0
     for event in events:
         time, data = float(event["time"]), event["data"]
+        # Not by their times: those of packets lost together differ by what it takes to log them.
+        occasion += event["name"].startswith("transport:")
         match event["name"]:
             case "transport:packet_sent" if data["header"]["packet_type"] == "1RTT":
                 waiting.add(data["header"]["packet_number"])
@@ -72,7 +77,7 @@ def _packet_events(events: Iterable[dict[str, Any]]) -> Iterator[PacketEvent]:
                     waiting.discard(number)
                     yield PacketEvent(time, number, ACKNOWLEDGED)
             case "recovery:packet_lost" if data["type"] == "1RTT":
-                yield PacketEvent(time, data["packet_number"], LOST)
+                yield PacketEvent(time, data["packet_number"], LOST, occasion)
 
 
 def _acknowledged(frames: Iterable[dict[str, Any]], waiting: set[int]) -> set[int]:

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import findfont, get_font
 
 from minitopo_dc.analysis.series import BIN_S, client_rate
+from minitopo_dc.results import flow_windows
 
 FONT = "DejaVu Sans"
 """Comes with matplotlib, so that it is everywhere."""
@@ -70,12 +71,14 @@ def _draw_capacities(axes: Axes, capacities: pd.DataFrame) -> None:
 def _draw_rates(axes: Axes, runs: pd.DataFrame, bin_s: float) -> None:
     """A line a run through the middles of its bins, and a mark where the transfer was complete."""
     width = 1.7 if len(runs) == 1 else 1.2
-    for directory, completion_s in zip(runs["directory"], runs["completion_s"], strict=True):
+    columns = (runs[name] for name in ("directory", "details", "completion_s"))
+    for directory, details, completion_s in zip(*columns, strict=True):
         rate = client_rate(Path(directory), bin_s)
         middles = rate["time_s"] + bin_s / 2
         alone = "." if len(rate) == 1 else ""  # a line of one point is not seen
         axes.plot(middles, rate["rate_mbps"], alone, color=RATE_COLOUR, linewidth=width, alpha=0.8)
-        axes.plot(completion_s, 0, "^", color=RATE_COLOUR, markersize=5, clip_on=False, zorder=3)
+        complete = max(end for _, end in flow_windows(details, completion_s))
+        axes.plot(complete, 0, "^", color=RATE_COLOUR, markersize=5, clip_on=False, zorder=3)
 
 
 def _write_goodput(axes: Axes, summary: dict[Any, Any]) -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.qlog_sequence import RECORD_SEPARATOR, sequence_events
+from minitopo_dc.results import flow_directory
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Recovery:
 
 
 def server_recovery(run: Path) -> Recovery:
-    """Read the qlog of a run's server, of its first connection.
+    """Read the qlog of a run's server; of several flows, of the first one's.
 
     Raises:
         ResultError: there is none (the scenario needs ``options: {qlog: true}``), or it is broken.
@@ -39,7 +40,7 @@ def server_recovery(run: Path) -> Recovery:
 
 
 def server_events(run: Path) -> list[dict[str, Any]]:
-    """The events in the qlog of a run's server, of its first connection, as aioquic writes them.
+    """The events in the qlog of a run's server (the first flow's), as aioquic writes them.
 
     Raises:
         ResultError: there is none (the scenario needs ``options: {qlog: true}``), or it is broken.
@@ -64,11 +65,15 @@ def read_recovery(path: Path) -> Recovery:
 
 
 def _server_qlog(run: Path) -> Path:
-    """By its name: aioquic calls it ``.qlog``, ngtcp2 ``.sqlog``."""
-    found = sorted((run / "qlog" / "server").glob("*qlog"))
-    if not found:
-        raise ResultError(f"{run}: no qlog of the server; its scenario lacks options: qlog: true")
-    return found[0]
+    """That of the first flow; by its name: aioquic calls it ``.qlog``, ngtcp2 ``.sqlog``."""
+    for alone in (True, False):
+        logs = flow_directory(run, 1, alone=alone) / "qlog" / "server"
+        if found := sorted(logs.glob("*qlog")):
+            return found[0]
+    raise ResultError(
+        f"{run}: no qlog of the server; its scenario, or the first of its flows, lacks "
+        "options: qlog: true"
+    )
 
 
 def _read_events(path: Path) -> list[dict[str, Any]]:

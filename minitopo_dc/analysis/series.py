@@ -1,4 +1,4 @@
-"""Time series of one run, with time counted from the start of its transfer."""
+"""Time series of one run, with time counted from the elements' start (docs/results.md)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def leg_series(run: Path) -> pd.DataFrame:
     """What gnb's legs (downlink) counted: ``gnb-legs.csv`` with ``time_s`` for ``time_ns``.
 
     A row an interval and a ``leg``; the other columns are the leg's statistics, cumulative except
-    for the gauges. Rows from before the start of the transfer have a negative time.
+    for the gauges. Rows from before the start have a negative time.
 
     Raises:
         ResultError: ``gnb-legs.csv`` or ``gnb-summary.json`` is broken.

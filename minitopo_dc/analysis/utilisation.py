@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.pdcp import receive_counters
 from minitopo_dc.analysis.series import leg_series, pdcp_series
-from minitopo_dc.results import RunResult
+from minitopo_dc.capacity import available_bits
+from minitopo_dc.results import RunResult, flow_windows
 from minitopo_dc.scenario import Scenario
 
-NS_PER_S = 1_000_000_000
 END_TOLERANCE = 0.01
 """Of a bin: a client that is told to stop after whole seconds may do so a few ms before."""
 Bearer = TypeVar("Bearer", int, "pd.Series[int]")
@@ -24,18 +25,22 @@ def link_utilisation(run: Path) -> list[float]:
     """Of each downlink leg the part of its capacity that carried IP packets, from 0 to 1.
 
     Bits delivered (headers, retransmissions and duplicates included) divided by the bits that the
-    leg's capacity allows in the completion time.
+    leg's capacity allows from the first client's start of connecting to the last one's end. What a
+    leg delivers when ``duration_s`` has ended, from its queue, does not count.
 
     Raises:
         ResultError, ValueError, OSError: the run's files are broken, or it is not ok.
     """
-    end = round(_completion_s(run) * NS_PER_S)
-    leg_bytes = RunResult.load(run).leg_bytes or []
-    legs = Scenario.load(run / "scenario.yaml").legs
-    return [
-        8 * carried / leg.downlink.capacity().bits_between(0, end)
-        for carried, leg in zip(leg_bytes, legs, strict=True)
-    ]
+    result = RunResult.load(run)
+    starts, ends = zip(*flow_windows(result.details, _completion_s(run, result)), strict=True)
+    scenario = Scenario.load(run / "scenario.yaml")
+    if scenario.duration_s is None:
+        # Exact: the last byte of a download is the last that its legs carry, but for closing.
+        carried: Sequence[float] = result.leg_bytes or []
+    else:
+        carried = _delivered_bytes(run, max(ends))
+    available = available_bits(scenario, min(starts), max(ends))
+    return [8 * count / bits for count, bits in zip(carried, available, strict=True)]
 
 
 def arrived_copies(run: Path) -> dict[int, float]:
@@ -47,18 +52,14 @@ def arrived_copies(run: Path) -> dict[int, float]:
     Raises:
         ResultError: ``ue-summary.json`` is missing or broken.
     """
-    path = run / "ue-summary.json"
     try:
-        bearers = json.loads(path.read_text(encoding="utf-8"))["receive"]
         return {
-            _flow(int(number)): sum(
-                count for name, count in bearer.items() if name.startswith("pdus_")
-            )
+            _flow(number): sum(count for name, count in bearer.items() if name.startswith("pdus_"))
             / bearer["delivered"]
-            for number, bearer in bearers.items()
+            for number, bearer in receive_counters(run).items()
         }
-    except (OSError, ValueError, KeyError, ZeroDivisionError) as error:
-        raise ResultError(f"{path}: no whole summary: {error!r}") from None
+    except (KeyError, TypeError, ZeroDivisionError) as error:
+        raise ResultError(f"{run / 'ue-summary.json'}: no whole summary: {error!r}") from None
 
 
 def leg_rates(run: Path) -> pd.DataFrame:
@@ -80,26 +81,37 @@ def leg_rates(run: Path) -> pd.DataFrame:
 def flow_rates(run: Path, bin_s: float = 1.0) -> pd.DataFrame:
     """Mean rate of IP bytes that PDCP delivered of each flow, in whole bins of ``bin_s``.
 
-    Columns: ``time_s``, the begin of a bin, ``flow`` (1, 2, ...), ``rate_mbps``. A flow without a
-    bearer, whose transport splits it, is not there. The bins end with the completion time; what is
-    closed and drained behind it is in none.
+    Columns: ``time_s``, the begin of a bin, counted from the flow's own start of connecting;
+    ``flow`` (1, 2, ...), ``rate_mbps``. A flow without a bearer, whose transport splits it, is not
+    there. The bins end with the run's completion time; what is closed and drained behind it is in
+    none.
 
     Raises:
         ResultError, ValueError, OSError: the run's files are broken, it is not ok, or no flow has a
             bearer.
     """
-    series, bins = pdcp_series(run), int(_completion_s(run) / bin_s + END_TOLERANCE)
-    edges = np.arange(bins + 1) * bin_s
+    series, result = pdcp_series(run), RunResult.load(run)
+    completion_s = _completion_s(run, result)
+    edges = np.arange(int(completion_s / bin_s + END_TOLERANCE) + 1) * bin_s
+    windows = flow_windows(result.details, completion_s)
     tables = []
     for number, rows in series.groupby(_flow(series["bearer"])):
-        delivered = np.interp(edges, rows["time_s"], rows["delivered_bytes"])
+        start, _ = windows[number - 1]
+        delivered = np.interp(start + edges, rows["time_s"], rows["delivered_bytes"])
         rates = np.diff(delivered) * 8 / bin_s / 1e6
         tables.append(pd.DataFrame({"time_s": edges[:-1], "flow": number, "rate_mbps": rates}))
     return pd.concat(tables, ignore_index=True)
 
 
-def _completion_s(run: Path) -> float:
-    result = RunResult.load(run)
+def _delivered_bytes(run: Path, end_s: float) -> list[float]:
+    """What each downlink leg had delivered at a moment, between two rows of its series."""
+    return [
+        float(np.interp(end_s, rows["time_s"], rows["delivered_bytes"]))
+        for _, rows in leg_series(run).groupby("leg")
+    ]
+
+
+def _completion_s(run: Path, result: RunResult) -> float:
     if result.completion_s is None:
         raise ValueError(
             f"{run}: status {result.status}; only a run that is ok has a completion time"

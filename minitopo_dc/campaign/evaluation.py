@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from minitopo_dc.analysis.pdcp import reordering_wait_ms
 from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.reference import compare, read_reference, same_value
 from minitopo_dc.analysis.utilisation import arrived_copies, link_utilisation
@@ -21,6 +22,7 @@ from minitopo_dc.campaign.table import cell_table, save_table
 from minitopo_dc.metrics import jain_index
 
 FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
+WAITING = "reordering_wait_ms"
 UTILISATION = "utilisation_leg_"
 ON_LINKS = "links_"
 """``links_flow_1_mbps``, ..., ``links_jain_index``."""
@@ -123,9 +125,11 @@ def measure(row: dict[Any, Any], name: str) -> float:
         return _float(getattr(server_recovery(Path(row["directory"])), name))
     if name.startswith(ON_LINKS):
         return _on_links(row, name.removeprefix(ON_LINKS))
+    if name == WAITING:
+        return reordering_wait_ms(Path(row["directory"]))
     if name.startswith(UTILISATION):
-        legs = link_utilisation(Path(row["directory"]))
-        return legs[int(name.removeprefix(UTILISATION)) - 1]
+        legs = enumerate(link_utilisation(Path(row["directory"])), start=1)
+        return {f"{UTILISATION}{leg}": part for leg, part in legs}.get(name, math.nan)
     return _float(row.get(name))
 
 
@@ -138,7 +142,7 @@ def _on_links(row: dict[Any, Any], name: str) -> float:
         if math.isnan(goodput):
             break
         rates[f"flow_{number}_mbps"] = goodput * copies.get(number, 1.0)
-    return jain_index(list(rates.values())) if name == "jain_index" else rates[name]
+    return jain_index(list(rates.values())) if name == "jain_index" else rates.get(name, math.nan)
 
 
 def _pairs(

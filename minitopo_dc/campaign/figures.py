@@ -80,7 +80,8 @@ def _lines(
         for marker, source in enumerate(sources):
             points = our_points(source, name, curve, figure.x)
             if not points.empty:
-                yield Line(f"{label}ours ({source.label})", colour, False, points, marker)
+                joined = source.outline.version != "sample"
+                yield Line(f"{label}ours ({source.label})", colour, False, points, marker, joined)
         if experiment.reference is not None:
             points = their_points(experiment.reference, curve)
             if not points.empty:

@@ -162,6 +162,11 @@ class CampaignFile(Settings):
         """What a version changes for all experiments."""
         return {"full": Smaller(), "quick": self.quick, "sample": self.sample}[version]
 
+    def has(self, version: Version) -> bool:
+        """Whether anything is said of a version; the full one is always there."""
+        parts = (experiment.kept(version) for experiment in self.experiments.values())
+        return version == "full" or self.smaller(version) != Smaller() or any(parts)
+
     def configurations_of(self, experiment: Experiment, version: Version) -> tuple[str, ...]:
         """What an experiment is done in, unless the command line says otherwise."""
         return (

@@ -82,6 +82,9 @@ class Planner:
         """Those that are wanted."""
         self._known("--experiments", self._overrides.experiments, self._file.experiments)
         self._known("--configurations", self._overrides.configurations, self._file.configurations)
+        if not self._file.has(self._overrides.version):
+            version = self._overrides.version
+            raise SettingsError(f"{self._path}: --{version}: the file has no {version} version")
         return self._overrides.experiments or self._file.experiments
 
     def points(self, name: str) -> Iterator[Point]:

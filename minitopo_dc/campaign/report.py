@@ -89,14 +89,15 @@ def _experiments(sources: Sequence[Source]) -> Iterator[tuple[str, Experiment]]:
 def _section(
     sources: Sequence[Source], name: str, experiment: Experiment, figures: Path
 ) -> Section:
-    image, problem = "", "no run of it is ok"
+    image, problem = "", _without_figure(sources, name)
+    compared = comparison((), name, experiment)
     try:
         drawing = draw_experiment(sources, name, experiment)
         if drawing is not None:
             image, problem = _save(drawing, figures / name), ""
+        compared = comparison(sources, name, experiment)
     except (ResultError, OSError) as error:
         problem = str(error)
-    compared = comparison(sources, name, experiment)
     agreements = []
     for (curve, source), part in compared.groupby(["curve", "source"], sort=False):
         found = agreement(part)
@@ -104,6 +105,13 @@ def _section(
             agreements.append((str(curve), str(source), found))
     rows = compared[compared["theirs"].notna()].to_dict("records")
     return Section(name, experiment, image, problem, agreements, _plain(rows))
+
+
+def _without_figure(sources: Sequence[Source], name: str) -> str:
+    """Why an experiment has none, as far as its runs tell."""
+    if any((source.cells_of(name)["status"] == "ok").any() for source in sources):
+        return "no run of it has what the figure shows"
+    return "no run of it is ok"
 
 
 def _save(drawing: Drawing, stem: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from minitopo_dc.commands.options import add_ip_option, add_leg_options, leg_settings
+from minitopo_dc.execute import require_real
 from minitopo_dc.scenario import Scenario
 
 if TYPE_CHECKING:  # Mininet, which other commands do without
@@ -36,8 +38,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Measure and print."""
+    """Measure and print; 1 when that failed."""
+    require_real("calibrate")
     from minitopo_dc.emulation.calibration import calibrate  # noqa: PLC0415
+    from minitopo_dc.emulation.elements import ElementFailedError  # noqa: PLC0415
 
     scenario = Scenario.check(
         {
@@ -49,8 +53,12 @@ def execute(arguments: argparse.Namespace) -> int:
         },
         "options",
     )
-    with Console(stderr=True).status("measuring; every leg takes two runs"):
-        quantities = calibrate(scenario, arguments.seconds)
+    try:
+        with Console(stderr=True).status("measuring; every leg takes two runs"):
+            quantities = calibrate(scenario, arguments.seconds)
+    except ElementFailedError as error:
+        print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
+        return 1
     if arguments.json:
         rows = [asdict(quantity) | {"error": quantity.error} for quantity in quantities]
         print(json.dumps(rows, indent=1))  # noqa: T201

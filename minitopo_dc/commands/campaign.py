@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +16,8 @@ from minitopo_dc.campaign.planner import Overrides
 from minitopo_dc.campaign.store import Store, describe_status, reporting_full_disk
 from minitopo_dc.campaign.table import save_table
 from minitopo_dc.commands.campaign_progress import CampaignProgress
-from minitopo_dc.execute import run_scenario, why_not_real
+from minitopo_dc.commands.options import add_jobs_option
+from minitopo_dc.execute import chosen_jobs, run_scenario, why_not_real
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
 
@@ -62,12 +62,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--parameter", action="append", default=[], metavar="NAME=VALUE", help="of the file"
     )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        metavar="N",
-        help="runs at once (virtual clock: one a processor; real clock: 1)",
-    )
+    add_jobs_option(parser)
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler: tcp://HOST:PORT")
     parser.add_argument(
         "--retry-failed", action="store_true", help="do runs again that failed or were unsupported"
@@ -154,7 +149,7 @@ def _tell(store: Store, *, as_json: bool) -> int:
 
 
 def _overrides(arguments: argparse.Namespace) -> Overrides:
-    for name in ("repetitions", "size", "jobs"):
+    for name in ("repetitions", "size"):
         value = getattr(arguments, name)
         if value is not None and value <= 0:
             raise SettingsError(f"--{name}: {value}; allowed: above 0")
@@ -187,11 +182,7 @@ def _backend(arguments: argparse.Namespace, clock: Clock) -> Backend:
     reason = why_not_real() if clock == "real" else None
     if reason is not None:
         raise SettingsError(f"clock real: {reason}; --clock virtual needs none of this")
-    jobs = arguments.jobs or (1 if clock == "real" else os.cpu_count() or 1)
-    if clock == "real" and jobs > 1:
-        raise SettingsError(
-            "--jobs: only 1 on the real clock: runs at once would disturb each other"
-        )
+    jobs = chosen_jobs(arguments.jobs, clock)
     return Serial() if jobs == 1 else Processes(jobs)
 
 

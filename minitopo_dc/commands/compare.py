@@ -22,6 +22,7 @@ from minitopo_dc.commands.options import (
     add_clock_option,
     add_dc_options,
     add_ip_option,
+    add_jobs_option,
     add_leg_options,
     add_output_option,
     add_transfer_options,
@@ -31,8 +32,8 @@ from minitopo_dc.commands.options import (
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.progress import Progress
 from minitopo_dc.compare import plan, run_all
-from minitopo_dc.execute import check_scenario, default_clock, run_scenario
-from minitopo_dc.results import RunResult
+from minitopo_dc.execute import check_scenario, chosen_jobs, default_clock, run_scenario
+from minitopo_dc.results import RunResult, flow_windows
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 
@@ -47,9 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_ip_option(parser)
     add_clock_option(parser)
     add_capture_option(parser)
-    parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="runs at once, virtual clock only (1)"
-    )
+    add_jobs_option(parser)
     parser.add_argument(
         "--repetitions", type=int, default=3, metavar="N", help="runs of each row (3)"
     )
@@ -61,20 +60,16 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when every run is ok or unsupported, 1 when one failed."""
-    for name in ("repetitions", "jobs"):
-        if getattr(arguments, name) < 1:
-            raise SettingsError(f"--{name}: {getattr(arguments, name)}; allowed: 1 or more")
+    if arguments.repetitions < 1:
+        raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: 1 or more")
     base = base_scenario(arguments)
     base = base.model_copy(update={"clock": arguments.clock or default_clock()})
-    if arguments.jobs > 1 and base.clock == "real":
-        raise SettingsError(
-            "--jobs: only 1 on the real clock: runs at once would disturb each other"
-        )
+    jobs = chosen_jobs(arguments.jobs, base.clock)
     planned = list(plan(base, rows(arguments, base.clock), arguments.repetitions))
     for _, scenario in planned[: len(planned) // arguments.repetitions]:
         check_scenario(scenario)
     root = new_directory(arguments.output, "compare")
-    results = _run(planned, root, arguments.jobs)
+    results = _run(planned, root, jobs)
     _report(base, results, root, as_json=arguments.json)
     return 1 if any(result.status == "failed" for result in results) else 0
 
@@ -94,7 +89,7 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
     """Write the tables and the figure; print the table, or the rows as JSON."""
     frame = load_results(root)
     save_tables(frame, root)
-    longest = max((result.completion_s or 0 for result in results), default=0) or 1.0
+    longest = max((_end_s(result) for result in results), default=0) or 1.0
     goodput_figure(frame, capacity_over_time(base, longest, _step(longest)), root / "goodput.png")
     if as_json:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
@@ -104,6 +99,13 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
         console.print(
             f"Results: {root} (results.csv, results.parquet, goodput.png, one directory a run)"
         )
+
+
+def _end_s(result: RunResult) -> float:
+    """When the last client had ended, s since the elements' start; 0 of a run that is not ok."""
+    if result.completion_s is None:
+        return 0.0
+    return max(end for _, end in flow_windows(result.details, result.completion_s))
 
 
 def _step(seconds: float) -> float:

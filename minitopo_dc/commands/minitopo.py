@@ -10,6 +10,7 @@ from pathlib import Path
 
 from minitopo_dc.commands.options import add_minitopo_options, add_output_option
 from minitopo_dc.commands.output import new_directory
+from minitopo_dc.execute import require_real
 
 HELP = "run inside your own Minitopo checkout, with topoType:DualConnectivity and our experiments"
 
@@ -25,6 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when nothing failed, 1 when something did."""
+    require_real("minitopo")
     # Not above: the rest of the command line must work without Mininet.
     from minitopo_dc.minitopo.plugin import MinitopoError, Plugin  # noqa: PLC0415
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 from minitopo_dc.addresses import IpVersion
 from minitopo_dc.scenario import Clock, CongestionControl, Mode, Scenario
@@ -83,6 +83,16 @@ def add_clock_option(parser: argparse.ArgumentParser) -> None:
         "--clock",
         choices=get_args(Clock),
         help="real kernels (Linux, root), or discrete events (quic only); real where it can run",
+    )
+
+
+def add_jobs_option(parser: argparse.ArgumentParser) -> None:
+    """Runs at once (`chosen_jobs`)."""
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="runs at once (virtual clock: one a processor; real clock: 1)",
     )
 
 
@@ -241,7 +251,9 @@ def rows(arguments: argparse.Namespace, clock: Clock) -> list[dict[str, Any]]:
 
 
 def _runner_options(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    return {"receive_buffer_bytes": arguments.receive_buffer} if name.startswith("quic") else {}
+    known = get_type_hints(get_runner(name).options_type)
+    options = {"receive_buffer_bytes": arguments.receive_buffer}
+    return {option: value for option, value in options.items() if option in known}
 
 
 def _is_multipath(name: str) -> bool:

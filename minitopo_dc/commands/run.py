@@ -22,7 +22,7 @@ from minitopo_dc.commands.options import (
 )
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.progress import Progress
-from minitopo_dc.execute import check_scenario, default_clock, run_scenario, why_not_real
+from minitopo_dc.execute import check_scenario, default_clock, require_real, run_scenario
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
@@ -85,9 +85,9 @@ def _read(arguments: argparse.Namespace) -> Scenario:
 
 def _ping(scenario: Scenario, arguments: argparse.Namespace) -> int:
     """Round-trip times; 0 when every pair of addresses had an answer."""
-    reason = why_not_real() or ("this is clock: virtual" if scenario.clock == "virtual" else None)
-    if reason is not None:
-        raise SettingsError(f"transport ping needs the real clock: {reason}")
+    if scenario.clock == "virtual":
+        raise SettingsError("transport ping needs the real clock: this is clock: virtual")
+    require_real("transport ping")
     # Not above: the virtual clock must work without Mininet.
     from minitopo_dc.emulation import ping  # noqa: PLC0415
     from minitopo_dc.emulation.elements import ElementFailedError  # noqa: PLC0415

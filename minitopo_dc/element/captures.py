@@ -5,8 +5,8 @@ Without captures none is, so packets then take the way they always take.
 
 Rules:
 
-* A packet is captured when its leg lets it go, just before the verdict is given; one that the leg
-  loses never is.
+* A packet is captured when its leg lets it go, with the time of that; it is written behind the
+  verdict, which the file must not delay. One that the leg loses never is captured.
 * A PDU that arrives on a leg is captured when the element reads it, before reordering.
 * What arrives without a bearer is not queued to the element, so it is in no capture of this host.
 """

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from minitopo_dc.element.delivery import DeliveryStatistics, with_bytes
-from minitopo_dc.element.injection import Copy, Injector
+from minitopo_dc.element.injection import HOP_LIMIT_OFFSET, TTL_OFFSET, Copy, Injector
 from minitopo_dc.element.kernel_queue import KernelPacket
 from minitopo_dc.element.loop import Loop, clock
 from minitopo_dc.element.rules import leg_mark
@@ -22,6 +22,9 @@ from minitopo_dc.pdcp import (
     append_trailer,
     split_trailer,
 )
+
+IPV6 = 0x60
+"""From here on the first byte is IPv6's (RFC 8200, section 3), below it IPv4's (RFC 791)."""
 
 
 class Held(Protocol):
@@ -109,11 +112,17 @@ class TransmitDriver:
         self._loop = loop
 
     def on_packet(self, packet: KernelPacket) -> None:
-        """Queue callback of an SDU: number it, and put it on the leg or legs of its policy."""
+        """Queue callback of an SDU: number it, and put it on the leg or legs of its policy.
+
+        One that this host must not forward (RFC 1812, section 5.3.1; RFC 8200, section 3) is none.
+        """
         now = clock()
         if now >= self._loop.due:
             self._loop.serve(now)
         sdu = packet.get_payload()
+        if sdu[TTL_OFFSET if sdu[0] < IPV6 else HOP_LIMIT_OFFSET] < 2:
+            packet.accept()  # the kernel answers that its time is exceeded: it is no PDU
+            return
         self.entity.push((packet, sdu), len(sdu), now)
         first_copy = True
         for pdu in self.entity.poll(now):

@@ -27,8 +27,8 @@ from minitopo_dc.element.drivers import Held
 from minitopo_dc.element.injection import Injector
 from minitopo_dc.element.loop import Loop, clock
 from minitopo_dc.element.realtime import ElementError
-from minitopo_dc.link import ConstantCapacity, LegStatistics, RateCapacity
-from minitopo_dc.settings import LegSettings, SettingsError
+from minitopo_dc.link import LegStatistics
+from minitopo_dc.settings import LegSettings, kernel_rates
 
 FRAME = 1614
 """Bytes of the largest frame: a leg's MTU and the Ethernet header. tbf drops what is larger than
@@ -87,12 +87,11 @@ class Qdiscs:
         self._tc("change", "tbf", TBF, parent=NETEM | FIRST_CLASS, **self._tbf(round(wire)))
         return True
 
-    def set_air(self, radio: LegSettings) -> bool:
-        """Delay, jitter and loss from now on; whether they are others: yes."""
+    def set_air(self, radio: LegSettings) -> None:
+        """Delay, jitter and loss from now on."""
         times = {"delay": round(radio.delay_ms * 1e3), "jitter": round(radio.jitter_ms * 1e3)}
         loss = radio.loss_percent
         self._tc("change", "netem", NETEM, parent=0xFFFFFFFF, limit=ROOM, loss=loss, **times)
-        return True
 
     def statistics(self) -> dict[int, Any]:
         """Counters of each discipline, by its handle."""
@@ -125,8 +124,7 @@ class KernelLeg:
     """One direction of a leg: the kernel's disciplines, changed when it is time; a timed part."""
 
     def __init__(self, interface: str, radio: LegSettings) -> None:
-        _check(radio)
-        steps = _steps(radio)
+        steps = kernel_rates(radio).steps()
         self._qdiscs = Qdiscs(interface, radio.queue_packets or ROOM)
         self._qdiscs.set_air(radio)
         self._qdiscs.set_rate(next(steps)[1])
@@ -151,8 +149,12 @@ class KernelLeg:
         assert self._next is not None
         assert self._start is not None
         moment, _, what = self._next
-        qdiscs = self._qdiscs
-        if qdiscs.set_air(what) if isinstance(what, LegSettings) else qdiscs.set_rate(what):
+        changed = True
+        if isinstance(what, LegSettings):
+            self._qdiscs.set_air(what)
+        else:
+            changed = self._qdiscs.set_rate(what)
+        if changed:
             self._lateness.append(clock() - self._start - moment)
         self._next = next(self._changes, None)
 
@@ -208,30 +210,6 @@ class KernelLegDriver:
     def push(self, packet: Held, size: int, now: int) -> None:  # noqa: ARG002 (a leg's)
         """Let it go to the interface, where the kernel queues it."""
         packet.accept()
-
-
-def _check(radio: LegSettings) -> None:
-    """Refuse what the kernel does not have."""
-    jitter = bool(radio.jitter_ms) and not (radio.reorder and radio.jitter == "uniform")
-    refused = {
-        "outages": bool(radio.outages),
-        "burst_loss": radio.burst_loss is not None,
-        "queue_bytes": radio.queue_bytes is not None,
-        "jitter_ms without 'jitter: uniform' and 'reorder: true'": jitter,
-    }
-    names = [name for name, given in refused.items() if given]
-    if names:
-        raise SettingsError(f"backend kernel has no {', '.join(names)}; use backend: user")
-
-
-def _steps(radio: LegSettings) -> Iterator[tuple[int, int]]:
-    capacity = radio.capacity()
-    if not isinstance(capacity, ConstantCapacity | RateCapacity):
-        raise SettingsError(
-            f"trace {radio.trace}: backend kernel has rates only, no opportunities; "
-            "use backend: user"
-        )
-    return capacity.steps()
 
 
 def _timeline(radio: LegSettings, steps: Iterator[tuple[int, int]]) -> Iterator[Change]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from minitopo_dc.capture import wall_clock_offset
 from minitopo_dc.element import rules
@@ -21,7 +21,7 @@ from minitopo_dc.element.kernel_queue import (
 )
 from minitopo_dc.element.loop import Loop, clock
 from minitopo_dc.element.realtime import ElementError, become_exact
-from minitopo_dc.element.recorder import Recorder, Series, flatten, write_summary
+from minitopo_dc.element.recorder import Counters, Recorder, write_summary
 from minitopo_dc.element.schedule import Schedule
 from minitopo_dc.element.settings import (
     READY,
@@ -52,6 +52,12 @@ class Element:
         self._legs = self._kernel_legs | self._user_legs
         self._transmit = [self._transmitter(bearer) for bearer in settings.transmit]
         self._receive = [self._receiver(bearer) for bearer in settings.receive]
+        self._counters = Counters(
+            settings,
+            legs={number: driver.leg.statistics for number, driver in self._legs.items()},
+            transmit=[driver.entity.statistics for driver in self._transmit],
+            receive=[driver.statistics for driver in self._receive],
+        )
         copy = WHOLE_PACKET if settings.pcap else HEADER_ONLY
         for number, driver in self._user_legs.items():
             queue = self._queue(self._captures.departures(driver), copy)
@@ -64,7 +70,7 @@ class Element:
     def run(self) -> None:
         """Work until stopped; the summary is written only when nothing went wrong."""
         refused = become_exact(realtime=self._settings.realtime)
-        recorder = Recorder(list(self._series()), self._settings.statistics_ms, clock())
+        recorder = Recorder(list(self._counters.series()), self._settings.statistics_ms, clock())
         self._loop.add_timed(recorder)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._loop.stop())
@@ -138,20 +144,6 @@ class Element:
         for each in (version,) if version else self._settings.ip_versions:
             self._rules.append(rules.incoming(interface, bearer.match, queue, each))
 
-    def _series(self) -> Iterator[Series]:
-        """The time series files: legs always, bearers where this host has any."""
-        legs = {number: driver.leg.statistics for number, driver in self._legs.items()}
-        transmit = {driver.bearer: driver.entity.statistics for driver in self._transmit}
-        receive = {driver.bearer: driver.statistics for driver in self._receive}
-        for name, key, sources in (
-            ("legs", "leg", legs),
-            ("transmit", "bearer", transmit),
-            ("receive", "bearer", receive),
-        ):
-            if sources:
-                path = self._settings.directory / f"{self._settings.host}-{name}.csv"
-                yield Series(path, key, sources)
-
     def _order(self, line: str) -> None:
         """Carry out ``start``, ``down LEG`` or ``up LEG``."""
         now = clock()
@@ -172,16 +164,14 @@ class Element:
     def _summarise(self, refused: list[str]) -> None:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         drops = read_drops()
+        counters = self._counters.now()
+        for driver in self._receive:
+            counters["receive"][driver.bearer]["malformed"] = driver.malformed
         summary = {
             "host": self._settings.host,
             "start_ns": self._started,
             "wall_clock_offset_ns": self._wall_clock_offset,
-            "legs": {n: flatten(d.leg.statistics()) for n, d in self._legs.items()},
-            "transmit": {d.bearer: flatten(d.entity.statistics()) for d in self._transmit},
-            "receive": {
-                d.bearer: flatten(d.statistics()) | {"malformed": d.malformed}
-                for d in self._receive
-            },
+            **counters,
             "kernel_drops": {queue.number: drops[queue.number]._asdict() for queue in self._queues},
             "copies_refused": sum(driver.injector.refused for driver in self._legs.values()),
             "kernel_changes": {n: d.leg.lateness_ms() for n, d in self._kernel_legs.items()},

@@ -9,35 +9,92 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
+from minitopo_dc.element.settings import ElementSettings, ReceiveBearer, TransmitBearer
+
 NS_PER_MS = 1_000_000
 
-Snapshot = Callable[[], Any]
+Statistics = Callable[[], Any]
 """Returns a statistics dataclass of a core."""
+Snapshot = Callable[[], dict[str, Any]]
+"""Returns the same by the names of columns."""
 
 
 class Series:
     """One CSV file: a row an interval and a source (a leg, a bearer), its statistics as columns.
 
-    A bearer over fewer legs than another counts 0 on those that it lacks.
+    The columns are those of all sources; a bearer counts 0 on the legs that it lacks.
     """
 
     def __init__(self, path: Path, key: str, sources: Mapping[int, Snapshot]) -> None:
         self._sources = sources
         self._file: TextIO = path.open("w", encoding="utf-8", newline="")
         self._rows = csv.writer(self._file)
-        self._columns = max((list(flatten(source())) for source in sources.values()), key=len)
+        self._columns = list(
+            dict.fromkeys(name for source in sources.values() for name in source())
+        )
         self._rows.writerow(["time_ns", key, *self._columns])
 
     def write(self, now: int) -> None:
         """Add a row for each source."""
         for key, source in self._sources.items():
-            values = flatten(source())
+            values = source()
             self._rows.writerow([now, key, *(values.get(name, 0) for name in self._columns)])
         self._file.flush()  # readable while the run goes on
 
     def close(self) -> None:
         """Flush and close."""
         self._file.close()
+
+
+class Counters:
+    """What an element's legs and bearers count, on either clock.
+
+    Args:
+        settings: the element's.
+        legs: of each leg, by its number.
+        transmit: of each transmitting bearer of the settings, in their order.
+        receive: of each receiving bearer.
+    """
+
+    def __init__(
+        self,
+        settings: ElementSettings,
+        *,
+        legs: Mapping[int, Statistics],
+        transmit: Sequence[Statistics],
+        receive: Sequence[Statistics],
+    ) -> None:
+        self._settings = settings
+        self._sources = {
+            "legs": {number: _snapshot(source, ()) for number, source in legs.items()},
+            "transmit": _of_bearers(settings.transmit, transmit),
+            "receive": _of_bearers(settings.receive, receive),
+        }
+
+    def series(self) -> Iterator[Series]:
+        """Begin the time series files: legs always, bearers where this host has any."""
+        for name, sources in self._sources.items():
+            if sources:
+                path = self._settings.directory / f"{self._settings.host}-{name}.csv"
+                yield Series(path, "leg" if name == "legs" else "bearer", sources)
+
+    def now(self) -> dict[str, dict[int, dict[str, Any]]]:
+        """Everything, by the name of its file and the number of its leg or bearer."""
+        return {
+            name: {number: source() for number, source in sources.items()}
+            for name, sources in self._sources.items()
+        }
+
+
+def _of_bearers(
+    bearers: Sequence[TransmitBearer | ReceiveBearer], statistics: Sequence[Statistics]
+) -> dict[int, Snapshot]:
+    pairs = zip(bearers, statistics, strict=True)
+    return {bearer.bearer: _snapshot(source, bearer.legs) for bearer, source in pairs}
+
+
+def _snapshot(statistics: Statistics, legs: Sequence[int]) -> Snapshot:
+    return lambda: flatten(statistics(), legs)
 
 
 class Rows(Protocol):
@@ -75,19 +132,24 @@ class Recorder:
             series.close()
 
 
-def flatten(statistics: Any) -> dict[str, Any]:
-    """Fields of a statistics dataclass, and of those in it; a tuple becomes ``name_1``, ..."""
-    return dict(_fields(statistics))
+def flatten(statistics: Any, legs: Sequence[int] = ()) -> dict[str, Any]:
+    """Fields of a statistics dataclass, and of those in it, by the names of columns.
+
+    A tuple has an item for each of the bearer's ``legs`` and becomes ``name_LEG``; one of a
+    dataclass within (a histogram) has its own items and becomes ``name_1``, ...
+    """
+    return dict(_fields(statistics, legs))
 
 
-def _fields(statistics: Any) -> Iterator[tuple[str, Any]]:
+def _fields(statistics: Any, legs: Sequence[int] | None) -> Iterator[tuple[str, Any]]:
     for field in dataclasses.fields(statistics):
         value = getattr(statistics, field.name)
         if dataclasses.is_dataclass(value):
-            yield from ((f"{field.name}_{name}", item) for name, item in _fields(value))
+            yield from ((f"{field.name}_{name}", item) for name, item in _fields(value, None))
         elif isinstance(value, tuple):
-            for position, item in enumerate(value, start=1):
-                yield f"{field.name}_{position}", item
+            numbers = range(1, len(value) + 1) if legs is None else legs
+            for number, item in zip(numbers, value, strict=True):
+                yield f"{field.name}_{number}", item
         else:
             yield field.name, value
 

@@ -20,8 +20,6 @@ from typing import NamedTuple
 from minitopo_dc.addresses import IpVersion
 from minitopo_dc.settings import Match
 
-LEG_MASK = 0xFF
-"""The bits of the firewall mark that name the leg for ``ip rule``."""
 THROUGH_LEG = 0x100
 """The mark's bit of a packet that has been through its leg."""
 

@@ -8,7 +8,7 @@ skews the delay, a few packets scatter around a loss rate); what is left is the 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from minitopo_dc.addresses import client_address
 from minitopo_dc.emulation.elements import ElementFailedError
-from minitopo_dc.emulation.probe import Arrivals, send_through
+from minitopo_dc.emulation.probe import LINGER_S, Arrivals, send_through
 from minitopo_dc.emulation.testbed import testbed
 from minitopo_dc.link import Leg
 from minitopo_dc.plan import leg_seed
@@ -68,7 +68,7 @@ def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
 
     Raises:
         SettingsError: ``seconds`` is not in SECONDS.
-        ElementFailedError: an element died, or nothing arrived.
+        ElementFailedError: an element died, or too little arrived to measure.
     """
     least, most = SECONDS
     if not least <= seconds <= most:
@@ -82,7 +82,9 @@ def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
 
 def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
     """Send at ``load`` times the leg's mean rate."""
-    rate = load * _mean_rate(_downlink(scenario), seconds) / 8 / PACKET_BYTES
+    downlink = _downlink(scenario)
+    rate = load * _mean_rate(downlink, seconds) / 8 / PACKET_BYTES
+    packets = round(rate * seconds)
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         directory = Path(name)
         with testbed(scenario, directory) as bed:
@@ -95,11 +97,19 @@ def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
                 seconds=seconds,
                 size=PACKET_BYTES,
                 scratch=directory / "arrivals",
+                linger_s=_drain_s(downlink, seconds, packets) + LINGER_S,
             )
             summaries = [element.stop() for element in bed.elements]
-    if len(arrivals.number) < 2:
-        raise ElementFailedError(f"leg {scenario.leg}: no packets arrived")
-    return Probe(arrivals, summaries[0]["start_ns"], round(rate * seconds))
+    _check_enough(scenario, arrivals.number, f"{seconds:g} s")
+    return Probe(arrivals, summaries[0]["start_ns"], packets)
+
+
+def _check_enough(scenario: Scenario, packets: Sized, where: str) -> None:
+    if len(packets) < 2:
+        raise ElementFailedError(
+            f"leg {scenario.leg}: {len(packets)} packets arrived in {where}, and two at least are "
+            "needed; give more --seconds, or a leg that lets more pass"
+        )
 
 
 def _downlink(scenario: Scenario) -> LegSettings:
@@ -111,12 +121,21 @@ def _mean_rate(downlink: LegSettings, seconds: float) -> float:
     return downlink.capacity().bits_between(0, round(seconds * 1e9)) / seconds
 
 
+def _drain_s(downlink: LegSettings, seconds: float, packets: int) -> float:
+    """Until the last of ``packets``, all sent by then, has crossed the leg; 0 if it never does."""
+    end = round(seconds * 1e9)
+    queued = max(1, min(packets, downlink.queue_packets or packets))
+    served = downlink.capacity().finish(end, queued * PACKET_BYTES * 8)
+    return (served - end) / 1e9 + downlink.delay_ms / 1e3 if served is not None else 0.0
+
+
 def _rate(scenario: Scenario, seconds: float) -> Quantity:
     """The rate at which a full queue is served, against the capacity in that very time."""
     downlink = _downlink(scenario)
     probe = _probe(scenario, OVERLOAD, seconds + SETTLE_S)
     times = probe.arrivals.received - probe.start_ns - round(downlink.delay_ms * 1e6)
     window = times[(times > SETTLE_S * 1e9) & (times < seconds * 1e9)]
+    _check_enough(scenario, window, f"the {seconds - SETTLE_S:g} s of the rate")
     first, last = int(window[0]), int(window[-1])
     capacity = downlink.capacity().bits_between(first, last) / (last - first) * 1e3
     ideal = capacity * (1 - downlink.mean_loss_percent() / 100)
@@ -131,6 +150,7 @@ def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[Quantity]:
     serialisation = PACKET_BYTES * 8 / _mean_rate(downlink, seconds) * 1e3
     measured = probe.arrivals.delays_ms - serialisation
     ideal = _ideal_delays_ms(scenario, probe) - serialisation
+    _check_enough(scenario, ideal, f"{seconds:g} s on an ideal leg")
     for name, asked, percent in (("median", downlink.delay_ms, 50), ("99th percentile", None, 99)):
         pair = (float(np.percentile(delays, percent)) for delays in (ideal, measured))
         yield Quantity(leg, f"delay, {name}", "ms", asked, *pair)

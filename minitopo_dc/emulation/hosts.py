@@ -24,9 +24,10 @@ Output = IO[bytes] | int | None
 class EmulatedHost:
     """One host of the network: the place where a process runs."""
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Any, name: str | None = None) -> None:
+        """Wrap a Mininet node, under its own name or ours."""
         self._node = node
-        self.name: str = node.name
+        self.name: str = name or node.name
         self.pid: int = node.pid
         """A process whose namespaces are the host's."""
 
@@ -55,11 +56,15 @@ class EmulatedHost:
         )
 
     def received_bytes(self) -> int:
-        """IP bytes that all interfaces but lo have received (proc(5), net/dev)."""
+        """IP bytes that all interfaces but lo have received."""
+        return sum(count for name, count in self.interface_bytes().items() if name != "lo")
+
+    def interface_bytes(self) -> dict[str, int]:
+        """IP bytes that each interface has received (proc(5), net/dev)."""
         table = Path(f"/proc/{self.pid}/net/dev").read_text(encoding="ascii")
         rows = [line.split(":", 1) for line in table.splitlines() if ":" in line]
-        counts = [counts.split() for name, counts in rows if name.strip() != "lo"]
-        return sum(int(row[0]) - ETHERNET_HEADER * int(row[1]) for row in counts)
+        counts = [(name.strip(), counts.split()) for name, counts in rows]
+        return {name: int(row[0]) - ETHERNET_HEADER * int(row[1]) for name, row in counts}
 
 
 class Network:

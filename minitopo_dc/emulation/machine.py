@@ -65,6 +65,12 @@ def facts() -> dict[str, Any]:
     }
 
 
+def save_facts(directory: Path) -> None:
+    """Write ``environment.json``."""
+    text = json.dumps(facts(), indent=1)
+    (directory / "environment.json").write_text(text, encoding="utf-8")
+
+
 def find_tool(name: str) -> str | None:
     """The path of a program; an ordinary user's PATH may lack the folders of root's programs."""
     places = [os.environ.get("PATH", ""), str(BUILT_TOOLS), "/usr/sbin", "/sbin"]

@@ -6,10 +6,12 @@ are on one machine, so both ends read the same monotonic clock and one-way delay
 
 from __future__ import annotations
 
+import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 from array import array
 from dataclasses import dataclass
@@ -28,9 +30,10 @@ STAMP = struct.Struct("!qq")
 """Number of the packet, and when it was sent (ns of the monotonic clock)."""
 BUFFER = 256 << 20
 """Bytes of receive buffer: what gets lost is to be lost on the way, not here."""
-SILENCE_S = 1.0
-"""The receiver ends when nothing has come for this long: five times the papers' t-Reordering."""
-FIRST_PACKET_S = 15.0
+LINGER_S = 1.0
+"""For what is on the way when the sender ends: five times the papers' t-Reordering."""
+SILENCE_S = 0.25
+"""Told to end, the receiver does when nothing has come for this long: a queue may still drain."""
 SHORTEST_SLEEP_S = 0.0005
 """Pauses below this are not worth a wake-up; the packets go out in small groups then."""
 SO_RCVBUFFORCE, SO_TIMESTAMPNS = 33, 35  # asm-generic/socket.h: not in Python's socket module
@@ -66,8 +69,13 @@ def send_through(
     seconds: float,
     size: int,
     scratch: Path,
+    linger_s: float = LINGER_S,
 ) -> Arrivals:
-    """Send ``rate`` packets of ``size`` IP bytes a second for ``seconds``; return what arrived."""
+    """Send ``rate`` packets of ``size`` IP bytes a second for ``seconds``; return what arrived.
+
+    ``linger_s``: for how long after the sender's end a packet may still come. However long none
+    comes before that, as in an outage, the receiver waits.
+    """
     module = [sys.executable, "-m", "minitopo_dc.emulation.probe"]
     listening = receiver.popen([*module, "receive", address, str(scratch)], stdout=subprocess.PIPE)
     try:
@@ -77,6 +85,8 @@ def send_through(
         sending = sender.popen([*module, "send", address, str(rate), str(seconds), str(size)])
         if sending.wait():
             raise RuntimeError(f"the probe on {sender.name} failed")
+        time.sleep(linger_s)
+        listening.terminate()
         listening.wait()
         listening.stdout.close()
     finally:
@@ -105,21 +115,22 @@ def _receive(address: str, path: Path) -> None:
     # The kernel's time of arrival, so that this process' own wake-up is not part of the delay.
     connection.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     connection.bind((address, PORT))
-    connection.settimeout(FIRST_PACKET_S)
+    connection.settimeout(SILENCE_S)
+    told = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: told.set())
     since_boot = time.time_ns() - time.monotonic_ns()
     print("ready", flush=True)  # noqa: T201 - the other side waits for this line
     table = array("q")
-    try:
-        while True:
+    while True:
+        try:
             data, ancillary, _, _ = connection.recvmsg(65_535, 64)
-            if not table:
-                connection.settimeout(SILENCE_S)
-            seconds, nanoseconds = TIMESPEC.unpack(ancillary[0][2])
-            table.extend(
-                (*STAMP.unpack_from(data), seconds * 1_000_000_000 + nanoseconds - since_boot)
-            )
-    except TimeoutError:
-        path.write_bytes(table.tobytes())
+        except TimeoutError:
+            if told.is_set():
+                break
+            continue
+        seconds, nanoseconds = TIMESPEC.unpack(ancillary[0][2])
+        table.extend((*STAMP.unpack_from(data), seconds * 1_000_000_000 + nanoseconds - since_boot))
+    path.write_bytes(table.tobytes())
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 from minitopo_dc.emulation.elements import ElementFailedError, ElementProcess, running
 from minitopo_dc.emulation.host_capture import captured
 from minitopo_dc.emulation.hosts import EmulatedHost, Network, network
+from minitopo_dc.emulation.machine import probe_kernel
 from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.plan import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
@@ -36,8 +37,10 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
     """Fresh hosts with running elements, taken down at the end whatever happens.
 
     Raises:
-        ElementFailedError: an element did not start, or the kernel refused a setting.
+        ElementFailedError: an element did not start, the kernel refused a setting, or has no IPv6.
     """
+    if (reason := why_no_ipv6(scenario)) is not None:
+        raise ElementFailedError(reason)
     settings = [
         gnb_settings(scenario, directory),
         ue_settings(scenario, directory),
@@ -51,6 +54,12 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
         observed = (hosts[name] for name in scenario.captured_hosts)
         with captured(observed, directory), running(*pairs) as elements:
             yield Testbed(hosts, elements)
+
+
+def why_no_ipv6(scenario: Scenario) -> str | None:
+    """Why this machine has not the IPv6 that a scenario wants; None when it has."""
+    reason = probe_kernel()["IPv6"] if scenario.ip_version == 6 else ""
+    return f"IPv6 does not work here: {reason} (minitopo-dc check has a remedy)" if reason else None
 
 
 def set_sysctl(host: EmulatedHost, sysctl: Mapping[str, str]) -> None:

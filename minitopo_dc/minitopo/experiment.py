@@ -54,7 +54,7 @@ NAMES = (
         *FILE_KEYS,
         *SYSCTLS,
     ),
-    *(*CAPTURES, "snaplen_pcap", "flow", "clock", "timeout", "desc", *MPTCP_V0),
+    *(*CAPTURES, "snaplen_pcap", "flow", "duration", "clock", "timeout", "desc", *MPTCP_V0),
 )
 
 
@@ -65,6 +65,8 @@ class Flow:
     line: Line
     mode: str
     path: int
+    transport: str | None
+    """None: the experiment's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ class Experiment:
     captures: tuple[str, ...]
     """The hosts whose packets are captured."""
     flows: tuple[Flow, ...]
+    duration_s: float | None
+    """Measure what arrives in this time, in place of the time for ``size_bytes``."""
     clock: str | None
     timeout_s: float | None
     notes: tuple[str, ...]
@@ -112,7 +116,7 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         if key != "flow":
             file.one(key)
     control, ignored = _congestion_control(file)
-    clock, timeout, interval = (file.one(key) for key in ("clock", "timeout", "pingInterval"))
+    clock, interval = file.one("clock"), file.one("pingInterval")
     return Experiment(
         source=file,
         type=kind,
@@ -127,8 +131,9 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         sysctl={name: value for key, name in SYSCTLS.items() for value in _sysctl(file, key)},
         captures=tuple(host for key, host in CAPTURES.items() if _boolean(file, key)),
         flows=tuple(_flow(line) for line in file.all("flow")),
+        duration_s=_seconds(file, "duration"),
         clock=word(clock, clock.value, "clock", ("real", "virtual")) if clock else None,
-        timeout_s=number(timeout, timeout.value, "timeout", 0.001, 1e6) if timeout else None,
+        timeout_s=_seconds(file, "timeout"),
         notes=(*ignored, *_notes(file)),
     )
 
@@ -169,11 +174,19 @@ def _sysctl(file: ParameterFile, key: str) -> Iterator[str]:
 
 
 def _flow(line: Line) -> Flow:
-    mode, *path = fields(line, ("mode", "path"), 1)
-    word(line, mode, "mode", FLOW_MODES)
-    if path and mode != "sc":
+    """``dc[,transport]``, ``dc-duplicate[,transport]`` or ``sc[,path[,transport]]``."""
+    mode = word(line, line.value.partition(",")[0].strip(), "mode", FLOW_MODES)
+    names = ("mode", "path", "transport") if mode == "sc" else ("mode", "transport")
+    given = dict(zip(names, fields(line, names, 1), strict=False))
+    path, transport = given.get("path", "0"), given.get("transport")
+    if mode != "sc" and transport is not None and transport.isdigit():
         raise line.error(f"{mode} uses all paths; only sc names one")
-    return Flow(line, mode, whole(line, path[0], "path", 0, 250) if path else 0)
+    return Flow(line, mode, whole(line, path, "path", 0, 250), transport)
+
+
+def _seconds(file: ParameterFile, key: str) -> float | None:
+    line = file.one(key)
+    return None if line is None else number(line, line.value, key, 0.001, 1e6)
 
 
 def _whole(file: ParameterFile, key: str, default: int, least: int, most: int) -> int:

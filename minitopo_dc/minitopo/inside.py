@@ -14,19 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.addresses import client_address, server_address
-from minitopo_dc.emulation.downloads import make_jobs
+from minitopo_dc.emulation.downloads import download, make_jobs
 from minitopo_dc.emulation.elements import ElementFailedError, ElementProcess, running
 from minitopo_dc.emulation.host_capture import captured
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.testbed import set_sysctl
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
-from minitopo_dc.outcome import blank_result, chosen_runners, ok_result, why_unsupported
+from minitopo_dc.outcome import blank_result, chosen_runners, judge, why_unsupported
 from minitopo_dc.plan import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
 from runners.base import TransferFailed, runner_names
-from runners.session import run_transfers
 from topologies.host import run, set_up
 from topologies.two_path import TwoPath
 
@@ -164,7 +163,10 @@ class ConfigMixin:
 
 
 class ExperimentMixin:
-    """A download by one of our runners, on our topology or on one of Minitopo's."""
+    """A download by one of our runners, on our topology or on one of Minitopo's.
+
+    On Minitopo's no element counts what each path carried: the client's interfaces do, one a path.
+    """
 
     context: Context
     topo_config: Any
@@ -173,8 +175,7 @@ class ExperimentMixin:
         """Kernel settings of the experiment file; nothing of MPTCP v0."""
         assert self.context.scenario is not None
         for name in ENDS:
-            node = EmulatedHost(getattr(self.topo_config, name))
-            set_sysctl(node, self.context.scenario.sysctl)
+            set_sysctl(self._host(name), self.context.scenario.sysctl)
 
     def run(self) -> None:
         """Download, and keep the result."""
@@ -198,23 +199,41 @@ class ExperimentMixin:
         result.save(self.context.directory)
 
     def _download(self, scenario: Scenario, blank: RunResult) -> RunResult:
-        config = self.topo_config
-        hosts = {name: EmulatedHost(getattr(config, name)) for name in ENDS}
+        config, directory = self.topo_config, self.context.directory
+        server, client = (self._host(name) for name in ENDS)
         jobs = make_jobs(
             scenario,
-            self.context.directory,
+            directory,
             config.get_server_ip(),
             lambda leg: config.get_client_ip(leg - 1),
         )
-        observed = [hosts[name] for name in scenario.captured_hosts]
-        with captured(observed, self.context.directory):
-            measurements = run_transfers(
-                jobs, hosts["server"], hosts["client"], on_start=config.run_netem_at
+        before = self._path_bytes(client)
+        with captured((self._host(name) for name in scenario.captured_hosts), directory):
+            measurements = download(
+                jobs,
+                server,
+                client,
+                self.context.elements,
+                directory / "client-rate.csv",
+                interval_ms=scenario.statistics_ms,
+                on_start=config.run_netem_at,
             )
-        summaries = self.context.stop_elements()
-        legs = summaries[0]["legs"].values() if summaries else ()
-        leg_bytes = [leg["delivered_bytes"] for leg in legs]
-        return ok_result(blank, scenario, measurements, leg_bytes)
+        after = self._path_bytes(client)
+        leg_bytes = [end - begin for begin, end in zip(before, after, strict=True)]
+        if summaries := self.context.stop_elements():
+            leg_bytes = [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()]
+        return judge(blank, scenario, measurements, leg_bytes)
+
+    def _host(self, name: str) -> EmulatedHost:
+        """An end host, under our name."""
+        return EmulatedHost(getattr(self.topo_config, name), name)
+
+    def _path_bytes(self, client: EmulatedHost) -> list[int]:
+        """IP bytes that the client has received over each path."""
+        assert self.context.scenario is not None
+        counts = client.interface_bytes()
+        paths = range(len(self.context.scenario.legs))
+        return [counts[self.topo_config.get_client_interface(0, path)] for path in paths]
 
 
 def make_classes(checkout: Checkout, context: Context) -> dict[str, type]:

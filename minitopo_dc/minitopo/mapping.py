@@ -21,6 +21,7 @@ from minitopo_dc.minitopo.experiment import (
 )
 from minitopo_dc.minitopo.lines import Line, ParameterError
 from minitopo_dc.minitopo.topology import Topology, read_topology
+from minitopo_dc.minitopo.values import word
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from runners.base import get_runner, runner_names
@@ -50,6 +51,7 @@ def read_minitopo(topology_file: Path, experiment_file: Path) -> MinitopoRun:
     experiment = read_experiment(experiment_file, experiment_types())
     transport = _transport(topology, experiment)
     mode = _mode(topology, experiment, transport)
+    _check_transports(experiment, transport)
     values = {
         "transport": transport,
         "mode": mode,
@@ -62,6 +64,7 @@ def read_minitopo(topology_file: Path, experiment_file: Path) -> MinitopoRun:
         "sysctl": experiment.sysctl,
         "capture": experiment.captures,
         "options": _options(experiment, transport),
+        "duration_s": experiment.duration_s,
         **_clock(topology, experiment, transport),
         **_flows(topology, experiment),
     }
@@ -119,6 +122,26 @@ def _mode(topology: Topology, experiment: Experiment, transport: str) -> str:
     return "dc-duplicate" if topology.duplicates else "dc"
 
 
+def _check_transports(experiment: Experiment, transport: str) -> None:
+    """That each flow has one path for its transport, and that each client can stop in time."""
+    duration = experiment.source.one("duration")
+    if transport == PING:
+        for key in ("flow", "duration"):
+            for line in experiment.source.all(key):
+                raise line.error("only downloads have it, not ping")
+        return
+    one_path = [name for name in runner_names() if not get_runner(name).multipath]
+    for flow in experiment.flows:
+        if flow.transport is not None:
+            word(flow.line, flow.transport, "transport", one_path)
+    for name in [flow.transport or transport for flow in experiment.flows] or [transport]:
+        if duration is not None and not get_runner(name).takes_duration:
+            able = [name for name in runner_names() if get_runner(name).takes_duration]
+            raise duration.error(
+                f"the client of {name} stops at the download's end only; allowed: {', '.join(able)}"
+            )
+
+
 def _no_backup(topology: Topology) -> None:
     for path in topology.c2r:
         if path.backup:
@@ -133,6 +156,9 @@ def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[s
         assert line is not None
         if transport != "quic":
             raise line.error(f"the virtual clock runs quic only, not {transport}")
+        for flow in experiment.flows:
+            if flow.transport not in (None, "quic"):
+                raise flow.line.error(f"the virtual clock runs quic only, not {flow.transport}")
         if topology.r2s:
             raise topology.r2s[0].line.error("the virtual clock has no r2s paths; use clock:real")
         for key in (
@@ -154,7 +180,12 @@ def _flows(topology: Topology, experiment: Experiment) -> dict[str, Any]:
     for flow in experiment.flows:
         if flow.path >= len(topology.c2r):
             raise flow.line.error(f"there is no path_c2r_{flow.path} in {topology.file}")
-    flows = [{"mode": flow.mode, "leg": flow.path + 1} for flow in experiment.flows]
+        if flow.mode == "dc" and topology.duplicates:
+            raise flow.line.error(f"{topology.file} has split:duplicate; write dc-duplicate")
+    flows = [
+        {"mode": flow.mode, "leg": flow.path + 1, "transport": flow.transport}
+        for flow in experiment.flows
+    ]
     return {"flows": flows}
 
 
@@ -169,7 +200,9 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
         for key in ("pingCount", "pingInterval"):
             if key in given:
                 yield given[key].says("ignored: only xpType:ping pings")
-    if scenario.transport not in ("tcp", "mptcp"):
+    if scenario.duration_s is not None and "file_size" in given:
+        yield given["file_size"].says("ignored: duration says when a download ends")
+    if not {flow.transport for flow in scenario.resolved_flows} & {"tcp", "mptcp"}:
         for key in SYSCTLS:
             if key in given:
                 yield given[key].says(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.emulation.elements import ElementFailedError
-from minitopo_dc.emulation.machine import probe_kernel
+from minitopo_dc.emulation.machine import probe_kernel, save_facts
 from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.inside import Context, make_classes
@@ -71,6 +71,7 @@ class Plugin:
                 failed, or this machine lacks what the checkout's links are made of.
         """
         directory = self._context.directory = directory.resolve()
+        save_facts(directory)
         if self._context.scenario is not None:
             self._context.scenario.save(directory / "scenario.yaml")
         # Minitopo writes its logs where it stands.

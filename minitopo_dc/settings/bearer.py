@@ -64,7 +64,10 @@ class PdcpSettings(Settings):
     """PDCP parameters of a bearer; the defaults are those of the DC papers (thesis, table 4.3)."""
 
     split: str = "batch"
-    """Split policy: ``batch``, ``duplicate``, or one registered by the user."""
+    """Split policy: ``batch``, ``duplicate``, or one registered by the user.
+
+    In a scenario ``duplicate`` is chosen by mode ``dc-duplicate``, not here.
+    """
     batch: PositiveInt = 100
     """Packets of one cycle over all legs (policy ``batch``)."""
     ratio: tuple[float, ...] | None = None

@@ -9,6 +9,7 @@ from typing import Any
 
 from minitopo_dc.addresses import SERVER_PORT, client_address, server_address
 from minitopo_dc.plan import client_legs
+from minitopo_dc.results import flow_directory
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.endpoints import Client, Server, Wanted
@@ -47,9 +48,9 @@ class Connection:
         client = (client_address(leg, version), CLIENT_PORT + index)
         self.downlink, self.uplink = Flow(server, client), Flow(client, server)
         self.client_host, self.server_host = self._hosts(scenario, options, loop)
-        logs = directory / "qlog"
+        logs = flow_directory(directory, index + 1, alone=not scenario.flows) / "qlog"
         self._logs = [
-            VirtualLogger(logs / role / f"{index + 1}.qlog", self.client_host.clock)
+            VirtualLogger(logs / role / "1.qlog", self.client_host.clock)
             for role in ("client", "server")
             if options.qlog
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from minitopo_dc.element import ElementSettings, ReceiveBearer, TransmitBearer
-from minitopo_dc.element.recorder import Series, Snapshot, flatten, write_summary
+from minitopo_dc.element.recorder import Counters, Series, write_summary
 from minitopo_dc.element.schedule import Schedule
 from minitopo_dc.pdcp import sn_format
 from minitopo_dc.simulation.drivers import LegDriver, ReceiveDriver, TransmitDriver, delayed
@@ -43,6 +43,12 @@ class Element:
         }
         self._transmit = [self._transmitter(bearer) for bearer in settings.transmit]
         self._receive = [self._receiver(bearer) for bearer in settings.receive]
+        self._counters = Counters(
+            settings,
+            legs={number: driver.leg.statistics for number, driver in self._legs.items()},
+            transmit=[driver.entity.statistics for driver in self._transmit],
+            receive=[driver.statistics for driver in self._receive],
+        )
         self._outgoing: dict[Flow, Plain] = {}
         self._incoming: dict[Flow, Callable[[tuple[int, Packet, int]], None]] = {}
         self._schedule = Schedule(settings.legs, self._legs)
@@ -86,26 +92,13 @@ class Element:
 
     def series(self) -> Iterator[Series]:
         """The real element's time series files."""
-        sources: dict[tuple[str, str], dict[int, Snapshot]] = {
-            ("legs", "leg"): {n: driver.leg.statistics for n, driver in self._legs.items()},
-            ("transmit", "bearer"): {d.bearer: d.entity.statistics for d in self._transmit},
-            ("receive", "bearer"): {d.bearer: d.statistics for d in self._receive},
-        }
-        for (name, key), snapshots in sources.items():
-            if snapshots:
-                path = self._settings.directory / f"{self._settings.host}-{name}.csv"
-                yield Series(path, key, snapshots)
+        return self._counters.series()
 
     def summarise(self) -> None:
         """Write the real element's summary, but for what only a real process has."""
-        summary = {
-            "host": self._settings.host,
-            "start_ns": self._started,
-            "legs": {n: flatten(d.leg.statistics()) for n, d in self._legs.items()},
-            "transmit": {d.bearer: flatten(d.entity.statistics()) for d in self._transmit},
-            "receive": {d.bearer: flatten(d.statistics()) for d in self._receive},
-        }
-        write_summary(self._settings.directory / f"{self._settings.host}-summary.json", summary)
+        host, counters = self._settings.host, self._counters.now()
+        summary = {"host": host, "start_ns": self._started, **counters}
+        write_summary(self._settings.directory / f"{host}-summary.json", summary)
 
     def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
         legs = [self._legs[number] for number in bearer.legs]

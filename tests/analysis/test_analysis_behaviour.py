@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minitopo_dc.analysis import ResultError
+from minitopo_dc.analysis.pdcp import reordering_wait_ms
 from minitopo_dc.analysis.qlog import read_recovery, server_events, server_recovery
 from minitopo_dc.analysis.utilisation import (
     arrived_copies,
@@ -59,6 +61,18 @@ def test_the_window_has_a_row_for_each_change_and_the_last(tmp_path: Path) -> No
 
 def test_the_round_trip_time_is_the_mean_of_its_samples(tmp_path: Path) -> None:
     assert read_recovery(write(tmp_path / "1.qlog", EVENTS)).rtt_ms == 30.0
+
+
+def test_of_several_flows_the_first_one_s_qlog_is_read(tmp_path: Path) -> None:
+    write(tmp_path / "flow-1/qlog/server/a81acbee.qlog", EVENTS)
+    write(tmp_path / "flow-2/qlog/server/18acbee8.qlog", EVENTS[:3])
+    assert server_recovery(tmp_path).drop_occasions == 2
+
+
+def test_a_first_flow_without_qlog_is_not_taken_for_another(tmp_path: Path) -> None:
+    write(tmp_path / "flow-2/qlog/server/18acbee8.qlog", EVENTS)
+    with pytest.raises(ResultError, match="or the first of its flows, lacks options: qlog: true"):
+        server_recovery(tmp_path)
 
 
 def test_a_run_without_qlog_is_told_how_to_get_one(tmp_path: Path) -> None:
@@ -170,6 +184,40 @@ def test_the_utilisation_is_what_a_leg_carried_of_what_it_could(tmp_path: Path) 
     assert link_utilisation(run) == pytest.approx([0.5, 0.2])
 
 
+def test_the_utilisation_is_of_the_time_in_which_clients_ran(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,rate_mbps\n0,100\n1,8\n3,100\n4,100\n")
+    late = {"started_s": 1.0}
+    run = save(tmp_path, result(completion_s=2.0, leg_bytes=[1_000_000], details=late))
+    legs = [{"downlink": {"trace": str(trace)}}]
+    Scenario.check({"transport": "quic", "mode": "sc", "legs": legs}, "test").save(
+        run / "scenario.yaml"
+    )
+    assert link_utilisation(run) == pytest.approx([0.5])
+
+
+def test_what_a_leg_delivers_behind_a_duration_is_not_used(tmp_path: Path) -> None:
+    flows = [
+        {"started_s": 0.5, "completion_s": 2.0},
+        {"started_s": 0.6, "completion_s": 1.9},
+    ]
+    # 20 Mbit/s from 0.5 s to the end, and 0.2 s longer from the queue.
+    run = save(tmp_path, result(completion_s=2.0, leg_bytes=[5_500_000], details={"flows": flows}))
+    rows = [
+        {
+            "time_ns": tenth * 100_000_000,
+            "leg": 1,
+            "delivered_bytes": min(22, max(0, tenth - 5)) * 250_000,
+        }
+        for tenth in range(40)
+    ]
+    save_element(run, "gnb", "legs", rows)
+    fields = {"legs": [{"downlink": {"rate_mbps": 20}}], "duration_s": 2.0, "mode": "flows"}
+    fields |= {"transport": "quic", "flows": [{"mode": "sc"}, {"mode": "sc"}]}
+    Scenario.check(fields, "test").save(run / "scenario.yaml")
+    assert link_utilisation(run) == pytest.approx([1.0])
+
+
 def test_a_failed_run_has_no_utilisation(tmp_path: Path) -> None:
     run = save(tmp_path, no_result("quic", "dc", "failed", "it broke"))
     with pytest.raises(ValueError, match="status failed; only a run that is ok"):
@@ -201,11 +249,31 @@ def test_a_flows_rate_is_what_its_bearer_delivered_in_each_whole_bin(tmp_path: P
         for half in range(-1, 6)
         for flow in (1, 2)
     ]
-    run = save(tmp_path, result(completion_s=1.999))
+    flows = [{"completion_s": 1.999}, {"completion_s": 1.5}]
+    run = save(tmp_path, result(completion_s=1.999, details={"flows": flows}))
     save_element(run, "ue", "receive", rows)
     rates = flow_rates(run)
     assert list(rates[rates["flow"] == 1]["rate_mbps"]) == pytest.approx([1.0, 1.0])
     assert list(rates[rates["flow"] == 2]["rate_mbps"]) == pytest.approx([2.0, 2.0])
+    assert list(rates["time_s"]) == [0.0, 1.0, 0.0, 1.0]
+
+
+def test_a_flows_bins_begin_when_its_client_does(tmp_path: Path) -> None:
+    starts = {1: 3, 2: 7}
+    rows = [
+        {
+            "time_ns": tenth * 100_000_000,
+            "bearer": 2 * flow - 1,
+            "delivered_bytes": max(0, tenth - start) * 12_500,
+        }
+        for tenth in range(40)
+        for flow, start in starts.items()
+    ]
+    flows = [{"started_s": start / 10, "completion_s": 2.0} for start in starts.values()]
+    run = save(tmp_path, result(completion_s=2.0, details={"flows": flows}))
+    save_element(run, "ue", "receive", rows)
+    rates = flow_rates(run)
+    assert list(rates["rate_mbps"]) == pytest.approx([1.0] * 4)
     assert list(rates["time_s"]) == [0.0, 1.0, 0.0, 1.0]
 
 
@@ -215,6 +283,25 @@ def test_copies_are_what_arrived_for_each_pdu_delivered(tmp_path: Path) -> None:
     receive = {"11": alone, "1": duplicated}
     (tmp_path / "ue-summary.json").write_text(json.dumps({"receive": receive}))
     assert arrived_copies(tmp_path) == {1: 1.9, 6: 1.0}
+
+
+def test_the_waiting_time_is_the_mean_over_all_that_the_bearers_delivered(tmp_path: Path) -> None:
+    waited = {"delivered": 300, "waiting_count": 100, "waiting_total_ns": 600_000_000}
+    receive = {"1": waited, "3": {"delivered": 100, "waiting_count": 0, "waiting_total_ns": 0}}
+    (tmp_path / "ue-summary.json").write_text(json.dumps({"receive": receive}))
+    assert reordering_wait_ms(tmp_path) == 1.5
+
+
+def test_a_run_without_bearers_has_no_waiting_time(tmp_path: Path) -> None:
+    (tmp_path / "ue-summary.json").write_text('{"receive": {}}')
+    assert math.isnan(reordering_wait_ms(tmp_path))
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"receive": {"1": {"delivered": 5}}}'])
+def test_the_waiting_time_of_a_spoilt_summary_is_an_error(text: str, tmp_path: Path) -> None:
+    (tmp_path / "ue-summary.json").write_text(text)
+    with pytest.raises(ResultError, match=r"ue-summary\.json: no whole summary"):
+        reordering_wait_ms(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"receive": {"1": {"pdus_1": 1, "delivered": 0}}}'])

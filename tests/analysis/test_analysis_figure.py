@@ -69,6 +69,14 @@ def test_a_line_is_the_rate_at_the_middles_of_the_bins(tmp_path: Path) -> None:
     assert rates(axes) == [pytest.approx([20.8] * 4)]
 
 
+def test_the_mark_is_where_the_client_was_complete_on_the_axis_of_the_capacity(
+    tmp_path: Path,
+) -> None:
+    (axes,) = draw(tmp_path, result(completion_s=2.0, details={"started_s": 0.5})).axes
+    marks = [line for line in axes.lines if list(np.asarray(line.get_ydata())) == [0.0]]
+    assert [float(np.asarray(mark.get_xdata())[0]) for mark in marks] == [2.5]
+
+
 def test_each_good_run_is_a_line(tmp_path: Path) -> None:
     failed = no_result("quic", "dc", "failed", "it died", repetition=3)
     (axes,) = draw(tmp_path, result(), result(repetition=2), failed).axes

@@ -47,15 +47,21 @@ OVERTAKEN = (
     *(sent(number, number) for number in range(8)),
     acknowledged(20, (0, 1), (5, 6)),
     lost(20, 2),
-    lost(20, 3),
+    lost(20.013, 3),
     acknowledged(25, (0, 6)),
 )
 
 
 def test_time_begins_when_the_overtaken_packets_were_taken_for_lost(tmp_path: Path) -> None:
     table = drop_occasion(run_with(tmp_path, *OVERTAKEN))
-    assert table[table["event"] == LOST]["time_ms"].tolist() == [0.0, 0.0]
+    assert table[table["event"] == LOST]["time_ms"].tolist() == pytest.approx([0.0, 0.013])
     assert table[table["event"] == SENT]["time_ms"].tolist() == [n - 20.0 for n in range(8)]
+
+
+def test_packets_lost_after_the_next_datagram_are_another_occasion(tmp_path: Path) -> None:
+    far = [sent(8, 60), acknowledged(20, (62, 62)), lost(20, 60)]
+    numbers = drop_occasion(run_with(tmp_path, *OVERTAKEN, *far))["packet_number"]
+    assert numbers.max() == 7
 
 
 def test_each_packet_is_acknowledged_once(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc.analysis.reference import read_reference
 from minitopo_dc.campaign.file import Version
 from minitopo_dc.campaign.plan import Plan, read_plan
-from minitopo_dc.campaign.planner import Overrides
+from minitopo_dc.campaign.planner import Overrides, read_file
 
 CAMPAIGNS = Path(__file__).resolve().parents[2] / "campaigns"
 FILES = sorted(CAMPAIGNS.glob("*.yaml"))
@@ -46,10 +46,25 @@ def read(name: str, *, version: Version = "full") -> Plan:
     return read_plan(CAMPAIGNS / name, Overrides(version=version, repetitions=1))
 
 
-@pytest.mark.parametrize("version", get_args(Version))
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    ("path", "version"),
+    [
+        (path, version)
+        for path in FILES
+        for version in get_args(Version)
+        if read_file(path, Overrides()).has(version)
+    ],
+    ids=str,
+)
 def test_every_campaign_is_valid_on_the_virtual_clock(path: Path, version: Version) -> None:
     assert read(path.name, version=version).runs
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_sample_has_the_default_cell_and_one_more_of_each_table(name: str) -> None:
+    cells = read(name, version="sample").outline.cells
+    for experiment in TABLES[name]:
+        assert len({str(cell.factors) for cell in cells if cell.experiment == experiment}) == 2
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,11 @@ def test_sample_keeps_other_cells_than_quick(tmp_path: Path) -> None:
     assert [(cell.configuration, cell.factors["pdcp.batch"]) for cell in cells] == [("large", 10)]
 
 
+def test_a_version_that_the_file_does_not_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="--sample: the file has no sample version"):
+        plan(tmp_path, document(), version="sample")
+
+
 def test_configurations_that_are_not_standard_have_to_be_named(tmp_path: Path) -> None:
     content = document(standard_configurations=["default"])
     assert {cell.configuration for cell in plan(tmp_path, content).outline.cells} == {"default"}

@@ -146,6 +146,24 @@ def test_a_campaign_of_which_nothing_was_run_has_a_report(tmp_path: Path) -> Non
     assert "<img" not in html
 
 
+@pytest.mark.parametrize(
+    ("measure", "reason"),
+    [
+        ("rtt_ms", "no qlog of the server"),
+        ("goodput_mpbs", "no run of it has what the figure shows"),
+        ("links_flow_9_mbps", "ue-summary.json"),
+    ],
+)
+def test_a_measure_that_runs_lack_spoils_its_own_figure_only(
+    measure: str, reason: str, tmp_path: Path
+) -> None:
+    curves = [{"configuration": "default", "measure": measure, "mean": "quic_mbps"}]
+    spoilt = BATCH | {"figure": {"x": "pdcp.batch", "curves": curves}}
+    html = report(campaign(tmp_path / "c", document(experiments={"a": spoilt, "b": BATCH})))
+    assert reason in html
+    assert html.count("<img") == 1
+
+
 def test_two_clocks_make_one_report_with_the_difference(tmp_path: Path) -> None:
     def faster(scenario: Scenario, directory: Path) -> RunResult:
         made = made_up(scenario, directory)
@@ -167,6 +185,12 @@ SERIES: dict[str, Any] = {
         "base": {"options.qlog": True},
         "list": [{"pdcp.batch": 50}],
         "figure": {"kind": "window"},
+    },
+    "occasion": {
+        "title": "Occasion",
+        "base": {"options.qlog": True, "pdcp.delivery": "off", "size_mb": 1},
+        "list": [{"pdcp.batch": 50}],
+        "figure": {"kind": "occasion"},
     },
     "rates": {
         "title": "Rates",
@@ -202,6 +226,8 @@ SERIES: dict[str, Any] = {
         },
     },
 }
+FIGURES = len(SERIES) + 1
+"""Those, and that of BATCH."""
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +250,17 @@ def real_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_kind_of_figure_is_drawn_from_real_runs(real_runs: Path) -> None:
     html = report(real_runs)
     assert "No figure" not in html
-    assert html.count("<img") == 6
+    assert html.count("<img") == FIGURES
+
+
+def test_the_waiting_time_in_the_reordering_buffer_is_a_measure(real_runs: Path) -> None:
+    (source,) = load_sources([real_runs])
+    (row,) = source.cells_of("legs", "default").to_dict("records")
+    summary = json.loads((Path(row["directory"]) / "ue-summary.json").read_text(encoding="utf-8"))
+    bearer = summary["receive"]["1"]
+    waited = bearer["waiting_total_ns"] / bearer["delivered"] / 1e6
+    assert measure(row, "reordering_wait_ms") == pytest.approx(waited)
+    assert 0 < waited < 200
 
 
 def test_at_the_links_a_duplicated_flow_counts_twice(real_runs: Path) -> None:
@@ -292,6 +328,6 @@ def test_a_browser_opens_the_report_without_errors_and_shows_every_figure(
 ) -> None:
     report(real_runs, output=tmp_path / "report")
     seen, messages = browse(tmp_path / "report/report.html")
-    assert seen["images"] == [True] * 6
+    assert seen["images"] == [True] * FIGURES
     assert seen["height"] > 1000
     assert "CONSOLE" not in messages

@@ -184,6 +184,26 @@ def test_a_pdu_carries_its_number_behind_the_datagram_and_the_mark_of_its_leg(
     assert packets[1].payload == append_trailer(datagram(), sn_format(18).encode(1))
 
 
+def with_hop_limit(sdu: bytes, offset: int, limit: int) -> bytes:
+    return sdu[:offset] + bytes((limit,)) + sdu[offset + 1 :]
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("split", ["batch", "duplicate"])
+@pytest.mark.parametrize(("sdu", "offset"), [(datagram(), 8), (datagram_ipv6(), 7)])
+def test_what_may_not_be_forwarded_goes_to_the_kernel_without_a_number(
+    sdu: bytes, offset: int, split: str, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    driver = transmitter(*legs, split=split)
+    packets = [FakePacket(with_hop_limit(sdu, offset, limit)) for limit in (0, 1)]
+    for packet in packets:
+        before = packet.payload
+        driver.on_packet(packet)
+        assert (packet.verdict, packet.payload, packet.mark) == ("accept", before, 0)
+    driver.on_packet(FakePacket(with_hop_limit(sdu, offset, 2)))
+    assert driver.entity.statistics().sdus == 1
+
+
 @pytest.mark.parametrize(("sdu", "offset"), [(datagram(), 8), (datagram_ipv6(), 7)])
 def test_a_duplicate_is_sent_anew_on_the_second_leg(
     sdu: bytes, offset: int, clock: Clock, legs: tuple[Loop, list[LegDriver]]

@@ -7,14 +7,17 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from minitopo_dc.element.recorder import Recorder, Series, flatten, write_summary
+from minitopo_dc.element import ElementSettings
+from minitopo_dc.element.recorder import Counters, Recorder, Series, flatten, write_summary
 
 MS = 1_000_000
+RADIO = {"rate_mbps": 1}
 
 
 @dataclass(frozen=True)
 class Inner:
     maximum: int
+    histogram: tuple[int, ...] = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -24,14 +27,22 @@ class Statistics:
     waiting: Inner
 
 
-def test_tuples_and_nested_statistics_become_columns() -> None:
-    flat = flatten(Statistics(1, (2, 3), Inner(4)))
-    assert flat == {"packets": 1, "pdus_1": 2, "pdus_2": 3, "waiting_maximum": 4}
+INNER = {"waiting_maximum": 4, "waiting_histogram_1": 0, "waiting_histogram_2": 1}
+
+
+def test_counts_a_leg_and_nested_statistics_become_columns() -> None:
+    flat = flatten(Statistics(1, (2, 3), Inner(4)), (1, 2))
+    assert flat == {"packets": 1, "pdus_1": 2, "pdus_2": 3} | INNER
+
+
+def test_a_count_has_the_number_of_its_leg_not_of_its_place() -> None:
+    assert flatten(Statistics(1, (5,), Inner(4)), (2,)) == {"packets": 1, "pdus_2": 5} | INNER
+    assert flatten(Statistics(1, (2, 3), Inner(4)), (3, 1))["pdus_3"] == 2
 
 
 def test_a_row_a_source_and_interval_is_written(tmp_path: Path) -> None:
     path = tmp_path / "series.csv"
-    sources = {n: lambda n=n: Statistics(n, (0, 0), Inner(0)) for n in (1, 2)}
+    sources = {n: lambda n=n: {"packets": n} for n in (1, 2)}
     recorder = Recorder([Series(path, "leg", sources)], 100, 0)
     recorder.handle(0)
     recorder.handle(100 * MS)
@@ -43,22 +54,34 @@ def test_a_row_a_source_and_interval_is_written(tmp_path: Path) -> None:
     ]
 
 
-def test_a_bearer_over_fewer_legs_has_the_same_columns(tmp_path: Path) -> None:
-    path = tmp_path / "series.csv"
-    sources = {
-        1: lambda: Statistics(5, (5,), Inner(7)),
-        3: lambda: Statistics(9, (4, 5), Inner(8)),
-    }
-    series = Series(path, "bearer", sources)
+def test_bearers_over_different_legs_have_the_columns_of_all(tmp_path: Path) -> None:
+    bearers = [{"bearer": 1, "legs": [1]}, {"bearer": 3, "legs": [2]}]
+    legs = [{"leg": n, "interface": f"ue-leg{n}", "seed": "", "radio": RADIO} for n in (1, 2)]
+    settings = ElementSettings.check(
+        {"host": "ue", "legs": legs, "receive": bearers, "directory": tmp_path}, "test"
+    )
+    counters = Counters(
+        settings,
+        legs={},
+        transmit=(),
+        receive=[lambda: Statistics(5, (5,), Inner(7)), lambda: Statistics(9, (9,), Inner(8))],
+    )
+    (series,) = counters.series()
     series.write(0)
     series.close()
-    with path.open() as file:
-        rows = [list(row.values()) for row in csv.DictReader(file)]
-    assert rows == [["0", "1", "5", "5", "0", "7"], ["0", "3", "9", "4", "5", "8"]]
+    with (tmp_path / "ue-receive.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    names = ("bearer", "packets", "pdus_1", "pdus_2")
+    assert [[row[name] for name in names] for row in rows] == [
+        ["1", "5", "5", "0"],
+        ["3", "9", "0", "9"],
+    ]
+    assert counters.now()["receive"][3]["pdus_2"] == 9
+    assert "pdus_1" not in counters.now()["receive"][3]
 
 
 def test_a_late_row_does_not_move_the_grid(tmp_path: Path) -> None:
-    series = Series(tmp_path / "s.csv", "leg", {1: lambda: Statistics(0, (0, 0), Inner(0))})
+    series = Series(tmp_path / "s.csv", "leg", {1: lambda: {"packets": 0}})
     recorder = Recorder([series], 100, 0)
     recorder.handle(250 * MS)
     assert recorder.next_timeout() == 300 * MS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.probe import Arrivals, send_through
-from tests.emulation.testbed import INSTANT, Bed, running_testbed, scenario
+from tests.emulation.testbed import INSTANT, Bed, running_testbed, scenario, start_with_traffic
 from topologies.two_path import client_address
 
 pytestmark = pytest.mark.root
@@ -127,11 +128,31 @@ def test_a_split_uplink_arrives_in_order(tmp_path: Path) -> None:
     assert sent["pdus_2"] > 0
 
 
+def test_a_packet_at_the_end_of_its_time_to_live_is_answered_and_leaves_no_gap(
+    tmp_path: Path,
+) -> None:
+    with running_testbed(scenario("dc-duplicate"), tmp_path) as bed:
+        answers = []
+        for hops in ("1", "2"):
+            command = ["ping", "-c", "1", "-W", "5", "-t", hops, client_address(1)]
+            ping = bed.hosts.server.popen(command, stdout=subprocess.PIPE)
+            answers.append(ping.communicate()[0].decode())
+        arrivals = probe(bed, tmp_path, 500, 1)
+        received = bed.ue.stop()["receive"]["1"]
+        sent = bed.gnb.stop()["transmit"]["1"]
+    assert all("Time to live exceeded" in answer for answer in answers), answers
+    assert ["10.0.0.1" in answers[0], "10.1." in answers[1]] == [True, True]
+    assert sent["sdus"] == received["delivered"] == len(arrivals.number) + 1
+    assert received["missing"] == 0
+
+
 def test_a_leg_that_is_down_delays_packets_until_it_is_up(tmp_path: Path) -> None:
     downlink = INSTANT | {"outages": [[0.5, 1.0]]}
-    with running_testbed(scenario("sc", downlink), tmp_path) as bed:
-        bed.gnb.order("start")
+    wanted = scenario("sc", downlink)
+    with running_testbed(wanted, tmp_path) as bed, ThreadPoolExecutor() as pool:
+        started = pool.submit(start_with_traffic, bed)
         arrivals = probe(bed, tmp_path, 1000, 2)
+        started.result()
     assert len(arrivals.number) == 2000
     assert 300 < arrivals.delays_ms.max() < 600
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.analysis.utilisation import flow_rates
+from minitopo_dc.analysis.qlog import server_recovery
+from minitopo_dc.analysis.utilisation import flow_rates, link_utilisation
 from minitopo_dc.emulation.real import run_real
 from minitopo_dc.emulation.testbed import Testbed
 from minitopo_dc.results import RunResult
@@ -86,6 +87,24 @@ def test_each_flow_has_a_time_series_of_its_own(tmp_path: Path) -> None:
     assert set(flow_rates(tmp_path)["flow"]) == {1, 2}
 
 
+def test_the_legs_use_and_the_first_flow_s_qlog_are_read_as_on_the_virtual_clock(
+    tmp_path: Path,
+) -> None:
+    ok(scenario({"mode": "sc"}, {"mode": "sc"}, options=BUFFER | {"qlog": True}), tmp_path)
+    assert server_recovery(tmp_path).rtt_ms is not None
+    used, unused = link_utilisation(tmp_path)
+    assert 0.7 < used <= 1
+    assert unused == 0
+
+
+def test_a_flow_s_rate_has_no_gap_before_its_client_began(tmp_path: Path) -> None:
+    result = ok(scenario({"mode": "sc"}, statistics_ms=20, duration_s=2), tmp_path)
+    (flow,) = result.details["flows"]
+    assert flow["started_s"] > 0
+    rates = flow_rates(tmp_path, bin_s=0.1)["rate_mbps"]
+    assert rates.iloc[0] > 0
+
+
 def test_quic_beside_tcp_is_told_apart_by_its_bearer(tmp_path: Path) -> None:
     needs("tcp")
     wanted = scenario({"mode": "dc"}, {"mode": "sc", "leg": 1, "transport": "tcp"})
@@ -96,6 +115,20 @@ def test_quic_beside_tcp_is_told_apart_by_its_bearer(tmp_path: Path) -> None:
     summary = json.loads((tmp_path / "ue-summary.json").read_text(encoding="utf-8"))
     assert summary["legs"]["1"]["delivered_packets"] > 100
     assert summary["legs"]["2"]["delivered_packets"] == 0
+
+
+def test_a_split_uplink_of_a_flow_on_leg_2_is_numbered_and_arrives_whole(tmp_path: Path) -> None:
+    needs("tcp")
+    flow = {"mode": "sc", "leg": 2, "transport": "tcp"}
+    ok(scenario(flow, split_uplink=True, duration_s=None, size_mb=1), tmp_path)
+    ue, gnb = (
+        json.loads((tmp_path / f"{host}-summary.json").read_text(encoding="utf-8"))
+        for host in ("ue", "gnb")
+    )
+    sent, received = ue["transmit"]["2"], gnb["receive"]["2"]
+    assert sent["sdus"] == sent["pdus_2"] >= received["pdus_2"] == received["delivered"] > 100
+    assert received["malformed"] == 0
+    assert gnb["transmit"]["1"]["pdus_2"] >= ue["receive"]["1"]["pdus_2"] > 600
 
 
 def test_mptcp_competes_without_a_bearer(tmp_path: Path) -> None:

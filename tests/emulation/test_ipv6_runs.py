@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.emulation import real
+from minitopo_dc.emulation import real, testbed
 from minitopo_dc.emulation.real import run_real
 from minitopo_dc.results import RunResult
 from minitopo_dc.scenario import Scenario
@@ -70,8 +70,8 @@ def test_the_command_line_s_ip_version_goes_before_the_file_s(tmp_path: Path) ->
 
 
 def test_a_machine_without_ipv6_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(real, "probe_kernel", lambda: {"IPv6": "Address family not supported"})
-    monkeypatch.setattr(real, "facts", dict)
+    monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "Address family not supported"})
+    monkeypatch.setattr(real, "save_facts", lambda _: None)
     result = run_real(scenario("quic", "dc"), tmp_path)
     assert result.status == "unsupported"
     assert "IPv6 does not work here: Address family not supported" in result.reason

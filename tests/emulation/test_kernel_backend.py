@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,12 @@ import pytest
 
 from minitopo_dc.addresses import IpVersion
 from minitopo_dc.element import ElementSettings
-from minitopo_dc.element.kernel_leg import KernelLeg, _steps, _timeline
+from minitopo_dc.element.kernel_leg import KernelLeg, _timeline
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.machine import probe_kernel
 from minitopo_dc.emulation.probe import Arrivals, send_through
-from minitopo_dc.settings import LegSettings, SettingsError
-from tests.emulation.testbed import INSTANT, Bed, running_testbed, scenario
+from minitopo_dc.settings import LegSettings, SettingsError, kernel_rates
+from tests.emulation.testbed import INSTANT, running_testbed, scenario, start_with_traffic
 from topologies.two_path import client_address
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -70,15 +69,6 @@ def probe(
         return arrivals, bed.gnb.stop()
 
 
-def start_with_traffic(bed: Bed) -> None:
-    """Start the elements' time once packets arrive: a program's start may take 10 s there."""
-    deadline = time.monotonic() + 60
-    while bed.hosts.client.received_bytes() < 10 * PACKET and time.monotonic() < deadline:
-        time.sleep(0.05)
-    for element in (bed.gnb, bed.ue):
-        element.order("start")
-
-
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -86,6 +76,7 @@ def start_with_traffic(bed: Bed) -> None:
         ({"burst_loss": {"p": 0.1, "r": 0.1}}, "no burst_loss"),
         ({"queue_bytes": 5000}, "no queue_bytes"),
         ({"jitter_ms": 1}, "no jitter_ms without 'jitter: uniform' and 'reorder: true'"),
+        ({"changes": [{"at_s": 1, "jitter_ms": 1}]}, "no changes of jitter_ms without 'jitter: un"),
     ],
 )
 def test_what_the_kernel_does_not_have_is_refused(fields: dict[str, Any], reason: str) -> None:
@@ -115,7 +106,7 @@ def test_a_rate_changes_later_by_the_delay_since_packets_queue_behind_it() -> No
         {"at_s": 3, "rate_mbps": 4, "loss_percent": 1},
     ]
     radio = leg(delay_ms=10, changes=changes)
-    steps = _steps(radio)
+    steps = kernel_rates(radio).steps()
     assert next(steps) == (0, 8_000_000)
     found = [
         (moment // MS, what if isinstance(what, int) else what.delay_ms)
@@ -127,7 +118,7 @@ def test_a_rate_changes_later_by_the_delay_since_packets_queue_behind_it() -> No
 def test_a_looping_trace_has_changes_for_ever(tmp_path: Path) -> None:
     trace = tmp_path / "trace.csv"
     trace.write_text("time_s,rate_mbps\n0,1\n1,2\n3,2\n")
-    steps = _steps(leg(rate_mbps=None, trace=str(trace)))
+    steps = kernel_rates(leg(rate_mbps=None, trace=str(trace))).steps()
     moments = [moment // (1000 * MS) for moment, _ in itertools.islice(steps, 5)]
     assert moments[:2] == [0, 1]
     assert moments == sorted(set(moments))

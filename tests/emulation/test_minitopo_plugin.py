@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from runners.base import get_runner
 from tests.minitopo.files import DUAL
 from tests.minitopo.test_minitopo_checkout import CHECKOUT
 
@@ -29,15 +33,19 @@ def checkout(request: pytest.FixtureRequest) -> Path:
     return Path(os.environ["MINITOPO"])
 
 
-def run(
-    checkout: Path, directory: Path, topology: str, experiment: str
-) -> subprocess.CompletedProcess[str]:
+def command(checkout: Path, directory: Path, topology: str, experiment: str) -> list[str]:
     for name, text in (("topo", topology), ("xp", experiment)):
         (directory / name).write_text(text, encoding="utf-8")
     files = ["-t", str(directory / "topo"), "-x", str(directory / "xp")]
-    command = [sys.executable, "-m", "minitopo_dc.cli", "minitopo", "--minitopo", str(checkout)]
-    command += [*files, "--output", str(directory / "out")]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    words = [sys.executable, "-m", "minitopo_dc.cli", "minitopo", "--minitopo", str(checkout)]
+    return [*words, *files, "--output", str(directory / "out")]
+
+
+def run(
+    checkout: Path, directory: Path, topology: str, experiment: str
+) -> subprocess.CompletedProcess[str]:
+    words = command(checkout, directory, topology, experiment)
+    return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
 def test_our_experiment_runs_on_our_topology(checkout: Path, tmp_path: Path) -> None:
@@ -46,7 +54,7 @@ def test_our_experiment_runs_on_our_topology(checkout: Path, tmp_path: Path) -> 
     result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
     assert (result["status"], result["mode"], result["size_bytes"]) == ("ok", "dc", 512_000)
     assert min(result["leg_bytes"]) > 100_000
-    assert (tmp_path / "out" / "Server_0.pcap").stat().st_size > 512_000
+    assert (tmp_path / "out" / "server.pcap").stat().st_size > 512_000
 
 
 def test_minitopo_s_own_experiment_runs_on_our_topology(checkout: Path, tmp_path: Path) -> None:
@@ -63,7 +71,59 @@ def test_our_experiment_runs_on_a_topology_of_the_checkout(tmp_path: Path) -> No
     """Its router does not forward by itself."""
     done = run(CHECKOUT, tmp_path, SINGLE, f"xpType:tcp\n{DOWNLOAD}")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["status"] == "ok"
+    result = json.loads(done.stdout)
+    assert result["status"] == "ok"
+    assert 512_000 < result["leg_bytes"][0] < 600_000
+
+
+@pytest.mark.parametrize("topology", [SINGLE, DUAL])
+def test_a_run_keeps_the_files_of_any_run(topology: str, tmp_path: Path) -> None:
+    done = run(CHECKOUT, tmp_path, topology, f"xpType:tcp\n{DOWNLOAD}")
+    assert done.returncode == 0, done.stderr
+    environment = json.loads((tmp_path / "out" / "environment.json").read_text(encoding="utf-8"))
+    assert environment["kernel"] == os.uname().release
+    rows = (tmp_path / "out" / "client-rate.csv").read_text(encoding="utf-8").splitlines()
+    assert rows[0] == "time_s,received_bytes"
+    assert int(rows[-1].split(",")[1]) > 512_000
+    names = ("scenario.yaml", "result.json", "client.log", "server.log", "server.pcap")
+    assert all((tmp_path / "out" / name).exists() for name in names)
+
+
+def process_with(argument: Path) -> int:
+    """The process with this word in its command line."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str(argument).encode() in (process / "cmdline").read_bytes().split(b"\0"):
+                return int(process.name)
+    raise AssertionError(f"no process has {argument}")
+
+
+@pytest.mark.skipif(bool(get_runner("mpquic").missing()), reason="mpquic's tools are not here")
+@pytest.mark.parametrize(("loss", "status"), [(0, "ok"), (100, "failed")])
+def test_a_multipath_transport_has_to_use_every_path(
+    loss: int, status: str, tmp_path: Path
+) -> None:
+    """TQUIC is content with one path, and does not tell."""
+    topology = f"{SINGLE}path_c2r_1:10,100,20,{loss}\n"
+    done = run(CHECKOUT, tmp_path, topology, "xpType:mpquic\nfile_size:2000\n")
+    result = json.loads(done.stdout)
+    assert (result["status"], done.returncode) == (status, int(loss > 0))
+    assert len(result["leg_bytes"]) == 2
+    assert (min(result["leg_bytes"]) > 15_000) == (status == "ok")
+
+
+def test_a_dead_element_is_the_reason_of_the_failure(tmp_path: Path) -> None:
+    experiment = "xpType:tcp\nfile_size:50000\ntimeout:60\n"
+    words = command(CHECKOUT, tmp_path, DUAL, experiment)
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        while not (tmp_path / "out" / "client.log").exists():
+            assert running.poll() is None
+            time.sleep(0.05)
+        os.kill(process_with(tmp_path / "out" / "gnb-element.yaml"), signal.SIGKILL)
+        assert running.wait(30) == 1
+    result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
+    assert result["status"] == "failed"
+    assert result["reason"].startswith("element on gnb ended with -9 during the run")
 
 
 def test_an_experiment_that_pings_before_it_prepares_runs_on_our_topology(

@@ -25,7 +25,7 @@ from minitopo_dc.link import Bernoulli
 from topologies.radio_link import CABLE, CHECKOUT, RadioLink, RadioLinkError
 
 pytestmark = pytest.mark.root
-TOLERANCE = 0.05
+TOLERANCE = 0.02
 PACKET = 1500
 ECHO_BITS = 84 * 8
 """Of a usual ping: IPv4 20, ICMP 8, data 56 bytes."""

@@ -7,10 +7,13 @@ import subprocess
 from typing import Any
 
 import pytest
+from mininet.log import setLogLevel
+from mininet.net import Mininet
 
 from minitopo_dc.addresses import client_address, server_address
 from minitopo_dc.emulation.hosts import EmulatedHost, network
 from topologies.host import in_ipv6
+from topologies.many_clients import ManyClients
 from topologies.two_path import TwoPath
 
 
@@ -83,3 +86,32 @@ def test_what_a_client_address_sends_takes_its_leg() -> None:
 def test_without_it_hosts_have_no_ipv6_at_all() -> None:
     with network(1) as hosts:
         assert addresses(hosts.client) == addresses(hosts.ue) == {}
+
+
+@pytest.mark.root
+def test_each_of_many_clients_reaches_the_server_from_each_of_its_addresses() -> None:
+    setLogLevel("error")
+    net = Mininet(topo=ManyClients(2, 2, ip=6), controller=None)
+    try:
+        for client, network in (("client", 2), ("client2", 102)):
+            for leg in (1, 2):
+                source = f"fd00:10:{network}:{leg}::2"
+                words = ("ping", "-6", "-c", "1", "-W", "5", "-I", source, server_address(1, 6))
+                assert ", 0% packet loss" in output(EmulatedHost(net[client]), *words)
+                route = (
+                    "to",
+                    server_address(1, 6),
+                    "from",
+                    source,
+                    "iif",
+                    f"ue-{lan(client, leg)}",
+                )
+                found = output(EmulatedHost(net["ue"]), "ip", "-6", "route", "get", *route)
+                assert f"dev ue-leg{leg}" in found
+    finally:
+        net.stop()
+
+
+def lan(client: str, leg: int) -> str:
+    """The network of a client and a leg, as interfaces are called after it."""
+    return f"lan{leg}" if client == "client" else f"c2lan{leg}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,8 @@ from minitopo_dc.emulation.testbed import testbed
 from minitopo_dc.scenario import Scenario
 
 INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}
+SOME_BYTES = 12_000
+"""Ten packets: more than hosts say to find each other."""
 
 
 class Bed(NamedTuple):
@@ -34,3 +37,12 @@ def running_testbed(wanted: Scenario, directory: Path) -> Iterator[Bed]:
     """Hosts with running elements."""
     with testbed(wanted, directory) as bed:
         yield Bed(bed.hosts, *bed.elements)
+
+
+def start_with_traffic(bed: Bed) -> None:
+    """Start the elements' time once packets arrive: a program's start may take seconds."""
+    deadline = time.monotonic() + 60
+    while bed.hosts.client.received_bytes() < SOME_BYTES and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for element in (bed.gnb, bed.ue):
+        element.order("start")

@@ -11,6 +11,8 @@ import pytest
 from minitopo_dc import cli
 from tests.minitopo.files import DUAL, TWO_PATHS
 
+pytestmark = pytest.mark.root  # the command asks for the real clock first
+
 CHECKOUT = Path(__file__).parent / "checkout"
 
 

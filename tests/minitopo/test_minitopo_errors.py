@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -114,6 +115,19 @@ BAD_EXPERIMENTS = [
     (DUAL, "xpType:quic\nclock:virtual\nflow:both\n", "xp:3: flow: mode 'both'; allowed: sc, dc"),
     (DUAL, "xpType:quic\nclock:virtual\nflow:sc,5\n", "xp:3: flow: there is no path_c2r_5"),
     (DUAL, "xpType:quic\nclock:virtual\nflow:dc,1\n", "xp:3: flow: dc uses all paths"),
+    (DUAL + "split:duplicate\n", "xpType:quic\nflow:dc\n", "xp:2: flow: .*; write dc-duplicate"),
+    (DUAL, "xpType:quic\nflow:dc,\n", "xp:2: flow: transport is empty; write mode,?"),
+    (DUAL, "xpType:quic\nflow:sc,0,tcp,1\n", "xp:2: flow: 4 fields; write mode"),
+    (DUAL, "xpType:quic\nflow:sc,1,smtp\n", "xp:2: flow: transport 'smtp'; allowed: tcp, quic, "),
+    (DUAL, "xpType:quic\nflow:dc,mptcp\n", "xp:2: flow: transport 'mptcp'; allowed: tcp, quic, "),
+    (DUAL, "xpType:quic\nclock:virtual\nflow:dc,tcp\n", "xp:3: flow: the virtual clock runs quic"),
+    (DUAL, "xpType:ping\nflow:dc\n", "xp:2: flow: only downloads have it, not ping"),
+    (DUAL, "xpType:ping\nduration:9\n", "xp:2: duration: only downloads have it, not ping"),
+    (DUAL, "xpType:quic\nduration:0\n", "xp:2: duration: duration 0 is out of range"),
+    (DUAL, "xpType:quic\nduration:3min\n", "xp:2: duration: duration '3min' is not a number"),
+    (DUAL, "xpType:quic-ngtcp2\nduration:9\n", "xp:2: duration: the client of quic-ngtcp2 .*: tcp"),
+    (DUAL, "xpType:tcp\nflow:dc,quic-ngtcp2\nduration:9\n", "xp:3: duration: the client of quic-n"),
+    (TWO_PATHS, "xpType:mpquic\nduration:9\n", "xp:2: duration: the client of mpquic stops"),
     (DUAL, "xpType:mptcp\n", "xp:1: xpType: mptcp needs several paths; use topoType:MultiIf"),
     (DUAL, "xpType:https\nmptcpEnabled:1\n", "xp:2: mptcpEnabled: Dual Connectivity has one"),
     (MULTI, "xpType:mptcp\n", "xp:1: xpType: mptcp needs path_c2r_0 and path_c2r_1"),
@@ -201,6 +215,7 @@ KEYS = st.sampled_from(
         *("path_r2s_0", "netemAt_c2r_0", "netemAt_r2s_0", "trace_c2r_0", "jitter_c2r_0"),
         *("uplink_c2r_1", "xpType", "congctrl", "rmem", "autocork", "clientPcap", "pingCount"),
         *("file_size", "flow", "clock", "timeout", "sched", "mptcpEnabled", "quicMultipath"),
+        *("duration", "pingInterval", "serverPcap"),
     ]
 )
 VALUES = st.sampled_from(
@@ -209,6 +224,7 @@ VALUES = st.sampled_from(
         *("10,10,4", "10,4", "10,10,4,1,0", "1,delay 3ms 1ms loss 1% rate 2mbit", "ping", "quic"),
         *("https", "mptcp", "1 2 3", "batch", "duplicate", "9,1", "12", "200", "infinity", "olia"),
         *("topo", "/dev/null", "..", "dc", "sc,1", "virtual", "1e308,1,1", "0,1,1e-300"),
+        *("dc,tcp", "sc,0,mptcp", "180", "mpquic", "real"),
     ]
 ) | st.text(max_size=20)
 LINES = st.lists(st.tuples(KEYS | st.text(max_size=12), VALUES).map(":".join), max_size=12)
@@ -229,15 +245,15 @@ def test_whatever_the_files_hold_there_is_a_run_or_that_error(
         try:
             run = read_minitopo(directory / "topo", directory / "xp")
         except ParameterError as error:
-            assert name in str(error)
+            assert re.match(rf"{name}/(topo|xp)(:\d+)?: ", str(error))
         else:
             run.scenario.read_traces()
 
 
-@given(
-    lines=st.lists(st.tuples(KEYS, VALUES).map(":".join), max_size=5),
-    base=st.sampled_from([TWO_PATHS, DUAL]),
-)
+ADDED = st.lists(st.tuples(KEYS, VALUES).map(":".join), max_size=5)
+
+
+@given(lines=ADDED, base=st.sampled_from([TWO_PATHS, DUAL]))
 def test_lines_added_to_a_good_topology_give_a_run_or_that_error(
     lines: list[str], base: str
 ) -> None:
@@ -246,5 +262,23 @@ def test_lines_added_to_a_good_topology_give_a_run_or_that_error(
             run = read(Path(name), base + "\n".join(lines), "xpType:quic\n")
         except ParameterError as error:
             assert str(error).startswith(f"{name}/topo:")
+        else:
+            run.scenario.read_traces()
+
+
+@given(
+    lines=ADDED,
+    topology=st.sampled_from([TWO_PATHS, DUAL]),
+    kind=st.sampled_from(["ping", "https", "quic", "tcp", "mptcp"]),
+)
+@example(lines=["flow:dc"], topology=DUAL, kind="ping")
+def test_lines_added_to_a_good_experiment_give_a_run_or_an_error_with_its_line(
+    lines: list[str], topology: str, kind: str
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            run = read(Path(name), topology, "\n".join([f"xpType:{kind}", *lines]))
+        except ParameterError as error:
+            assert re.match(rf"{name}/(topo|xp):\d+: ", str(error))
         else:
             run.scenario.read_traces()

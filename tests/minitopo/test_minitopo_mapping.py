@@ -131,6 +131,22 @@ def test_several_flows_at_once_have_a_mode_and_a_path_each(
     assert [(flow.mode, flow.leg) for flow in scenario.flows] == [("dc", 1), ("sc", 1), ("sc", 2)]
 
 
+def test_a_flow_may_have_a_transport_of_its_own(tmp_path: Path) -> None:
+    text = "xpType:quic\nflow:dc\nflow:dc-duplicate,tcp\nflow:sc,1,quic-ngtcp2\n"
+    scenario = read(tmp_path, DUAL, text).scenario
+    found = [(flow.mode, flow.leg, flow.transport) for flow in scenario.resolved_flows]
+    assert found == [("dc", 1, "quic"), ("dc-duplicate", 1, "tcp"), ("sc", 2, "quic-ngtcp2")]
+
+
+@pytest.mark.parametrize("flows", ["", "flow:dc\nflow:sc,1,tcp\n"])
+def test_a_duration_takes_the_place_of_the_size(flows: str, tmp_path: Path) -> None:
+    run = read(tmp_path, DUAL, f"xpType:quic\nduration:180\nfile_size:10\n{flows}")
+    assert run.scenario.duration_s == 180
+    assert run.notes == (
+        f"{tmp_path}/xp:3: file_size: ignored: duration says when a download ends",
+    )
+
+
 def test_ignored_settings_are_named_with_file_and_line(tmp_path: Path) -> None:
     text = "xpType:quic\nkpms:fullmesh\ncongctrl:olia\nsnaplen_pcap:100\nrmem:1 2 3\npingCount:9\n"
     notes = read(tmp_path, THREE_SERVER_PATHS, text).notes

@@ -67,6 +67,10 @@ def test_fairness_is_a_run_of_several_flows(clock: str, tmp_path: Path) -> None:
     scenario = read_minitopo(topology, experiment).scenario
     assert (scenario.transport, scenario.clock) == ("quic", clock)
     assert [flow.mode for flow in scenario.flows] == ["dc", "sc", "sc", "sc", "sc"]
+    assert scenario.duration_s == 180
+    sized = write(tmp_path, "fairness.xp", "duration=", "size=100", f"clock={clock}")
+    scenario = read_minitopo(topology, sized).scenario
+    assert (scenario.duration_s, scenario.size_bytes) == (None, 102_400)
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
@@ -78,6 +82,14 @@ def test_a_trace_becomes_changes_that_carry_as_many_bits(name: str, tmp_path: Pa
     capacity = LegSettings.check(topology.c2r[1].leg()["downlink"], "test").capacity()
     bits = [capacity.bits_between(at * 10**9, (at + 1) * 10**9) for at in range(5)]
     assert bits == [10e6, 20e6, 20e6, 1e3, 5e6]
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_a_trace_that_never_changes_is_a_rate(name: str, tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+    trace.write_text("time_s,rate_mbps\n0,10\n1,10\n2,10\n", encoding="utf-8")
+    (path, *_) = read_topology(write(tmp_path, name, f"trace={trace}")).c2r
+    assert (path.link.rate_mbps, path.changes) == (10, ())
 
 
 def test_a_step_averages_a_trace(tmp_path: Path) -> None:

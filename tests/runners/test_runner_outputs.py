@@ -14,7 +14,7 @@ from runners.content import content_sha256, write_content
 
 SIZE = 2_000_000
 CURL = (
-    '{"status": 200, "http_version": "2", "bytes": 2000000, "connect_s": 0.003752, '
+    '{"status": "200", "http_version": "2", "bytes": 2000000, "connect_s": 0.003752, '
     '"handshake_s": 0.006623, "first_byte_s": 0.010422, "completion_s": 0.023925}\n'
 )
 TCP_SERVER = (
@@ -33,7 +33,7 @@ QUIC_CLIENT = (
     '"3d66b91f0b7651c13663e75c6a1b3c7d9122c3db0c7b61f5171dc40833a59724", "completion_s": '
     '0.18448067899998932, "stopped_s": null, "handshake_s": 0.012328355000136071, '
     '"first_byte_s": 0.015256756000326277, "receive_buffer_bytes": 212992, '
-    '"socket_drops": 36, "error": null}\n'
+    '"socket_drops": 36, "error": null, "started_ns": 71000000000}\n'
 )
 TQUIC_CLIENT = """
 finished in 358.142741ms, 2.79 req/s
@@ -97,11 +97,20 @@ def test_a_fallback_to_tcp_is_a_failure(transfer: Transfer) -> None:
         read("mptcp", transfer, CURL, TCP_SERVER)
 
 
-def test_an_address_without_data_is_a_failure(transfer: Transfer) -> None:
+@pytest.mark.parametrize("sent", ["0", "1448", "14999"])
+def test_an_address_with_less_than_ten_packets_is_a_failure(transfer: Transfer, sent: str) -> None:
     write_content(transfer.directory / "body", SIZE)
-    server = MPTCP_SERVER.replace("49467", "0")
-    with pytest.raises(TransferFailed, match=r"no MPTCP subflow carried data to 10\.83\.2\.2"):
+    server = MPTCP_SERVER.replace("49467", sent)
+    words = rf"no MPTCP subflow carried data to 10\.83\.2\.2 \({sent} bytes\)"
+    with pytest.raises(TransferFailed, match=words):
         read("mptcp", transfer, CURL, server)
+
+
+def test_an_address_counts_with_all_its_subflows(transfer: Transfer) -> None:
+    write_content(transfer.directory / "body", SIZE)
+    report = json.loads(MPTCP_SERVER.replace("49467", "8000"))
+    report["subflows"].append(report["subflows"][-1])
+    assert read("mptcp", transfer, CURL, json.dumps(report)).bytes_received == SIZE
 
 
 def test_another_congestion_control_is_a_failure(transfer: Transfer) -> None:
@@ -136,6 +145,7 @@ def test_the_quic_client_reports_bytes_and_time(transfer: Transfer) -> None:
     measurement = read("quic", transfer, QUIC_CLIENT)
     assert (measurement.bytes_received, measurement.completion_s) == (SIZE, 0.18448067899998932)
     assert measurement.details["socket_drops"] == 36
+    assert measurement.started_ns == 71_000_000_000
 
 
 @pytest.mark.parametrize(
@@ -173,6 +183,15 @@ def test_curl_that_stopped_is_believed_what_a_prefix_proves(transfer: Transfer) 
     client = CURL.replace("2000000", "1000001")
     measurement = read("tcp", replace(transfer, duration_s=2.5), client, TCP_SERVER)
     assert measurement.bytes_received == 1_000_001
+
+
+def test_curl_that_got_no_answer_in_its_time_has_nothing(transfer: Transfer) -> None:
+    answer = {"status": "000", "http_version": "0", "bytes": 0, "completion_s": 2.5}
+    silent = json.dumps(answer)
+    stopped = replace(transfer, duration_s=2.5)
+    assert read("tcp", stopped, silent) == Measurement(0, 2.5, answer | {"status": 0})
+    with pytest.raises(TransferFailed, match="client got status 0 over HTTP 0, not 200"):
+        read("tcp", transfer, silent)
 
 
 def test_curl_that_wrote_another_beginning_is_a_failure(transfer: Transfer) -> None:
@@ -283,7 +302,8 @@ NGTCP2_CLOSED = (
 
 
 NGTCP2_CLIENT = (
-    '{"local_address": "10.83.1.2", "receive_buffer_bytes": 212992, "socket_drops": 12}\n'
+    '{"local_address": "10.83.1.2", "receive_buffer_bytes": 212992, "socket_drops": 12, '
+    '"started_ns": 71000000000}\n'
 )
 
 
@@ -308,6 +328,7 @@ def test_ngtcp2s_time_is_from_its_first_packet_to_the_last_one_of_the_answer(
     assert measurement.details["first_byte_s"] == pytest.approx(0.059)
     assert measurement.details["times_resolution_s"] == 0.001
     assert measurement.details["socket_drops"] == 12
+    assert measurement.started_ns == 71_000_000_000
 
 
 def test_ngtcp2_from_another_address_is_a_failure(transfer: Transfer) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ import pytest
 from runners.base import Host, Measurement, Runner, Transfer, TransferFailed, get_runner
 from runners.certificate import make_certificate
 from runners.session import Job, run_transfer, run_transfers
+from runners.tcp import TcpRunner
 from tests.runners.runner_hosts import LocalHost
 
 BIND = (
@@ -35,6 +37,7 @@ class ScriptRunner(Runner):
     server: str = BIND + WAIT_FOREVER
     client: str = "pass"
     received: int = 1000
+    started_ns: int | None = None
     events: list[str] = field(default_factory=list)
     name: ClassVar[str] = "script"
     multipath: ClassVar[bool] = False
@@ -61,7 +64,8 @@ class ScriptRunner(Runner):
 
     def read(self, transfer: Transfer) -> Measurement:
         self.events.append("read")
-        return Measurement(self.received, 2.0, {"output": transfer.client_output.read_text()})
+        output = {"output": transfer.client_output.read_text()}
+        return Measurement(self.received, 2.0, output, self.started_ns)
 
 
 class OnceRunner(ScriptRunner):
@@ -131,6 +135,39 @@ def test_the_start_is_told_when_the_server_listens_and_the_client_does_not_run(
 
     run_transfer(ScriptRunner(), transfer, HOST, HOST, on_start=on_start)
     assert seen == [(False, False)]
+
+
+def test_when_a_client_began_to_connect_counts_from_the_start(transfer: Transfer) -> None:
+    before = time.monotonic_ns()
+    runner = ScriptRunner()
+
+    def on_start() -> None:
+        runner.started_ns = time.monotonic_ns() + 10**9
+
+    details = run_transfer(runner, transfer, HOST, HOST, on_start=on_start).details
+    assert runner.started_ns is not None
+    assert 1.0 <= details["started_s"] <= (runner.started_ns - before) / 1e9
+
+
+def test_a_client_that_does_not_tell_began_as_its_process_did(transfer: Transfer) -> None:
+    started: list[int] = []
+    runner = ScriptRunner(client="import time; print(time.monotonic_ns())")
+    details = run_transfer(
+        runner, transfer, HOST, HOST, on_start=lambda: started.append(time.monotonic_ns())
+    ).details
+    ended_s = (time.monotonic_ns() - started[0]) / 1e9
+    assert 0 <= details["started_s"] <= ended_s
+
+
+@pytest.mark.parametrize("name", ["quic", "quic-ngtcp2"])
+def test_a_client_of_ours_tells_when_it_began_to_connect(transfer: Transfer, name: str) -> None:
+    runner = get_runner(name)
+    if reason := runner.unsupported(transfer.congestion_control):
+        pytest.skip(reason)
+    measurement = run(runner, replace(transfer, size_bytes=1_000_000))
+    assert measurement.started_ns is not None
+    assert measurement.details["started_s"] > 0
+    assert "started_ns" not in measurement.details
 
 
 def test_too_few_bytes_are_a_failure(transfer: Transfer) -> None:
@@ -356,9 +393,44 @@ def test_a_download_stops_after_its_duration_with_what_arrived(
     assert not (endless.directory / "body").exists()
 
 
-def test_a_download_that_got_nothing_in_its_duration_has_failed(transfer: Transfer) -> None:
-    class Stopping(ScriptRunner):
-        takes_duration: ClassVar[bool] = True
+class Stopping(ScriptRunner):
+    """Its client says that it took 2 s."""
 
+    takes_duration: ClassVar[bool] = True
+
+
+def test_a_download_that_got_nothing_in_its_duration_has_failed(transfer: Transfer) -> None:
     with pytest.raises(TransferFailed, match="client received nothing in 2 s"):
         run(Stopping(received=0), replace(transfer, duration_s=2.0))
+
+
+def test_a_client_that_ended_long_before_its_duration_with_a_part_has_failed(
+    transfer: Transfer,
+) -> None:
+    words = "client ended after 2.000 of 2.5 s with 500 of 1000 bytes"
+    with pytest.raises(TransferFailed, match=words):
+        run(Stopping(received=500), replace(transfer, duration_s=2.5))
+
+
+@pytest.mark.parametrize(("received", "duration_s"), [(1000, 2.5), (500, 2.02)])
+def test_a_client_may_end_with_the_whole_or_as_its_duration_does(
+    transfer: Transfer, received: int, duration_s: float
+) -> None:
+    measurement = run(Stopping(received=received), replace(transfer, duration_s=duration_s))
+    assert measurement.bytes_received == received
+
+
+def test_curl_that_no_server_answers_received_nothing(transfer: Transfer) -> None:
+    listen = "import socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); "
+
+    class Silent(TcpRunner):
+        server_exit_codes: ClassVar[frozenset[int]] = frozenset({-signal.SIGTERM})
+
+        def server_command(self, transfer: Transfer) -> list[str]:
+            return [sys.executable, "-c", listen + WAIT_FOREVER, str(transfer.port)]
+
+    runner = Silent()
+    if reason := runner.missing():
+        pytest.skip(reason)
+    with pytest.raises(TransferFailed, match=r"client received nothing in 0\.5 s"):
+        run(runner, replace(transfer, duration_s=0.5))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.compare import plan, run_all
 from minitopo_dc.execute import run_scenario
 from minitopo_dc.results import RunResult
@@ -103,6 +104,16 @@ def test_sc_uses_its_leg_only(tmp_path: Path) -> None:
 def test_dc_uses_both_legs_alike(tmp_path: Path) -> None:
     first, second = leg_bytes(tmp_path)
     assert first == pytest.approx(second, rel=0.3)
+
+
+def test_the_pdus_of_a_flow_on_leg_2_are_counted_there(tmp_path: Path) -> None:
+    flows = [{"mode": "dc"}, {"mode": "sc", "leg": 2}]
+    run(tmp_path, mode="flows", flows=flows, size_mb=0.3)
+    alone = [row for row in rows(tmp_path / "run/ue-receive.csv") if row["bearer"] == "3"][-1]
+    assert alone["pdus_1"] == "0"
+    assert int(alone["pdus_2"]) > 200
+    summary = json.loads((tmp_path / "run/ue-summary.json").read_text(encoding="utf-8"))
+    assert summary["receive"]["3"]["pdus_2"] == int(alone["pdus_2"])
 
 
 def test_duplicates_use_both_legs_whole(tmp_path: Path) -> None:
@@ -271,6 +282,16 @@ def test_qlogs_of_both_ends_are_in_virtual_time(tmp_path: Path) -> None:
         times = [event["time"] for event in trace["events"]]
         assert times[0] >= 1000
         assert times[-1] < 1000 * (1 + (result.completion_s or 0) + 5)
+
+
+def test_each_of_several_flows_has_its_qlogs_where_the_real_clock_has_them(tmp_path: Path) -> None:
+    flows = [{"mode": "sc", "leg": 1}, {"mode": "sc", "leg": 2}]
+    run(tmp_path, mode="flows", flows=flows, size_mb=0.1, options={"qlog": True})
+    for number in (1, 2):
+        for role in ("client", "server"):
+            assert (tmp_path / f"run/flow-{number}/qlog/{role}/1.qlog").exists()
+    assert not (tmp_path / "run/qlog").exists()
+    assert len(server_recovery(tmp_path / "run").window) > 1
 
 
 def test_the_congestion_window_is_recorded(tmp_path: Path) -> None:

@@ -1,0 +1,44 @@
+"""What a leg of the kernel's netem and tbf cannot be (``backend: kernel``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from minitopo_dc.link import ConstantCapacity, RateCapacity
+from minitopo_dc.settings.base import SettingsError
+from minitopo_dc.settings.leg import LegSettings
+
+JITTER = "jitter_ms without 'jitter: uniform' and 'reorder: true'"
+
+
+def kernel_rates(radio: LegSettings) -> ConstantCapacity | RateCapacity:
+    """The capacity of a leg that the kernel can be; reads its trace, if any.
+
+    Raises:
+        SettingsError, TraceError: the kernel has not what a field asks for, or the trace is wrong.
+    """
+    names = list(_refused(radio))
+    if names:
+        raise SettingsError(f"backend kernel has no {', '.join(names)}; use backend: user")
+    capacity = radio.capacity()
+    if not isinstance(capacity, ConstantCapacity | RateCapacity):
+        raise SettingsError(
+            f"trace {radio.trace}: backend kernel has rates only, no opportunities; "
+            "use backend: user"
+        )
+    return capacity
+
+
+def _refused(radio: LegSettings) -> Iterator[str]:
+    """The fields that the kernel has nothing for, now or after one of the changes."""
+    if radio.outages:
+        yield "outages"
+    if radio.burst_loss is not None:
+        yield "burst_loss"
+    if radio.queue_bytes is not None:
+        yield "queue_bytes"
+    if not (radio.reorder and radio.jitter == "uniform"):
+        if radio.jitter_ms:
+            yield JITTER
+        elif any(change.jitter_ms for change in radio.changes):
+            yield f"changes of {JITTER}"
