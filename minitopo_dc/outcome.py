@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,12 @@ from minitopo_dc.plan import client_legs
 from minitopo_dc.results import RunResult, flow_windows
 from minitopo_dc.scenario import Clock, ResolvedFlow, Scenario
 from minitopo_dc.settings import LegSettings, SettingsError, kernel_rates
-from runners.base import MINIMUM_PATH_BYTES, Measurement, Runner, get_runner, runner_names
+from runners.base import Measurement, Runner, get_runner, runner_names
 from runners.options import OptionError
+
+
+MINIMUM_PATH_BYTES = 15_000
+"""A path that carried less than ten full packets carried a handshake, not data."""
 
 
 def chosen_runners(scenario: Scenario) -> tuple[Runner, ...]:
@@ -171,7 +176,20 @@ def judge(
         return replace(
             blank, reason=f"a leg carried no data: bytes per leg {leg_bytes}", leg_bytes=leg_bytes
         )
+    for number, flow in enumerate(scenario.flows):
+        paths = _path_bytes(measurements[number]) if flow.mode == "multipath" else [inf]
+        if min(paths) < MINIMUM_PATH_BYTES:
+            reason = f"flow-{number + 1}: a path carried no data: bytes per path {paths}"
+            return replace(blank, reason=reason)
     return ok_result(blank, scenario, measurements, leg_bytes)
+
+
+def _path_bytes(measurement: Measurement) -> list[int]:
+    """Bytes sent to each address of an MPTCP client, whose every address had some."""
+    carried: dict[str, int] = {}
+    for subflow in measurement.details["subflows"]:
+        carried[subflow["remote"]] = carried.get(subflow["remote"], 0) + subflow["bytes_sent"]
+    return list(carried.values())
 
 
 def ok_result(

@@ -18,8 +18,6 @@ from runners.ports import is_bound
 
 CongestionControl = Literal["reno", "cubic", "bbr"]
 CONGESTION_CONTROLS: tuple[str, ...] = get_args(CongestionControl)
-MINIMUM_PATH_BYTES = 15_000
-"""A path that carried less than ten full packets carried a handshake, not data."""
 
 
 class TransferFailed(Exception):  # noqa: N818 (it is an outcome, the status `failed`)

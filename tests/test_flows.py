@@ -11,6 +11,7 @@ from minitopo_dc.outcome import (
     blank_result,
     check_real,
     chosen_runners,
+    judge,
     ok_result,
     why_unsupported,
 )
@@ -228,3 +229,18 @@ def test_a_result_has_each_flow_s_goodput_over_its_own_time(tmp_path: Path) -> N
     assert (second["transport"], second["goodput_mbps"], second["leg"]) == ("tcp", 4.0, 2)
     assert second["retransmissions"] == 3
     assert result.details["jain_index"] == pytest.approx(36 / 40)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"), [((900_000, 1_448), "failed"), ((900_000, 8_000, 8_000), "ok")]
+)
+def test_a_multipath_flow_needs_more_than_a_handshake_on_each_path(
+    sent: tuple[int, ...], status: str, tmp_path: Path
+) -> None:
+    wanted = scenario({"mode": "multipath", "transport": "mptcp"}, {"mode": "sc"})
+    addresses = ("10.2.1.2", "10.2.2.2", "10.2.2.2")
+    subflows = [{"remote": to, "bytes_sent": n} for to, n in zip(addresses, sent, strict=False)]
+    measured = [Measurement(1_000_000, 1.0, {"subflows": subflows}), Measurement(1_000_000, 1.0)]
+    result = judge(blank_result(wanted, tmp_path, "real"), wanted, measured, [10**6, 10**6])
+    assert result.status == status
+    assert ("flow-1: a path carried no data" in result.reason) is (status == "failed")

@@ -97,12 +97,10 @@ def test_a_fallback_to_tcp_is_a_failure(transfer: Transfer) -> None:
         read("mptcp", transfer, CURL, TCP_SERVER)
 
 
-@pytest.mark.parametrize("sent", ["0", "1448", "14999"])
-def test_an_address_with_less_than_ten_packets_is_a_failure(transfer: Transfer, sent: str) -> None:
+def test_an_address_without_data_is_a_failure(transfer: Transfer) -> None:
     write_content(transfer.directory / "body", SIZE)
-    server = MPTCP_SERVER.replace("49467", sent)
-    words = rf"no MPTCP subflow carried data to 10\.83\.2\.2 \({sent} bytes\)"
-    with pytest.raises(TransferFailed, match=words):
+    server = MPTCP_SERVER.replace("49467", "0")
+    with pytest.raises(TransferFailed, match=r"no MPTCP subflow carried data to 10\.83\.2\.2"):
         read("mptcp", transfer, CURL, server)
 
 
