@@ -18,7 +18,6 @@ from minitopo_dc.settings import LegSettings, SettingsError, kernel_rates
 from runners.base import Measurement, Runner, get_runner, runner_names
 from runners.options import OptionError
 
-
 MINIMUM_PATH_BYTES = 15_000
 """A path that carried less than ten full packets carried a handshake, not data."""
 
