@@ -1,4 +1,7 @@
-"""Installable package of minitopo-dc (the environment is made by ``make setup``)."""
+"""Installable package of minitopo-dc (the environment is made by `make setup`)."""
+
+import re
+import tempfile
 
 from setuptools import find_packages, setup
 
@@ -6,13 +9,14 @@ RUNTIME = [
     "aioquic>=1.3",
     "cryptography>=42",
     "distributed>=2024.8",
+    "h2>=4.1",
     "hypercorn>=0.17",
     "Jinja2>=3.1",
     "matplotlib>=3.8",
     "numpy>=1.26",
     "pandas>=2.2",
     "pyarrow>=15",
-    "pydantic>=2.7",
+    "pydantic>=2.12",
     "PyYAML>=6.0",
     "rich>=13.7",
     "scapy>=2.6",
@@ -28,6 +32,7 @@ DEVELOPMENT = [
     "hypothesis>=6.100",
     "import-linter>=2.0",
     "ipykernel>=6.29",
+    "markdown-it-py>=3.0",
     "mypy>=1.10",
     "nbclient>=0.10",
     "nbformat>=5.10",
@@ -35,19 +40,28 @@ DEVELOPMENT = [
     "pre-commit>=3.7",
     "pytest>=8.2",
     "ruff>=0.6",
+    "setuptools>=70.1",  # the first that makes a wheel by itself: tests/test_wheel.py
     "types-PyYAML",
 ]
 
-setup(
-    name="minitopo-dc",
-    version="0.1.0",
-    description="Link-layer Dual Connectivity against transport multipath, on one machine",
-    long_description=open("README.md", encoding="utf-8").read(),
-    long_description_content_type="text/markdown",
-    python_requires=">=3.11",
-    packages=find_packages(include=["minitopo_dc*", "runners*", "topologies*"]),
-    package_data={"minitopo_dc": ["py.typed", "campaign/report.html"]},
-    install_requires=RUNTIME,
-    extras_require={"real": REAL_CLOCK, "dev": DEVELOPMENT},
-    entry_points={"console_scripts": ["minitopo-dc=minitopo_dc.cli:main"]},
-)
+# A package index would show the text only: docs/images is not part of a package.
+README = re.sub(r"!\[[^]]*\]\(docs/[^)]*\)\n+", "", open("README.md", encoding="utf-8").read())
+
+# Built anew each time, outside the checkout: from a `build` folder of before, a wheel would also
+# get modules that have gone since; and the checkout may be another user's.
+with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
+    setup(
+        name="minitopo-dc",
+        version="0.1.0",
+        description="Link-layer Dual Connectivity against transport multipath, on one machine",
+        long_description=README,
+        long_description_content_type="text/markdown",
+        python_requires=">=3.11",
+        # minitopo_dc/runners, /topologies and /data are links to top-level folders, or hold such.
+        packages=find_packages(include=["minitopo_dc*"]),
+        package_data={"minitopo_dc": ["py.typed", "campaign/report.html", "data/*/*"]},
+        install_requires=RUNTIME,
+        extras_require={"real": REAL_CLOCK, "dev": DEVELOPMENT},
+        entry_points={"console_scripts": ["minitopo-dc=minitopo_dc.cli:main"]},
+        options={"build": {"build_base": elsewhere}, "egg_info": {"egg_base": elsewhere}},
+    )

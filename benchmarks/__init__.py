@@ -1,1 +1,1 @@
-"""Benchmarks of the element on real packets: ``python -m benchmarks`` (root)."""
+"""Benchmarks of the element on real packets: `python -m benchmarks` (root)."""

@@ -1,4 +1,4 @@
-"""What the element costs: ``make benchmark`` (root, a quiet machine, about 3 minutes).
+"""What the element costs: `make benchmark` (root, a quiet machine, about 3 minutes).
 
 Three figures, each against a baseline of the same call: the round-trip time that both elements add,
 the highest PDU rate carried in order without loss, and the goodput with against without PDCP.
@@ -17,13 +17,13 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from minitopo_dc.addresses import client_address
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.hosts import Network, network
 from minitopo_dc.emulation.probe import send_through
 from minitopo_dc.emulation.real import run_real
 from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.emulation.testbed import testbed
+from minitopo_dc.run.addresses import client_address
 from minitopo_dc.scenario import Scenario
 
 PINGS = 1000
@@ -119,11 +119,13 @@ def goodput_with_pdcp() -> dict[str, float]:
     Out-of-order delivery shows what numbering and stripping cost. In order, t-Reordering also
     stalls the flow after each loss in the leg's queue, which is what the standard asks for.
     """
-    without = goodput(scenario("sc", DEFAULT_POINT, size_mb=20))
+    without = goodput(scenario("sc", DEFAULT_POINT, workload={"size_mb": 20}))
     figures = {"without_mbps": without}
     for delivery in ("out-of-order", "in-order"):
         pdcp = {"ratio": [1, 0], "delivery": delivery}
-        figures[f"{delivery}_mbps"] = goodput(scenario("dc", DEFAULT_POINT, size_mb=20, pdcp=pdcp))
+        figures[f"{delivery}_mbps"] = goodput(
+            scenario("dc", DEFAULT_POINT, workload={"size_mb": 20}, pdcp=pdcp)
+        )
         figures[f"{delivery}_ratio"] = figures[f"{delivery}_mbps"] / without
     return figures
 

@@ -1,7 +1,7 @@
-"""Legs of the kernel against those of the process: ``python -m benchmarks.backends``, as root.
+"""Legs of the kernel against those of the process: `python -m benchmarks.backends`, as root.
 
 One scenario on both: rate, delay and loss of a leg, and QUIC downloads over one leg and over two.
-Needs a kernel with netem; elsewhere ``scripts/uml.sh .venv/bin/python -m benchmarks.backends``.
+Needs a kernel with netem; elsewhere `scripts/uml.sh .venv/bin/python -m benchmarks.backends`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def downloads(backend: str, mode: str, size_mb: float, repetitions: int) -> Iter
         RuntimeError: one failed; the message says why.
     """
     for seed in range(1, repetitions + 1):
-        wanted = scenario("quic", mode, DOWNLOADS[mode], backend, size_mb=size_mb, seed=seed)
+        wanted = scenario(
+            "quic", mode, DOWNLOADS[mode], backend, workload={"size_mb": size_mb}, seed=seed
+        )
         with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
             result = run_real(wanted, Path(name))
         if result.completion_s is None:

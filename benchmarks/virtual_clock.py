@@ -1,6 +1,6 @@
-"""How fast virtual time passes: ``python -m benchmarks.virtual_clock`` (no root, half a minute).
+"""How fast virtual time passes: `python -m benchmarks.virtual_clock` (no root, half a minute).
 
-Simulated seconds per CPU second of one core, for the papers' default point; with ``--profile``
+Simulated seconds per CPU second of one core, for the papers' default point; with `--profile`
 where the CPU time of the DC run goes.
 """
 
@@ -35,7 +35,7 @@ def scenario(mode: str, size_mb: float = SIZE_MB) -> Scenario:
         "mode": mode,
         "clock": "virtual",
         "legs": [{"downlink": {"rate_mbps": 20}}] * 2,
-        "size_mb": size_mb,
+        "workload": {"size_mb": size_mb},
         "options": {"receive_buffer_bytes": 33_554_432},
     }
     return Scenario.check(values, "benchmark")

@@ -1,4 +1,4 @@
-"""The command ``minitopo-dc``."""
+"""The command `minitopo-dc`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from minitopo_dc.commands import (
     template,
     trace,
 )
+from minitopo_dc.plugins import PluginError
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError
 
@@ -41,12 +42,12 @@ INTERRUPTED = 130
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand; return 0 when done, 1 when a run failed, 2 for a mistake in the input."""
-    parsed = _parser().parse_args(arguments)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
+        parsed = _parser().parse_args(arguments)
         return int(COMMANDS[parsed.command].execute(parsed))
-    except (SettingsError, TraceError, ResultError, StoreError) as error:
+    except (SettingsError, TraceError, ResultError, StoreError, PluginError) as error:
         print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
         return 2
     except KeyboardInterrupt:

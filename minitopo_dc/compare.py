@@ -9,19 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.results import RunResult
+from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.shipped import safe_path
 
 Execute = Callable[[Scenario, Path], RunResult]
 
 
-def plan(
+def planned_runs(
     base: Scenario, rows: Sequence[Mapping[str, Any]], repetitions: int
 ) -> Iterator[tuple[int, Scenario]]:
     """Yield (repetition, scenario): every row once, then all of them again.
 
-    A row is the fields in which a scenario differs from ``base``: transport, mode, options.
-    Repetition ``i`` has the seed of ``base`` plus ``i - 1`` for all rows, so that within one
+    A row is the fields in which a scenario differs from `base`: transport, mode, options.
+    Repetition `i` has the seed of `base` plus `i - 1` for all rows, so that within one
     repetition all meet the same losses and jitter.
     """
     for repetition in range(1, repetitions + 1):
@@ -38,9 +39,9 @@ def run_directory(root: Path, repetition: int, scenario: Scenario) -> Path:
 def run_all(
     planned: Sequence[tuple[int, Scenario]], root: Path, execute: Execute, jobs: int = 1
 ) -> Iterator[RunResult]:
-    """Run them, each in its directory below ``root``; yield the results in order, as they come.
+    """Run them, each in its directory below `root`; yield the results in order, as they come.
 
-    With more than one of ``jobs``, ``execute`` is a function of a module: processes import it.
+    With more than one of `jobs`, `execute` is a function of a module: processes import it.
     """
     scenarios = [scenario for _, scenario in planned]
     directories = [run_directory(root, *each) for each in planned]
@@ -57,9 +58,11 @@ def run_all(
 def _in_processes(
     execute: Execute, scenarios: Sequence[Scenario], directories: Sequence[Path], jobs: int
 ) -> Iterator[RunResult]:
-    """As ``map``; each process starts afresh, so that nothing is shared."""
+    """As `map`; each process starts afresh, so that nothing is shared."""
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"))
     try:
-        yield from pool.map(execute, scenarios, directories)
+        with safe_path():
+            results = pool.map(execute, scenarios, directories)
+        yield from results
     finally:
         pool.shutdown(cancel_futures=True)

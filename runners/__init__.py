@@ -1,5 +1,5 @@
-"""Real transports between two hosts: one module a transport, behind a small registry.
+"""Real transports between two hosts: one module per transport, behind a small registry.
 
 A runner knows a transport's server, its client and how their output is read. It knows nothing of
-what lies between the hosts: see `runners.base` for the contract and `runners.session` for a run.
+what lies between the hosts: see `base` for the contract and `session` for a run.
 """

@@ -1,12 +1,17 @@
-"""The application behind the TCP runners: ``GET /bytes/N`` answers with N deterministic bytes."""
+"""The application behind the TCP runners, which answers with N deterministic bytes.
+
+`GET /bytes/N` is answered at once, `POST /respond/N` when its body is complete.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from http import HTTPStatus
 from typing import Any
 
-from runners.content import blocks, requested_size
+from minitopo_dc.runners.content import blocks, requested_size
+from minitopo_dc.runners.posted import Posted
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -14,16 +19,38 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 async def application(scope: Message, receive: Receive, send: Send) -> None:
-    """ASGI 3 application: 200 with N bytes for ``/bytes/N``, 404 for everything else."""
+    """ASGI 3 application: 200 with N bytes, 400 for a wrong body, 404 for everything else."""
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
         return
-    size = requested_size(scope["path"])
-    if size is None:
-        await send({"type": "http.response.start", "status": 404, "headers": []})
+    wanted = await _wanted(scope, receive)
+    if wanted is None:
+        return
+    status, size = wanted
+    if status is not HTTPStatus.OK:
+        await send({"type": "http.response.start", "status": status.value, "headers": []})
         await send({"type": "http.response.body"})
         return
     await _until_gone(receive, _respond(size, send))
+
+
+async def _wanted(scope: Message, receive: Receive) -> tuple[HTTPStatus, int] | None:
+    """The status and the size of the answer; None: the client went before its body was complete."""
+    if scope["method"] == "POST":
+        return await _posted(Posted(scope["path"], dict(scope["headers"])), receive)
+    size = requested_size(scope["path"])
+    return (HTTPStatus.NOT_FOUND, 0) if size is None else (HTTPStatus.OK, size)
+
+
+async def _posted(posted: Posted, receive: Receive) -> tuple[HTTPStatus, int] | None:
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        posted.take(message.get("body", b""))
+        more = message.get("more_body", False)
+    return posted.answer()
 
 
 async def _respond(size: int, send: Send) -> None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import signal
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar, get_args
+from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar
 
-from runners.addresses import ip_version
-from runners.options import NoOptions, parse_options
-from runners.ports import is_bound
-
-CongestionControl = Literal["reno", "cubic", "bbr"]
-CONGESTION_CONTROLS: tuple[str, ...] = get_args(CongestionControl)
+from minitopo_dc.plugins import Registry
+from minitopo_dc.runners.addresses import ip_version
+from minitopo_dc.runners.options import NoOptions, parse_options
+from minitopo_dc.runners.ports import is_bound
+from minitopo_dc.runners.tools import Tool
+from minitopo_dc.runners.virtual import VirtualTransport
+from minitopo_dc.workloads import Download, Measurement, Workload, as_download
 
 
 class TransferFailed(Exception):  # noqa: N818 (it is an outcome, the status `failed`)
@@ -26,41 +26,38 @@ class TransferFailed(Exception):  # noqa: N818 (it is an outcome, the status `fa
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One download: what is transferred, between which addresses, where its files go.
+    """One flow: what its ends do, between which addresses, where its files go.
 
     Raises:
         ValueError: a field has a value that cannot be.
     """
 
-    size_bytes: int
-    congestion_control: CongestionControl
+    workload: Workload
+    congestion_control: str
     server_address: str
     port: int
-    client_addresses: tuple[str, ...]  # one a leg; the first is the primary
+    client_addresses: tuple[str, ...]  # one per leg; the first is the primary
     directory: Path  # of this run: outputs and logs stay, large files are removed
     certificate: Path
     key: Path
     timeout_s: float  # from the client's start
     options: Mapping[str, Any] = field(default_factory=dict)  # the runner's own
-    # The client stops so long after it began to connect, with what has arrived by then; None: it
-    # stops when it has everything.
-    duration_s: float | None = None
+    # The server's addresses beyond the first, for workloads that use them all.
+    more_server_addresses: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.size_bytes <= 0:
-            raise ValueError(f"size_bytes must be positive, not {self.size_bytes}")
         if self.timeout_s <= 0:
             raise ValueError(f"timeout_s must be positive, not {self.timeout_s}")
-        if self.duration_s is not None and self.duration_s <= 0:
-            raise ValueError(f"duration_s must be positive, not {self.duration_s}")
-        if self.congestion_control not in CONGESTION_CONTROLS:
-            known = ", ".join(CONGESTION_CONTROLS)
-            raise ValueError(f"congestion_control must be one of {known}")
         if not 0 < self.port < 65536:
             raise ValueError(f"port must be 1 to 65535, not {self.port}")
         if not self.client_addresses:
             raise ValueError("client_addresses must hold at least one address")
         ip_version((self.server_address, *self.client_addresses))
+
+    @property
+    def download(self) -> Download:
+        """The workload of a runner that carries downloads only."""
+        return as_download(self.workload)
 
     @property
     def ip_version(self) -> int:
@@ -88,19 +85,6 @@ class Transfer:
         return self.directory / "client.log"
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """The result of a transfer; goodput is for the caller to compute."""
-
-    bytes_received: int
-    # From the client's start of connecting to the last byte, or to where a duration stopped it.
-    completion_s: float
-    details: Mapping[str, Any] = field(default_factory=dict)
-    # The client's start of connecting, on the machine's monotonic clock; None: as good as the start
-    # of its process.
-    started_ns: int | None = None
-
-
 class Host(Protocol):
     """A place where processes run: a network namespace, a Mininet node."""
 
@@ -121,8 +105,18 @@ class Runner(ABC):
     multipath: ClassVar[bool]  # needs two client addresses or more, and uses them at once
     socket_table: ClassVar[Literal["tcp", "udp"]]  # where the server's socket is listed
     congestion_controls: ClassVar[tuple[str, ...]]  # that the transport's tools have
+    workloads: ClassVar[tuple[str, ...]] = ("download",)  # that it carries, by their kinds
     options_type: ClassVar[type] = NoOptions
-    takes_duration: ClassVar[bool] = False  # the client can stop after a transfer's `duration_s`
+    # `compare` runs it unless told otherwise.
+    compared: ClassVar[bool] = True
+    takes_duration: ClassVar[bool] = False  # the client can stop after a download's `duration_s`
+    has_server: ClassVar[bool] = True  # False: the server's kernel answers
+    # In mode `sc` it uses the client's address of every leg, and not of one.
+    every_leg: ClassVar[bool] = False
+    tools: ClassVar[tuple[Tool, ...]] = ()  # the programs that it runs
+    packages: ClassVar[tuple[str, ...]] = ()  # Python distributions whose versions matter
+    set_up: ClassVar[bool] = False  # the project's own set-up gets all that it needs
+    essential: ClassVar[bool] = False  # no comparison makes sense without it
     # `read` fails when a client address of a multipath transport carried no data.
     checks_paths: ClassVar[bool] = False
     # Transfers at once must all have the same client addresses.
@@ -135,6 +129,18 @@ class Runner(ABC):
     @abstractmethod
     def missing(self) -> str | None:
         """What this machine lacks for the transport, and how to get it; None if nothing."""
+
+    def tool(self, name: str) -> str:
+        """The path of one of its `tools`.
+
+        Raises:
+            TransferFailed: it is not here.
+        """
+        (tool,) = (tool for tool in self.tools if tool.name == name)
+        found = tool.find()
+        if found is None:
+            raise TransferFailed(tool.not_found())
+        return found
 
     @abstractmethod
     def server_command(self, transfer: Transfer) -> list[str]:
@@ -156,7 +162,26 @@ class Runner(ABC):
             TransferFailed: not every byte arrived, or not over the transport asked for.
         """
 
-    def unsupported(self, congestion_control: CongestionControl) -> str | None:
+    def virtual(self) -> VirtualTransport | None:
+        """Its endpoints as sans-IO classes, for the virtual clock; None: it has none."""
+        return None
+
+    def refusal(self, workload: Workload) -> str | None:
+        """Why this transport does not carry a workload, with what is allowed; None when it does."""
+        if workload.kind not in self.workloads:
+            allowed = ", ".join(self.workloads)
+            return (
+                f"transport {self.name} does not carry workload {workload.kind}; allowed: {allowed}"
+            )
+        if isinstance(workload, Download) and workload.duration_s and not self.takes_duration:
+            able = ", ".join(each.name for each in all_runners() if each.takes_duration)
+            return (
+                f"duration_s: the client of transport {self.name} stops at the download's end "
+                f"only; allowed: {able}"
+            )
+        return None
+
+    def unsupported(self, congestion_control: str) -> str | None:
         """Why the transport cannot run here with a congestion control; None if it can."""
         if congestion_control not in self.congestion_controls:
             choice = " or ".join(self.congestion_controls)
@@ -175,12 +200,13 @@ class Runner(ABC):
         """Check what only this runner knows of a transfer.
 
         Raises:
-            ValueError: an option is unknown or wrong, an address is missing, or the client cannot
-                stop after a duration.
+            ValueError: an option is unknown or wrong, an address is missing, or it does not carry
+                the workload.
         """
         self.check_options(transfer.options, transfer.ip_version)
-        if transfer.duration_s is not None and not self.takes_duration:
-            raise ValueError(f"runner {self.name}: duration_s: its client has no such option")
+        reason = self.refusal(transfer.workload)
+        if reason is not None:
+            raise ValueError(reason)
         if self.multipath and len(transfer.client_addresses) < 2:
             raise ValueError(f"runner {self.name}: client_addresses must hold two or more")
 
@@ -210,17 +236,25 @@ class Runner(ABC):
 
 
 AnyRunner = TypeVar("AnyRunner", bound=type[Runner])
-_registry: dict[str, type[Runner]] = {}
-# Importing these registers them, each under its own name with hyphens.
-_BUILT_IN = ("tcp", "quic", "quic_ngtcp2", "mptcp", "mpquic", "mpquic_picoquic")
+_RUNNERS: Registry[type[Runner]] = Registry(
+    "runner",
+    "minitopo_dc.runners",
+    tuple(
+        f"minitopo_dc.runners.{module}"
+        for module in ("tcp", "quic", "quic_ngtcp2", "mptcp", "mpquic", "mpquic_picoquic", "icmp")
+    ),
+)
 
 
 def runner(name: str) -> Callable[[AnyRunner], AnyRunner]:
-    """Class decorator that registers a runner; a user's own is registered the same way."""
+    """Class decorator that registers a runner; a user's own is registered the same way.
+
+    Raises:
+        ValueError: there is another runner of this name.
+    """
 
     def register(kind: AnyRunner) -> AnyRunner:
-        if _registry.setdefault(name, kind).__qualname__ != kind.__qualname__:
-            raise ValueError(f"there is a runner {name!r} already")
+        _RUNNERS.add(name, kind)
         kind.name = name
         return kind
 
@@ -229,19 +263,30 @@ def runner(name: str) -> Callable[[AnyRunner], AnyRunner]:
 
 def runner_names() -> tuple[str, ...]:
     """The names of all runners: the built-in ones, then a user's in the order of registration."""
-    for module in _BUILT_IN:
-        importlib.import_module(f"runners.{module}")
-    built_in = [module.replace("_", "-") for module in _BUILT_IN]
-    return (*built_in, *(name for name in _registry if name not in built_in))
+    return _RUNNERS.names()
+
+
+def all_runners() -> list[Runner]:
+    """One of each."""
+    return [get_runner(name) for name in runner_names()]
 
 
 def get_runner(name: str) -> Runner:
     """A runner by its name.
 
     Raises:
-        ValueError: there is none of this name.
+        UnknownNameError: there is none of this name.
     """
-    known = runner_names()
-    if name not in known:
-        raise ValueError(f"no runner {name!r} (known: {', '.join(known)})")
-    return _registry[name]()
+    return _RUNNERS.get(name)()
+
+
+def accepted(workload: Workload, measured: Measurement) -> Measurement:
+    """What was measured, with the workload's own numbers about it.
+
+    Raises:
+        TransferFailed: it is not what was asked for.
+    """
+    reason = workload.failure(measured)
+    if reason is not None:
+        raise TransferFailed(reason)
+    return replace(measured, details={**measured.details, **workload.details(measured)})

@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-SERVER_NAME = "server.test"  # RFC 6761 section 6.2: .test is never a real name
+SERVER_NAME = "server.test"
+"""RFC 6761 section 6.2: .test is never a real name."""
 VALIDITY = datetime.timedelta(days=30)
 CLOCK_SKEW = datetime.timedelta(days=1)
 

@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 
 BLOCK_BYTES = 64 * 1024
-# A fixed seed: the content is the same in every run and on every machine. Random bytes, so that
-# nothing on the way can shorten them.
 BLOCK = random.Random(38323).randbytes(BLOCK_BYTES)
+"""A fixed seed: the content is the same in every run and on every machine. Random bytes, so that
+nothing on the way can shorten them."""
 
 
 def blocks(size_bytes: int) -> Iterator[bytes]:
@@ -48,7 +48,35 @@ def write_content(path: Path, size_bytes: int) -> None:
         file.writelines(blocks(size_bytes))
 
 
+class Received:
+    """What has arrived of something whose bytes are to be the content's first ones."""
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+        self._digest = hashlib.sha256()
+
+    def take(self, data: bytes) -> None:
+        """The next piece."""
+        self.size_bytes += len(data)
+        self._digest.update(data)
+
+    def is_content(self, size_bytes: int) -> bool:
+        """Whether it is the content of a transfer of `size_bytes`, no byte more or less."""
+        if self.size_bytes != size_bytes:
+            return False
+        return self._digest.hexdigest() == content_sha256(size_bytes)
+
+
 def requested_size(path: str) -> int | None:
-    """N of the request path ``/bytes/N``; None for any other path."""
+    """N of the request path `/bytes/N`; None for any other path."""
+    return _size(path, "/bytes")
+
+
+def response_size(path: str) -> int | None:
+    """N of the request path `/respond/N`; None for any other path."""
+    return _size(path, "/respond")
+
+
+def _size(path: str, folder: str) -> int | None:
     prefix, _, size = path.rpartition("/")
-    return int(size) if prefix == "/bytes" and size.isdecimal() and size.isascii() else None
+    return int(size) if prefix == folder and size.isdecimal() and size.isascii() else None

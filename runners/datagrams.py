@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runners.base import Runner
-from runners.options import OptionError, parse_options
+from minitopo_dc.runners.base import Runner
+from minitopo_dc.runners.options import OptionError, parse_options
 
 LEAST_PAYLOAD = 1200
 """Bytes that every path must take in a datagram of QUIC (RFC 9000, section 14)."""
@@ -15,13 +15,13 @@ MOST_PAYLOAD = {4: 1472, 6: 1452}
 
 
 class DatagramRunner(Runner):
-    """A transport whose options have ``max_datagram_bytes``, the UDP payload of a full packet."""
+    """A transport whose options have `max_datagram_bytes`, the UDP payload of a full packet."""
 
     def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:
         """Also: QUIC, and an Ethernet frame behind the headers of the IP version, allow the size.
 
         Raises:
-            OptionError: an option is unknown or wrong, or ``max_datagram_bytes`` below 1,200 (RFC
+            OptionError: an option is unknown or wrong, or `max_datagram_bytes` below 1,200 (RFC
                 9000, section 14) or above `MOST_PAYLOAD`.
         """
         given: Any = parse_options(self.options_type, options, self.name)

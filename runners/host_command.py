@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 
-from runners.base import Host, TransferFailed
+from minitopo_dc.runners.base import Host, TransferFailed
 
 COMMAND_TIMEOUT_S = 10.0
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 IPPROTO_MPTCP = 262
+PROTOCOLS = {"tcp": socket.IPPROTO_TCP, "mptcp": IPPROTO_MPTCP}
 SO_PROTOCOL = 38
 SOL_MPTCP = 284
 MPTCP_INFO = 1
@@ -29,8 +30,8 @@ MPTCP_INFO_FLAG_FALLBACK = 1
 TCP_INFO_BYTES = 216
 TOTAL_RETRANS_OFFSET = 100
 BYTES_SENT_OFFSET = 200
-# struct mptcp_info: mptcpi_flags stands behind six octets and two of padding
 MPTCP_FLAGS_OFFSET = 8
+"""struct mptcp_info: mptcpi_flags stands behind six octets and two of padding."""
 # struct mptcp_subflow_data; struct sockaddr_storage, twice in struct mptcp_subflow_addrs
 SUBFLOW_DATA = struct.Struct("@4I")
 SOCKADDR_BYTES = 128
@@ -100,12 +101,17 @@ def has_delivered(connection: socket.socket) -> bool:
     After a reset the kernel keeps the last count of unacknowledged bytes (SIOCOUTQ of tcp(7)),
     so the count alone would never come to zero.
     """
-    poll = select.poll()
-    poll.register(connection, select.POLLRDHUP)
-    if poll.poll(0):
+    if is_closed_by_peer(connection):
         return True
     answer = fcntl.ioctl(connection, termios.TIOCOUTQ, struct.pack("@i", 0))
     return bool(struct.unpack("@i", answer)[0] == 0)
+
+
+def is_closed_by_peer(connection: socket.socket) -> bool:
+    """Whether the peer will send nothing more: it closed or reset the connection."""
+    poll = select.poll()
+    poll.register(connection, select.POLLRDHUP)
+    return bool(poll.poll(0))
 
 
 def socket_with_peer(peer: tuple[str, int]) -> socket.socket | None:

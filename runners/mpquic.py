@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from runners.addresses import bracketed
-from runners.base import Measurement, Runner, Transfer, TransferFailed, runner
-from runners.certificate import SERVER_NAME
-from runners.content import content_sha256, file_sha256
-from runners.options import parse_options
-from runners.site import downloaded_file, website
+from minitopo_dc.runners.addresses import bracketed
+from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
+from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.content import content_sha256, file_sha256
+from minitopo_dc.runners.options import parse_options
+from minitopo_dc.runners.site import downloaded_file, website
+from minitopo_dc.runners.tools import Tool
+from minitopo_dc.shipped import checkout
+from minitopo_dc.workloads import Measurement
 
-TOOLS_VARIABLE = "TQUIC_BIN"
-CACHE = Path(__file__).resolve().parent.parent / ".cache" / "tquic"
-UNAVAILABLE = CACHE / "unavailable"
-"""Where the set-up leaves its reason when it could not build the tools."""
-HOW_TO_GET = f"cargo install tquic_tools --root {CACHE.relative_to(CACHE.parent.parent)}"
+CACHE = ".cache/tquic"
+"""Of a checkout: where the set-up builds the tools, or leaves its reason why it could not."""
 
 # RFC 9002, section 7.2, and what the kernel's TCP and aioquic do; TQUIC's own is 32 and 4.
 INITIAL_WINDOW_PACKETS = 10
@@ -46,30 +43,30 @@ class TquicOptions:
 
 @runner("mpquic")
 class MpquicRunner(Runner):
-    """MP-QUIC on one path a client address; CUBIC or BBR, as TQUIC has them."""
+    """MP-QUIC on one path per client address; CUBIC or BBR, as TQUIC has them."""
 
     multipath: ClassVar[bool] = True
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("cubic", "bbr")
     options_type: ClassVar[type] = TquicOptions
+    tools: ClassVar[tuple[Tool, ...]] = tuple(
+        Tool(name, "--version", variable="TQUIC_BIN", built=f"{CACHE}/bin")
+        for name in ("tquic_server", "tquic_client")
+    )
+    set_up: ClassVar[bool] = True
     # It has no handler for any signal: one that ends it is its only end. SIGINT would not do: a
     # shell lets its background jobs, and all that they start, ignore it.
     server_exit_codes: ClassVar[frozenset[int]] = frozenset({-signal.SIGTERM})
 
     def missing(self) -> str | None:
         """Both tools are needed."""
-        for tool in ("tquic_server", "tquic_client"):
-            if _find(tool) is None:
-                where = f"on PATH, in ${TOOLS_VARIABLE} or in the checkout's .cache/tquic/bin"
-                if UNAVAILABLE.exists():
-                    return UNAVAILABLE.read_text(encoding="utf-8").strip()
-                return f"{tool} is not {where} (get it: {HOW_TO_GET}; cargo 1.70 or newer)"
-        return None
+        lacking = [tool for tool in self.tools if tool.find() is None]
+        return _not_built(lacking[0]) if lacking else None
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """The server on the service address: it answers from the address it is bound to."""
         return [
-            *(_tool("tquic_server"), "--listen", _endpoint(transfer)),
+            *(self.tool("tquic_server"), "--listen", _endpoint(transfer)),
             *("--cert", str(transfer.certificate), "--key", str(transfer.key)),
             *("--root", str(transfer.directory / "www")),
             "--enable-multipath",
@@ -77,15 +74,15 @@ class MpquicRunner(Runner):
         ]
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """The client with one path a client address."""
+        """The client with one path per client address."""
         return [
-            *(_tool("tquic_client"), "--alpn", "h3", "--enable-multipath"),
+            *(self.tool("tquic_client"), "--alpn", "h3", "--enable-multipath"),
             *("--connect-to", _endpoint(transfer)),
             *("--local-addresses", ",".join(transfer.client_addresses)),
             *("--connection-failure-threshold", "1"),
             *("--dump-dir", str(transfer.directory / "download")),
             *self._transport(transfer),
-            f"https://{SERVER_NAME}:{transfer.port}/{transfer.size_bytes}",
+            f"https://{SERVER_NAME}:{transfer.port}/{transfer.download.requested_bytes}",
         ]
 
     @contextmanager
@@ -134,16 +131,11 @@ def parse_client(printed: str) -> tuple[float, dict[str, Any]]:
     return float(duration[1]) * SECONDS[duration[2]], counters
 
 
-def _find(tool: str) -> str | None:
-    variable = os.environ.get(TOOLS_VARIABLE)
-    for path in (variable, None, str(CACHE / "bin")):
-        if path != "" and (found := shutil.which(tool, path=path)):
-            return found
-    return None
-
-
-def _tool(tool: str) -> str:
-    found = _find(tool)
-    if found is None:
-        raise TransferFailed(f"{tool} has gone")
-    return found
+def _not_built(tool: Tool) -> str:
+    """Why a tool is not here: the set-up's reason, if it left one, and how to get it."""
+    root = checkout()
+    if root is not None and (root / CACHE / "unavailable").exists():
+        return (root / CACHE / "unavailable").read_text(encoding="utf-8").strip()
+    where = "" if root is None else f" --root {CACHE}"
+    command = f"cargo install tquic_tools{where}"
+    return f"{tool.not_found()} (get it: {command}; cargo 1.70 or newer)"

@@ -5,24 +5,23 @@ Picoquic is in no package registry, so this runner works where somebody has buil
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Literal
 
-from runners.base import Measurement, Runner, Transfer, TransferFailed, runner
-from runners.certificate import SERVER_NAME
-from runners.ports import is_bound
-from runners.site import website
+from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
+from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.ports import is_bound
+from minitopo_dc.runners.site import website
+from minitopo_dc.runners.tools import Tool
+from minitopo_dc.workloads import Measurement
 
-TOOL = "picoquicdemo"
-TOOL_VARIABLE = "PICOQUICDEMO"
+DEMO = Tool("picoquicdemo", variable="PICOQUICDEMO")
 HOW_TO_GET = (
     "build https://github.com/private-octopus/picoquic with cmake -DPICOQUIC_FETCH_PTLS=Y, then "
-    f"put {TOOL} on PATH or its path into ${TOOL_VARIABLE}"
+    f"put {DEMO.name} on PATH or its path into ${DEMO.variable}"
 )
 ALGORITHMS = {"reno": "newreno", "cubic": "cubic", "bbr": "bbr"}
 RECEIVED = re.compile(r"^Received (\d+) bytes in ([0-9.]+) seconds, [0-9.]+ Mbps\.$", re.MULTILINE)
@@ -30,23 +29,23 @@ RECEIVED = re.compile(r"^Received (\d+) bytes in ([0-9.]+) seconds, [0-9.]+ Mbps
 
 @runner("mpquic-picoquic")
 class PicoquicRunner(Runner):
-    """MP-QUIC on one path a client address; the primary one is what routing chooses."""
+    """MP-QUIC on one path per client address; the primary one is what routing chooses."""
 
     multipath: ClassVar[bool] = True
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     congestion_controls: ClassVar[tuple[str, ...]] = tuple(ALGORITHMS)
+    tools: ClassVar[tuple[Tool, ...]] = (DEMO,)
     stop_signal: ClassVar[signal.Signals | None] = None  # -1: it ends after one connection
 
     def missing(self) -> str | None:
         """One program is both server and client."""
-        if _find() is None:
-            return f"{TOOL} is not on PATH or in ${TOOL_VARIABLE} ({HOW_TO_GET})"
-        return None
+        return None if DEMO.find() else f"{DEMO.not_found()} ({HOW_TO_GET})"
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """The program as a server of one connection; it binds all addresses."""
         return [
-            *(_tool(), "-p", str(transfer.port), "-1", "-w", str(transfer.directory / "www")),
+            *(self.tool(DEMO.name), "-p", str(transfer.port), "-1"),
+            *("-w", str(transfer.directory / "www")),
             *("-c", str(transfer.certificate), "-k", str(transfer.key)),
             *self._transport(transfer, "server"),
         ]
@@ -58,9 +57,9 @@ class PicoquicRunner(Runner):
         """
         more = ",".join(f"{address}/0" for address in transfer.client_addresses[1:])
         return [
-            *(_tool(), "-A", more, "-D", "-n", SERVER_NAME, "-a", "hq-interop"),
+            *(self.tool(DEMO.name), "-A", more, "-D", "-n", SERVER_NAME, "-a", "hq-interop"),
             *self._transport(transfer, "client"),
-            *(transfer.server_address, str(transfer.port), f"/{transfer.size_bytes}"),
+            *(transfer.server_address, str(transfer.port), f"/{transfer.download.requested_bytes}"),
         ]
 
     def is_ready(self, transfer: Transfer, pid: int) -> bool:
@@ -89,14 +88,3 @@ class PicoquicRunner(Runner):
             *("-T", str(transfer.directory / f"{role}.tickets")),
             *("-N", str(transfer.directory / f"{role}.tokens")),
         ]
-
-
-def _find() -> str | None:
-    return shutil.which(os.environ.get(TOOL_VARIABLE, TOOL))
-
-
-def _tool() -> str:
-    found = _find()
-    if found is None:
-        raise TransferFailed(f"{TOOL} has gone")
-    return found

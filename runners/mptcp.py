@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, ClassVar, Literal
 
-from runners.base import Host, Transfer, TransferFailed, runner
-from runners.host_command import run
-from runners.kernel_socket import IPPROTO_MPTCP
-from runners.tcp import TcpRunner
+from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
+from minitopo_dc.runners.host_command import run
+from minitopo_dc.runners.kernel_socket import IPPROTO_MPTCP
+from minitopo_dc.runners.tcp import TcpRunner
+from minitopo_dc.runners.tools import Tool
 
 
 @runner("mptcp")
 class MptcpRunner(TcpRunner):
-    """MPTCP with one subflow a client address, the first being the initial one."""
+    """MPTCP with one subflow per client address, the first being the initial one."""
 
     multipath: ClassVar[bool] = True
     checks_paths: ClassVar[bool] = True
+    tools: ClassVar[tuple[Tool, ...]] = (
+        *TcpRunner.tools,
+        Tool("mptcpize", "--version", "mptcpize"),
+    )
+    essential: ClassVar[bool] = False
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "mptcp"
 
     def missing(self) -> str | None:
         """What `tcp` needs, MPTCP in the kernel, and mptcpize, as curl has no option for it."""
-        if shutil.which("mptcpize") is None:
-            return "mptcpize is not installed (Debian and Ubuntu: apt-get install mptcpize)"
+        lacking = super().missing()
+        if lacking is not None:
+            return lacking
         try:
             socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP).close()
         except OSError as error:
             advice = "CONFIG_MPTCP and sysctl net.mptcp.enabled=1 are needed"
             return f"the kernel has no MPTCP: {error.strerror} ({advice})"
-        return super().missing()
+        return None
 
-    def client_command(self, transfer: Transfer) -> list[str]:
-        """The client is curl, whose TCP sockets mptcpize turns into MPTCP sockets."""
-        return ["mptcpize", "run", *super().client_command(transfer)]
+    def curl_command(self, transfer: Transfer) -> list[str]:
+        """Mptcpize turns curl's TCP sockets into MPTCP sockets."""
+        return ["mptcpize", "run", *super().curl_command(transfer)]
 
     @contextmanager
     def hosts(self, transfer: Transfer, server: Host, client: Host) -> Iterator[None]:
@@ -51,10 +57,12 @@ class MptcpRunner(TcpRunner):
             yield
 
     def check_connection(self, transfer: Transfer, connection: dict[str, Any]) -> None:
-        """Also: MPTCP to the end, and data on a subflow to each client address.
+        """Also: MPTCP to the end, and a subflow to each client address, of a download with data.
+
+        (Small answers may all take the subflow with the shorter round trip.)
 
         Raises:
-            TransferFailed: the connection fell back to TCP, or no data went to an address.
+            TransferFailed: the connection fell back to TCP, or an address was not used.
         """
         super().check_connection(transfer, connection)
         if not connection["multipath"]:
@@ -62,8 +70,12 @@ class MptcpRunner(TcpRunner):
         carried = dict.fromkeys(transfer.client_addresses, 0)
         for flow in connection["subflows"]:
             carried[flow["remote"]] = carried.get(flow["remote"], 0) + flow["bytes_sent"]
+        reached = {flow["remote"] for flow in connection["subflows"]}
+        missing = [address for address in transfer.client_addresses if address not in reached]
+        if missing:
+            raise TransferFailed(f"no MPTCP subflow to {', '.join(missing)}")
         unused = [address for address in transfer.client_addresses if not carried[address]]
-        if unused:
+        if unused and transfer.workload.has_goodput:
             raise TransferFailed(f"no MPTCP subflow carried data to {', '.join(unused)}")
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from runners.base import TransferFailed
+from minitopo_dc.runners.base import TransferFailed
 
 
 def last_json(output: Path, role: str) -> dict[str, Any]:

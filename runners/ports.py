@@ -7,9 +7,10 @@ import struct
 from pathlib import Path
 from typing import Literal
 
-from runners.addresses import address_family
+from minitopo_dc.runners.addresses import address_family
 
-TCP_LISTEN = "0A"  # linux/net/tcp_states.h
+TCP_LISTEN = "0A"
+"""linux/net/tcp_states.h."""
 
 
 def is_bound(pid: int, table: Literal["tcp", "udp"], address: str, port: int) -> bool:

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from runners.base import Host, TransferFailed
+from minitopo_dc.runners.base import Host, TransferFailed
 
 TAIL_LINES = 5
 TAIL_CHARACTERS = 600
-# A process that was asked to end and did not is killed after this.
 KILL_AFTER_S = 2.0
+"""A process that was asked to end and did not is killed after this."""
 
 
 class Process:

@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from runners.base import Measurement, Transfer, TransferFailed, runner
-from runners.content import content_sha256
-from runners.datagrams import DatagramRunner
-from runners.options import parse_options
-from runners.output import last_json
-
-MEBIBYTE = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class QuicOptions:
-    """Options of runner `quic`.
-
-    The windows' default is never the limit: a leg pair of 100 Mbit/s that is blocked for
-    t-Reordering's 200 ms on top of a round trip of 300 ms needs 6.25 MB (rate times delay), and
-    aioquic doubles a window each time half of it was used. (aioquic's own default, 1 MiB, is less
-    than that.)
-    """
-
-    # As the kernel counts it. Default: the kernel's (net.core.rmem_default, 212,992 on Linux);
-    # the papers' modified set-up has 33,554,432 (thesis, table 4.4).
-    receive_buffer_bytes: int | None = None
-    max_data: int = 16 * MEBIBYTE
-    max_stream_data: int = 16 * MEBIBYTE
-    # Off: logging slows both ends down, and the papers measured without (thesis, section 4).
-    qlog: bool = False
-    # UDP payload. Default: aioquic's own, the least that every path takes (RFC 9000, section 14);
-    # the papers' aioquic of 2020 had 1,280 (thesis, section 4.1: "the size of the UDP frames").
-    max_datagram_bytes: int = 1200
+from minitopo_dc.runners.base import Transfer, TransferFailed, runner
+from minitopo_dc.runners.content import content_sha256
+from minitopo_dc.runners.datagrams import DatagramRunner
+from minitopo_dc.runners.options import parse_options
+from minitopo_dc.runners.output import last_json
+from minitopo_dc.runners.quic_options import QuicOptions
+from minitopo_dc.runners.request_options import request_arguments
+from minitopo_dc.runners.request_reports import plan_of, read_requests
+from minitopo_dc.runners.virtual import VirtualTransport
+from minitopo_dc.shipped import module_command
+from minitopo_dc.workloads import Measurement, RequestResponse, Workload, as_download
 
 
 @runner("quic")
@@ -48,8 +28,12 @@ class QuicRunner(DatagramRunner):
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic")
+    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response")
     options_type: ClassVar[type] = QuicOptions
     takes_duration: ClassVar[bool] = True
+    packages: ClassVar[tuple[str, ...]] = ("aioquic",)
+    set_up: ClassVar[bool] = True
+    essential: ClassVar[bool] = True
 
     def missing(self) -> str | None:
         """Both sides are aioquic's."""
@@ -58,9 +42,9 @@ class QuicRunner(DatagramRunner):
         return None
 
     def server_command(self, transfer: Transfer) -> list[str]:
-        """`runners.quic_server`."""
+        """`minitopo_dc.runners.quic_server`."""
         return [
-            *(sys.executable, "-m", "runners.quic_server"),
+            *module_command("minitopo_dc.runners.quic_server"),
             *("--address", transfer.server_address, "--port", str(transfer.port)),
             *("--certificate", str(transfer.certificate), "--key", str(transfer.key)),
             *("--congestion-control", transfer.congestion_control),
@@ -69,13 +53,13 @@ class QuicRunner(DatagramRunner):
         ]
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """`runners.quic_client`."""
+        """`minitopo_dc.runners.quic_client`."""
         options = self._options(transfer)
         command = [
-            *(sys.executable, "-m", "runners.quic_client"),
+            *module_command("minitopo_dc.runners.quic_client"),
             *("--address", transfer.server_address, "--port", str(transfer.port)),
             *("--bind", transfer.client_addresses[0]),
-            *("--path", f"/bytes/{transfer.size_bytes}"),
+            *_load(transfer.workload),
             *("--certificate", str(transfer.certificate)),
             *("--congestion-control", transfer.congestion_control),
             *("--max-data", str(options.max_data)),
@@ -85,8 +69,6 @@ class QuicRunner(DatagramRunner):
         ]
         if options.receive_buffer_bytes is not None:
             command += ["--receive-buffer", str(options.receive_buffer_bytes)]
-        if transfer.duration_s is not None:
-            command += ["--duration", str(transfer.duration_s)]
         return command
 
     @contextmanager
@@ -97,19 +79,15 @@ class QuicRunner(DatagramRunner):
                 _qlog_directory(transfer, role).mkdir(parents=True, exist_ok=True)
         yield
 
+    def virtual(self) -> VirtualTransport | None:
+        """Aioquic takes time as an argument, and so do both ends."""
+        from minitopo_dc.runners.quic_virtual import QuicConnectionPair  # noqa: PLC0415 (aioquic)
+
+        return QuicConnectionPair
+
     def read(self, transfer: Transfer) -> Measurement:
-        """The client's report; its hash is checked."""
-        report = last_json(transfer.client_output, "client")
-        started_ns = report.pop("started_ns")
-        if report["error"] is not None:
-            raise TransferFailed(f"client: {report['error']}")
-        if report["status"] not in (0, 200):  # 0: stopped before the answer came
-            raise TransferFailed(f"client got status {report['status']}, not 200")
-        received, stopped_s = report["bytes_received"], report["stopped_s"]
-        if report["sha256"] != content_sha256(received):
-            raise TransferFailed(f"client received {received} bytes, not those sent")
-        seconds = report["completion_s"] if stopped_s is None else stopped_s
-        return Measurement(received, seconds, report, started_ns)
+        """The client's report; what arrived is checked."""
+        return read_report(last_json(transfer.client_output, "client"), transfer.workload)
 
     def _qlog(self, transfer: Transfer, role: str) -> list[str]:
         qlog = self._options(transfer).qlog
@@ -117,6 +95,38 @@ class QuicRunner(DatagramRunner):
 
     def _options(self, transfer: Transfer) -> QuicOptions:
         return parse_options(QuicOptions, transfer.options, self.name)
+
+
+def read_report(report: dict[str, Any], workload: Workload) -> Measurement:
+    """What a client's report says, of either clock.
+
+    A client that the virtual clock's end cut off has no hash yet, and lasted for its duration.
+
+    Raises:
+        TransferFailed: the connection failed, or something else arrived than what was sent.
+    """
+    if isinstance(workload, RequestResponse):
+        return read_requests(report)
+    if report["error"] is not None:
+        raise TransferFailed(f"client: {report['error']}")
+    if report["status"] not in (0, 200):  # 0: stopped before the answer came
+        raise TransferFailed(f"client got status {report['status']}, not 200")
+    received, digest = report["bytes_received"], report["sha256"]
+    if digest and digest != content_sha256(received):
+        raise TransferFailed(f"client received {received} bytes, not those sent")
+    ended_s = report["completion_s"] or report["stopped_s"] or workload.lasts_s
+    details = dict(report)
+    started_ns = details.pop("started_ns", None)
+    return Measurement(received, ended_s or 0.0, details, started_ns)
+
+
+def _load(workload: Workload) -> list[str]:
+    """What the client is to do, as its arguments."""
+    if isinstance(workload, RequestResponse):
+        return request_arguments(plan_of(workload))
+    download = as_download(workload)
+    until = [] if download.duration_s is None else ["--duration", str(download.duration_s)]
+    return ["--path", f"/bytes/{download.requested_bytes}", *until]
 
 
 def _qlog_directory(transfer: Transfer, role: str) -> Path:

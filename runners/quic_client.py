@@ -1,4 +1,8 @@
-"""HTTP/3 client on aioquic: downloads ``/bytes/N`` and prints one line of JSON about it."""
+"""HTTP/3 client on aioquic: a download of `/bytes/N`, or requests for `/respond/N`.
+
+It prints one line of JSON about what it saw. What went wrong is told there too (`error`): the
+exit code is 0 all the same.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +13,32 @@ import json
 import math
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from aioquic.h3.connection import H3_ALPN, ErrorCode, H3Connection
+from aioquic.h3.connection import H3_ALPN
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
-from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, QuicEvent
 from aioquic.quic.logger import QuicFileLogger
 
-from runners.addresses import address_family, socket_address
-from runners.certificate import SERVER_NAME
-from runners.quic_endpoint import (
+from minitopo_dc.runners.addresses import address_family, socket_address
+from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.http3_client import Http3Client
+from minitopo_dc.runners.quic_endpoint import (
     Address,
+    OrderedConnection,
     Transmit,
-    events,
     receive_batch,
     transmit,
     wait_readable,
 )
-from runners.udp_socket import set_receive_buffer, socket_drops
+from minitopo_dc.runners.quic_requests import RequestClient
+from minitopo_dc.runners.request_options import add_request_options, request_plan
+from minitopo_dc.runners.requests import RequestPlan
+from minitopo_dc.runners.udp_socket import set_receive_buffer, socket_drops
 
 
 @dataclass
@@ -50,8 +57,11 @@ class Outcome:
     error: str | None = None
 
 
-class Download:
-    """One HTTP/3 connection that downloads one resource; sans-IO."""
+class Download(Http3Client):
+    """One HTTP/3 connection that downloads one resource.
+
+    From its deadline on nothing counts any more, and the connection is closed.
+    """
 
     def __init__(
         self,
@@ -63,124 +73,92 @@ class Download:
         duration_s: float = math.inf,
     ) -> None:
         """Take what to download, how to send, and when to stop: s after the start."""
+        super().__init__(connection, transmit, clock)
         self.outcome = Outcome()
-        self.ended = False
-        self._connection = connection
-        self._transmit = transmit
-        self._clock = clock
-        self._http = H3Connection(connection)
         self._path = path
         self._digest = hashlib.sha256()
-        self._body_arrives = False
         self._start = 0.0
         self._duration = duration_s
         self._deadline = math.inf
 
-    def start(self, server: Address) -> float | None:
-        """Connect; returns when to be called again."""
-        self._start = self._clock()
-        self._deadline = self._start + self._duration
-        self._connection.connect(server, self._start)
-        self._transmit(self._connection)
-        return self._next(self._connection.get_timer())
+    def _on_start(self, now: float) -> None:
+        self._start = now
+        self._deadline = now + self._duration
 
-    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
-        """Take in what arrived, send what is due; returns when to be called again.
-
-        From the deadline on nothing counts any more, and the connection is closed.
-        """
+    def _on_time(self, now: float) -> None:
         if now >= self._deadline:
             self._deadline = math.inf
             self._stop()
-        return self._next(self._advance(now, datagrams))
 
-    def _next(self, timer: float | None) -> float | None:
-        if self._deadline == math.inf:
-            return timer
-        return self._deadline if timer is None else min(timer, self._deadline)
+    def _timeout(self) -> float:
+        return self._deadline
 
     def _stop(self) -> None:
         if self.outcome.completion_s is None:
             self.outcome.stopped_s = self._elapsed()
-            self._close()
+            self._end_body()
 
-    def _advance(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
-        """Take in what arrived, send what is due; returns the connection's timer.
+    def _on_handshake(self) -> None:
+        self.outcome.handshake_s = self._elapsed()
+        self._request("GET", self._path)
 
-        While the body arrives, all that this side sends is acknowledgements, and aioquic sends
-        them when its timer says so (1 ms after the first datagram that they cover): asking it
-        for datagrams earlier costs a third of the client's time and yields none.
-        """
-        connection = self._connection
-        for data, address in datagrams:
-            connection.receive_datagram(data, address, now)
-        timer = connection.get_timer()
-        due = timer is not None and timer <= now
-        if due:
-            connection.handle_timer(now)
-        for event in events(connection):
-            self._handle(event)
-        if self._body_arrives and not due:
-            return timer
-        self._transmit(connection)
-        return connection.get_timer()
-
-    def _handle(self, event: QuicEvent) -> None:
-        if isinstance(event, HandshakeCompleted):
-            self.outcome.handshake_s = self._elapsed()
-            self._request()
-        elif isinstance(event, ConnectionTerminated):
-            self.ended = True
-            if self.outcome.completion_s is None and self.outcome.stopped_s is None:
-                self.outcome.error = f"connection ended: {event.reason_phrase or event.error_code}"
-        for received in self._http.handle_event(event):
-            self._receive(received)
-
-    def _request(self) -> None:
-        headers = [
-            (b":method", b"GET"),
-            (b":scheme", b"https"),
-            (b":authority", SERVER_NAME.encode()),
-            (b":path", self._path.encode()),
-        ]
-        stream_id = self._connection.get_next_available_stream_id()
-        self._http.send_headers(stream_id, headers, end_stream=True)
-
-    def _receive(self, received: H3Event) -> None:
+    def _on_event(self, event: H3Event) -> None:
         if self.outcome.stopped_s is not None:
             return
-        if isinstance(received, HeadersReceived):
-            self.outcome.status = int(dict(received.headers)[b":status"])
+        if isinstance(event, HeadersReceived):
+            self.outcome.status = int(dict(event.headers)[b":status"])
             self.outcome.first_byte_s = self._elapsed()
-            self._body_arrives = True
-        elif isinstance(received, DataReceived):
-            self._digest.update(received.data)
-            self.outcome.bytes_received += len(received.data)
-        if isinstance(received, HeadersReceived | DataReceived) and received.stream_ended:
+            self._only_receives = True
+        elif isinstance(event, DataReceived):
+            self._digest.update(event.data)
+            self.outcome.bytes_received += len(event.data)
+        if isinstance(event, HeadersReceived | DataReceived) and event.stream_ended:
             self.outcome.completion_s = self._elapsed()
-            self._close()
+            self._end_body()
 
-    def _close(self) -> None:
+    def _on_end(self, reason: str) -> None:
+        if self.outcome.completion_s is None and self.outcome.stopped_s is None:
+            self.outcome.error = reason
+
+    def _end_body(self) -> None:
         self.outcome.sha256 = self._digest.hexdigest()
-        self._body_arrives = False
-        self._connection.close(error_code=ErrorCode.H3_NO_ERROR)
+        self._close()
 
     def _elapsed(self) -> float:
         return self._clock() - self._start
 
 
-def run(download: Download, udp: socket.socket, server: Address) -> Outcome:
-    """Connect, download, close; returns when the connection has ended."""
-    timer = download.start(server)
-    while not download.ended:
+def run(client: Http3Client, udp: socket.socket, server: Address) -> None:
+    """Connect, do what the client is for, close; returns when the connection has ended."""
+    timer = client.start(server)
+    while not client.ended:
         wait_readable([udp], timer)
-        timer = download.step(time.monotonic(), receive_batch(udp))
-    return download.outcome
+        timer = client.step(time.monotonic(), receive_batch(udp))
 
 
 def main() -> None:
-    """Download once and print the outcome as one line of JSON."""
-    options = _options()
+    """Download once, or send requests, and print the outcome as one line of JSON."""
+    options, plan = _options()
+    connection = OrderedConnection(configuration=_configuration(options))
+    with socket.socket(address_family(options.bind), socket.SOCK_DGRAM) as udp:
+        if options.receive_buffer:
+            set_receive_buffer(udp, options.receive_buffer)
+        udp.bind((options.bind, 0))
+        send = partial(transmit, udp=udp)
+        client: Download | RequestClient
+        if plan is None:
+            client = Download(connection, options.path, send, duration_s=options.duration)
+        else:
+            client = RequestClient(connection, plan, send)
+        gc.freeze()  # what was imported is never garbage: full collections need not visit it
+        started_ns = time.monotonic_ns()
+        run(client, udp, socket_address(options.address, options.port))
+        client.outcome.receive_buffer_bytes = udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+        client.outcome.socket_drops = socket_drops(udp)
+    print(json.dumps(asdict(client.outcome) | {"started_ns": started_ns}), flush=True)  # noqa: T201
+
+
+def _configuration(options: argparse.Namespace) -> QuicConfiguration:
     configuration = QuicConfiguration(
         is_client=True,
         alpn_protocols=H3_ALPN,
@@ -192,34 +170,14 @@ def main() -> None:
         quic_logger=QuicFileLogger(str(options.qlog)) if options.qlog else None,
     )
     configuration.load_verify_locations(str(options.certificate))
-    with socket.socket(address_family(options.bind), socket.SOCK_DGRAM) as udp:
-        if options.receive_buffer:
-            set_receive_buffer(udp, options.receive_buffer)
-        udp.bind((options.bind, 0))
-        download = Download(
-            QuicConnection(configuration=configuration),
-            options.path,
-            lambda connection: transmit(connection, udp),
-            duration_s=options.duration,
-        )
-        gc.freeze()  # what was imported is never garbage: full collections need not visit it
-        started_ns = time.monotonic_ns()
-        outcome = run(download, udp, socket_address(options.address, options.port))
-        outcome.receive_buffer_bytes = udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
-        outcome.socket_drops = socket_drops(udp)
-    _report(asdict(outcome) | {"started_ns": started_ns})
+    return configuration
 
 
-def _report(outcome: dict[str, Any]) -> None:
-    print(json.dumps(outcome), flush=True)  # noqa: T201
-
-
-def _options() -> argparse.Namespace:
+def _options() -> tuple[argparse.Namespace, RequestPlan | None]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--address", required=True, help="the server's")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--bind", required=True, help="the client's address")
-    parser.add_argument("--path", required=True)
     parser.add_argument("--certificate", type=Path, required=True)
     parser.add_argument("--congestion-control", choices=("reno", "cubic"), required=True)
     parser.add_argument("--receive-buffer", type=int, help="bytes; without: the kernel's default")
@@ -227,8 +185,17 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--max-stream-data", type=int, required=True, help="bytes")
     parser.add_argument("--max-datagram", type=int, required=True, help="bytes of UDP payload")
     parser.add_argument("--qlog", type=Path, help="directory for the qlog file")
-    parser.add_argument("--duration", type=float, default=math.inf, help="s; without: to the end")
-    return parser.parse_args()
+    download = parser.add_argument_group("download")
+    download.add_argument("--path", help="what to download; without: requests")
+    download.add_argument("--duration", type=float, default=math.inf, help="s; without: to the end")
+    add_request_options(parser, required=False)
+    options = parser.parse_args()
+    plan = request_plan(parser, options)
+    if (plan is None) == (options.path is None):
+        parser.error("either --path or requests are needed, and not both")
+    if plan is not None and options.duration != math.inf:
+        parser.error("--duration is for a download")
+    return options, plan
 
 
 if __name__ == "__main__":

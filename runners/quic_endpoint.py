@@ -2,7 +2,7 @@
 
 aioquic's own asyncio protocol transmits after every datagram that it receives and its timers are
 rounded up to a millisecond. Here all datagrams that wait are handed over before one transmission
-follows, and timers are kept to the microsecond: fewer calls a packet, and pacing as computed.
+follows, and timers are kept to the microsecond: fewer calls per packet, and pacing as computed.
 """
 
 from __future__ import annotations
@@ -10,21 +10,46 @@ from __future__ import annotations
 import select
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import QuicEvent
+from aioquic.quic.stream import QuicStream
 
 Address = tuple[Any, ...]
 """A socket's address: host and port, with IPv6 also flow label and scope."""
 Transmit = Callable[[QuicConnection], int]
 """Sends what a connection has to send now; returns the number of bytes."""
 
-# An Ethernet frame's largest UDP payload is 1472 bytes.
 DATAGRAM_BYTES = 2048
-# Datagrams taken in before a transmission: a bound, so that acknowledgements are never late.
+"""An Ethernet frame's largest UDP payload is 1472 bytes."""
 BATCH = 64
+"""Datagrams taken in before a transmission: a bound, so that acknowledgements are never late."""
+
+
+class _Queue(list[QuicStream]):
+    """Streams that wait for their turn; those that just had it come last, the oldest first."""
+
+    def extend(self, streams: Iterable[QuicStream]) -> None:
+        super().extend(sorted(streams, key=attrgetter("stream_id")))
+
+
+class OrderedConnection(QuicConnection):
+    """aioquic's connection, in which streams take turns in the order of their IDs.
+
+    aioquic keeps the streams that had their turn in a set (1.7), whose order is that of their
+    addresses in memory: with several streams, no two runs would send the same packets.
+    """
+
+    @property
+    def _streams_queue(self) -> _Queue:
+        return self._ordered_streams
+
+    @_streams_queue.setter
+    def _streams_queue(self, streams: list[QuicStream]) -> None:
+        self._ordered_streams = _Queue(streams)
 
 
 def receive_batch(udp: socket.socket) -> Iterator[tuple[bytes, Address]]:

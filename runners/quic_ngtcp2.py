@@ -3,49 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from runners.base import Host, Measurement, Transfer, TransferFailed, runner
-from runners.certificate import SERVER_NAME
-from runners.content import content_sha256, file_sha256
-from runners.datagrams import DatagramRunner
-from runners.options import parse_options
-from runners.output import last_json
-from runners.process import log_tail
-from runners.site import downloaded_file, website
-from runners.source_address import source_address
+from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
+from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.content import content_sha256, file_sha256
+from minitopo_dc.runners.datagrams import DatagramRunner
+from minitopo_dc.runners.options import parse_options
+from minitopo_dc.runners.output import last_json
+from minitopo_dc.runners.process import log_tail
+from minitopo_dc.runners.quic_options import QuicOptions
+from minitopo_dc.runners.site import downloaded_file, website
+from minitopo_dc.runners.source_address import source_address
+from minitopo_dc.runners.tools import Tool, not_installed
+from minitopo_dc.shipped import module_command
+from minitopo_dc.workloads import Measurement
 
-PACKAGES = {"gtlsserver": "ngtcp2-server", "gtlsclient": "ngtcp2-client"}
-SYSTEM_PLACES = "/usr/sbin"
-"""Where Debian puts the server; an ordinary user's PATH lacks it."""
-MEBIBYTE = 1024 * 1024
-QLOG_UNIT_S = 1e-3  # ngtcp2 writes its qlog's times in whole milliseconds (lib/ngtcp2_qlog.c)
-REQUEST = '"stream_id":0,'  # the first request of a client (RFC 9000, section 2.1)
-
-
-@dataclass(frozen=True, slots=True)
-class Ngtcp2Options:
-    """Options of runner `quic-ngtcp2`; names and defaults are those of runner `quic`."""
-
-    # As the kernel counts it. Default: the kernel's (net.core.rmem_default, 212,992 on Linux).
-    receive_buffer_bytes: int | None = None
-    # What gtlsclient lets the server send ahead; it stays so: nothing is tuned on the way. (The
-    # tool's own: 15 MiB and 6 MiB at first, tuned up to 24 MiB and 16 MiB.)
-    max_data: int = 16 * MEBIBYTE
-    max_stream_data: int = 16 * MEBIBYTE
-    # The client always writes one, as its times are read from it; off: it is removed at the end.
-    qlog: bool = False
-    # UDP payload, without path MTU discovery: with it, the tools' own way, datagrams grow to 1,444
-    # bytes, and the difference to `quic` would be one of overhead.
-    max_datagram_bytes: int = 1200
+QLOG_UNIT_S = 1e-3
+"""ngtcp2 writes its qlog's times in whole milliseconds (lib/ngtcp2_qlog.c)."""
+REQUEST = '"stream_id":0,'
+"""The first request of a client (RFC 9000, section 2.1)."""
 
 
 @runner("quic-ngtcp2")
@@ -55,26 +37,28 @@ class Ngtcp2Runner(DatagramRunner):
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr")
-    options_type: ClassVar[type] = Ngtcp2Options
+    options_type: ClassVar[type] = QuicOptions
+    compared: ClassVar[bool] = False  # a second QUIC on one path: a minute more
+    tools: ClassVar[tuple[Tool, ...]] = (
+        Tool("gtlsserver", package="ngtcp2-server"),
+        Tool("gtlsclient", package="ngtcp2-client"),
+    )
+    set_up: ClassVar[bool] = True
     one_client_address: ClassVar[bool] = True  # `source_address`, in `hosts`
     # The only one that it handles: any other ends it before its qlog is written out.
     stop_signal: ClassVar[signal.Signals | None] = signal.SIGINT
 
     def missing(self) -> str | None:
         """Both tools are needed."""
-        lacking = [package for tool, package in PACKAGES.items() if _find(tool) is None]
-        if lacking:
-            packages = " ".join(lacking)
-            return f"ngtcp2's tools are not installed (Debian: apt-get install {packages})"
-        return None
+        return not_installed(self.tools, "Debian")
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """The server of the files in the transfer's directory.
 
-        Not of `www` alone: to a request for ``/N`` it answers with N bytes of its own making.
+        Not of `www` alone: to a request for `/N` it answers with N bytes of its own making.
         """
         return [
-            *(_tool("gtlsserver"), "--quiet", "--htdocs", str(transfer.directory)),
+            *(self.tool("gtlsserver"), "--quiet", "--htdocs", str(transfer.directory)),
             *self._transport(transfer),
             *(
                 ("--qlog-dir", str(_qlogs(transfer, "server")))
@@ -86,13 +70,13 @@ class Ngtcp2Runner(DatagramRunner):
         ]
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """`runners.quic_ngtcp2_client`, which runs gtlsclient; this writes a qlog in any case."""
+        """`quic_ngtcp2_client`, which runs gtlsclient; this writes a qlog in any case."""
         options = self._options(transfer)
         size = options.receive_buffer_bytes
         return [
-            *(sys.executable, "-m", "runners.quic_ngtcp2_client"),
+            *module_command("minitopo_dc.runners.quic_ngtcp2_client"),
             *(() if size is None else ("--receive-buffer", str(size))),
-            *(_tool("gtlsclient"), "--quiet", "--exit-on-all-streams-close"),
+            *(self.tool("gtlsclient"), "--quiet", "--exit-on-all-streams-close"),
             *self._transport(transfer),
             *("--max-data", str(options.max_data), "--max-window", str(options.max_data)),
             *("--max-stream-data-bidi-local", str(options.max_stream_data)),
@@ -100,7 +84,7 @@ class Ngtcp2Runner(DatagramRunner):
             *("--sni", SERVER_NAME, "--qlog-file", str(_client_qlog(transfer))),
             *("--download", str(transfer.directory / "download")),
             *(transfer.server_address, str(transfer.port)),
-            f"https://{SERVER_NAME}:{transfer.port}/www/{transfer.size_bytes}",
+            f"https://{SERVER_NAME}:{transfer.port}/www/{transfer.download.requested_bytes}",
         ]
 
     @contextmanager
@@ -153,8 +137,8 @@ class Ngtcp2Runner(DatagramRunner):
     def _keeps_qlog(self, transfer: Transfer) -> bool:
         return self._options(transfer).qlog
 
-    def _options(self, transfer: Transfer) -> Ngtcp2Options:
-        return parse_options(Ngtcp2Options, transfer.options, self.name)
+    def _options(self, transfer: Transfer) -> QuicOptions:
+        return parse_options(QuicOptions, transfer.options, self.name)
 
 
 def read_times(qlog: Path) -> tuple[float, dict[str, Any]]:
@@ -196,15 +180,3 @@ def _qlogs(transfer: Transfer, role: str) -> Path:
 
 def _client_qlog(transfer: Transfer) -> Path:
     return _qlogs(transfer, "client") / "client.sqlog"
-
-
-def _find(tool: str) -> str | None:
-    places = [os.environ.get("PATH", os.defpath), SYSTEM_PLACES]
-    return shutil.which(tool, path=os.pathsep.join(places))
-
-
-def _tool(tool: str) -> str:
-    found = _find(tool)
-    if found is None:
-        raise TransferFailed(f"{tool} has gone")
-    return found

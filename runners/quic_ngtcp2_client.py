@@ -20,10 +20,12 @@ from errno import EBADF, ESRCH
 from pathlib import Path
 from typing import Any
 
-from runners.udp_socket import set_receive_buffer, socket_drops
+from minitopo_dc.runners.udp_socket import set_receive_buffer, socket_drops
 
-PIDFD_GETFD = 438  # asm-generic/unistd.h: the number is the same for all processors
-POLL_S = 0.001  # less than the round trip in which the first answer comes
+PIDFD_GETFD = 438
+"""asm-generic/unistd.h: the number is the same for all processors."""
+POLL_S = 0.001
+"""Less than the round trip in which the first answer comes."""
 
 
 def run(command: list[str], receive_buffer_bytes: int | None) -> tuple[int, dict[str, Any]]:

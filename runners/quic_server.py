@@ -1,7 +1,8 @@
-"""HTTP/3 server on aioquic: answers ``GET /bytes/N`` with N deterministic bytes.
+"""HTTP/3 server on aioquic: answers with N deterministic bytes.
 
-It serves one connection at a time, which is all that a run needs, and ends on SIGTERM or SIGINT
-after it has closed its connection and written its qlog.
+`GET /bytes/N` is answered at once, `POST /respond/N` when its body is complete. The server has
+one connection at a time, which is all that a run needs, and ends on SIGTERM or SIGINT after it has
+closed its connection and written its qlog.
 """
 
 from __future__ import annotations
@@ -11,20 +12,24 @@ import gc
 import signal
 import socket
 import time
+from collections import deque
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from types import FrameType
 
 from aioquic.h3.connection import H3_ALPN, ErrorCode, H3Connection
-from aioquic.h3.events import HeadersReceived
+from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, ProtocolNegotiated, QuicEvent
 from aioquic.quic.logger import QuicFileLogger
 
-from runners.addresses import address_family
-from runners.content import blocks, requested_size
-from runners.quic_endpoint import (
+from minitopo_dc.runners.addresses import address_family
+from minitopo_dc.runners.content import blocks, requested_size
+from minitopo_dc.runners.posted import Posted
+from minitopo_dc.runners.quic_endpoint import (
+    OrderedConnection,
     Transmit,
     advance,
     events,
@@ -33,21 +38,21 @@ from runners.quic_endpoint import (
     wait_readable,
 )
 
-# The body is handed to aioquic in pieces, so that the first packet need not wait for 40 MB to be
-# copied. 1 MiB is more than a congestion window on the emulated legs ever holds.
 LOW_WATER_BYTES = 1024 * 1024
+"""The body is handed to aioquic in pieces, so that the first packet need not wait for 40 MB to be
+copied. 1 MiB is more than a congestion window on the emulated legs ever holds."""
 
 
 class Session:
-    """One HTTP/3 connection and the response that it sends."""
+    """One HTTP/3 connection and the responses that it sends, any number of them at once."""
 
     def __init__(self, connection: QuicConnection) -> None:
         self.connection = connection
         self.ended = False
         self._http: H3Connection | None = None
-        self._stream_id = 0
-        self._body: Iterator[bytes] = iter(())
-        self._more = False
+        self._posted: dict[int, Posted] = {}  # by stream: requests whose body arrives
+        # The bodies that were not handed over to their ends, by stream, in turn.
+        self._bodies: deque[tuple[int, Iterator[bytes]]] = deque()
         self._unsent = 0
 
     def drive(self, now: float, transmit: Transmit) -> None:
@@ -57,7 +62,7 @@ class Session:
             self._handle(event)
         self._refill()
         # Headers and retransmissions make this too small, never too large: refills come early.
-        self._unsent -= transmit(self.connection)
+        self._unsent = max(0, self._unsent - transmit(self.connection))
 
     def _handle(self, event: QuicEvent) -> None:
         if isinstance(event, ConnectionTerminated):
@@ -66,26 +71,56 @@ class Session:
             self._http = H3Connection(self.connection)
         if self._http is not None:
             for received in self._http.handle_event(event):
-                if isinstance(received, HeadersReceived):
-                    self._respond(self._http, received)
+                self._receive(self._http, received)
+
+    def _receive(self, http: H3Connection, event: H3Event) -> None:
+        if isinstance(event, HeadersReceived):
+            self._open(http, event)
+        if not isinstance(event, HeadersReceived | DataReceived):
+            return
+        stream_id = event.stream_id
+        if isinstance(event, DataReceived) and stream_id in self._posted:
+            self._posted[stream_id].take(event.data)
+        if event.stream_ended and stream_id in self._posted:
+            self._respond(http, stream_id, *self._posted.pop(stream_id).answer())
+
+    def _open(self, http: H3Connection, request: HeadersReceived) -> None:
+        headers = dict(request.headers)
+        path = headers.get(b":path", b"").decode()
+        if headers.get(b":method") == b"POST":
+            self._posted[request.stream_id] = Posted(path, headers)
+        elif (size := requested_size(path)) is None:
+            self._respond(http, request.stream_id, HTTPStatus.NOT_FOUND)
+        else:
+            self._respond(http, request.stream_id, HTTPStatus.OK, size)
+
+    def _respond(
+        self, http: H3Connection, stream_id: int, status: HTTPStatus, size: int = 0
+    ) -> None:
+        headers = [(b":status", str(status.value).encode())]
+        if status is not HTTPStatus.OK:
+            http.send_headers(stream_id, headers, end_stream=True)
+            return
+        http.send_headers(stream_id, [*headers, (b"content-length", str(size).encode())])
+        # Two blocks at once, a small body with its end: no response waits behind another one.
+        body = blocks(size)
+        if self._give_next(http, stream_id, body) and self._give_next(http, stream_id, body):
+            self._bodies.append((stream_id, body))
 
     def _refill(self) -> None:
-        """Give the connection more of the body when little of it is left to send."""
-        while self._more and self._unsent < LOW_WATER_BYTES:
-            block = next(self._body, None)
-            self._more = block is not None
+        """Give the connection more of the bodies when little of them is left to send."""
+        while self._bodies and self._unsent < LOW_WATER_BYTES:
             assert self._http is not None
-            self._http.send_data(self._stream_id, block or b"", end_stream=not self._more)
-            self._unsent += len(block or b"")
+            stream_id, body = self._bodies.popleft()
+            if self._give_next(self._http, stream_id, body):
+                self._bodies.append((stream_id, body))
 
-    def _respond(self, http: H3Connection, request: HeadersReceived) -> None:
-        size = requested_size(dict(request.headers).get(b":path", b"").decode())
-        if size is None:
-            http.send_headers(request.stream_id, [(b":status", b"404")], end_stream=True)
-            return
-        headers = [(b":status", b"200"), (b"content-length", str(size).encode())]
-        http.send_headers(request.stream_id, headers)
-        self._stream_id, self._body, self._more = request.stream_id, blocks(size), True
+    def _give_next(self, http: H3Connection, stream_id: int, body: Iterator[bytes]) -> bool:
+        """Give the connection a block of a body, or its end; returns whether there is more."""
+        block = next(body, None)
+        http.send_data(stream_id, block or b"", end_stream=block is None)
+        self._unsent += len(block or b"")
+        return block is not None
 
 
 class Server:
@@ -138,7 +173,7 @@ class Server:
         destination = initial_destination(data)
         if destination is None:
             return None
-        connection = QuicConnection(
+        connection = OrderedConnection(
             configuration=self._configuration, original_destination_connection_id=destination
         )
         return Session(connection)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from runners.base import Transfer, TransferFailed
-from runners.content import write_content
+from minitopo_dc.runners.base import Transfer, TransferFailed
+from minitopo_dc.runners.content import write_content
 
 
 @contextmanager
@@ -19,7 +19,8 @@ def website(transfer: Transfer) -> Iterator[None]:
         for directory in (www, download):
             shutil.rmtree(directory, ignore_errors=True)  # of an earlier run that was killed
             directory.mkdir()
-        write_content(www / str(transfer.size_bytes), transfer.size_bytes)
+        size = transfer.download.requested_bytes
+        write_content(www / str(size), size)
         yield
     finally:
         for directory in (www, download):

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from runners.addresses import ip_version
-from runners.base import Host, TransferFailed
-from runners.host_command import run
+from minitopo_dc.runners.addresses import ip_version
+from minitopo_dc.runners.base import Host, TransferFailed
+from minitopo_dc.runners.host_command import run
 
-# Of our own: the topologies have 101 to 350 (a leg each), Linux itself 253 to 255.
 TABLE = "4433"
-# After rules for what has a source address already (the topologies: 200), which thus keeps its way;
-# before the main table (32766).
+"""Of our own: the topologies have 101 to 350 (one per leg), Linux itself 253 to 255."""
 PRIORITY = "300"
+"""After rules for what has a source address already (the topologies: 200), which thus keeps its
+way; before the main table (32766)."""
 
 
 @contextmanager

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from runners.addresses import bracketed
-from runners.base import (
-    CONGESTION_CONTROLS,
-    CongestionControl,
-    Measurement,
+from minitopo_dc.runners.addresses import bracketed
+from minitopo_dc.runners.base import (
     Runner,
     Transfer,
     TransferFailed,
     runner,
 )
-from runners.certificate import SERVER_NAME
-from runners.content import content_sha256, file_sha256
-from runners.kernel_socket import set_congestion_control
-from runners.output import last_json
+from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.content import content_sha256, file_sha256
+from minitopo_dc.runners.kernel_socket import set_congestion_control
+from minitopo_dc.runners.output import last_json
+from minitopo_dc.runners.request_options import request_arguments
+from minitopo_dc.runners.request_reports import plan_of, read_requests
+from minitopo_dc.runners.tools import Tool, not_installed
+from minitopo_dc.shipped import module_command
+from minitopo_dc.workloads import Download, Measurement, RequestResponse
 
-CURL_TIMED_OUT = 28  # curl(1), exit codes
-BODY = "body"  # the file that curl writes; its hash is taken, then it is removed
-# What curl prints at the end: numbers, and strings that need no escaping (curl(1), -w). The status
-# is three digits, 000 when no answer came, which would be no number of JSON.
+CURL_TIMED_OUT = 28
+"""curl(1), exit codes."""
+BODY = "body"
+"""The file that curl writes; its hash is taken, then it is removed."""
 CURL_REPORT = (
     '{"status": "%{http_code}", "http_version": "%{http_version}", "bytes": %{size_download}, '
     '"connect_s": %{time_connect}, "handshake_s": %{time_appconnect}, '
     '"first_byte_s": %{time_starttransfer}, "completion_s": %{time_total}}\n'
 )
+"""What curl prints at the end: numbers, and strings that need no escaping (curl(1), -w). The status
+is three digits, 000 when no answer came, which would be no number of JSON."""
 
 
 @runner("tcp")
@@ -41,24 +44,27 @@ class TcpRunner(Runner):
 
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "tcp"
-    congestion_controls: ClassVar[tuple[str, ...]] = CONGESTION_CONTROLS
+    congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr")
+    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response")
     takes_duration: ClassVar[bool] = True
+    tools: ClassVar[tuple[Tool, ...]] = (Tool("curl", "--version", "curl"),)
+    packages: ClassVar[tuple[str, ...]] = ("h2", "hypercorn")
+    set_up: ClassVar[bool] = True
+    essential: ClassVar[bool] = True
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "tcp"
 
     def missing(self) -> str | None:
         """The client is curl."""
-        if shutil.which("curl") is None:
-            return "curl is not installed (Debian and Ubuntu: apt-get install curl)"
-        return None
+        return not_installed(self.tools)
 
-    def unsupported(self, congestion_control: CongestionControl) -> str | None:
+    def unsupported(self, congestion_control: str) -> str | None:
         """Also: the kernel must have the algorithm and let this user choose it."""
         return super().unsupported(congestion_control) or _refusal(congestion_control)
 
     def server_command(self, transfer: Transfer) -> list[str]:
-        """The server is hypercorn, started by `runners.tcp_server`."""
+        """The server is hypercorn, started by `minitopo_dc.runners.tcp_server`."""
         return [
-            *(sys.executable, "-m", "runners.tcp_server"),
+            *module_command("minitopo_dc.runners.tcp_server"),
             *("--address", transfer.server_address, "--port", str(transfer.port)),
             *("--protocol", self.protocol),
             *("--certificate", str(transfer.certificate), "--key", str(transfer.key)),
@@ -66,7 +72,13 @@ class TcpRunner(Runner):
         ]
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """The client is curl, deaf to a user's .curlrc and proxies."""
+        """The client is curl, for requests and answers `tcp_requests`."""
+        if isinstance(transfer.workload, RequestResponse):
+            return self._requests(transfer, transfer.workload)
+        return self.curl_command(transfer)
+
+    def curl_command(self, transfer: Transfer) -> list[str]:
+        """Curl, deaf to a user's .curlrc and proxies."""
         authority = f"{SERVER_NAME}:{transfer.port}"
         return [
             *("curl", "--disable", "--noproxy", "*", "--silent", "--show-error", "--fail"),
@@ -74,8 +86,8 @@ class TcpRunner(Runner):
             *("--interface", transfer.client_addresses[0]),
             *("--resolve", f"{authority}:{bracketed(transfer.server_address)}"),
             *("--output", str(transfer.directory / BODY), "--write-out", CURL_REPORT),
-            *([] if transfer.duration_s is None else ["--max-time", str(transfer.duration_s)]),
-            f"https://{authority}/bytes/{transfer.size_bytes}",
+            *_max_time(transfer.download),
+            f"https://{authority}/bytes/{transfer.download.requested_bytes}",
         ]
 
     @contextmanager
@@ -87,14 +99,24 @@ class TcpRunner(Runner):
             (transfer.directory / BODY).unlink(missing_ok=True)
 
     def client_exit_codes(self, transfer: Transfer) -> frozenset[int]:
-        """With a duration, also curl's end at ``--max-time``."""
-        return frozenset({0} if transfer.duration_s is None else {0, CURL_TIMED_OUT})
+        """With a duration, also curl's end at `--max-time`."""
+        timed = isinstance(transfer.workload, Download) and transfer.workload.duration_s
+        return frozenset({0, CURL_TIMED_OUT} if timed else {0})
 
     def read(self, transfer: Transfer) -> Measurement:
-        """Curl's report and the server's report of its connection; hash and algorithm checked."""
+        """The client's report and the server's of its connection; what arrived is checked."""
+        if isinstance(transfer.workload, RequestResponse):
+            measured = read_requests(last_json(transfer.client_output, "client"))
+            connection = last_json(transfer.server_output, "server")
+            self.check_connection(transfer, connection)
+            return replace(measured, details={**measured.details, **connection})
         client = last_json(transfer.client_output, "client")
         client["status"] = int(client["status"])
-        if transfer.duration_s is not None and not client["status"] and not client["bytes"]:
+        if (
+            transfer.download.duration_s is not None
+            and not client["status"]
+            and not client["bytes"]
+        ):
             return Measurement(0, client["completion_s"], client)  # stopped before an answer came
         if (client["status"], client["http_version"]) != (200, "2"):
             answer = f"status {client['status']} over HTTP {client['http_version']}"
@@ -105,6 +127,15 @@ class TcpRunner(Runner):
             raise TransferFailed(f"client received {client['bytes']} bytes, not those sent")
         self.check_connection(transfer, connection)
         return Measurement(client["bytes"], client["completion_s"], {**client, **connection})
+
+    def _requests(self, transfer: Transfer, workload: RequestResponse) -> list[str]:
+        return [
+            *module_command("minitopo_dc.runners.tcp_requests"),
+            *("--address", transfer.server_address, "--port", str(transfer.port)),
+            *("--bind", transfer.client_addresses[0], "--protocol", self.protocol),
+            *("--certificate", str(transfer.certificate)),
+            *request_arguments(plan_of(workload)),
+        ]
 
     def check_connection(self, transfer: Transfer, connection: dict[str, Any]) -> None:
         """Check what the kernel said of the server's end of the connection.
@@ -117,7 +148,11 @@ class TcpRunner(Runner):
             raise TransferFailed(f"the kernel used {used}, not {transfer.congestion_control}")
 
 
-def _refusal(congestion_control: CongestionControl) -> str | None:
+def _max_time(download: Download) -> list[str]:
+    return [] if download.duration_s is None else ["--max-time", str(download.duration_s)]
+
+
+def _refusal(congestion_control: str) -> str | None:
     with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
         try:
             set_congestion_control(probe, congestion_control)

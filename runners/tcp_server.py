@@ -1,8 +1,8 @@
 """HTTP/2 over TLS 1.3 on hypercorn, over TCP or MPTCP, with a stated congestion control.
 
 hypercorn cannot set a socket's congestion control or protocol, so this launcher makes the
-listening socket and hands it over. For each request it prints one line of JSON: what the kernel
-says of the connection once all bytes were acknowledged.
+listening socket and hands it over. For each connection that requests came by it prints one line of
+JSON at the connection's end: what the kernel said of it.
 """
 
 from __future__ import annotations
@@ -10,101 +10,25 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import json
 import socket
-from contextlib import closing
-from dataclasses import asdict
+import ssl
+import sys
 from pathlib import Path
 from typing import Any
 
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
 
-from runners.addresses import address_family
-from runners.asgi import Message, Receive, Send, application
-from runners.kernel_socket import (
-    IPPROTO_MPTCP,
-    congestion_control,
-    has_delivered,
-    is_multipath,
-    set_congestion_control,
-    socket_with_peer,
-    subflows,
-)
+from minitopo_dc.runners.addresses import address_family
+from minitopo_dc.runners.kernel_socket import PROTOCOLS, set_congestion_control
+from minitopo_dc.runners.tcp_watch import ReportingApplication
 
-PROTOCOLS = {"tcp": socket.IPPROTO_TCP, "mptcp": IPPROTO_MPTCP}
-SAMPLE_S = 0.1
-# How often to look whether the last bytes were acknowledged. It delays nothing but the report.
-DELIVERY_S = 0.01
-
-
-class Watch:
-    """Reads what the kernel says of one connection while it lasts.
-
-    A subflow's counters are gone once the client has closed it, which may be before the server
-    learns that the last byte arrived; so they are sampled and the last good sample is kept.
-    """
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._peer = connection.getpeername()[0]
-        self.report = describe(connection, self._peer)
-        self._connection = connection
-
-    def sample(self) -> None:
-        """Replace the report unless the connection, or a subflow of it, was closed meanwhile."""
-        try:
-            report = describe(self._connection, self._peer)
-        except OSError:
-            return
-        if _bytes_sent(report) >= _bytes_sent(self.report):
-            self.report = report
-
-    async def run(self) -> None:
-        """Sample until cancelled."""
-        while True:
-            self.sample()
-            await asyncio.sleep(SAMPLE_S)
-
-    async def delivered(self) -> None:
-        """Return when the client has acknowledged everything or closed the connection."""
-        self.sample()
-        while not has_delivered(self._connection):
-            await asyncio.sleep(DELIVERY_S)
-            self.sample()
-
-
-async def reporting_application(scope: Message, receive: Receive, send: Send) -> None:
-    """The application, and a report of the connection behind each request."""
-    if scope["type"] != "http":
-        await application(scope, receive, send)
-        return
-    connection = socket_with_peer(tuple(scope["client"]))
-    if connection is None:
-        raise RuntimeError(f"no socket of this process is connected to {scope['client']}")
-    with closing(connection):
-        watch = Watch(connection)
-        sampling = asyncio.create_task(watch.run())
-        await application(scope, receive, send)
-        sampling.cancel()
-        await watch.delivered()
-        print(json.dumps(watch.report), flush=True)  # noqa: T201
-
-
-def describe(connection: socket.socket, peer: str) -> dict[str, Any]:
-    """What the kernel says of a connection to `peer`, for JSON.
-
-    Raises:
-        OSError: it is closed.
-    """
-    return {
-        "multipath": is_multipath(connection),
-        "congestion_control": congestion_control(connection),
-        "subflows": [asdict(subflow) for subflow in subflows(connection, peer)],
-    }
-
-
-def _bytes_sent(report: dict[str, Any]) -> int:
-    return sum(subflow["bytes_sent"] for subflow in report["subflows"])
+# For how long a connection may lie idle, and how many requests may be open on it: as with aioquic
+# (its idle timeout and its first limit of streams).
+IDLE_S = 60
+OPEN_REQUESTS = 128
+CLOSE_S = 3.0
+"""For how long to wait for a client's end of a connection: hypercorn's own for open requests."""
 
 
 def listen(address: str, port: int, protocol: int, algorithm: str) -> socket.socket:
@@ -119,17 +43,41 @@ def listen(address: str, port: int, protocol: int, algorithm: str) -> socket.soc
     return listener
 
 
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop whose TLS connections do not wait 30 s for the end of a client that is gone.
+
+    hypercorn has no option for it.
+    """
+
+    async def create_server(self, *args: Any, **options: Any) -> asyncio.Server:
+        return await super().create_server(*args, **options, ssl_shutdown_timeout=CLOSE_S)
+
+
 def main() -> None:
     """Serve until SIGTERM or SIGINT."""
     options = _options()
     listener = listen(
         options.address, options.port, PROTOCOLS[options.protocol], options.congestion_control
     )
+    config = _configuration(listener, options)
+    gc.freeze()  # what was imported is never garbage: full collections need not visit it
+    with asyncio.Runner(loop_factory=_Loop) as runner:
+        try:
+            runner.run(serve(ReportingApplication(), config))  # type: ignore[arg-type]
+        except ssl.SSLError as error:
+            # hypercorn (0.18) ends with it when a client still sends while the server closes.
+            if error.reason != "APPLICATION_DATA_AFTER_CLOSE_NOTIFY":
+                raise
+
+
+def _configuration(listener: socket.socket, options: argparse.Namespace) -> Config:
     config = Config()
     config.bind = [f"fd://{listener.detach()}"]
     config.certfile, config.keyfile = str(options.certificate), str(options.key)
-    gc.freeze()  # what was imported is never garbage: full collections need not visit it
-    asyncio.run(serve(reporting_application, config))  # type: ignore[arg-type]
+    config.keep_alive_timeout = IDLE_S
+    config.keep_alive_max_requests = sys.maxsize  # its own 1,000 end a connection
+    config.h2_max_concurrent_streams = OPEN_REQUESTS
+    return config
 
 
 def _options() -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""Who runs the tests marked ``root``: root does, with all that they need; others are told so."""
+"""Who runs the tests marked `root`: root does, with all that they need; others are told so."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ settings.load_profile("minitopo-dc")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a ``root`` test for an ordinary user; in CI nothing may be skipped in silence."""
+    """Skip a `root` test for an ordinary user; in CI nothing may be skipped in silence."""
     if os.geteuid() == 0 or item.get_closest_marker("root") is None:
         return
     if os.environ.get("CI"):
@@ -24,7 +24,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Before root runs ``root`` tests: end with the list of what is missing, if anything is."""
+    """Before root runs `root` tests: end with the list of what is missing, if anything is."""
     if session.config.option.collectonly or os.geteuid() != 0:
         return
     if any(item.get_closest_marker("root") for item in session.items):

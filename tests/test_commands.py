@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc import cli, execute
+from minitopo_dc import cli, clocks
+from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.commands import compare
 from minitopo_dc.commands.options import base_scenario, rows
-from minitopo_dc.execute import chosen_jobs
+from minitopo_dc.runners import base
+from minitopo_dc.runners.tcp import TcpRunner
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
-from runners import base
-from runners.tcp import TcpRunner
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
@@ -58,7 +58,9 @@ def test_the_ratio_is_written_with_colons() -> None:
 
 
 def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
-    found = rows(parsed("--transports", "tcp", "mptcp", "--modes", "dc", "multipath"), "real")
+    found = rows(
+        parsed("--transports", "tcp", "mptcp", "--modes", "dc", "multipath"), "real", "download"
+    )
     assert [(row["transport"], row["mode"]) for row in found] == [
         ("tcp", "dc"),
         ("mptcp", "multipath"),
@@ -66,8 +68,10 @@ def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
 
 
 def test_the_virtual_clock_compares_quic_alone_unless_told_otherwise() -> None:
-    assert {row["transport"] for row in rows(parsed(), "virtual")} == {"quic"}
-    assert {row["transport"] for row in rows(parsed("--transports", "tcp"), "virtual")} == {"tcp"}
+    assert {row["transport"] for row in rows(parsed(), "virtual", "download")} == {"quic"}
+    assert {
+        row["transport"] for row in rows(parsed("--transports", "tcp"), "virtual", "download")
+    } == {"tcp"}
 
 
 @pytest.mark.parametrize(
@@ -85,7 +89,7 @@ def test_the_virtual_clock_compares_quic_alone_unless_told_otherwise() -> None:
         (["--transports", "tcp", "--modes", "multipath"], "no transport here can do"),
         (["--repetitions", "0"], "--repetitions: 0; allowed: 1 or more"),
         (["--size", "0"], "size_mb"),
-        (["--congestion-control", "vegas"], "'reno', 'cubic' or 'bbr'"),
+        (["--congestion-control", "vegas"], "congestion_control: vegas; allowed: reno, cubic, bbr"),
         (["--trace-end", "never"], "'loop', 'hold' or 'stop'"),
     ],
 )
@@ -106,7 +110,7 @@ def test_a_wrong_option_is_one_clear_error(
 
 def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
     named = ["--transports", "tcp", "quic", "quic-ngtcp2", "--modes", "sc"]
-    found = rows(parsed(*named, "--receive-buffer", "1"), "real")
+    found = rows(parsed(*named, "--receive-buffer", "1"), "real", "download")
     buffer = {"receive_buffer_bytes": 1}
     assert [row["options"] for row in found] == [{}, buffer, buffer]
 
@@ -117,8 +121,9 @@ def test_a_name_alone_gives_a_user_s_runner_no_receive_buffer(
     class Own(TcpRunner):
         """A transport without options."""
 
-    monkeypatch.setitem(base._registry, "quic-own", Own)
-    (row,) = rows(parsed("--transports", "quic-own", "--modes", "sc"), "real")
+    base.runner_names()
+    monkeypatch.setitem(base._RUNNERS._found, "quic-own", Own)
+    (row,) = rows(parsed("--transports", "quic-own", "--modes", "sc"), "real", "download")
     assert row["options"] == {}
 
 
@@ -188,7 +193,7 @@ def test_a_measurement_too_short_or_too_long_is_one_error(
     seconds: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mininet.net")
-    monkeypatch.setattr(execute, "why_not_real", lambda: None)
+    monkeypatch.setattr(clocks, "why_not_real", lambda: None)
     assert cli.main(["calibrate", "--seconds", seconds]) == 2
     assert f"--seconds {seconds}: allowed: 2 to 3600" in capsys.readouterr().err
 
@@ -200,7 +205,7 @@ def test_a_measurement_too_short_or_too_long_is_one_error(
 def test_what_needs_the_real_clock_is_refused_where_it_cannot_run(
     command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(execute, "why_not_real", lambda: "not root")
+    monkeypatch.setattr(clocks, "why_not_real", lambda: "not root")
     assert cli.main(command) == 2
     assert capsys.readouterr().err == f"minitopo-dc: {command[0]} needs the real clock: not root\n"
 
@@ -211,7 +216,7 @@ def test_calibration_where_ipv6_does_not_work_is_one_error(
     pytest.importorskip("mininet.net")
     from minitopo_dc.emulation import testbed
 
-    monkeypatch.setattr(execute, "why_not_real", lambda: None)
+    monkeypatch.setattr(clocks, "why_not_real", lambda: None)
     monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "no such family"})
     assert cli.main(["calibrate", "--ip", "6"]) == 1
     error = capsys.readouterr().err
@@ -219,15 +224,15 @@ def test_calibration_where_ipv6_does_not_work_is_one_error(
     assert "Traceback" not in error
 
 
-PING = "transport: ping\nmode: sc\nlegs: [{downlink: {rate_mbps: 10}}]\n"
+PING = "transport: icmp\nmode: sc\nlegs: [{downlink: {rate_mbps: 10}}]\nworkload: {kind: ping, "
 
 
 @pytest.mark.root
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ("options: {count: 0}\n", "options: count 0; allowed: whole numbers from 1"),
-        ("options: {size: 9}\n", "options: size: ping has count, interval_s"),
+        ("count: 0}\n", "workload: ping: count: Input should be greater than 0"),
+        ("size: 9}\n", "workload: ping: size: unknown field; known: count, interval_s"),
     ],
 )
 def test_a_wrong_ping_is_refused_before_there_is_a_results_directory(

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from minitopo_dc.outcome import (
-    blank_result,
-    check_real,
-    chosen_runners,
-    judge,
-    ok_result,
-    why_unsupported,
-)
-from minitopo_dc.plan import client_legs, gnb_settings, ue_settings
-from minitopo_dc.scenario import CongestionControl, Scenario
+from minitopo_dc.run.check import check_real, chosen_runners, why_unsupported
+from minitopo_dc.run.judge import blank_result, judge, ok_result
+from minitopo_dc.run.routers import client_legs, gnb_settings, ue_settings
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
-from runners.base import CONGESTION_CONTROLS, Measurement
+from minitopo_dc.workloads import Measurement
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
 STEADY: dict[str, Any] = {"rate_mbps": 20, "jitter_ms": 0}
 STILL: dict[str, Any] = {"downlink": STEADY, "uplink": STEADY}
 BURSTY = STILL | {"downlink": STEADY | {"burst_loss": {"p": 0.1, "r": 0.1}}}
-KERNEL: dict[str, Any] = {"backend": "kernel", "legs": [{"downlink": STEADY}] * 2}
+KERNEL: dict[str, Any] = {"real": {"backend": "kernel"}, "legs": [{"downlink": STEADY}] * 2}
 OPTIONS = {"max_datagram_bytes": 1280}
 
 
@@ -74,13 +68,13 @@ def test_a_scenario_without_flows_is_one() -> None:
         ),
         (
             {"mode": "sc"},
-            KERNEL | {"legs": [STILL] * 2, "capture": ["legs"]},
-            "capture: legs needs",
+            KERNEL | {"legs": [STILL] * 2, "real": {"backend": "kernel", "capture": ["legs"]}},
+            "real.capture: legs needs",
         ),
         (
             {"mode": "sc"},
-            KERNEL | {"legs": [STILL] * 2, "backhaul": [BURSTY]},
-            "^backhaul.0.downlink: backend kernel has no burst_loss; use backend: user",
+            KERNEL | {"legs": [STILL] * 2, "real": {"backend": "kernel", "backhaul": [BURSTY]}},
+            "^real.backhaul.0.downlink: backend kernel has no burst_loss; use backend: user",
         ),
     ],
 )
@@ -94,14 +88,16 @@ def test_a_wrong_flow_is_named(flow: dict[str, Any], fields: dict[str, Any], wor
 def test_opportunities_are_no_legs_of_the_kernel_s(tmp_path: Path) -> None:
     (tmp_path / "trace").write_text("1\n2\n")
     leg = STILL | {"downlink": {"trace": str(tmp_path / "trace"), "jitter_ms": 0}}
-    alone = scenario(mode="sc", backend="kernel", legs=[STILL, leg])
+    alone = scenario(mode="sc", real={"backend": "kernel"}, legs=[STILL, leg])
     with pytest.raises(SettingsError, match=r"^legs.1.downlink: trace .*: backend kernel has rate"):
         check_real(alone)
 
 
 def test_the_kernel_s_own_jitter_is_no_reason_to_refuse() -> None:
     own = STEADY | {"jitter_ms": 1, "jitter": "uniform", "reorder": True}
-    check_real(scenario(mode="sc", backend="kernel", legs=[{"downlink": own, "uplink": own}]))
+    check_real(
+        scenario(mode="sc", real={"backend": "kernel"}, legs=[{"downlink": own, "uplink": own}])
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,18 +128,19 @@ def test_a_transport_of_one_client_address_takes_one_leg_beside_others() -> None
 
 
 @pytest.mark.parametrize(
-    ("fields", "size_bytes"), [({"size_mb": 2}, 4_000_000), ({"duration_s": 3}, 0)]
+    ("fields", "size_bytes"),
+    [({"workload": {"size_mb": 2}}, 4_000_000), ({"workload": {"duration_s": 3}}, 0)],
 )
 def test_a_run_that_is_not_ok_has_the_size_that_was_asked_for(
     fields: dict[str, Any], size_bytes: int, tmp_path: Path
 ) -> None:
     wanted = scenario({"mode": "dc"}, {"mode": "sc"}, **fields)
-    assert blank_result(wanted, tmp_path, "real").size_bytes == size_bytes
+    assert blank_result(wanted, tmp_path).size_bytes == size_bytes
 
 
 def test_an_ok_run_of_a_size_has_the_size_that_a_failed_one_has(tmp_path: Path) -> None:
-    wanted = scenario({"mode": "dc"}, {"mode": "sc"}, size_mb=1)
-    blank = blank_result(wanted, tmp_path, "real")
+    wanted = scenario({"mode": "dc"}, {"mode": "sc"}, workload={"size_mb": 1})
+    blank = blank_result(wanted, tmp_path)
     measured = [Measurement(1_000_000, 4.0), Measurement(1_000_000, 5.0)]
     assert ok_result(blank, wanted, measured, [1, 1]).size_bytes == blank.size_bytes
 
@@ -152,34 +149,36 @@ def test_the_share_is_of_what_the_legs_had_while_the_clients_ran(tmp_path: Path)
     trace = tmp_path / "trace.csv"
     trace.write_text("time_s,rate_mbps\n0,100\n1,8\n3,100\n4,100\n")
     wanted = scenario(
-        {"mode": "sc"}, {"mode": "sc"}, legs=[{"downlink": {"trace": str(trace)}}], size_mb=1
+        {"mode": "sc"},
+        {"mode": "sc"},
+        legs=[{"downlink": {"trace": str(trace)}}],
+        workload={"size_mb": 1},
     )
     # The first one from 1.0 to 2.5 s, the second one from 1.5 to 3.0 s: 16 Mbit.
     measured = [
         Measurement(500_000, 1.5, {"started_s": 1.0}),
         Measurement(500_000, 1.5, {"started_s": 1.5}),
     ]
-    blank = blank_result(wanted, tmp_path, "real")
+    blank = blank_result(wanted, tmp_path)
     assert ok_result(blank, wanted, measured, [1]).capacity_share == pytest.approx(0.5)
-
-
-def test_both_sides_of_the_interface_know_the_same_congestion_controls() -> None:
-    # Neither may import the other (pyproject's contracts "element" and "runners").
-    assert get_args(CongestionControl) == CONGESTION_CONTROLS
 
 
 def test_the_real_clock_takes_flows_of_several_transports_for_a_time() -> None:
     flows = ({"mode": "dc"}, {"mode": "sc", "transport": "tcp"})
-    wanted = scenario(*flows, {"mode": "multipath", "transport": "mptcp"}, duration_s=3)
+    wanted = scenario(
+        *flows,
+        {"mode": "multipath", "transport": "mptcp"},
+        workload={"duration_s": 3},
+    )
     check_real(wanted)
     assert [runner.name for runner in chosen_runners(wanted)] == ["quic", "tcp", "mptcp"]
 
 
 @pytest.mark.parametrize("transport", ["mpquic", "mpquic-picoquic"])
 def test_a_client_that_cannot_stop_at_a_time_is_refused(transport: str) -> None:
-    alone = scenario(mode="multipath", transport=transport, duration_s=3)
+    alone = scenario(mode="multipath", transport=transport, workload={"duration_s": 3})
     with pytest.raises(SettingsError, match=rf"duration_s: .*{transport} .*allowed: tcp, quic, m"):
-        check_real(alone)
+        chosen_runners(alone)
 
 
 def test_what_one_flow_lacks_makes_the_run_unsupported() -> None:
@@ -221,7 +220,7 @@ def test_a_result_has_each_flow_s_goodput_over_its_own_time(tmp_path: Path) -> N
         Measurement(1_000_000, 4.0, {"handshake_s": 0.1, "completion_s": None}),
         Measurement(500_000, 1.0, {"retransmissions": 3}),
     ]
-    blank = blank_result(wanted, tmp_path, "real")
+    blank = blank_result(wanted, tmp_path)
     result = ok_result(blank, wanted, measured, leg_bytes=[900_000, 700_000])
     assert (result.size_bytes, result.completion_s, result.goodput_mbps) == (1_500_000, 4.0, 3.0)
     first, second = result.details["flows"]
@@ -241,6 +240,6 @@ def test_a_multipath_flow_needs_more_than_a_handshake_on_each_path(
     addresses = ("10.2.1.2", "10.2.2.2", "10.2.2.2")
     subflows = [{"remote": to, "bytes_sent": n} for to, n in zip(addresses, sent, strict=False)]
     measured = [Measurement(1_000_000, 1.0, {"subflows": subflows}), Measurement(1_000_000, 1.0)]
-    result = judge(blank_result(wanted, tmp_path, "real"), wanted, measured, [10**6, 10**6])
+    result = judge(blank_result(wanted, tmp_path), wanted, measured, [10**6, 10**6])
     assert result.status == status
     assert ("flow-1: a path carried no data" in result.reason) is (status == "failed")

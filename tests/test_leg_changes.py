@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.element import ElementLeg
-from minitopo_dc.element.schedule import Schedule
 from minitopo_dc.link import Leg
+from minitopo_dc.router import ElementLeg
+from minitopo_dc.router.schedule import Schedule
 from minitopo_dc.settings import LegSettings, SettingsError
 
 MS, S = 1_000_000, 1_000_000_000

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from minitopo_dc.execute import run_scenario
+from minitopo_dc.clocks import run_scenario
 from minitopo_dc.scenario import Scenario
 from tests.analysis.synthetic_runs import result, save, save_rate
 
@@ -45,7 +45,12 @@ def test_the_comparison_shows_dual_connectivity_against_multipath(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     legs = [{"downlink": {"rate_mbps": 20}}] * 2
-    base: dict[str, Any] = {"transport": "quic", "legs": legs, "size_mb": 2, "clock": "virtual"}
+    base: dict[str, Any] = {
+        "transport": "quic",
+        "legs": legs,
+        "workload": {"size_mb": 2},
+        "clock": "virtual",
+    }
     for mode in ("sc", "dc"):
         run_scenario(Scenario.check(base | {"mode": mode}, "test"), tmp_path / f"quic-{mode}-1")
     multipath = result("mptcp", "multipath", size_bytes=2_000_000, goodput_mbps=36.0)

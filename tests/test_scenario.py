@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.compare import plan
-from minitopo_dc.plan import client_legs, gnb_settings, ue_settings
+from minitopo_dc.compare import planned_runs
+from minitopo_dc.run.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 
@@ -26,8 +26,7 @@ GOOD: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG]}
         ({"legs": []}, "legs"),
         ({"legs": [LEG]}, "mode dc needs at least two legs"),
         ({"leg": 3}, "leg: 3 does not exist; allowed: 1 to 2"),
-        ({"size_mb": 0}, "size_mb"),
-        ({"congestion_control": "vegas"}, "'reno', 'cubic' or 'bbr'"),
+        ({"workload": {"size_mb": 0}}, "size_mb"),
         ({"pdcp": {"ratio": [1, 1, 1]}}, "ratio"),
         ({"pdcp": {"split": "best"}}, "batch, .*duplicate"),
         ({"pdcp": {"split": "duplicate"}}, "mode dc: pdcp.split duplicate is mode dc-duplicate"),
@@ -39,8 +38,8 @@ GOOD: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG]}
         ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "outages": [[2, 1]]}}]}, "ascending"),
         ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "loss_percent": 101}}]}, "loss_percent"),
         ({"timeout_s": 1e9}, "timeout_s: .* less than or equal to 86400"),
-        ({"duration_s": 86_401}, "duration_s: .* less than or equal to 86400"),
-        ({"duration_s": 0}, "duration_s: .* greater than 0"),
+        ({"workload": {"duration_s": 86_401}}, "duration_s: .* less than or equal to 86400"),
+        ({"workload": {"duration_s": 0}}, "duration_s: .* greater than 0"),
         ({"speed": 1}, "speed: unknown field; known: transport, mode"),
     ],
 )
@@ -118,7 +117,7 @@ def test_every_leg_and_direction_has_a_seed_of_its_own(tmp_path: Path) -> None:
 
 def test_a_comparison_repeats_all_rows_with_the_next_seed() -> None:
     rows: list[dict[str, Any]] = [{"mode": "sc"}, {"mode": "dc"}]
-    planned = list(plan(Scenario.check(GOOD | {"seed": 7}, "test"), rows, 2))
+    planned = list(planned_runs(Scenario.check(GOOD | {"seed": 7}, "test"), rows, 2))
     assert [(repetition, s.mode, s.seed) for repetition, s in planned] == [
         (1, "sc", 7),
         (1, "dc", 7),

@@ -1,1 +1,1 @@
-"""Mininet topologies, one a file; each also works with ``mn --custom FILE --topo NAME``."""
+"""Mininet topologies, one per file; each also works with `mn --custom FILE --topo NAME`."""

@@ -1,6 +1,6 @@
 """The hosts of the testbed's topologies, with IPv4 alone or with IPv6 beside it.
 
-Addresses and routes are written down once, for IPv4. With ``ip_version`` 6 each host gets all of
+Addresses and routes are written down once, for IPv4. With `ip_version` 6 each host gets all of
 them once more for IPv6, with the same digits: 10.A.B.C becomes fd00:10:A:B::C, which is a unique
 local address (RFC 4193). Its global identifier is to be read, not random as section 3.2.2 asks:
 nothing here ever meets another site.
@@ -16,7 +16,7 @@ from typing import Any
 from mininet.node import Node
 
 Command = Sequence[str]
-"""Arguments of ``ip``."""
+"""Arguments of `ip`."""
 
 _OURS = re.compile(r"10\.(\d+)\.(\d+)\.(\d+)(?:/(16|24))?")
 _PREFIX_LENGTHS = {"16": 48, "24": 64, None: 128}
@@ -41,7 +41,7 @@ class TestbedHost(Node):  # type: ignore[misc]
         Args:
             forward: whether this host is a router.
             mtu: bytes for each interface that does not have the usual 1,500.
-            commands: ``ip`` arguments to run once all interfaces are up.
+            commands: `ip` arguments to run once all interfaces are up.
             ip_version: 4, or 6 for both versions.
             parameters: Mininet's own.
         """

@@ -5,8 +5,8 @@
                                    ---- client2
                                    ----
 
-Client ``k`` (2, 3, ...) has the addresses 10.(100+k).leg.2, and what it sends from one, or what is
-sent to it, takes that leg. With ``ip=6`` it has fd00:10:(100+k):leg::2 beside them.
+Client `k` (2, 3, ...) has the addresses 10.(100+k).leg.2, and what it sends from one, or what is
+sent to it, takes that leg. With `ip=6` it has fd00:10:(100+k):leg::2 beside them.
 
     mn --custom topologies/many_clients.py --topo many_clients,3,2 --test pingall
 """
@@ -17,15 +17,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# mn runs this file without its folder on the path, but compiles it by its name.
-sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parents[1]))
-
-from topologies.host import Command
-from topologies.two_path import End, TwoPath, table_of_leg
+if __package__:
+    from minitopo_dc.topologies.host import Command
+    from minitopo_dc.topologies.two_path import End, TwoPath, table_of_leg
+else:  # mn runs this file outside its package, and compiles it by its name
+    sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
+    from host import Command  # type: ignore[import-not-found, no-redef]
+    from two_path import End, TwoPath, table_of_leg  # type: ignore[import-not-found, no-redef]
 
 
 class ManyClients(TwoPath):
-    """``clients`` clients, and ``legs`` legs that they share."""
+    """`clients` clients, and `legs` legs that they share."""
 
     def build(  # type: ignore[override]
         self, clients: int = 2, legs: int = 2, ip: int = 4

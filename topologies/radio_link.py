@@ -7,11 +7,12 @@
 
 Between hosts, routers and switches alike, each parameter for what an interface sends, as with
 TCLink. No netem is needed: a process of minitopo-dc in user space carries the frames of one link
-(``minitopo_dc.element.cable``). It starts with the link and ends with it, or with this program.
+(`minitopo_dc.element.radio_link`). It starts with the link and ends with it, or with this
+program.
 
 Like every file here this imports Mininet and the standard library only, so that Mininet's own
-``mn`` can read it. The process needs minitopo-dc: the
-checkout's ``.venv``, or else this program's Python.
+`mn` can read it. The process needs minitopo-dc: its Python is that of the checkout's `.venv`,
+of the environment that this file is installed in, or else this program's.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from mininet.link import Intf, Link, OVSLink, TCLink, TCULink
 from mininet.log import error
 
 # mn runs this file without a __file__, but compiles it by its name.
-CHECKOUT = Path((lambda: 0).__code__.co_filename).resolve().parents[1]
-CABLE = "minitopo_dc.element.cable"
+HERE = Path((lambda: 0).__code__.co_filename).resolve()
+PROCESS = "minitopo_dc.element.radio_link"
 PATIENCE_S = 30
 """For an answer of the process: importing takes about 1 s on one busy core."""
 QUEUE_PACKETS = 1000
@@ -151,7 +152,7 @@ class RadioIntf(Intf):  # type: ignore[misc]
     def __init__(
         self, name: str, node: Any = None, link: Any = None, seed: Any = SEED, **params: Any
     ) -> None:
-        """As Mininet's; ``seed`` and the name are what losses and jitter are drawn from."""
+        """As Mininet's; `seed` and the name are what losses and jitter are drawn from."""
         if not isinstance(link, RadioLink):
             raise RadioLinkError(f"{name}: a RadioIntf is an end of a RadioLink, not of {link}")
         self._radio: dict[str, Any] | None = None
@@ -223,7 +224,7 @@ class RadioLink(Link):  # type: ignore[misc]
     """A link of two RadioIntf."""
 
     def __init__(self, node1: Any, node2: Any, **params: Any) -> None:
-        """Make the link; ``params`` are Link's and RadioIntf's."""
+        """Make the link; `params` are Link's and RadioIntf's."""
         self._nodes = node1, node2
         for cls in ("cls1", "cls2"):
             if params.get(cls) is None:
@@ -243,7 +244,7 @@ class RadioLink(Link):  # type: ignore[misc]
         ends = zip((name1, name2), self._nodes, (mac1, mac2))  # noqa: B905
         arguments = [f"{name},{node.pid},{mac or ''}" for name, node, mac in ends]
         self._process = subprocess.Popen(
-            [_python(), "-m", CABLE, *arguments],
+            [_python(), "-P", "-m", PROCESS, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # a Ctrl-C of the terminal is Mininet's, which ends us in order
@@ -303,17 +304,21 @@ class RadioLink(Link):  # type: ignore[misc]
         if not line:
             raise RadioLinkError(
                 f"{self._name}: its process ended with {self._process.wait()}; its words are above "
-                f"({_python()} -m {CABLE}; 'make setup' in {CHECKOUT} makes its environment)"
+                f"({_python()} -m {PROCESS}; that Python needs minitopo-dc: docs/setup.md)"
             )
         return line
 
 
 def _python() -> str:
     """The Python that has minitopo-dc."""
-    of_checkout = CHECKOUT / ".venv" / "bin" / "python"
-    return str(of_checkout) if of_checkout.exists() else sys.executable
+    in_checkout = HERE.parents[1] / ".venv"
+    installed_in = HERE.parents[5:6]  # below it: lib/python3.N/site-packages/minitopo_dc/topologies
+    for environment in (in_checkout, *installed_in):
+        if (environment / "pyvenv.cfg").is_file():
+            return str(environment / "bin" / "python")
+    return sys.executable
 
 
-# Mininet 2.3.0's mn means to read ``links`` of a custom file, but a missing comma hides it; any
-# other name replaces the variable of that name in mn. So this is its whole table of links.
 LINKS = {"default": Link, "tc": TCLink, "tcu": TCULink, "ovs": OVSLink, "radio": RadioLink}
+"""Mininet 2.3.0's mn means to read `links` of a custom file, but a missing comma hides it; any
+other name replaces the variable of that name in mn. So this is its whole table of links."""

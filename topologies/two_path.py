@@ -4,19 +4,19 @@
                     ===leg 2===    ----
 
 The same hosts serve Dual Connectivity and transport multipath. For multipath the client has one
-address a leg, and what it sends from that address, or what is sent to it, takes that leg. For Dual
-Connectivity an element on gnb and ue overrides the leg by firewall mark (its lowest byte is the
-leg's number).
+address per leg, and what it sends from that address, or what is sent to it, takes that leg. For
+Dual Connectivity an element on gnb and ue overrides the leg by firewall mark (its lowest byte is
+the leg's number).
 
 Only Mininet and this folder are imported, so that this also runs with Mininet's own command:
 
     mn --custom topologies/two_path.py --topo two_path,2 --test pingall
 
-With ``ip=6`` (``--topo two_path,ip=6``) all hosts also have IPv6 addresses and routes, the same as
-with IPv4 (``topologies.host``): the client has fd00:10:2:1::2 for 10.2.1.2. Without, IPv6 is off.
+With `ip=6` (`--topo two_path,ip=6`) all hosts also have IPv6 addresses and routes, the same as
+with IPv4 (`topologies.host`): the client has fd00:10:2:1::2 for 10.2.1.2. Without, IPv6 is off.
 
 With backhaul links there are two routers more, for the elements at their ends, and the server has
-one address a link (docs/minitopo.md):
+one address per link (docs/minitopo.md):
 
     server ==srv 1== edge ==backhaul 1== agg ---- gnb
            ==srv 2==      ==backhaul 2==
@@ -31,15 +31,16 @@ from typing import NamedTuple
 
 from mininet.topo import Topo
 
-# mn runs this file without its folder on the path, but compiles it by its name.
-sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parents[1]))
-
-from topologies.host import Command, TestbedHost, in_ipv6
+if __package__:
+    from minitopo_dc.topologies.host import Command, TestbedHost, in_ipv6
+else:  # mn runs this file outside its package, and compiles it by its name
+    sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
+    from host import Command, TestbedHost, in_ipv6  # type: ignore[import-not-found, no-redef]
 
 LEG_MTU = 1600
 """Bytes: room for a 1,500-byte SDU and its PDCP header (TS 38.323, 6.2.2), unfragmented."""
 FIRST_TABLE = 100
-"""Routing table of leg ``i`` is this plus ``i``."""
+"""Routing table of leg `i` is this plus `i`."""
 LEG_MARK_MASK = 0xFF
 
 
@@ -57,19 +58,19 @@ class End(NamedTuple):
 
 
 def client_address(leg: int, ip: int = 4) -> str:
-    """The client's address whose traffic takes leg ``leg`` (1, 2, ...)."""
+    """The client's address whose traffic takes leg `leg` (1, 2, ...)."""
     address = f"10.2.{leg}.2"
     return in_ipv6(address) if ip == 6 else address
 
 
 def server_address(link: int = 1, ip: int = 4) -> str:
-    """The server's address on backhaul link ``link`` (1, 2, ...); without backhaul: link 1."""
+    """The server's address on backhaul link `link` (1, 2, ...); without backhaul: link 1."""
     address = f"10.0.{link - 1}.2"
     return in_ipv6(address) if ip == 6 else address
 
 
 class TwoPath(Topo):  # type: ignore[misc]
-    """server, gnb, ue and client with ``legs`` legs."""
+    """server, gnb, ue and client with `legs` legs."""
 
     def build(self, legs: int = 2, backhaul: int = 0, ip: int = 4) -> None:
         """Add hosts and links.
@@ -164,7 +165,7 @@ class TwoPath(Topo):  # type: ignore[misc]
 
 
 def table_of_leg(leg: int) -> str:
-    """The routing table of what takes leg ``leg``."""
+    """The routing table of what takes leg `leg`."""
     return str(FIRST_TABLE + leg)
 
 

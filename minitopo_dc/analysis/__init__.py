@@ -6,6 +6,7 @@ from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.figure import goodput_figure
 from minitopo_dc.analysis.load import load_results
 from minitopo_dc.analysis.render import render_table
+from minitopo_dc.analysis.rows_figure import read_rows, rows_figure
 from minitopo_dc.analysis.save import save_tables
 from minitopo_dc.analysis.series import client_rate, leg_series, pdcp_series
 from minitopo_dc.analysis.summary import compare_table
@@ -18,6 +19,8 @@ __all__ = [
     "leg_series",
     "load_results",
     "pdcp_series",
+    "read_rows",
     "render_table",
+    "rows_figure",
     "save_tables",
 ]

@@ -2,7 +2,7 @@
 
 Rules of the figures:
 
-* A colour is a curve. Ours is a full line with a marker a clock; theirs is broken, its circles
+* A colour is a curve. Ours is a full line with one marker per clock; theirs is broken, its circles
   are hollow.
 * The points of a sample are not joined: what lies between them has not been measured.
 * Error bars are sample standard deviations over repetitions.
@@ -26,6 +26,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Of Okabe and Ito (Color Universal Design)."""
 MARKERS = ("o", "s", "^", "D")
 EVENT_MARKERS = (".", "+", "x")
+MISSING_HEIGHT = 0.02
+"""Of the axes' height: where the crosses of the first line are."""
 PANEL_INCHES = (5.6, 3.6)
 SMALL_INCHES = (3.9, 2.4)
 MOST_COLUMNS = 2
@@ -41,7 +43,7 @@ class Line:
     """Curves of one colour are compared with each other."""
     theirs: bool
     points: pd.DataFrame
-    """``x``, ``mean``, ``sd`` (NaN where there is none)."""
+    """`x`, `mean`, `sd` (NaN where there is none)."""
     marker: int = 0
     joined: bool = True
     """Whether the curve between its points is known well enough for a line."""
@@ -98,6 +100,21 @@ def draw_series(panels: Sequence[Panel], *, steps: bool = False) -> Figure:
     return figure
 
 
+def draw_rows(panels: Sequence[Panel], x_label: str) -> Figure:
+    """The rows of workloads, all panels with the same axes; a row without a value is a cross.
+
+    The y axis is logarithmic: delays differ by orders of magnitude.
+    """
+    figure, axes = _grid(len(panels), PANEL_INCHES, shared=True)
+    for place, panel in zip(axes, panels, strict=True):
+        for line in panel.lines:
+            _draw_rows(place, line)
+        _finish(place, panel.title, x_label, panel.y_label)
+        place.set_yscale("log")
+    _legend(figure, axes)
+    return figure
+
+
 def draw_events(panels: Sequence[Panel], x_label: str) -> Figure:
     """Single events, a panel for each cell and a mark for each event; axes as they need be."""
     figure, axes = _grid(len(panels), PANEL_INCHES)
@@ -118,9 +135,10 @@ def draw_events(panels: Sequence[Panel], x_label: str) -> Figure:
 
 
 def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """Below all panels, each label once; the y axes begin at 0, now that all is drawn."""
+    """Below all panels, each label once; linear y axes begin at 0, now that all is drawn."""
     for place in axes:
-        place.set_ylim(bottom=0)
+        if place.get_yscale() == "linear":
+            place.set_ylim(bottom=0)
     found = {
         label: handle
         for place in axes
@@ -130,6 +148,19 @@ def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
         font = {"family": FONT, "size": 8}
         figure.legend(
             found.values(), found, loc="outside lower center", ncols=4, frameon=False, prop=font
+        )
+
+
+def _draw_rows(axes: Axes, line: Line) -> None:
+    colour = COLOURS[line.colour % len(COLOURS)]
+    x, y = line.points["x"], line.points["mean"]
+    axes.plot(x, y, color=colour, marker=".", linewidth=1.0, label=line.label)
+    missing = x[y.isna()]
+    if len(missing):
+        height = MISSING_HEIGHT * (line.colour + 1)  # so that lines' crosses do not hide each other
+        place = axes.get_xaxis_transform()
+        axes.plot(
+            missing, [height] * len(missing), "x", color=colour, markersize=4, transform=place
         )
 
 

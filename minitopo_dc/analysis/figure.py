@@ -21,9 +21,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from minitopo_dc.analysis.atomic import replacing
 from minitopo_dc.analysis.panel import FONT, RATE_COLOUR, draw_panel, leg_greys, step_s
 from minitopo_dc.analysis.summary import compare_table
+from minitopo_dc.whole_files import replacing
 
 MOST_COLUMNS = 3
 """With more, the figure's text is too small on a page."""
@@ -37,8 +37,8 @@ def goodput_figure(results: pd.DataFrame, capacities: pd.DataFrame, path: Path) 
     """Write `draw_goodput` as PNG, in the place of a file of that name.
 
     Raises:
-        ResultError: a run's ``client-rate.csv`` is broken.
-        OSError: it cannot be read, or ``path`` cannot be written.
+        ResultError: a run's `client-rate.csv` is broken.
+        OSError: it cannot be read, or `path` cannot be written.
     """
     figure = draw_goodput(results, capacities)
     with replacing(path) as partial:
@@ -49,23 +49,23 @@ def draw_goodput(results: pd.DataFrame, capacities: pd.DataFrame) -> Figure:
     """Draw the rate received by the client in each transport and mode.
 
     Args:
-        results: runs (`load_results`); those that are ok have a ``client-rate.csv``.
-        capacities: ``time_s``, the begins of equal steps, and the mean capacity of the legs in them
-            as ``leg_1``, ``leg_2``, ..., Mbit/s.
+        results: runs (`load_results`); those that are ok have a `client-rate.csv`.
+        capacities: `time_s`, the begins of equal steps, and the mean capacity of the legs in them
+            as `leg_1`, `leg_2`, ..., Mbit/s.
     """
     figure = Figure(layout="constrained", dpi=DOTS_PER_INCH)
     FigureCanvasAgg(figure)
     comparison = compare_table(results).to_dict("records")
-    panels = _panels(figure, len(comparison))
+    panels = panel_grid(figure, len(comparison))
     for axes, summary in zip(panels, comparison, strict=True):
         same = (results["transport"] == summary["transport"]) & (results["mode"] == summary["mode"])
         draw_panel(axes, summary, results[same], capacities)
-    _set_axes(panels)
+    set_axes(panels)
     _label(figure, capacities)
     return figure
 
 
-def _panels(figure: Figure, count: int) -> list[Axes]:
+def panel_grid(figure: Figure, count: int) -> list[Axes]:
     """Axes of equal limits, in rows; their numbers stand below the lowest of each column."""
     columns = min(MOST_COLUMNS, math.ceil(math.sqrt(count)))
     rows = math.ceil(count / columns)
@@ -82,7 +82,8 @@ def _panels(figure: Figure, count: int) -> list[Axes]:
     return panels[:count]
 
 
-def _set_axes(panels: list[Axes]) -> None:
+def set_axes(panels: list[Axes]) -> None:
+    """Common limits from 0, no frame but the two axes."""
     for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(labelsize=8, labelfontfamily=FONT)
@@ -109,7 +110,7 @@ def _label(figure: Figure, capacities: pd.DataFrame) -> None:
 
 def _legend(capacities: pd.DataFrame) -> list[Artist]:
     return [
-        Line2D([], [], label="received, a line a run", color=RATE_COLOUR, linewidth=1.7),
+        Line2D([], [], label="received, one line per run", color=RATE_COLOUR, linewidth=1.7),
         Line2D([], [], label="complete", color=RATE_COLOUR, marker="^", linestyle="", markersize=5),
         *(
             Patch(color=grey, label="capacity of leg 1" if leg == 1 else f"+ leg {leg}")

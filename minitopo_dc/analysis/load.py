@@ -12,26 +12,27 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.results import RunResult
+from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Mode
+from minitopo_dc.workloads import Download
 
 MODES: tuple[str, ...] = get_args(Mode)
 NUMBERS = ("goodput_mbps", "completion_s", "capacity_share")
-"""Numbers that a run with status ``ok`` has, and no other run."""
+"""Numbers that only a run with status `ok` has; a download has all of them."""
 
 _LEG_BYTES = "leg_bytes_"
 _SCHEMA = TypeAdapter(RunResult)
 
 
 def load_results(directory: Path) -> pd.DataFrame:
-    """Read all runs ``directory/*/result.json`` into a table with a row a run.
+    """Read all runs `directory/*/result.json` into a table with one row per run.
 
-    Columns are the fields of ``RunResult`` and ``leg_bytes_1``, ``leg_bytes_2``, ... (missing where
-    a run has no such leg). ``directory`` is where the run was found, wherever it was made. Rows are
+    Columns are the fields of `RunResult` and `leg_bytes_1`, `leg_bytes_2`, ... (missing where
+    a run has no such leg). `directory` is where the run was found, wherever it was made. Rows are
     sorted by mode (one leg first, multipath last), transport, and repetition.
 
     Raises:
-        ResultError: there is no run, or a ``result.json`` is broken: the message names the file.
+        ResultError: there is no run, or a `result.json` is broken: the message names the file.
         OSError: a file cannot be read.
     """
     runs = [_load(path) for path in directory.glob("*/result.json")]
@@ -42,7 +43,7 @@ def load_results(directory: Path) -> pd.DataFrame:
 
 
 def leg_columns(table: pd.DataFrame) -> list[str]:
-    """Names of the columns ``leg_bytes_1``, ... of a table, leg 1 first."""
+    """Names of the columns `leg_bytes_1`, ... of a table, leg 1 first."""
     return [column for column in table.columns if column.startswith(_LEG_BYTES)]
 
 
@@ -61,19 +62,26 @@ def _load(path: Path) -> RunResult:
 
 
 def _check(result: RunResult) -> None:
-    """Only a run that is ``ok`` has numbers; any other says why it has none."""
+    """Only a run that is `ok` has numbers; any other says why it has none."""
     if result.mode not in MODES:
         raise ValueError(f"mode: {result.mode!r}; allowed: {', '.join(MODES)}")
     for name in NUMBERS:
         value = getattr(result, name)
         if result.status != "ok" and value is not None:
             raise ValueError(f"{name}: {value} of a run with status {result.status}; allowed: null")
-        if result.status == "ok" and (value is None or not 0 < value < math.inf):
+        if result.status == "ok" and not _is_number(result, value):
             raise ValueError(f"{name}: {value} of a run with status ok; allowed: above 0")
     if result.status == "ok" and not result.leg_bytes:
         raise ValueError(f"leg_bytes: {result.leg_bytes} of a run with status ok")
     if result.status != "ok" and not result.reason.strip():
         raise ValueError(f"reason: empty, of a run with status {result.status}")
+
+
+def _is_number(result: RunResult, value: float | None) -> bool:
+    """Above 0; only a download must have each of the numbers."""
+    if value is None:
+        return result.workload != Download.kind
+    return 0 < value < math.inf
 
 
 def _tabulate(runs: list[RunResult]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import findfont, get_font
 
 from minitopo_dc.analysis.series import BIN_S, client_rate
-from minitopo_dc.results import flow_windows
+from minitopo_dc.run.results import flow_windows
 
 FONT = "DejaVu Sans"
 """Comes with matplotlib, so that it is everywhere."""
@@ -36,7 +36,7 @@ _NOTE: dict[str, Any] = _TEXT | {"fontsize": 8, "color": STATUS_COLOURS["failed"
 def draw_panel(
     axes: Axes, summary: dict[Any, Any], runs: pd.DataFrame, capacities: pd.DataFrame
 ) -> None:
-    """Draw the runs that ``summary`` (a row of `compare_table`) sums up."""
+    """Draw the runs that `summary` (a row of `compare_table`) sums up."""
     axes.set_title(f"{summary['transport']}  {summary['mode']}", **_TITLE)
     if summary["ok"]:
         _draw_capacities(axes, capacities)
@@ -52,7 +52,7 @@ def leg_greys(legs: int) -> list[str]:
 
 
 def step_s(capacities: pd.DataFrame) -> float:
-    """Length of the steps of ``capacities``; of a single one the default bin of a rate."""
+    """Length of the steps of `capacities`; of a single one the default bin of a rate."""
     times = capacities["time_s"].to_numpy(dtype=float)
     return float(times[1] - times[0]) if times.size > 1 else BIN_S
 
@@ -69,7 +69,7 @@ def _draw_capacities(axes: Axes, capacities: pd.DataFrame) -> None:
 
 
 def _draw_rates(axes: Axes, runs: pd.DataFrame, bin_s: float) -> None:
-    """A line a run through the middles of its bins, and a mark where the transfer was complete."""
+    """One line per run through the middles of its bins; a mark where the transfer was complete."""
     width = 1.7 if len(runs) == 1 else 1.2
     columns = (runs[name] for name in ("directory", "details", "completion_s"))
     for directory, details, completion_s in zip(*columns, strict=True):

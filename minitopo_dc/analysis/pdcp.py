@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.analysis.errors import ResultError
-
-NS_PER_MS = 1_000_000
+from minitopo_dc.units import NS_PER_MS
 
 
 def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
     """The counters of each downlink bearer, by its number; none when the run had no bearer.
 
     Raises:
-        ResultError: ``ue-summary.json`` is missing or broken.
+        ResultError: `ue-summary.json` is missing or broken.
     """
     path = run / "ue-summary.json"
     try:
@@ -33,7 +32,7 @@ def reordering_wait_ms(run: Path) -> float:
     the run had no bearer.
 
     Raises:
-        ResultError: ``ue-summary.json`` is missing or broken.
+        ResultError: `ue-summary.json` is missing or broken.
     """
     bearers = receive_counters(run).values()
     try:

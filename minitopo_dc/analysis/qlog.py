@@ -11,20 +11,20 @@ import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.qlog_sequence import RECORD_SEPARATOR, sequence_events
-from minitopo_dc.results import flow_directory
+from minitopo_dc.run.results import flow_directory
 
 
 @dataclass(frozen=True)
 class Recovery:
     """Loss recovery of one connection, at the server.
 
-    ``drop_occasions`` counts the decreases of the congestion window: packets that are lost together
-    decrease it once (RFC 9002, section 7.3.2). ``lost_packets`` counts what was taken for lost,
-    whether it was or came late. ``rtt_ms`` is the mean of the samples of the round-trip time.
+    `drop_occasions` counts the decreases of the congestion window: packets that are lost together
+    decrease it once (RFC 9002, section 7.3.2). `lost_packets` counts what was declared lost,
+    whether it was or came late. `rtt_ms` is the mean of the samples of the round-trip time.
     """
 
     window: pd.DataFrame
-    """``time_s`` since the first event, ``cwnd_bytes``; a row for each change, and the last one."""
+    """`time_s` since the first event, `cwnd_bytes`; a row for each change, and the last one."""
     lost_packets: int
     drop_occasions: int
     rtt_ms: float | None
@@ -34,7 +34,7 @@ def server_recovery(run: Path) -> Recovery:
     """Read the qlog of a run's server; of several flows, of the first one's.
 
     Raises:
-        ResultError: there is none (the scenario needs ``options: {qlog: true}``), or it is broken.
+        ResultError: there is none (the scenario needs `options: {qlog: true}`), or it is broken.
     """
     return read_recovery(_server_qlog(run))
 
@@ -43,7 +43,7 @@ def server_events(run: Path) -> list[dict[str, Any]]:
     """The events in the qlog of a run's server (the first flow's), as aioquic writes them.
 
     Raises:
-        ResultError: there is none (the scenario needs ``options: {qlog: true}``), or it is broken.
+        ResultError: there is none (the scenario needs `options: {qlog: true}`), or it is broken.
     """
     return _read_events(_server_qlog(run))
 
@@ -65,7 +65,7 @@ def read_recovery(path: Path) -> Recovery:
 
 
 def _server_qlog(run: Path) -> Path:
-    """That of the first flow; by its name: aioquic calls it ``.qlog``, ngtcp2 ``.sqlog``."""
+    """That of the first flow; by its name: aioquic calls it `.qlog`, ngtcp2 `.sqlog`."""
     for alone in (True, False):
         logs = flow_directory(run, 1, alone=alone) / "qlog" / "server"
         if found := sorted(logs.glob("*qlog")):

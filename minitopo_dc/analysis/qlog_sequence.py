@@ -20,7 +20,7 @@ Event = dict[str, Any]
 def sequence_events(text: str) -> list[Event]:
     """The events of a file as aioquic writes them, as far as this project reads them.
 
-    ``latest_rtt`` is there only when it is a new sample: when a 1-RTT packet has acknowledged a
+    `latest_rtt` is there only when it is a new sample: when a 1-RTT packet has acknowledged a
     packet number above all before (RFC 9002, section 5.1).
 
     Raises:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.shipped import shipped
 
-REFERENCE = Path(__file__).resolve().parents[2] / "reference"
+REFERENCE = shipped("reference")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Agreement:
 def read_reference(
     name: str, where: Mapping[str, str | Sequence[str]] | None = None
 ) -> pd.DataFrame:
-    """Read rows of a table of ``reference/``, all columns as text.
+    """Read rows of a table of `reference/`, all columns as text.
 
     Args:
         name: the file's.
@@ -72,10 +72,10 @@ def same_value(ours: Any, theirs: str) -> bool:
 
 
 def compare(cells: pd.DataFrame) -> pd.DataFrame:
-    """Add ``error``, ``error_percent`` and ``outside`` to rows of both.
+    """Add `error`, `error_percent` and `outside` to rows of both.
 
     Args:
-        cells: ``ours``, ``ours_sd``, ``theirs`` and ``theirs_sd``; a missing standard deviation is
+        cells: `ours`, `ours_sd`, `theirs` and `theirs_sd`; a missing standard deviation is
             NaN. Without a mean the error is NaN, without any deviation the row is not outside.
     """
     error = cells["ours"] - cells["theirs"]

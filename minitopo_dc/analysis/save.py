@@ -10,15 +10,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from minitopo_dc.analysis.atomic import replacing
 from minitopo_dc.analysis.load import leg_columns
+from minitopo_dc.whole_files import replacing
 
 
 def save_tables(results: pd.DataFrame, directory: Path) -> None:
-    """Write runs (`load_results`) to ``results.csv`` and ``results.parquet`` in ``directory``.
+    """Write runs (`load_results`) to `results.csv` and `results.parquet` in `directory`.
 
-    Both hold the same: a row a run. Bytes per leg are one column a leg in CSV, one list in Parquet.
-    ``details`` is a JSON text, as its keys differ from runner to runner. The run's ``directory`` is
+    Both hold the same: one row per run. Each leg's bytes are a column in CSV, a list in Parquet.
+    `details` is a JSON text, as its keys differ from runner to runner. The run's `directory` is
     relative to the tables', so that all may be moved together.
 
     Raises:

@@ -9,22 +9,22 @@ import numpy as np
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.units import NS_PER_S
 
 BIN_S = 0.5
 """s; long against a round trip of the papers' legs (20 ms), short against a change of an LTE cell's
 capacity in the traces (sampled once a second)."""
-NS_PER_S = 1_000_000_000
 
 
 def client_rate(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
-    """Mean rate at which IP bytes reached the client, in bins of ``bin_s``.
+    """Mean rate at which IP bytes reached the client, in bins of `bin_s`.
 
-    Columns: ``time_s``, the begin of a bin, and ``rate_mbps``. Between two samples of the
+    Columns: `time_s`, the begin of a bin, and `rate_mbps`. Between two samples of the
     cumulative count the bytes are spread evenly; after the last one nothing arrives. So the bins
     together hold every byte, and the last bin is low where the transfer ended within it.
 
     Raises:
-        ResultError: ``client-rate.csv`` is broken, or its times or counts go backwards.
+        ResultError: `client-rate.csv` is broken, or its times or counts go backwards.
         OSError: it cannot be read.
     """
     if not bin_s > 0:
@@ -42,25 +42,25 @@ def client_rate(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
 
 
 def leg_series(run: Path) -> pd.DataFrame:
-    """What gnb's legs (downlink) counted: ``gnb-legs.csv`` with ``time_s`` for ``time_ns``.
+    """What gnb's legs (downlink) counted: `gnb-legs.csv` with `time_s` for `time_ns`.
 
-    A row an interval and a ``leg``; the other columns are the leg's statistics, cumulative except
+    One row per interval and `leg`; the other columns are the leg's statistics, cumulative except
     for the gauges. Rows from before the start have a negative time.
 
     Raises:
-        ResultError: ``gnb-legs.csv`` or ``gnb-summary.json`` is broken.
+        ResultError: `gnb-legs.csv` or `gnb-summary.json` is broken.
         OSError: one of them cannot be read; a run whose element died has no summary.
     """
     return _element_series(run, "gnb", "legs", "leg")
 
 
 def pdcp_series(run: Path) -> pd.DataFrame:
-    """What ue's receiving PDCP entities counted: ``ue-receive.csv`` with ``time_s``.
+    """What ue's receiving PDCP entities counted: `ue-receive.csv` with `time_s`.
 
-    A row an interval and a ``bearer``, otherwise as `leg_series`. Only runs over DC have the file.
+    One row per interval and `bearer`, otherwise as `leg_series`. Only runs over DC have the file.
 
     Raises:
-        ResultError: ``ue-receive.csv`` or ``ue-summary.json`` is broken.
+        ResultError: `ue-receive.csv` or `ue-summary.json` is broken.
         OSError: one of them cannot be read.
     """
     return _element_series(run, "ue", "receive", "bearer")

@@ -12,8 +12,8 @@ import pandas as pd
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.pdcp import receive_counters
 from minitopo_dc.analysis.series import leg_series, pdcp_series
-from minitopo_dc.capacity import available_bits
-from minitopo_dc.results import RunResult, flow_windows
+from minitopo_dc.run.capacity import available_bits
+from minitopo_dc.run.results import RunResult, flow_windows
 from minitopo_dc.scenario import Scenario
 
 END_TOLERANCE = 0.01
@@ -26,7 +26,7 @@ def link_utilisation(run: Path) -> list[float]:
 
     Bits delivered (headers, retransmissions and duplicates included) divided by the bits that the
     leg's capacity allows from the first client's start of connecting to the last one's end. What a
-    leg delivers when ``duration_s`` has ended, from its queue, does not count.
+    leg delivers when a duration has ended, from its queue, does not count.
 
     Raises:
         ResultError, ValueError, OSError: the run's files are broken, or it is not ok.
@@ -34,7 +34,7 @@ def link_utilisation(run: Path) -> list[float]:
     result = RunResult.load(run)
     starts, ends = zip(*flow_windows(result.details, _completion_s(run, result)), strict=True)
     scenario = Scenario.load(run / "scenario.yaml")
-    if scenario.duration_s is None:
+    if all(flow.workload.lasts_s is None for flow in scenario.resolved_flows):
         # Exact: the last byte of a download is the last that its legs carry, but for closing.
         carried: Sequence[float] = result.leg_bytes or []
     else:
@@ -50,7 +50,7 @@ def arrived_copies(run: Path) -> dict[int, float]:
     whose transport splits it, is not there.
 
     Raises:
-        ResultError: ``ue-summary.json`` is missing or broken.
+        ResultError: `ue-summary.json` is missing or broken.
     """
     try:
         return {
@@ -63,9 +63,9 @@ def arrived_copies(run: Path) -> dict[int, float]:
 
 
 def leg_rates(run: Path) -> pd.DataFrame:
-    """Rate that each downlink leg delivered: ``time_s`` (an interval end), ``leg``, ``rate_mbps``.
+    """Rate that each downlink leg delivered: `time_s` (an interval end), `leg`, `rate_mbps`.
 
-    Intervals are those of the scenario's ``statistics_ms``.
+    Intervals are those of the scenario's `statistics_ms`.
 
     Raises:
         ResultError, OSError: the run's files are broken.
@@ -79,10 +79,10 @@ def leg_rates(run: Path) -> pd.DataFrame:
 
 
 def flow_rates(run: Path, bin_s: float = 1.0) -> pd.DataFrame:
-    """Mean rate of IP bytes that PDCP delivered of each flow, in whole bins of ``bin_s``.
+    """Mean rate of IP bytes that PDCP delivered of each flow, in whole bins of `bin_s`.
 
-    Columns: ``time_s``, the begin of a bin, counted from the flow's own start of connecting;
-    ``flow`` (1, 2, ...), ``rate_mbps``. A flow without a bearer, whose transport splits it, is not
+    Columns: `time_s`, the begin of a bin, counted from the flow's own start of connecting;
+    `flow` (1, 2, ...), `rate_mbps`. A flow without a bearer, whose transport splits it, is not
     there. The bins end with the run's completion time; what is closed and drained behind it is in
     none.
 
@@ -120,5 +120,5 @@ def _completion_s(run: Path, result: RunResult) -> float:
 
 
 def _flow(bearer: Bearer) -> Bearer:
-    """The flow of a downlink bearer (`minitopo_dc.plan`): 1 of bearer 1, 2 of bearer 3, ..."""
+    """The flow of a downlink bearer (`run.routers`): 1 of bearer 1, 2 of bearer 3, ..."""
     return (bearer + 1) // 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -47,7 +46,7 @@ def combine(
         wanted: configurations, also such as are not standard; none: the version's.
 
     Raises:
-        ValueError: factors of one ``zip`` have different numbers of values, a factor stands twice,
+        ValueError: factors of one `joint` have different numbers of values, a factor stands twice,
             or a name is not known: the message begins with the key below the experiment.
     """
     _check(file, experiment)
@@ -70,15 +69,15 @@ def _factors(experiment: Experiment) -> Iterator[Fields]:
     alone: Iterable[list[Fields]] = (
         [{path: value} for value in values] for path, values in experiment.grid.items()
     )
-    joint = (list(_joint(group)) for group in experiment.zip)
-    listed = [list(experiment.list)] if experiment.list else []
+    joint = (list(_joint(group)) for group in experiment.joint)
+    listed = [list(experiment.cells)] if experiment.cells else []
     for parts in product(*alone, *joint, *listed):
         yield {path: value for part in parts for path, value in part.items()}
 
 
 def _joint(group: Joint) -> Iterator[Fields]:
-    for values in builtins.zip(*group.values(), strict=True):
-        yield dict(builtins.zip(group, values, strict=True))
+    for values in zip(*group.values(), strict=True):
+        yield dict(zip(group, values, strict=True))
 
 
 def _is_kept(factors: Fields, kept: Mapping[str, Sequence[Any]]) -> bool:
@@ -90,15 +89,15 @@ def _check(file: CampaignFile, experiment: Experiment) -> None:
         if name not in file.configurations:
             allowed = ", ".join(file.configurations)
             raise ValueError(f"configurations: {name} is unknown; allowed: {allowed}")
-    for group in experiment.zip:
+    for group in experiment.joint:
         if len({len(values) for values in group.values()}) > 1:
             lengths = ", ".join(f"{path} has {len(values)}" for path, values in group.items())
-            raise ValueError(f"zip: as many values for all, please: {lengths}")
-    listed = {path for fields in experiment.list for path in fields}
-    groups = [set(experiment.grid), *map(set, experiment.zip), listed]
+            raise ValueError(f"joint: as many values for all, please: {lengths}")
+    listed = {path for fields in experiment.cells for path in fields}
+    groups = [set(experiment.grid), *map(set, experiment.joint), listed]
     for path in sorted(set().union(*groups)):
         if sum(path in group for group in groups) > 1:
-            raise ValueError(f"grid, zip, list: {path} stands in more than one of them")
+            raise ValueError(f"grid, joint, cells: {path} stands in more than one of them")
     for version in SMALLER:
         for path in experiment.kept(version):
             if path not in experiment.factors():

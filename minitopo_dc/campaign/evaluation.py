@@ -19,13 +19,13 @@ from minitopo_dc.campaign.file import Curve, Experiment, Reference
 from minitopo_dc.campaign.plan import Outline
 from minitopo_dc.campaign.store import Store
 from minitopo_dc.campaign.table import cell_table, save_table
-from minitopo_dc.metrics import jain_index
+from minitopo_dc.run.metrics import jain_index
 
 FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
 WAITING = "reordering_wait_ms"
 UTILISATION = "utilisation_leg_"
 ON_LINKS = "links_"
-"""``links_flow_1_mbps``, ..., ``links_jain_index``."""
+"""`links_flow_1_mbps`, ..., `links_jain_index`."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def load_sources(directories: Sequence[Path]) -> list[Source]:
 
 
 def our_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
-    """``x``, ``mean``, ``sd`` (sample; NaN of one run) and ``runs`` of each cell that has any."""
+    """`x`, `mean`, `sd` (sample; NaN of one run) and `runs` of each cell that has any."""
     rows = source.cells_of(name, curve.configuration)
     rows = rows[rows["status"] == "ok"]
     values = [measure(row, curve.measure) for row in rows.to_dict("records")]
@@ -85,7 +85,7 @@ def our_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
 
 
 def their_points(reference: Reference, curve: Curve) -> pd.DataFrame:
-    """``x``, ``mean`` and ``sd`` of a reference's curve; no row when it has none.
+    """`x`, `mean` and `sd` of a reference's curve; no row when it has none.
 
     Raises:
         ResultError: the reference lacks a column.
@@ -104,7 +104,7 @@ def their_points(reference: Reference, curve: Curve) -> pd.DataFrame:
 
 
 def comparison(sources: Sequence[Source], name: str, experiment: Experiment) -> pd.DataFrame:
-    """A row a curve, a value of x and a source, ours and theirs, with errors (`compare`)."""
+    """One row per curve, value of x and source: ours and theirs, with errors (`compare`)."""
     rows = list(_pairs(sources, name, experiment))
     columns = ["curve", "source", "x", "ours", "ours_sd", "runs", "theirs", "theirs_sd"]
     return compare(pd.DataFrame(rows, columns=columns))

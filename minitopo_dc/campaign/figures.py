@@ -14,13 +14,18 @@ from minitopo_dc.analysis.curves import (
     draw_bars,
     draw_curves,
     draw_events,
+    draw_rows,
     draw_series,
 )
-from minitopo_dc.analysis.occasion import ACKNOWLEDGED, LOST, SENT, drop_occasion
+from minitopo_dc.analysis.drop_occasion import ACKNOWLEDGED, LOST, SENT, drop_occasion
+from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.qlog import server_recovery
+from minitopo_dc.analysis.rows_figure import lines_of, read_rows
 from minitopo_dc.analysis.utilisation import flow_rates, leg_rates
 from minitopo_dc.campaign.evaluation import Source, curve_label, our_points, their_points
 from minitopo_dc.campaign.file import Curve, Experiment, Figure
+from minitopo_dc.run.results import flow_directory
+from minitopo_dc.scenario import Scenario
 
 JAIN = "jain_index"
 
@@ -34,6 +39,9 @@ def draw_experiment(sources: Sequence[Source], name: str, experiment: Experiment
     figure = experiment.figure
     if figure is None:
         return None
+    if figure.kind == "rows":
+        panels = list(_row_panels(sources, name, figure))
+        return draw_rows(panels, figure.x_label) if panels else None
     if figure.kind in SERIES:
         panels = list(_series_panels(sources, name, figure))
         return _draw_over_time(panels, figure) if panels else None
@@ -101,6 +109,25 @@ def _series_panels(sources: Sequence[Source], name: str, figure: Figure) -> Iter
             yield Panel(title, figure.y_label, [_cut(line, figure.seconds) for line in lines])
 
 
+def _row_panels(sources: Sequence[Source], name: str, figure: Figure) -> Iterator[Panel]:
+    """A panel for each configuration of each source, with the rows of each cell's first run."""
+    for source in sources:
+        ok = source.cells_of(name)
+        ok = ok[ok["status"] == "ok"]
+        for configuration, cells in ok.groupby("configuration", sort=False):
+            firsts = cells.groupby("cell", sort=True).first()
+            found = [
+                row
+                for run, factors in zip(firsts["directory"], firsts["factors"], strict=True)
+                for row in _rows(Path(run), str(factors.get(figure.x)))
+            ]
+            lines = [
+                _cut(Line(label, number, False, points), figure.seconds)
+                for number, (label, points) in enumerate(found)
+            ]
+            yield Panel(f"{configuration} ({source.label})", figure.y_label, lines)
+
+
 def _cut(line: Line, seconds: float | None) -> Line:
     if seconds is None:
         return line
@@ -134,6 +161,18 @@ def _rates(run: Path) -> list[Line]:
         Line(f"connection {flow}", number, False, _points(rates["time_s"], rates["rate_mbps"]))
         for number, (flow, rates) in enumerate(flow_rates(run).groupby("flow"))
     ]
+
+
+def _rows(run: Path, label: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Label and points of each line of a run's workload; of several flows the first one's."""
+    scenario = Scenario.load(run / "scenario.yaml")
+    workload = scenario.resolved_flows[0].workload
+    figure = workload.figure
+    if figure is None:
+        raise ResultError(f"{run}: workload {workload.kind} has no figure of rows")
+    rows = read_rows(flow_directory(run, 1, alone=not scenario.flows), workload.kind, figure)
+    for name, line in lines_of(rows, figure):
+        yield ", ".join(filter(None, (label, name))), _points(line[figure.x], line[figure.y])
 
 
 def _points(x: pd.Series[float], y: pd.Series[float]) -> pd.DataFrame:

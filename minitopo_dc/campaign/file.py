@@ -1,19 +1,19 @@
 """What a campaign's YAML file may hold (docs/campaigns.md).
 
 A mapping of *fields* has dotted paths of a scenario as its keys (`minitopo_dc.campaign.paths`). Of
-several that name the same field the later one counts, in this order: ``base``, the
-configuration's, the experiment's ``base``, those of ``quick`` or ``sample``, the command line's,
+several that name the same field the later one counts, in this order: `base`, the
+configuration's, the experiment's `base`, those of `quick` or `sample`, the command line's,
 the factors.
-Fields below ``virtual`` are left out on the real clock, those below ``sysctl`` on the virtual one.
+Fields below `virtual` are left out on the real clock, `real.sysctl` on the virtual one.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from minitopo_dc.scenario import Clock
+from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import Settings
 
 Fields = dict[str, Any]
@@ -44,11 +44,11 @@ class Curve(Settings):
 
 
 class Reference(Settings):
-    """Which rows of a table in ``reference/`` an experiment is compared with."""
+    """Which rows of a table in `reference/` an experiment is compared with."""
 
     table: str
     x: str
-    """Column of the table that has the values of the figure's ``x``."""
+    """Column of the table that has the values of the figure's `x`."""
     where: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
     """Only rows whose column is this text, or one of these."""
 
@@ -56,10 +56,11 @@ class Reference(Settings):
 class Figure(Settings):
     """How an experiment is drawn."""
 
-    kind: Literal["curves", "bars", "legs", "window", "rates", "occasion"] = "curves"
-    """``curves`` over the factor ``x``; ``bars`` for each cell; or time series of a run of each
-    cell: rates of the ``legs``, congestion ``window``, ``rates`` of the flows, or the packets of
-    its first needless drop ``occasion``."""
+    kind: Literal["curves", "bars", "legs", "window", "rates", "rows", "occasion"] = "curves"
+    """`curves` over the factor `x`; `bars` for each cell; or time series of a run of each
+    cell: rates of the `legs`, congestion `window`, `rates` of the flows, its workload's
+    `rows` (e.g. the delay of each request, one panel per configuration), or the packets of its
+    first needless drop `occasion`."""
     x: str
     """The factor by which cells are told apart."""
     x_label: str = ""
@@ -76,7 +77,9 @@ class Figure(Settings):
 
 
 class Experiment(Settings):
-    """Cells in which some factors vary: each of ``grid`` with each of ``zip`` and of ``list``."""
+    """Cells in which some factors vary: each of `grid` with each of `joint` and of `cells`."""
+
+    MOVED: ClassVar[dict[str, str]] = {"zip": "joint", "list": "cells"}
 
     title: str
     source: str = ""
@@ -86,15 +89,16 @@ class Experiment(Settings):
     """None: the campaign's standard ones."""
     grid: dict[str, Levels] = Field(default_factory=dict)
     """Factors of which every combination is a cell."""
-    zip: tuple[Joint, ...] = ()
-    list: tuple[Fields, ...] = ()
+    joint: tuple[Joint, ...] = ()
+    """Groups of factors that move together."""
+    cells: tuple[Fields, ...] = ()
     """Cells, or parts of them, one by one."""
     repetitions: PositiveInt | None = None
     """None: the campaign's."""
     quick: dict[str, Levels] = Field(default_factory=dict)
-    """Factor: the values that ``--quick`` keeps."""
+    """Factor: the values that `--quick` keeps."""
     sample: dict[str, Levels] = Field(default_factory=dict)
-    """Factor: the values that ``--sample`` keeps."""
+    """Factor: the values that `--sample` keeps."""
     figure: Figure | None = None
     reference: Reference | None = None
 
@@ -106,8 +110,8 @@ class Experiment(Settings):
 
     def factors(self) -> set[str]:
         """The paths that vary."""
-        joint = {path for group in self.zip for path in group}
-        return set(self.grid) | joint | {path for fields in self.list for path in fields}
+        joint = {path for group in self.joint for path in group}
+        return set(self.grid) | joint | {path for fields in self.cells for path in fields}
 
     def kept(self, version: Version) -> dict[str, Levels]:
         """Factor: the values that a version keeps; a factor that is not named keeps all."""
@@ -115,7 +119,7 @@ class Experiment(Settings):
 
 
 class Smaller(Settings):
-    """What ``--quick`` or ``--sample`` makes smaller."""
+    """What `--quick` or `--sample` makes smaller."""
 
     repetitions: PositiveInt | None = None
     fields: Fields = Field(default_factory=dict)
@@ -126,15 +130,17 @@ class Smaller(Settings):
 class CampaignFile(Settings):
     """A campaign: experiments around a base scenario, each under several configurations."""
 
+    MOVED: ClassVar[dict[str, str]] = Scenario.MOVED
+
     title: str
     clock: Clock | None = None
     """None: the real one where it can run."""
     repetitions: PositiveInt = 1
-    """Repetition ``i`` has the base's seed plus ``i - 1``."""
+    """Repetition `i` has the base's seed plus `i - 1`."""
     retries: NonNegativeInt = 0
     """How often a failed run is tried again before the failure is its result."""
     parameters: dict[Name, Any] = Field(default_factory=dict)
-    """A value ``$name`` anywhere below is that of the parameter; ``--parameter`` changes it."""
+    """A value `$name` anywhere below is that of the parameter; `--parameter` changes it."""
     base: Fields = Field(default_factory=dict)
     configurations: Annotated[dict[Name, Fields], Field(min_length=1)]
     standard_configurations: Annotated[tuple[str, ...], Field(min_length=1)] | None = None

@@ -1,6 +1,6 @@
-"""Fields of a scenario by dotted path: ``pdcp.batch``, ``legs.0.downlink.rate_mbps``.
+"""Fields of a scenario by dotted path: `pdcp.batch`, `legs.0.downlink.rate_mbps`.
 
-A number is an index into a list, from 0, and ``*`` is every item of one. Below ``options`` and the
+A number is an index into a list, from 0, and `*` is every item of one. Below `options` and the
 other free mappings anything goes: what is allowed there is the runner's to say.
 """
 
@@ -13,6 +13,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.workloads import Workload, get_workload, workload_names
 
 ALL = "*"
 """Every item of a list."""
@@ -43,7 +44,7 @@ def check_path(path: str) -> None:
 
 
 def set_value(document: Any, path: str, value: Any) -> None:
-    """Put ``value`` at ``path`` of a nested document, making the mappings on the way.
+    """Put `value` at `path` of a nested document, making the mappings on the way.
 
     Raises:
         PathError: an index is not in its list.
@@ -58,9 +59,9 @@ def set_value(document: Any, path: str, value: Any) -> None:
 
 
 def get_value(document: Any, path: str) -> Any:
-    """What is at ``path`` of a nested document; None when it has no such place.
+    """What is at `path` of a nested document; None when it has no such place.
 
-    Of ``*`` it is the first item's.
+    Of `*` it is the first item's.
     """
     for part in path.split("."):
         if isinstance(document, Mapping):
@@ -97,7 +98,7 @@ def _indices(items: list[Any], part: str, path: str) -> range:
 
 
 def _bare(kind: Any) -> list[Any]:
-    """A type without ``Annotated``, and the parts of a union but None."""
+    """A type without `Annotated`, and the parts of a union but None."""
     if get_origin(kind) is Annotated:
         return _bare(get_args(kind)[0])
     if get_origin(kind) in (Union, types.UnionType):
@@ -106,7 +107,13 @@ def _bare(kind: Any) -> list[Any]:
 
 
 def _step(kind: Any, part: str) -> list[Any]:
-    """The types that ``part`` may lead to."""
+    """The types that `part` may lead to."""
+    if kind is Workload:  # any of them; which one is for `kind` to say
+        return (
+            [str]
+            if part == "kind"
+            else [step for each in _workloads() for step in _step(each, part)]
+        )
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         field = kind.model_fields.get(part)
         return [field.annotation] if field else []
@@ -117,7 +124,15 @@ def _step(kind: Any, part: str) -> list[Any]:
     return [Any] if kind is Any and part else []
 
 
+def _workloads() -> list[type[Workload]]:
+    return [get_workload(name) for name in workload_names()]
+
+
 def _wrong(kinds: list[Any], part: str, passed: list[str]) -> str:
+    if not passed and part in Scenario.MOVED:
+        return f"write {Scenario.MOVED[part]}"
+    if Workload in kinds:
+        kinds = [*_workloads()]
     where = f"in {'.'.join(passed)}" if passed else "of a scenario"
     known = sorted(
         name

@@ -3,7 +3,7 @@
 Rules:
 
 * A cell is a configuration with one value of each factor of an experiment; it has a run for each
-  repetition, and repetition ``i`` of every cell has the same seed, the base's plus ``i - 1``.
+  repetition, and repetition `i` of every cell has the same seed, the base's plus `i - 1`.
 * A run is known by its scenario and by what its trace files hold, nothing else (`run_id`). Cells
   that mean the same scenario share their runs: each is run once.
 * All first repetitions come before the second ones: an unfinished campaign shows every cell.
@@ -21,8 +21,8 @@ from typing import Any
 
 from minitopo_dc.campaign.file import CampaignFile, Version
 from minitopo_dc.campaign.paths import LABEL, get_value
-from minitopo_dc.campaign.planner import Overrides, Planner, Point, read_file
-from minitopo_dc.execute import default_clock
+from minitopo_dc.campaign.scenarios import Overrides, Planner, Point, read_file
+from minitopo_dc.clocks import default_clock
 from minitopo_dc.scenario import Clock, Scenario
 
 ID_DIGITS = 16
@@ -37,7 +37,7 @@ class Cell:
     configuration: str
     factors: Mapping[str, Any]
     runs: tuple[str, ...]
-    """Identities, a repetition each."""
+    """Identities, one per repetition."""
 
 
 @dataclass(frozen=True)
@@ -132,10 +132,10 @@ def run_id(scenario: Scenario) -> str:
     """The identity of a run: a digest of its scenario, with traces by content.
 
     Fields that have their default are left out: a field that a later version adds changes no
-    identity. Versions are in each run's ``environment.json``, not in its identity.
+    identity. Versions are in each run's `environment.json`, not in its identity.
     """
     document = scenario.model_dump(mode="json", exclude_defaults=True)
-    for leg in (*document["legs"], *document.get("backhaul", ())):
+    for leg in (*document["legs"], *document.get("real", {}).get("backhaul", ())):
         for direction in leg.values():
             if "trace" in direction:
                 direction["trace"] = _digest_file(direction["trace"])

@@ -20,12 +20,12 @@ import jinja2
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
 
-from minitopo_dc.analysis.atomic import replacing
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.reference import Agreement, agreement
 from minitopo_dc.campaign.evaluation import Source, comparison
 from minitopo_dc.campaign.figures import draw_experiment
 from minitopo_dc.campaign.file import Experiment
+from minitopo_dc.whole_files import replacing
 
 TEMPLATE = Path(__file__).with_name("report.html")
 BYTES_PER_MB = 1_000_000
@@ -50,7 +50,7 @@ class Section:
 
 
 def write_report(sources: Sequence[Source], directory: Path) -> Path:
-    """Write ``report.html`` and ``figures/``; return the HTML file.
+    """Write `report.html` and `figures/`; return the HTML file.
 
     Raises:
         OSError: a file cannot be written.

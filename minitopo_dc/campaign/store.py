@@ -3,11 +3,11 @@
     plan.json                     cells, and which runs they need
     runs/ID/                      a run each, whole: scenario, environment, result, series, logs
     working/ID/                   runs under way; what an interrupted one has left
-    results.csv results.parquet   a row a run
+    results.csv results.parquet   one row per run
 
 Rules:
 
-* A run is under ``runs/`` if, and only if, it is complete: it is made below ``working/`` and moved.
+* A run is under `runs/` if, and only if, it is complete: it is made below `working/` and moved.
   So the campaign's state is which directories are there, and no crash can make it wrong.
 * The tables are made of the runs, whenever a command ends or asks for them.
 * One process at a time writes: it holds a lock that ends with it, however it ends.
@@ -25,9 +25,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.analysis.atomic import replacing
 from minitopo_dc.campaign.plan import Outline, Plan
-from minitopo_dc.results import RunResult
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.whole_files import replacing
 
 FLOOR_BYTES = 1 << 20
 """With less room than this a failed run has failed for want of it: one log may be so long."""

@@ -1,4 +1,4 @@
-"""The tables of a campaign: a row a run, and a row a cell and repetition."""
+"""The tables of a campaign: one row per run, and one row per cell and repetition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minitopo_dc.campaign.store import Store, reporting_full_disk
 def campaign_table(outline: Outline, store: Store) -> pd.DataFrame:
     """All planned runs that are done, each once.
 
-    The columns of `load_results`, before them ``id`` and ``experiments`` (all that need the run,
+    The columns of `load_results`, before them `id` and `experiments` (all that need the run,
     with blanks between), behind them each field that is a factor somewhere. Empty, but with its
     columns, when no run is done.
     """
@@ -36,7 +36,7 @@ def campaign_table(outline: Outline, store: Store) -> pd.DataFrame:
 
 
 def save_table(outline: Outline, store: Store) -> pd.DataFrame:
-    """Write ``results.csv`` and ``results.parquet``; return what is in them.
+    """Write `results.csv` and `results.parquet`; return what is in them.
 
     Raises:
         StoreError: the disk is full.
@@ -49,10 +49,10 @@ def save_table(outline: Outline, store: Store) -> pd.DataFrame:
 
 
 def cell_table(outline: Outline, runs: pd.DataFrame) -> pd.DataFrame:
-    """A row a cell and repetition, those not done included, with the measures of its run.
+    """One row per cell and repetition, those not done included, with the measures of its run.
 
-    Columns: ``experiment``, ``configuration``, ``cell`` (a number), ``repetition``, ``id``, the
-    factors of its experiment as ``factors`` (a dictionary), and all that `measures` gives.
+    Columns: `experiment`, `configuration`, `cell` (a number), `repetition`, `id`, the
+    factors of its experiment as `factors` (a dictionary), and all that `measures` gives.
     """
     found = {row["id"]: row for row in runs.to_dict("records")}
     rows: list[dict[str, Any]] = []
@@ -73,10 +73,10 @@ def cell_table(outline: Outline, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def measures(run: dict[Any, Any] | None) -> dict[str, Any]:
-    """What a run is measured by; a run that is not ok has none, one not done is ``missing``.
+    """What a run is measured by; a run that is not ok has none, one not done is `missing`.
 
-    ``goodput_mbps``, ``completion_s``, ``capacity_share``; of several flows ``flow_1_mbps``, ...,
-    ``jain_index``; and every other number that the runner reports.
+    `goodput_mbps`, `completion_s`, `capacity_share`; of several flows `flow_1_mbps`, ...,
+    `jain_index`; and every other number that the runner reports.
     """
     if run is None:
         return {"status": "missing", "reason": "", "directory": ""}

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Literal
 
 from minitopo_dc.pdcp import PduError, sn_format, split_trailer
+from minitopo_dc.settings import Direction
 
-Direction = Literal["downlink", "uplink"]
 Framing = Callable[[bytes], bytes]
 """Takes an IP datagram as it is on a leg, returns what the capture holds of it."""
 

@@ -1,11 +1,11 @@
 """PDCP for scapy: data PDUs, PDUs as legs carry them, and PDUs as captures hold them.
 
-- ``PdcpData12``, ``PdcpData18`` (TS 38.323, clauses 6.2.2.2 and 6.2.2.3) and ``PdcpData16`` (Dual
+- `PdcpData12`, `PdcpData18` (TS 38.323, clauses 6.2.2.2 and 6.2.2.3) and `PdcpData16` (Dual
   Connectivity thesis, section 4.2): the header, then the IP datagram.
-- ``PdcpTrailer12``, ``PdcpTrailer16``, ``PdcpTrailer18``: the same on a leg, where the header comes
+- `PdcpTrailer12`, `PdcpTrailer16`, `PdcpTrailer18`: the same on a leg, where the header comes
   behind the IP datagram and inside its total length.
-- ``PdcpNrUdp``: Wireshark's framing over UDP with one of the first two in it, so that ``rdpcap``
-  understands what ``--pcap`` wrote.
+- `PdcpNrUdp`: Wireshark's framing over UDP with one of the first two in it, so that `rdpcap`
+  understands what `--pcap` wrote.
 
 No other module of the library imports scapy.
 """

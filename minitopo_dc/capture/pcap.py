@@ -11,6 +11,8 @@ import struct
 import time
 from pathlib import Path
 
+from minitopo_dc.units import NS_PER_S
+
 NANOSECOND_MAGIC = 0xA1B23C4D
 VERSION = (2, 4)
 LINKTYPE_RAW = 101
@@ -18,7 +20,6 @@ LONGEST = 65_535
 """Bytes of the longest IPv4 datagram (RFC 791, section 3.1); nothing is cut."""
 BUFFER = 1 << 16
 """Bytes written to the file at once, some 40 full packets: larger ones make longer pauses."""
-NS_PER_S = 1_000_000_000
 READINGS = 16
 
 _FILE_HEADER = struct.Struct("=IHHiIII")
@@ -30,10 +31,10 @@ class CaptureFile:
 
     Args:
         path: the file; one that exists is replaced.
-        offset: what turns the times given to ``write`` into those since 1970, in ns.
+        offset: what turns the times given to `write` into those since 1970, in ns.
 
     Raises:
-        OSError: the file cannot be written; also from ``write`` and ``close``.
+        OSError: the file cannot be written; also from `write` and `close`.
     """
 
     def __init__(self, path: Path, offset: int) -> None:
@@ -42,7 +43,7 @@ class CaptureFile:
         self._file.write(_FILE_HEADER.pack(NANOSECOND_MAGIC, *VERSION, 0, 0, LONGEST, LINKTYPE_RAW))
 
     def write(self, now: int, frame: bytes) -> None:
-        """Add a packet seen at ``now`` (ns)."""
+        """Add a packet seen at `now` (ns)."""
         seconds, nanoseconds = divmod(now + self._offset, NS_PER_S)
         size = len(frame)
         self._file.write(_RECORD_HEADER.pack(seconds, nanoseconds, size, size) + frame)

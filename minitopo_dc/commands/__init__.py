@@ -1,1 +1,1 @@
-"""The subcommands of ``minitopo-dc``, one module each: its options, and what it does."""
+"""The subcommands of `minitopo-dc`, one module each: its options, and what it does."""

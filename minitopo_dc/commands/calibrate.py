@@ -1,4 +1,4 @@
-"""``minitopo-dc calibrate``: what the legs really do on this machine, against what was asked."""
+"""`minitopo-dc calibrate`: what the legs really do on this machine, against what was asked."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from minitopo_dc.clocks import require_real
 from minitopo_dc.commands.options import add_ip_option, add_leg_options, leg_settings
-from minitopo_dc.execute import require_real
 from minitopo_dc.scenario import Scenario
 
 if TYPE_CHECKING:  # Mininet, which other commands do without
@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=10,
         metavar="S",
-        help="of each of the two measurements a leg (10, at least 2)",
+        help="of each of the two measurements of a leg (10, at least 2)",
     )
     parser.add_argument("--seed", type=int, default=1, help="of losses and jitter (1)")
     add_ip_option(parser)

@@ -1,4 +1,4 @@
-"""``minitopo-dc campaign``: many scenarios from one file, interrupted and resumed."""
+"""`minitopo-dc campaign`: many scenarios from one file, interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import get_args
 
 from rich.console import Console
 
-from minitopo_dc.campaign.backends import Backend, Cluster, Processes, Serial
-from minitopo_dc.campaign.execute import missing_runs, run_missing
+from minitopo_dc.campaign.find import campaign_names, find_campaign
 from minitopo_dc.campaign.plan import Plan, read_plan
-from minitopo_dc.campaign.planner import Overrides
+from minitopo_dc.campaign.resume import missing_runs, run_missing
+from minitopo_dc.campaign.scenarios import Overrides
 from minitopo_dc.campaign.store import Store, describe_status, reporting_full_disk
 from minitopo_dc.campaign.table import save_table
+from minitopo_dc.campaign.workers import Cluster, Processes, Serial, Workers
+from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
 from minitopo_dc.commands.campaign_progress import CampaignProgress
 from minitopo_dc.commands.options import add_jobs_option
-from minitopo_dc.execute import chosen_jobs, run_scenario, why_not_real
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
 
@@ -36,14 +37,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="DIR",
-        help="those of `campaign run`, e.g. one a clock; compared with each other",
+        help="those of `campaign run`, e.g. one of each clock; compared with each other",
     )
     report.add_argument("--output", type=Path, metavar="DIR", help="(the first DIR/report)")
     status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="CAMPAIGN.yaml", help="see docs/campaigns.md")
+    parser.add_argument(
+        "campaign",
+        metavar="CAMPAIGN",
+        help=f"a file (docs/campaigns.md), or one of {', '.join(campaign_names())}",
+    )
     parser.add_argument(
         "--output",
         type=Path,
@@ -92,19 +97,20 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    plan = read_plan(arguments.file, _overrides(arguments))
-    backend = _backend(arguments, plan.outline.clock)
+    file = find_campaign(arguments.campaign)
+    plan = read_plan(file, _overrides(arguments))
+    workers = _workers(arguments, plan.outline.clock)
     if arguments.dry_run:
         outline = plan.outline
         print(f"{len(outline.cells)} cells, {len(plan.runs)} runs on the {outline.clock} clock")  # noqa: T201
         return 0
-    store = Store(arguments.output or _directory(arguments.file, plan))
+    store = Store(arguments.output or _directory(file, plan))
     with store.open(plan):
         missing = missing_runs(plan, store, retry_failed=arguments.retry_failed)
         _clean_killed(plan.outline.clock, arguments.scheduler)
         with CampaignProgress(missing, planned=len(plan.runs)) as progress:
             run_missing(
-                plan, store, missing, backend=backend, execute=run_scenario, ended=progress.end
+                plan, store, missing, workers=workers, execute=run_checked, ended=progress.end
             )
     return _tell(store, as_json=False)
 
@@ -172,16 +178,14 @@ def _parameter(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _backend(arguments: argparse.Namespace, clock: Clock) -> Backend:
+def _workers(arguments: argparse.Namespace, clock: Clock) -> Workers:
     if arguments.scheduler is not None:
         if arguments.jobs is not None:
             raise SettingsError(
                 "--jobs: not with --scheduler: the workers' number of threads counts"
             )
         return Cluster(arguments.scheduler)
-    reason = why_not_real() if clock == "real" else None
-    if reason is not None:
-        raise SettingsError(f"clock real: {reason}; --clock virtual needs none of this")
+    require_clock(clock)
     jobs = chosen_jobs(arguments.jobs, clock)
     return Serial() if jobs == 1 else Processes(jobs)
 

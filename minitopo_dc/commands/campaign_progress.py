@@ -1,4 +1,4 @@
-"""The progress of a campaign on standard error."""
+"""The progress of a campaign."""
 
 from __future__ import annotations
 
@@ -7,38 +7,36 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
-from rich.status import Status
-
 from minitopo_dc.campaign.plan import PlannedRun
-from minitopo_dc.results import RunResult
+from minitopo_dc.commands.status_line import StatusLine
+from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 MB_PER_S = 5.0
 """What the papers' two legs of 20 Mbit/s carry: turns a duration into a size."""
+BYTES_PER_MB = 1_000_000
 LINE_EVERY_S = 30.0
 """Where no terminal shows the status: often enough to see that it goes on."""
 
 
-class CampaignProgress:
+class CampaignProgress(StatusLine):
     """Says how many runs are done, each failure, and about how long the rest will take."""
 
     def __init__(self, missing: Sequence[PlannedRun], planned: int) -> None:
+        super().__init__("")
         self._left_mb = sum(_size_mb(run.scenario) for run in missing)
         self._done_mb = 0.0
         self._planned = planned
         self._done = planned - len(missing)
         self._failed = 0
         self._unsupported = 0
-        self._begin = self._last_line = time.monotonic()
-        self._console = Console(stderr=True)
-        self._status = Status(self._text(), console=self._console)
+        self._status.update(self._text())
+        self._last_line = self._begin
 
     def __enter__(self) -> Self:
         if self._done:
             self._console.print(f"{self._done} of {self._planned} runs were done before")
-        self._status.start()
-        return self
+        return super().__enter__()
 
     def __exit__(
         self,
@@ -46,7 +44,7 @@ class CampaignProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._status.stop()
+        super().__exit__(kind, error, trace)
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self._console.print(
                 f"{self._done} of {self._planned} runs are done; the same command does the rest"
@@ -76,21 +74,15 @@ class CampaignProgress:
 
     def _text(self) -> str:
         counts = f"{self._failed} failed, {self._unsupported} unsupported"
-        return f"{self._done}/{self._planned} runs done, {counts}{self._left()}"
-
-    def _left(self) -> str:
-        if not self._done_mb or self._left_mb <= 0:
-            return ""
-        seconds = (time.monotonic() - self._begin) / self._done_mb * self._left_mb
-        return (
-            f", about {seconds / 60:.0f} min left"
-            if seconds > 90
-            else (f", about {seconds:.0f} s left")
-        )
+        left = self._left(self._done_mb, self._left_mb)
+        return ", ".join([f"{self._done}/{self._planned} runs done", counts, *filter(None, [left])])
 
 
 def _size_mb(scenario: Scenario) -> float:
     """How long a run takes goes with what it carries."""
-    if scenario.duration_s is not None:
-        return scenario.duration_s * MB_PER_S
-    return scenario.size_mb
+    return sum(
+        flow.workload.size_bytes / BYTES_PER_MB
+        if flow.workload.lasts_s is None
+        else flow.workload.lasts_s * MB_PER_S
+        for flow in scenario.resolved_flows
+    )

@@ -1,4 +1,4 @@
-"""``minitopo-dc check``: what this machine has, and what that enables."""
+"""`minitopo-dc check`: what this machine has, and what that enables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import asdict
 
 from rich.console import Console
 
-from minitopo_dc.emulation.preflight import check, exit_status, facts, render
+from minitopo_dc.commands.check_report import report
+from minitopo_dc.emulation.preflight import check, exit_status, facts
 
 HELP = "tell what this machine has and what that enables"
 
@@ -22,8 +23,9 @@ def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the main job can run here, else 1."""
     findings = check()
     if arguments.json:
-        report = {"facts": facts(), "findings": [asdict(finding) for finding in findings]}
-        print(json.dumps(report, indent=1))  # noqa: T201
+        found = {"facts": facts(), "findings": [asdict(finding) for finding in findings]}
+        print(json.dumps(found, indent=1))  # noqa: T201
     else:
-        Console().print(render(findings))
+        console = Console()
+        console.print(report(findings, console.width), soft_wrap=True)
     return exit_status(findings)

@@ -1,4 +1,4 @@
-"""``minitopo-dc clean``: remove what killed runs left, and nothing else."""
+"""`minitopo-dc clean`: remove what killed runs left, and nothing else."""
 
 from __future__ import annotations
 

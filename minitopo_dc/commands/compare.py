@@ -1,4 +1,4 @@
-"""``minitopo-dc compare``: link-layer Dual Connectivity against transport multipath, once."""
+"""`minitopo-dc compare`: link-layer Dual Connectivity against transport multipath, once."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from minitopo_dc.analysis import (
     goodput_figure,
     load_results,
     render_table,
+    rows_figure,
     save_tables,
 )
-from minitopo_dc.capacity import capacity_over_time
+from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, run_checked
 from minitopo_dc.commands.options import (
     add_capture_option,
     add_clock_option,
@@ -25,17 +26,20 @@ from minitopo_dc.commands.options import (
     add_jobs_option,
     add_leg_options,
     add_output_option,
+    add_plugin_option,
     add_transfer_options,
     base_scenario,
     rows,
 )
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.progress import Progress
-from minitopo_dc.compare import plan, run_all
-from minitopo_dc.execute import check_scenario, chosen_jobs, default_clock, run_scenario
-from minitopo_dc.results import RunResult, flow_windows
+from minitopo_dc.compare import planned_runs, run_all
+from minitopo_dc.run.capacity import capacity_over_time
+from minitopo_dc.run.check import check_scenario
+from minitopo_dc.run.results import RunResult, flow_windows
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.workloads import Workload
 
 HELP = "compare transports on one leg, over Dual Connectivity, and over several paths"
 
@@ -48,6 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_ip_option(parser)
     add_clock_option(parser)
     add_capture_option(parser)
+    add_plugin_option(parser)
     add_jobs_option(parser)
     parser.add_argument(
         "--repetitions", type=int, default=3, metavar="N", help="runs of each row (3)"
@@ -65,9 +70,11 @@ def execute(arguments: argparse.Namespace) -> int:
     base = base_scenario(arguments)
     base = base.model_copy(update={"clock": arguments.clock or default_clock()})
     jobs = chosen_jobs(arguments.jobs, base.clock)
-    planned = list(plan(base, rows(arguments, base.clock), arguments.repetitions))
-    for _, scenario in planned[: len(planned) // arguments.repetitions]:
+    wanted = rows(arguments, base.clock, base.workload.kind)
+    planned = list(planned_runs(base, wanted, arguments.repetitions))
+    for _, scenario in planned[: len(wanted)]:  # repetitions differ in their seed only
         check_scenario(scenario)
+    require_clock(base.clock)
     root = new_directory(arguments.output, "compare")
     results = _run(planned, root, jobs)
     _report(base, results, root, as_json=arguments.json)
@@ -77,7 +84,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def _run(planned: list[tuple[int, Scenario]], root: Path, jobs: int) -> list[RunResult]:
     results = []
     with Progress(len(planned)) as progress:
-        outcomes = run_all(planned, root, run_scenario, jobs)
+        outcomes = run_all(planned, root, run_checked, jobs)
         for _, scenario in planned:
             progress.begin(scenario)
             results.append(next(outcomes))
@@ -90,15 +97,23 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
     frame = load_results(root)
     save_tables(frame, root)
     longest = max((_end_s(result) for result in results), default=0) or 1.0
-    goodput_figure(frame, capacity_over_time(base, longest, _step(longest)), root / "goodput.png")
+    figure = root / _figure_name(base.workload)
+    if base.workload.figure is None:
+        goodput_figure(frame, capacity_over_time(base, longest, _step(longest)), figure)
+    else:
+        rows_figure(frame, base.workload, figure)
     if as_json:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
     else:
         console = Console()
         console.print(render_table(compare_table(frame)))
         console.print(
-            f"Results: {root} (results.csv, results.parquet, goodput.png, one directory a run)"
+            f"Results: {root} (results.csv, results.parquet, {figure.name}, one directory per run)"
         )
+
+
+def _figure_name(workload: Workload) -> str:
+    return "goodput.png" if workload.figure is None else f"{workload.kind}.png"
 
 
 def _end_s(result: RunResult) -> float:

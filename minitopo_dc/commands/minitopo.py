@@ -1,4 +1,4 @@
-"""``minitopo-dc minitopo``: a run inside your own Minitopo checkout, ours beside its own."""
+"""`minitopo-dc minitopo`: a run inside your own Minitopo checkout, ours beside its own."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from minitopo_dc.clocks import require_real
 from minitopo_dc.commands.options import add_minitopo_options, add_output_option
 from minitopo_dc.commands.output import new_directory
-from minitopo_dc.execute import require_real
 
 HELP = "run inside your own Minitopo checkout, with topoType:DualConnectivity and our experiments"
 

@@ -7,35 +7,32 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from minitopo_dc.addresses import IpVersion
-from minitopo_dc.scenario import Clock, CongestionControl, Mode, Scenario
-from minitopo_dc.settings import SettingsError
-from runners.base import get_runner, runner_names
+from minitopo_dc.plugins import load_plugins
+from minitopo_dc.runners.base import all_runners, get_runner, runner_names
+from minitopo_dc.scenario import Clock, Mode, Scenario
+from minitopo_dc.settings import IpVersion, SettingsError
+from minitopo_dc.shipped import shipped
+from minitopo_dc.workloads import Workload, parse_workload, workload_names
 
-EMBEDDED = Path(__file__).resolve().parents[2] / "traces"
+EMBEDDED = shipped("traces")
 DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
 MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "multipath")
-NOT_COMPARED = ("quic-ngtcp2",)
-"""Only where it is named: a second QUIC on one path would make the main job a minute longer."""
-TRANSPORTS: dict[Clock, tuple[str, ...]] = {
-    "real": tuple(name for name in runner_names() if name not in NOT_COMPARED),
-    "virtual": ("quic",),
-}
-"""What is compared unless the user says otherwise; the virtual clock has QUIC only."""
 LARGE_RECEIVE_BUFFER = 33_554_432
 """Bytes; the papers' 'QUIC buffer modified' (thesis, table 4.4), fair against TCP's autotuning."""
 
 
 def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LEGS) -> None:
-    """Legs: one value for all legs, or one a leg."""
+    """Legs: one value for all legs, or one per leg."""
     shown = " ".join(Path(leg).name for leg in legs)
-    group = parser.add_argument_group("legs (values for downlinks: one for all legs, or one a leg)")
+    group = parser.add_argument_group(
+        "legs (values for downlinks: one for all legs, or one per leg)"
+    )
     group.add_argument(
         "--legs",
         nargs="+",
         default=legs,
         metavar="LEG",
-        help=f"a leg each: Mbit/s, or a trace file ({shown})",
+        help=f"one per leg: Mbit/s, or a trace file ({shown})",
     )
     group.add_argument(
         "--delay", nargs="+", default=["10"], metavar="MS", help="one-way delay (10)"
@@ -82,7 +79,19 @@ def add_clock_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clock",
         choices=get_args(Clock),
-        help="real kernels (Linux, root), or discrete events (quic only); real where it can run",
+        help="real kernels (Linux, root), or discrete events; real where it can run",
+    )
+
+
+def add_plugin_option(parser: argparse.ArgumentParser) -> None:
+    """What a user's own runners, workloads and split policies are in."""
+    parser.add_argument(
+        "--plugin",
+        dest="plugins",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="a module or file.py of yours with runners, workloads, split policies; repeatable",
     )
 
 
@@ -92,12 +101,12 @@ def add_jobs_option(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=int,
         metavar="N",
-        help="runs at once (virtual clock: one a processor; real clock: 1)",
+        help="runs at once (virtual clock: one per processor; real clock: 1)",
     )
 
 
 def add_output_option(parser: argparse.ArgumentParser, command: str) -> None:
-    """Where ``new_directory`` puts the results of ``command``."""
+    """Where `new_directory` puts the results of `command`."""
     parser.add_argument(
         "--output",
         type=Path,
@@ -128,7 +137,7 @@ def add_capture_option(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const=("legs",),
         default=(),
-        help="write a capture a leg, with PDCP for Wireshark (docs/captures.md; real clock only)",
+        help="write one capture per leg, with PDCP for Wireshark (real clock; docs/captures.md)",
     )
 
 
@@ -162,8 +171,8 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
         "--transports",
         nargs="+",
         metavar="NAME",
-        help=f"of {', '.join(runner_names())} "
-        f"(all but {', '.join(NOT_COMPARED)}; on the virtual clock: quic)",
+        help=f"of {', '.join(runner_names())} (those that the clock and the workload allow, "
+        f"but {', '.join(each.name for each in all_runners() if not each.compared)})",
     )
     group.add_argument(
         "--modes",
@@ -173,14 +182,18 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
         help=f"of {', '.join(MODES)} (all that a transport can do)",
     )
     group.add_argument("--leg", type=int, default=1, metavar="N", help="the leg of mode sc (1)")
+    group.add_argument("--size", type=float, metavar="MB", help="of a download, in 10^6 bytes (10)")
     group.add_argument(
-        "--size", type=float, default=10, metavar="MB", help="download in 10^6 bytes (10)"
+        "--workload",
+        default="download",
+        metavar="NAME[:KEY=VALUE,...]",
+        help=f"of {', '.join(workload_names())}, with its parameters (download)",
     )
     group.add_argument(
         "--congestion-control",
         default="cubic",
         metavar="NAME",
-        help=f"of {', '.join(get_args(CongestionControl))} (cubic; TQUIC lacks reno)",
+        help="of the transports' own (cubic, which all have; docs/runners.md)",
     )
     group.add_argument(
         "--receive-buffer",
@@ -205,6 +218,7 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
     """
     return Scenario.check(
         {
+            "plugins": load_plugins(arguments.plugins),
             "transport": "tcp",
             "mode": "sc",
             "leg": arguments.leg,
@@ -212,14 +226,29 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
             "ip_version": arguments.ip_version,
             "pdcp": _pdcp(arguments),
             "split_uplink": arguments.split_uplink,
-            "size_mb": arguments.size,
+            "workload": _workload(arguments),
             "congestion_control": arguments.congestion_control,
             "timeout_s": arguments.timeout,
             "seed": arguments.seed,
-            "capture": arguments.capture,
+            "real": {"capture": arguments.capture},
         },
         "options",
     )
+
+
+def _workload(arguments: argparse.Namespace) -> Workload:
+    """`NAME:key=value,key=value`; `--size` is a download's."""
+    kind, _, rest = arguments.workload.partition(":")
+    given = [part.partition("=") for part in rest.split(",") if part]
+    for key, equals, _ in given:
+        if not equals:
+            raise SettingsError(f"--workload: {key}; allowed: NAME:KEY=VALUE,KEY=VALUE,...")
+    size = {} if arguments.size is None else {"size_mb": arguments.size}
+    values = {key: value for key, _, value in given}
+    try:
+        return parse_workload({"kind": kind, **size, **values})
+    except SettingsError as error:
+        raise SettingsError(f"--workload: {error}") from None
 
 
 def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
@@ -229,8 +258,13 @@ def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     return [{"downlink": downlink, "uplink": uplink} for downlink, uplink in pairs]
 
 
-def rows(arguments: argparse.Namespace, clock: Clock) -> list[dict[str, Any]]:
+def rows(arguments: argparse.Namespace, clock: Clock, workload: str) -> list[dict[str, Any]]:
     """Each transport with those of the wanted modes that it can do, as fields of a scenario.
+
+    Args:
+        arguments: the options.
+        clock: of the runs.
+        workload: its kind.
 
     Raises:
         SettingsError: an unknown transport or mode, or nothing to run.
@@ -241,13 +275,27 @@ def rows(arguments: argparse.Namespace, clock: Clock) -> list[dict[str, Any]]:
             raise SettingsError(f"--modes: {mode}; allowed: {', '.join(MODES)}")
     found = [
         {"transport": name, "mode": mode, "options": _runner_options(name, arguments)}
-        for name in _split(arguments.transports or TRANSPORTS[clock])
+        for name in _split(arguments.transports or _compared(clock, workload))
         for mode in modes
-        if _is_multipath(name) == (mode == "multipath")
+        if _can(name, mode)
     ]
     if not found:
-        raise SettingsError("--transports and --modes: no transport here can do any of these modes")
+        raise SettingsError(
+            "--transports, --modes: no transport here can do any of these modes "
+            f"with workload {workload} on the {clock} clock"
+        )
     return found
+
+
+def _compared(clock: Clock, workload: str) -> list[str]:
+    """What is compared unless the user says otherwise."""
+    return [
+        each.name
+        for each in all_runners()
+        if each.compared
+        and workload in each.workloads
+        and (clock == "real" or each.virtual() is not None)
+    ]
 
 
 def _runner_options(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -256,10 +304,13 @@ def _runner_options(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
     return {option: value for option, value in options.items() if option in known}
 
 
-def _is_multipath(name: str) -> bool:
+def _can(name: str, mode: str) -> bool:
     if name not in runner_names():
         raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
-    return get_runner(name).multipath
+    runner = get_runner(name)
+    if runner.every_leg:
+        return mode == "sc"
+    return runner.multipath == (mode == "multipath")
 
 
 def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
@@ -305,7 +356,7 @@ def _pdcp(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _each(option: str, values: Sequence[str], legs: int) -> list[str]:
-    """One value a leg."""
+    """One value per leg."""
     given = _split(values)
     if len(given) == 1:
         return given * legs
@@ -315,5 +366,5 @@ def _each(option: str, values: Sequence[str], legs: int) -> list[str]:
 
 
 def _split(values: Sequence[str]) -> list[str]:
-    """``A B`` and ``A,B`` mean the same."""
+    """`A B` and `A,B` mean the same."""
     return [part for value in values for part in value.split(",") if part]

@@ -1,4 +1,4 @@
-"""``minitopo-dc template``: Minitopo parameter files from templates."""
+"""`minitopo-dc template`: Minitopo parameter files from templates."""
 
 from __future__ import annotations
 

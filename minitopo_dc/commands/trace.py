@@ -1,4 +1,4 @@
-"""``minitopo-dc trace``: describe, make and convert capacity traces."""
+"""`minitopo-dc trace`: describe, make and convert capacity traces."""
 
 from __future__ import annotations
 
@@ -59,32 +59,19 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_synthesis(parser: argparse.ArgumentParser) -> None:
-    default = CellParameters()
+    cell = CellParameters()
     parser.add_argument("output", type=Path)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=60, help="length (60)")
-    parser.add_argument("--mean", type=float, default=10, metavar="MBPS", help="mean rate (10)")
-    parser.add_argument(
-        "--sinr",
-        type=float,
-        default=default.sinr_mean_db,
-        metavar="DB",
-        help=f"mean SINR ({default.sinr_mean_db:g})",
-    )
-    parser.add_argument(
-        "--speed",
-        type=float,
-        default=default.speed_kmh,
-        metavar="KMH",
-        help=f"of the terminal ({default.speed_kmh:g})",
-    )
-    parser.add_argument(
-        "--users",
-        type=float,
-        default=default.other_users,
-        metavar="N",
-        help=f"mean number of other users ({default.other_users:g})",
-    )
+    for option, metavar, value, what in (
+        ("--seconds", "S", 60.0, "length"),
+        ("--mean", "MBPS", 10.0, "mean rate"),
+        ("--sinr", "DB", cell.sinr_mean_db, "mean SINR"),
+        ("--speed", "KMH", cell.speed_kmh, "of the terminal"),
+        ("--users", "N", cell.other_users, "mean number of other users"),
+    ):
+        parser.add_argument(
+            option, type=float, default=value, metavar=metavar, help=f"{what} ({value:g})"
+        )
 
 
 def _read(arguments: argparse.Namespace) -> Trace:

@@ -1,4 +1,4 @@
-"""Run an element: ``python -m minitopo_dc.element SETTINGS.yaml`` in a router host's namespace."""
+"""Run an element: `python -m minitopo_dc.element SETTINGS.yaml` in a router host's namespace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 from minitopo_dc.element.process import Element
 from minitopo_dc.element.realtime import ElementError
 from minitopo_dc.element.rules import RuleError
-from minitopo_dc.element.settings import ElementSettings
+from minitopo_dc.pdcp import PolicyError
+from minitopo_dc.router.settings import ElementSettings
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError
 
@@ -24,7 +25,7 @@ def main(arguments: list[str]) -> int:
             element.run()
         finally:
             element.close()
-    except (SettingsError, TraceError) as error:
+    except (SettingsError, TraceError, PolicyError) as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 2
     except (ElementError, RuleError) as error:

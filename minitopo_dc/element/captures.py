@@ -1,4 +1,4 @@
-"""Captures of an element's legs: a file a leg, what leaves on it and what arrives on it.
+"""Captures of an element's legs: one file per leg, of what leaves and what arrives on it.
 
 Each part here stands between two of the element's own and is put there when the element is made.
 Without captures none is, so packets then take the way they always take.
@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from minitopo_dc.capture import CaptureFile, Direction, pdu_framing
+from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.element.drivers import Held, LegDriver, Outlet, ReceiveDriver
 from minitopo_dc.element.kernel_queue import KernelPacket
 from minitopo_dc.element.loop import clock
-from minitopo_dc.element.settings import ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.router.settings import ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.settings import Direction
 
 Record = Callable[[int, bytes], None]
 """Takes the time and an IP datagram as it is on the leg."""
@@ -51,6 +52,12 @@ class Captures:
             return leg
         return _CapturedOutlet(leg, self._pdus(leg.number, bearer, self._outbound))
 
+    def reports(self, leg: Outlet) -> Outlet:
+        """What a bearer's reports are put on: packets without a bearer, like others on the leg."""
+        if self._outbound is None:
+            return leg
+        return _CapturedOutlet(leg, self._files[leg.number].write)
+
     def departures(self, leg: LegDriver) -> Callable[[KernelPacket], None]:
         """The queue callback of packets that leave on a leg without a bearer."""
         if self._outbound is None:
@@ -60,7 +67,7 @@ class Captures:
     def arrivals(
         self, driver: ReceiveDriver, bearer: ReceiveBearer, interfaces: Mapping[int, int]
     ) -> Callable[[KernelPacket], None]:
-        """The queue callback of a bearer's PDUs; ``interfaces``: the leg of each by its index."""
+        """The queue callback of a bearer's PDUs; `interfaces`: the leg of each by its index."""
         if self._outbound is None:
             return driver.on_packet
         inbound = OPPOSITE[self._outbound]

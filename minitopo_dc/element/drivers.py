@@ -5,10 +5,10 @@ A packet waits in the kernel while a core holds it: to let it go is to give its 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from minitopo_dc.element.delivery import DeliveryStatistics, with_bytes
 from minitopo_dc.element.injection import HOP_LIMIT_OFFSET, TTL_OFFSET, Copy, Injector
 from minitopo_dc.element.kernel_queue import KernelPacket
 from minitopo_dc.element.loop import Loop, clock
@@ -17,14 +17,20 @@ from minitopo_dc.link import Leg
 from minitopo_dc.pdcp import (
     PduError,
     ReceivingEntity,
+    ReportMaker,
     SnFormat,
     TransmittingEntity,
     append_trailer,
     split_trailer,
 )
+from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
 
 IPV6 = 0x60
 """From here on the first byte is IPv6's (RFC 8200, section 3), below it IPv4's (RFC 791)."""
+IPV4_HEADER_BYTES, IPV6_HEADER_BYTES = 20, 40
+# An IPv4 header's total length and an IPv6 header's payload length; the header must be whole.
+_total_length = struct.Struct("!2xH16x").unpack_from
+_payload_length = struct.Struct("!4xH34x").unpack_from
 
 
 class Held(Protocol):
@@ -52,7 +58,7 @@ class Outlet(Protocol):
         """Sends copies on this leg."""
 
     def push(self, packet: Held, size: int, now: int) -> None:
-        """Put a packet of ``size`` bytes on the leg."""
+        """Put a packet of `size` bytes on the leg."""
 
 
 class LegDriver:
@@ -62,23 +68,34 @@ class LegDriver:
         self.number = number
         self.leg = leg
         self.injector = Injector(number)
+        self.malformed = 0
         self._loop = loop
         loop.add_timed(self)
 
     def on_packet(self, packet: Held) -> None:
-        """Queue callback of a packet that leaves on this leg without a bearer."""
+        """Queue callback of a packet that leaves on this leg without a bearer.
+
+        One whose header is cut, or whose length leaves no room for it, is dropped and counted.
+        """
         now = clock()
         if now >= self._loop.due:
             self._loop.serve(now)
         header = packet.get_payload()
-        if header[0] >> 4 == 4:
-            size = header[2] << 8 | header[3]
-        else:  # IPv6: the length of what follows its header (RFC 8200, section 3)
-            size = 40 + (header[4] << 8 | header[5])
+        try:
+            if header[0] < IPV6:
+                (size,) = _total_length(header)
+            else:
+                size = IPV6_HEADER_BYTES + _payload_length(header)[0]
+        except (IndexError, struct.error):
+            size = 0
+        if size < IPV4_HEADER_BYTES:
+            self.malformed += 1
+            packet.drop()
+            return
         self.push(packet, size, now)
 
     def push(self, packet: Held, size: int, now: int) -> None:
-        """Put a packet of ``size`` bytes on the leg."""
+        """Put a packet of `size` bytes on the leg."""
         if self.leg.push(packet, size, now):
             self._loop.wake_at(self.leg.next_timeout())
         else:
@@ -100,14 +117,16 @@ class TransmitDriver:
     def __init__(
         self,
         bearer: int,
-        entity: TransmittingEntity[tuple[KernelPacket, bytes]],
+        entity: TransmittingEntity[KernelPacket],
         sn_format: SnFormat,
         legs: Sequence[Outlet],
         loop: Loop,
     ) -> None:
         self.bearer = bearer
         self.entity = entity
-        self._format = sn_format
+        self.malformed = 0
+        self._encode = sn_format.encode
+        self._modulus = sn_format.modulus
         self._legs = [(leg, leg_mark(leg.number)) for leg in legs]
         self._loop = loop
 
@@ -115,27 +134,36 @@ class TransmitDriver:
         """Queue callback of an SDU: number it, and put it on the leg or legs of its policy.
 
         One that this host must not forward (RFC 1812, section 5.3.1; RFC 8200, section 3) is none.
+        One that cannot carry a number (no whole IP datagram, too long) is dropped and counted.
         """
         now = clock()
         if now >= self._loop.due:
             self._loop.serve(now)
         sdu = packet.get_payload()
-        if sdu[TTL_OFFSET if sdu[0] < IPV6 else HOP_LIMIT_OFFSET] < 2:
-            packet.accept()  # the kernel answers that its time is exceeded: it is no PDU
+        try:
+            if sdu[TTL_OFFSET if sdu[0] < IPV6 else HOP_LIMIT_OFFSET] < 2:
+                packet.accept()  # the kernel answers that its time is exceeded: it is no PDU
+                return
+            # Before the entity counts it: what is dropped here must leave no gap in the numbers.
+            sn = self.entity.tx_next % self._modulus
+            datagram = append_trailer(sdu, self._encode(sn))
+        except (IndexError, PduError):
+            self.malformed += 1
+            packet.drop()
             return
-        self.entity.push((packet, sdu), len(sdu), now)
+        self.entity.push(packet, len(sdu), now)
         first_copy = True
         for pdu in self.entity.poll(now):
-            held, sdu = pdu.sdu
-            datagram = append_trailer(sdu, self._format.encode(pdu.sn))
             driver, mark = self._legs[pdu.leg]
             if first_copy:
-                held.set_payload(datagram)
-                held.set_mark(mark)
-                driver.push(held, len(datagram), now)
+                packet.set_payload(datagram)
+                packet.set_mark(mark)
+                driver.push(packet, len(datagram), now)
             else:
                 driver.push(Copy(datagram, driver.injector), len(datagram), now)
             first_copy = False
+        if first_copy:  # the policy names no leg
+            packet.drop()
 
 
 class ReceiveDriver:
@@ -148,9 +176,12 @@ class ReceiveDriver:
         sn_format: SnFormat,
         leg_of_interface: Mapping[int, int],
         loop: Loop,
+        *,
+        reports: ReportMaker | None = None,
     ) -> None:
         self.bearer = bearer
         self.entity = entity
+        self.reports = reports
         self.malformed = 0
         self._delivered_bytes = 0
         self._format = sn_format
@@ -171,7 +202,10 @@ class ReceiveDriver:
             packet.drop()
             return
         packet.set_payload(sdu)
-        if not self.entity.push(sn, packet, self._leg_of_interface[packet.indev], now):
+        leg = self._leg_of_interface[packet.indev]
+        if self.reports is not None:
+            self.reports.push(sn, len(sdu), leg)
+        if not self.entity.push(sn, packet, leg, now):
             packet.drop()
         self.handle(now)
         self._loop.wake_at(self.entity.next_timeout())
@@ -187,5 +221,5 @@ class ReceiveDriver:
             packet.accept()
 
     def statistics(self) -> DeliveryStatistics:
-        """The counters so far."""
+        """The counters up to now."""
         return with_bytes(self.entity.statistics(), self._delivered_bytes)

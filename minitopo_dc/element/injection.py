@@ -1,21 +1,22 @@
-"""Copies of a packet for a second leg: the kernel holds one packet, so a copy is sent anew."""
+"""Packets of the element's own: copies for a second leg (the kernel holds one packet), reports."""
 
 from __future__ import annotations
 
-import errno
 import socket
 
 from minitopo_dc.element.rules import leg_mark
 
-TTL_OFFSET = 8  # RFC 791, section 3.1
-HOP_LIMIT_OFFSET = 7  # RFC 8200, section 3
+TTL_OFFSET = 8
+"""RFC 791, section 3.1."""
+HOP_LIMIT_OFFSET = 7
+"""RFC 8200, section 3."""
 
 
 class Injector:
     """Sends whole IP datagrams out of one leg, marked as having been through it.
 
-    A version's socket is opened with its first datagram: most legs never send a copy, and a kernel
-    may be without IPv6.
+    A version's socket is opened with its first datagram: most legs never send one, and a kernel may
+    be without IPv6.
     """
 
     def __init__(self, leg: int) -> None:
@@ -24,16 +25,18 @@ class Injector:
         self.refused = 0
 
     def send(self, datagram: bytes) -> None:
-        """Send; the kernel writes IPv4's checksum (raw(7)). A full buffer counts as refused."""
+        """Send; the kernel writes IPv4's checksum (raw(7)).
+
+        What it refuses is counted: a full buffer, a destination without a route, too many bytes.
+        """
         if _is_ipv6(datagram):
             family, destination = socket.AF_INET6, datagram[24:40]
         else:
             family, destination = socket.AF_INET, datagram[16:20]
+        opened = self._socket(family)
         try:
-            self._socket(family).sendto(datagram, (socket.inet_ntop(family, destination), 0))
-        except OSError as error:
-            if error.errno not in (errno.EAGAIN, errno.ENOBUFS):
-                raise
+            opened.sendto(datagram, (socket.inet_ntop(family, destination), 0))
+        except OSError:
             self.refused += 1
 
     def close(self) -> None:
@@ -51,20 +54,17 @@ class Injector:
         return self._sockets[family]
 
 
-class Copy:
-    """A copied datagram that waits in a leg like a packet of the kernel's."""
+class Injected:
+    """A datagram of this host's own that waits in a leg like a packet of the kernel's."""
 
     __slots__ = ("_datagram", "_injector")
 
     def __init__(self, datagram: bytes, injector: Injector) -> None:
-        # The kernel forwards the original and lowers its TTL; the copy leaves from this host.
-        offset = HOP_LIMIT_OFFSET if _is_ipv6(datagram) else TTL_OFFSET
-        lowered = bytes((datagram[offset] - 1,))
-        self._datagram = datagram[:offset] + lowered + datagram[offset + 1 :]
+        self._datagram = datagram
         self._injector = injector
 
     def get_payload(self) -> bytes:
-        """What is sent, but for IPv4's header checksum."""
+        """What is sent, but for IPv4's header checksum, which the kernel writes."""
         return self._datagram
 
     def accept(self) -> None:
@@ -73,6 +73,17 @@ class Copy:
 
     def drop(self) -> None:
         """Forget it."""
+
+
+class Copy(Injected):
+    """A copied datagram. The kernel forwards the original and lowers its TTL: so does this."""
+
+    __slots__ = ()
+
+    def __init__(self, datagram: bytes, injector: Injector) -> None:
+        offset = HOP_LIMIT_OFFSET if _is_ipv6(datagram) else TTL_OFFSET
+        lowered = bytes((datagram[offset] - 1,))
+        super().__init__(datagram[:offset] + lowered + datagram[offset + 1 :], injector)
 
 
 def _is_ipv6(datagram: bytes) -> bool:

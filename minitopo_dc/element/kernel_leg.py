@@ -2,14 +2,14 @@
 
     netem (loss, delay, jitter) -> tbf (rate) -> pfifo (the drop-tail queue)
 
-The same as ``minitopo_dc.link.Leg`` as seen from outside, with these differences, all of them the
+The same as `minitopo_dc.link.Leg` as seen from outside, with these differences, all of them the
 kernel's:
 
 * Packets are delayed before they queue, not after. So a change of the rate is made later by the
   delay, when those packets reach the queue that the change is for.
 * A lost packet takes no place in the queue and no time of serialisation.
 * netem's jitter is uniform and reorders; its losses follow no seed.
-* tbf cannot stop: a rate of 0 is ``SLOWEST`` here.
+* tbf cannot stop: a rate of 0 is `SLOWEST` here.
 * tbf's bucket holds a frame and 1 ms of the rate, which pass at once on an idle leg and after each
   change of the rate. With less, every timer that is later than that would cost capacity.
 * tbf counts the Ethernet header too. The rate is set for packets of 1,500 bytes.
@@ -29,13 +29,13 @@ from minitopo_dc.element.loop import Loop, clock
 from minitopo_dc.element.realtime import ElementError
 from minitopo_dc.link import LegStatistics
 from minitopo_dc.settings import LegSettings, kernel_rates
+from minitopo_dc.units import ETHERNET_HEADER_BYTES, NS_PER_S
 
 FRAME = 1614
 """Bytes of the largest frame: a leg's MTU and the Ethernet header. tbf drops what is larger than
 its bucket."""
 SLOWEST = 1000
 """Bytes a second in place of 0."""
-ETHERNET_HEADER = 14
 FULL_PACKET = 1500
 ROOM = 1_000_000
 """netem's own limit, which includes packets in propagation: only the pfifo's is to be reached."""
@@ -45,7 +45,6 @@ NETEM, TBF, FIFO = (number << 16 for number in (1, 2, 3))
 """Handles of the three disciplines."""
 FIRST_CLASS = 1
 
-NS_PER_S = 1_000_000_000
 
 Change = tuple[int, int, LegSettings | int]
 """When (ns after the start), 0 or 1 to tell equal times apart, and what holds from then on: the
@@ -83,7 +82,7 @@ class Qdiscs:
         if rate == self._rate:
             return False  # tbf would refill its bucket
         self._rate = rate
-        wire = rate * (FULL_PACKET + ETHERNET_HEADER) / FULL_PACKET / 8
+        wire = rate * (FULL_PACKET + ETHERNET_HEADER_BYTES) / FULL_PACKET / 8
         self._tc("change", "tbf", TBF, parent=NETEM | FIRST_CLASS, **self._tbf(round(wire)))
         return True
 
@@ -169,13 +168,13 @@ class KernelLeg:
         return {"changes": len(self._lateness), "mean_ms": mean, "max_ms": largest}
 
     def statistics(self) -> LegStatistics:
-        """The kernel's counters, in the terms of a leg; ``queue_max`` is the largest seen here."""
+        """The kernel's counters, in the terms of a leg; `queue_max` is the largest seen here."""
         found = self._qdiscs.statistics()
         air, queue = found[NETEM], found[FIFO]
         waiting, on_the_way = _queued(queue, "qlen"), _queued(air, "qlen") - _queued(queue, "qlen")
         refused = _queued(queue, "drops")
         delivered = int(air.get_attr("TCA_STATS_BASIC")["packets"])
-        size = int(air.get_attr("TCA_STATS_BASIC")["bytes"]) - delivered * ETHERNET_HEADER
+        size = int(air.get_attr("TCA_STATS_BASIC")["bytes"]) - delivered * ETHERNET_HEADER_BYTES
         lost = _queued(air, "drops") - refused
         self._queue_max = max(self._queue_max, waiting)
         others = refused + lost + waiting + on_the_way
@@ -188,7 +187,7 @@ class KernelLeg:
             dropped_loss=lost,
             dropped_stop=0,
             queue_packets=waiting,
-            queue_bytes=_queued(queue, "backlog") - waiting * ETHERNET_HEADER,
+            queue_bytes=_queued(queue, "backlog") - waiting * ETHERNET_HEADER_BYTES,
             queue_max=self._queue_max,
             air_packets=on_the_way,
         )

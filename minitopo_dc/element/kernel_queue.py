@@ -57,7 +57,7 @@ class QueueDrops(NamedTuple):
 
 
 class _Ration(socket.socket):
-    """A second view of a queue's socket, which runs dry after ``BUDGET`` packets."""
+    """A second view of a queue's socket, which runs dry after `BUDGET` packets."""
 
     left = 0
 
@@ -72,7 +72,7 @@ class _Ration(socket.socket):
 
 
 class KernelQueue:
-    """One numbered NFQUEUE of this network namespace, with a callback a packet."""
+    """One numbered NFQUEUE of this network namespace, with one callback per packet."""
 
     def __init__(self, number: int, callback: Callable[[KernelPacket], None], copy: int) -> None:
         self.number = number
@@ -100,7 +100,7 @@ class KernelQueue:
         return int(self._queue.get_fd())
 
     def read(self) -> None:
-        """Call back for what is waiting, at most ``BUDGET`` packets."""
+        """Call back for what is waiting, at most `BUDGET` packets."""
         self._ration.left = BUDGET
         self._queue.run_socket(self._ration)
 

@@ -39,17 +39,17 @@ class Timed(Protocol):
     """Something that has to act at a moment it names."""
 
     def next_timeout(self) -> int | None:
-        """When, in ns of ``clock``."""
+        """When, in ns of `clock`."""
 
     def handle(self, now: int) -> None:
-        """Do what is due at ``now``."""
+        """Do what is due at `now`."""
 
 
 class Loop:
     """Serves sources of packets, timed parts and the orders on standard input until told to stop.
 
-    ``due`` is the earliest moment any part named. Every packet callback compares it with its own
-    ``now``, so that a stream of packets cannot delay what is due.
+    `due` is the earliest moment any part named. Every packet callback compares it with its own
+    `now`, so that a stream of packets cannot delay what is due.
 
     The kernel ends a sleep some 50 to 100 us late on a virtual machine. The alarm is therefore set
     earlier by what has been the median of that, within limits.
@@ -62,8 +62,9 @@ class Loop:
         self._stopping = False
         self._lead = 0
         self._served = 0
-        self.lateness = [0] * 40
-        """How late ``serve`` was: entry ``i`` counts delays of ``i`` bits in ns."""
+        self._cut_order = b""
+        self.lateness = [0] * 64
+        """How late `serve` was: entry `i` counts delays of `i` bits in ns."""
 
     def add_source(self, source: Source) -> None:
         """Read this source."""
@@ -74,7 +75,7 @@ class Loop:
         self._timed.insert(0 if first else len(self._timed), part)
 
     def wake_at(self, moment: int | None) -> None:
-        """Some part has to act at ``moment``."""
+        """Some part has to act at `moment`."""
         if moment is not None and moment < self.due:
             self.due = moment
 
@@ -93,12 +94,12 @@ class Loop:
         self._served = now
 
     def stop(self) -> None:
-        """End ``run`` soon; safe in a signal handler."""
+        """End `run` soon; safe in a signal handler."""
         self._stopping = True
         self.due = 0
 
     def run(self, order: Callable[[str], None]) -> None:
-        """Work until ``stop`` or until standard input ends, with each line of it to ``order``."""
+        """Work until `stop` or until standard input ends, with each line of it to `order`."""
         descriptors = [ORDERS, *self._sources]
         while not self._stopping:
             now = clock()
@@ -128,8 +129,9 @@ class Loop:
 
     def _read_orders(self, order: Callable[[str], None]) -> None:
         # Not through sys.stdin: its buffer would hide a second line from select.
-        text = os.read(ORDERS, 4096).decode("ascii", "replace")
-        for line in text.splitlines():
-            order(line)
-        if not text:
+        read = os.read(ORDERS, 4096)
+        *lines, self._cut_order = (self._cut_order + read).split(b"\n")
+        for line in lines:
+            order(line.decode("ascii", "replace").strip())
+        if not read:
             self.stop()

@@ -21,17 +21,19 @@ from minitopo_dc.element.kernel_queue import (
 )
 from minitopo_dc.element.loop import Loop, clock
 from minitopo_dc.element.realtime import ElementError, become_exact
-from minitopo_dc.element.recorder import Counters, Recorder, write_summary
-from minitopo_dc.element.schedule import Schedule
-from minitopo_dc.element.settings import (
+from minitopo_dc.element.reports import ReportReceiver, ReportSender
+from minitopo_dc.link import Leg
+from minitopo_dc.pdcp import sn_format
+from minitopo_dc.router.recorder import Counters, Recorder, write_summary
+from minitopo_dc.router.report_counters import add_report_counters
+from minitopo_dc.router.schedule import Schedule
+from minitopo_dc.router.settings import (
     READY,
     ElementLeg,
     ElementSettings,
     ReceiveBearer,
     TransmitBearer,
 )
-from minitopo_dc.link import Leg
-from minitopo_dc.pdcp import sn_format
 
 
 class Element:
@@ -42,6 +44,8 @@ class Element:
         self._loop = Loop()
         self._rules: list[rules.Rule] = []
         self._queues: list[KernelQueue] = []
+        self._report_senders: list[ReportSender] = []
+        self._report_receivers: list[ReportReceiver] = []
         self._started: int | None = None
         self._wall_clock_offset = wall_clock_offset()
         self._captures = Captures(settings, self._wall_clock_offset)
@@ -87,6 +91,8 @@ class Element:
             queue.close()
         for leg in self._legs.values():
             leg.injector.close()
+        for receiver in self._report_receivers:
+            receiver.close()
         for kernel_leg in self._kernel_legs.values():
             kernel_leg.leg.close()
         self._captures.close()
@@ -107,13 +113,18 @@ class Element:
 
     def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
         legs = [self._captures.outlet(self._legs[number], bearer) for number in bearer.legs]
+        seen = [self._user_legs[number].leg for number in bearer.legs if number in self._user_legs]
         driver = TransmitDriver(
             bearer.bearer,
-            bearer.pdcp.transmitter(len(legs)),
+            bearer.pdcp.transmitter(len(legs), seen),
             sn_format(bearer.pdcp.sn_bits),
             legs,
             self._loop,
         )
+        if bearer.report is not None and driver.entity.feedback is not None:
+            receiver = ReportReceiver(bearer.report, driver.entity.feedback)
+            self._report_receivers.append(receiver)
+            self._loop.add_source(receiver)
         queue = self._queue(driver.on_packet, WHOLE_PACKET)
         self._queue_incoming(bearer.interface, bearer, queue)
         return driver
@@ -121,13 +132,20 @@ class Element:
     def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
         interfaces = [self._settings.leg(number).interface for number in bearer.legs]
         indices = [_index(interface) for interface in interfaces]
+        entity = bearer.pdcp.receiver(len(indices))
         driver = ReceiveDriver(
             bearer.bearer,
-            bearer.pdcp.receiver(len(indices)),
+            entity,
             sn_format(bearer.pdcp.sn_bits),
             {index: position for position, index in enumerate(indices)},
             self._loop,
+            reports=bearer.pdcp.report_maker(entity, len(indices)),
         )
+        if bearer.report is not None and driver.reports is not None:
+            outlet = self._captures.reports(self._legs[bearer.report.leg])
+            sender = ReportSender(driver.reports, bearer.report, outlet)
+            self._report_senders.append(sender)
+            self._loop.add_timed(sender, first=True)  # it gives a leg a packet
         arrivals = self._captures.arrivals(
             driver, bearer, dict(zip(indices, bearer.legs, strict=True))
         )
@@ -145,7 +163,7 @@ class Element:
             self._rules.append(rules.incoming(interface, bearer.match, queue, each))
 
     def _order(self, line: str) -> None:
-        """Carry out ``start``, ``down LEG`` or ``up LEG``."""
+        """Carry out `start`, `down LEG` or `up LEG`."""
         now = clock()
         match line.split():
             case ["start"]:
@@ -153,6 +171,8 @@ class Element:
                 for driver in self._legs.values():
                     driver.leg.start(now)
                 self._schedule.start(now)
+                for sender in self._report_senders:
+                    sender.start(now)
             case [("down" | "up") as state, number] if (
                 number.isdigit() and int(number) in self._legs
             ):
@@ -165,8 +185,17 @@ class Element:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         drops = read_drops()
         counters = self._counters.now()
+        for number, leg in self._user_legs.items():
+            counters["legs"][number]["malformed"] = leg.malformed
+        for sender in self._transmit:
+            counters["transmit"][sender.bearer]["malformed"] = sender.malformed
         for driver in self._receive:
             counters["receive"][driver.bearer]["malformed"] = driver.malformed
+        add_report_counters(
+            counters,
+            transmit={driver.bearer: driver.entity.feedback for driver in self._transmit},
+            receive={driver.bearer: driver.reports for driver in self._receive},
+        )
         summary = {
             "host": self._settings.host,
             "start_ns": self._started,

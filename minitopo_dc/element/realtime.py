@@ -7,8 +7,10 @@ import gc
 import os
 import sys
 
-PR_SET_TIMERSLACK = 29  # linux/prctl.h
-MCL_CURRENT = 1  # sys/mman.h
+PR_SET_TIMERSLACK = 29
+"""linux/prctl.h."""
+MCL_CURRENT = 1
+"""sys/mman.h."""
 FIFO_PRIORITY = 10
 """Above every ordinary process, below the kernel's own threads (50)."""
 

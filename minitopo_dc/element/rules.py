@@ -3,10 +3,10 @@
 A packet of a transmitting bearer is queued once, in PREROUTING: the element numbers it, picks the
 leg and holds it for as long as the leg does; its mark then names the leg for routing and says that
 it has been through one. Any other packet that leaves on a leg is queued in POSTROUTING. A PDU that
-arrives on a leg is queued in PREROUTING. No rule has ``--queue-bypass``: while no element listens,
+arrives on a leg is queued in PREROUTING. No rule has `--queue-bypass`: while no element listens,
 the kernel drops the packets, so that none passes unshaped.
 
-What IPv6 needs to find the neighbours on a link is exempt (``unshaped``): with IPv4 that is ARP,
+What IPv6 needs to find the neighbours on a link is exempt (`unshaped`): with IPv4 that is ARP,
 which no rule of iptables sees.
 """
 
@@ -17,8 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from minitopo_dc.addresses import IpVersion
-from minitopo_dc.settings import Match
+from minitopo_dc.settings import IpVersion, Match
 
 THROUGH_LEG = 0x100
 """The mark's bit of a packet that has been through its leg."""
@@ -45,18 +44,18 @@ class RuleError(RuntimeError):
 
 
 def leg_mark(leg: int) -> int:
-    """The mark of a packet that has been through leg ``leg``."""
+    """The mark of a packet that has been through leg `leg`."""
     return THROUGH_LEG | leg
 
 
 def incoming(interface: str, match: Match, queue: int, version: IpVersion) -> Rule:
-    """Queue what enters by ``interface`` and matches."""
+    """Queue what enters by `interface` and matches."""
     matches = _arguments(match, version)
     return Rule(version, ("PREROUTING", "-i", interface, *matches, *_target(queue)))
 
 
 def outgoing(interface: str, queue: int, version: IpVersion) -> Rule:
-    """Queue what leaves by ``interface`` and has not been through a leg yet."""
+    """Queue what leaves by `interface` and has not been through a leg yet."""
     unmarked = ("-m", "mark", "!", "--mark", f"{THROUGH_LEG:#x}/{THROUGH_LEG:#x}")
     return Rule(version, ("POSTROUTING", "-o", interface, *unmarked, *_target(queue)))
 
@@ -77,9 +76,9 @@ def unshaped() -> Iterator[Rule]:
 
 @contextmanager
 def installed(rules: Iterable[Rule]) -> Iterator[None]:
-    """Hold ``rules`` in this network namespace; a refused rule takes back those before it.
+    """Hold `rules` in this network namespace; a refused rule takes back those before it.
 
-    Where there are any for IPv6, ``unshaped`` comes before them.
+    Where there are any for IPv6, `unshaped` comes before them.
     """
     wanted = list(rules)
     if any(rule.version == 6 for rule in wanted):

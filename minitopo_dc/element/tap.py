@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minitopo_dc.element.realtime import ElementError
+from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
 DEVICE = "/dev/net/tun"
 # linux/if_tun.h, linux/sockios.h, linux/if_arp.h, linux/sched.h: not in Python's modules.
@@ -21,14 +22,12 @@ SIOCSIFHWADDR, SIOCSIFTXQLEN, ARPHRD_ETHER = 0x8924, 0x8943, 1
 CLONE_NEWNET = 0x40000000
 REQUEST = struct.Struct("16s24s")
 """struct ifreq: an interface's name and a union (netdevice(7))."""
-ETHERNET_HEADER = 14
-"""Bytes before the network layer's (IEEE 802.3)."""
 KERNEL_QUEUE = 100_000
 """Frames that the kernel keeps until they are read, instead of its 1,000: a second of the highest
 rate aimed at. The emulated queue is the leg's; this one must never be full."""
-LARGEST_FRAME = 65_535 + ETHERNET_HEADER
+LARGEST_FRAME = 65_535 + ETHERNET_HEADER_BYTES
 TRANSMIT_DROPS = 11
-"""Column of ``/proc/net/dev`` behind the name (proc(5))."""
+"""Column of `/proc/net/dev` behind the name (proc(5))."""
 
 
 class End(NamedTuple):

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from minitopo_dc.addresses import client_address
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.probe import LINGER_S, Arrivals, send_through
 from minitopo_dc.emulation.testbed import testbed
 from minitopo_dc.link import Leg
-from minitopo_dc.plan import leg_seed
+from minitopo_dc.run.addresses import client_address
+from minitopo_dc.run.routers import leg_seed
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import LegSettings, SettingsError
 
@@ -64,10 +64,10 @@ class Probe:
 
 
 def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
-    """Measure each downlink of the scenario twice for ``seconds``: its rate, then the others.
+    """Measure each downlink of the scenario twice for `seconds`: its rate, then the others.
 
     Raises:
-        SettingsError: ``seconds`` is not in SECONDS.
+        SettingsError: `seconds` is not in SECONDS.
         ElementFailedError: an element died, or too little arrived to measure.
     """
     least, most = SECONDS
@@ -81,7 +81,7 @@ def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
 
 
 def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
-    """Send at ``load`` times the leg's mean rate."""
+    """Send at `load` times the leg's mean rate."""
     downlink = _downlink(scenario)
     rate = load * _mean_rate(downlink, seconds) / 8 / PACKET_BYTES
     packets = round(rate * seconds)
@@ -117,12 +117,12 @@ def _downlink(scenario: Scenario) -> LegSettings:
 
 
 def _mean_rate(downlink: LegSettings, seconds: float) -> float:
-    """Bit/s that the leg offers on average in its first ``seconds``."""
+    """Bit/s that the leg offers on average in its first `seconds`."""
     return downlink.capacity().bits_between(0, round(seconds * 1e9)) / seconds
 
 
 def _drain_s(downlink: LegSettings, seconds: float, packets: int) -> float:
-    """Until the last of ``packets``, all sent by then, has crossed the leg; 0 if it never does."""
+    """Until the last of `packets`, all sent by then, has crossed the leg; 0 if it never does."""
     end = round(seconds * 1e9)
     queued = max(1, min(packets, downlink.queue_packets or packets))
     served = downlink.capacity().finish(end, queued * PACKET_BYTES * 8)
@@ -176,6 +176,6 @@ def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:
 
 
 def _drain(leg: Leg[int], until: int | None, delays: list[int]) -> None:
-    """Let the leg work up to ``until``, or to its end; the packets are their moments of sending."""
+    """Let the leg work up to `until`, or to its end; the packets are their moments of sending."""
     while (due := leg.next_timeout()) is not None and (until is None or due <= until):
         delays.extend(due - moment for moment in leg.poll(due))

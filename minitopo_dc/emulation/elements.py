@@ -6,12 +6,13 @@ import contextlib
 import json
 import select
 import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
-from minitopo_dc.element import READY, ElementSettings
 from minitopo_dc.emulation.hosts import EmulatedHost
+from minitopo_dc.router import READY, ElementSettings
+from minitopo_dc.run.perform import RunFailedError
+from minitopo_dc.shipped import module_command
 
 READY_TIMEOUT_S = 20.0
 """Generous: importing and installing the rules takes about 1 s on one busy core."""
@@ -19,7 +20,7 @@ STOP_TIMEOUT_S = 10.0
 LOG_TAIL = 2000
 
 
-class ElementFailedError(RuntimeError):
+class ElementFailedError(RunFailedError):
     """An element died, could not start, or lost packets: the run's numbers mean nothing."""
 
 
@@ -33,7 +34,7 @@ class ElementProcess:
         settings.save(path)
         with self._log.open("wb") as log:
             self._process = host.popen(
-                [sys.executable, "-m", "minitopo_dc.element", str(path)],
+                [*module_command("minitopo_dc.element"), str(path)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -55,11 +56,11 @@ class ElementProcess:
             )
 
     def order(self, line: str) -> None:
-        """Send ``start``, ``down LEG`` or ``up LEG``."""
+        """Send `start`, `down LEG` or `up LEG`."""
         orders = self._process.stdin
         assert orders is not None
         self.check()
-        with contextlib.suppress(BrokenPipeError):  # it has died: ``check`` says so
+        with contextlib.suppress(BrokenPipeError):  # it has died: `check` says so
             orders.write(f"{line}\n".encode())
             orders.flush()
         self.check()

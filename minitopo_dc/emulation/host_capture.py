@@ -1,6 +1,6 @@
-"""Captures at end hosts: every IP datagram that enters or leaves a host, as ``HOST.pcap``.
+"""Captures at end hosts: every IP datagram that enters or leaves a host, as `HOST.pcap`.
 
-Runs as a process on the host: ``python -m minitopo_dc.emulation.host_capture FILE``. It costs some
+Runs as a process on the host: `python -m minitopo_dc.emulation.host_capture FILE`. It costs some
 10 us of CPU a packet, so it is off unless asked for.
 """
 
@@ -19,14 +19,18 @@ from pathlib import Path
 from minitopo_dc.capture import CaptureFile, wall_clock_offset
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.hosts import EmulatedHost
+from minitopo_dc.shipped import module_command
 
 READY = b"ready\n"
 END_TIMEOUT_S = 10.0
 BUFFER = 64 << 20
 """Bytes of socket buffer: a second at the highest rate aimed at."""
-IP_PROTOCOLS = (0x0800, 0x86DD)  # IPv4, IPv6 (linux/if_ether.h)
-ETH_P_ALL = 0x0003  # linux/if_ether.h
-SO_RCVBUFFORCE = 33  # asm-generic/socket.h
+IP_PROTOCOLS = (0x0800, 0x86DD)
+"""IPv4, IPv6 (linux/if_ether.h)."""
+ETH_P_ALL = 0x0003
+"""linux/if_ether.h."""
+SO_RCVBUFFORCE = 33
+"""asm-generic/socket.h."""
 SOL_PACKET, PACKET_STATISTICS = 263, 6  # linux/if_packet.h
 _STATISTICS = struct.Struct("@II")
 """Packets, and those dropped, since the last reading (packet(7))."""
@@ -47,7 +51,7 @@ def captured(hosts: Iterable[EmulatedHost], directory: Path) -> Iterator[None]:
 
 @contextmanager
 def _one(host: EmulatedHost, directory: Path) -> Iterator[None]:
-    command = [sys.executable, "-m", "minitopo_dc.emulation.host_capture"]
+    command = module_command("minitopo_dc.emulation.host_capture")
     path = directory / f"{host.name}.pcap"
     with host.popen(
         [*command, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE

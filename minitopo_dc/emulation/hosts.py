@@ -12,11 +12,9 @@ from typing import IO, Any
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 
-from minitopo_dc.addresses import IpVersion
-from topologies.two_path import TwoPath
-
-ETHERNET_HEADER = 14
-"""Bytes that the kernel counts with every packet of a veth (IEEE 802.3)."""
+from minitopo_dc.settings import IpVersion
+from minitopo_dc.topologies.two_path import TwoPath
+from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
 Output = IO[bytes] | int | None
 
@@ -64,7 +62,7 @@ class EmulatedHost:
         table = Path(f"/proc/{self.pid}/net/dev").read_text(encoding="ascii")
         rows = [line.split(":", 1) for line in table.splitlines() if ":" in line]
         counts = [(name.strip(), counts.split()) for name, counts in rows]
-        return {name: int(row[0]) - ETHERNET_HEADER * int(row[1]) for name, row in counts}
+        return {name: int(row[0]) - ETHERNET_HEADER_BYTES * int(row[1]) for name, row in counts}
 
 
 class Network:
@@ -83,7 +81,7 @@ class Network:
 
 @contextmanager
 def network(legs: int, backhaul: int = 0, ip_version: IpVersion = 4) -> Iterator[Network]:
-    """Build the two-path topology with ``legs`` legs, and take it down again."""
+    """Build the two-path topology with `legs` legs, and take it down again."""
     setLogLevel("error")
     topology = TwoPath(legs=legs, backhaul=backhaul, ip=ip_version)
     net = Mininet(topo=topology, controller=None, build=False)

@@ -1,6 +1,6 @@
 """What the kernel lets the testbed do, found out by doing it.
 
-A program, run as root in a throw-away network namespace (``unshare --net``), which ends with it. It
+A program, run as root in a throw-away network namespace (`unshare --net`), which ends with it. It
 prints a JSON object: for each probe the reason why it failed, or empty text.
 """
 
@@ -17,7 +17,12 @@ from collections.abc import Callable
 
 from netfilterqueue import NetfilterQueue, Packet
 
-from runners.kernel_socket import IPPROTO_MPTCP, is_multipath, set_congestion_control, subflows
+from minitopo_dc.runners.kernel_socket import (
+    IPPROTO_MPTCP,
+    is_multipath,
+    set_congestion_control,
+    subflows,
+)
 
 QUEUE = 1
 THROUGH = 0x100

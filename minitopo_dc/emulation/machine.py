@@ -6,43 +6,29 @@ import functools
 import json
 import os
 import platform
-import shutil
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-BUILT_TOOLS = Path(__file__).resolve().parents[2] / ".cache" / "tquic" / "bin"
-"""Where ``make setup`` puts what it builds."""
-TOOLS = {
-    "curl": "--version",
-    "iptables": "--version",
-    "ip": "-V",
-    "tc": "-V",
-    "ethtool": "--version",
-    "mptcpize": "--version",
-    "tquic_client": "--version",
-    "picoquicdemo": None,
-    "gtlsserver": None,
-    "gtlsclient": None,
-}
-"""Programs that take part in a run, and how each is asked for its version (None: it cannot be)."""
-DEBIAN_PACKAGES = {"gtlsserver": "ngtcp2-server", "gtlsclient": "ngtcp2-client"}
-"""Of programs that do not tell their version."""
-PACKAGES = (
-    "minitopo-dc",
-    "aioquic",
-    "h2",
-    "hypercorn",
-    "mininet",
-    "NetfilterQueue",
-    "numpy",
-    "pandas",
-    "pydantic",
+from minitopo_dc.runners.base import all_runners
+from minitopo_dc.runners.tools import Tool
+from minitopo_dc.shipped import module_command
+
+TOOLS = (
+    Tool("mnexec", None, "mininet"),
+    Tool("ip", "-V", "iproute2"),
+    Tool("iptables", "--version", "iptables"),
+    Tool("ethtool", "--version", "ethtool"),
+    Tool("sysctl", "--version", "procps"),
+    Tool("setpriv", "--version", "util-linux"),
+    Tool("tc", "-V", "iproute2"),
 )
+"""Programs that every run needs, whatever its transports; those of a transport its runner knows."""
+PACKAGES = ("minitopo-dc", "mininet", "NetfilterQueue", "numpy", "pandas", "pydantic")
+"""Of the same kind: Python distributions."""
 NEEDS_ROOT = "needs root"
 PROBE_TIMEOUT_S = 30.0
 """Generous: all probes together take 0.2 s on an idle core."""
@@ -50,14 +36,17 @@ PROBE_TIMEOUT_S = 30.0
 
 def facts() -> dict[str, Any]:
     """Return kernel, versions, processor and limits of this machine; JSON can hold them all."""
+    runners = all_runners()
+    packages = (*PACKAGES, *(name for runner in runners for name in runner.packages))
+    tools = (*TOOLS, *(tool for runner in runners for tool in runner.tools))
     return {
         "kernel": platform.release(),
         "distribution": _distribution(),
         "python": platform.python_version(),
         "cpu_model": _cpu_model(),
         "cpu_count": len(os.sched_getaffinity(0)),
-        "packages": {name: _package_version(name) for name in PACKAGES},
-        "tools": {name: tool_version(name) for name in TOOLS},
+        "packages": {name: _package_version(name) for name in packages},
+        "tools": {tool.name: tool_version(tool) for tool in tools},
         "congestion_controls": _setting("net/ipv4/tcp_available_congestion_control"),
         "rmem_max": _setting("net/core/rmem_max"),
         "mptcp_enabled": _setting("net/mptcp/enabled"),
@@ -66,24 +55,18 @@ def facts() -> dict[str, Any]:
 
 
 def save_facts(directory: Path) -> None:
-    """Write ``environment.json``."""
+    """Write `environment.json`."""
     text = json.dumps(facts(), indent=1)
     (directory / "environment.json").write_text(text, encoding="utf-8")
 
 
-def find_tool(name: str) -> str | None:
-    """The path of a program; an ordinary user's PATH may lack the folders of root's programs."""
-    places = [os.environ.get("PATH", ""), str(BUILT_TOOLS), "/usr/sbin", "/sbin"]
-    return shutil.which(name, path=os.pathsep.join(places))
-
-
 @functools.cache
-def tool_version(name: str) -> str | None:
+def tool_version(tool: Tool) -> str | None:
     """What a program or its Debian package says of its version, else its path; None: not here."""
-    path, option = find_tool(name), TOOLS.get(name)
-    if path is None or option is None:
-        return path and (_debian_version(name) or path)
-    return _output(path, option).partition("\n")[0] or path
+    path = tool.find()
+    if path is None or tool.version_option is None:
+        return path and (_debian_version(tool.package) or path)
+    return _output(path, tool.version_option).partition("\n")[0] or path
 
 
 @functools.cache
@@ -91,11 +74,11 @@ def probe_kernel() -> Mapping[str, str]:
     """Try what the testbed needs of the kernel, once in this process's life.
 
     Returns:
-        For each of ``kernel_probes.PROBES`` why it failed; empty text when it works.
+        For each of `kernel_probes.PROBES` why it failed; empty text when it works.
     """
     if os.geteuid() != 0:
         return defaultdict(lambda: NEEDS_ROOT)
-    program = [sys.executable, "-m", "minitopo_dc.emulation.kernel_probes"]
+    program = module_command("minitopo_dc.emulation.kernel_probes")
     try:
         done = subprocess.run(
             ["unshare", "--net", *program],
@@ -119,9 +102,8 @@ def _output(*command: str) -> str:
     return done.stdout.strip()
 
 
-def _debian_version(tool: str) -> str | None:
-    package = DEBIAN_PACKAGES.get(tool)
-    if package is None or (query := find_tool("dpkg-query")) is None:
+def _debian_version(package: str | None) -> str | None:
+    if package is None or (query := Tool("dpkg-query").find()) is None:
         return None
     version = _output(query, "--show", "--showformat=${Version}", package)
     return f"{package} {version}" if version else None

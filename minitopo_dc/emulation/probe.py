@@ -1,6 +1,6 @@
 """Numbered, timestamped UDP packets through the testbed: what calibration and benchmarks measure.
 
-Runs as a process on a host: ``python -m minitopo_dc.emulation.probe send|receive ...``. All hosts
+Runs as a process on a host: `python -m minitopo_dc.emulation.probe send|receive ...`. All hosts
 are on one machine, so both ends read the same monotonic clock and one-way delays are exact.
 """
 
@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from minitopo_dc.emulation.hosts import EmulatedHost
-from runners.addresses import address_family
+from minitopo_dc.runners.addresses import address_family
+from minitopo_dc.shipped import module_command
 
 PORT = 5000
 HEADERS: dict[socket.AddressFamily, int] = {socket.AF_INET: 28, socket.AF_INET6: 48}
@@ -71,12 +72,12 @@ def send_through(
     scratch: Path,
     linger_s: float = LINGER_S,
 ) -> Arrivals:
-    """Send ``rate`` packets of ``size`` IP bytes a second for ``seconds``; return what arrived.
+    """Send `rate` packets of `size` IP bytes a second for `seconds`; return what arrived.
 
-    ``linger_s``: for how long after the sender's end a packet may still come. However long none
+    `linger_s`: for how long after the sender's end a packet may still come. However long none
     comes before that, as in an outage, the receiver waits.
     """
-    module = [sys.executable, "-m", "minitopo_dc.emulation.probe"]
+    module = module_command("minitopo_dc.emulation.probe")
     listening = receiver.popen([*module, "receive", address, str(scratch)], stdout=subprocess.PIPE)
     try:
         assert listening.stdout is not None

@@ -24,7 +24,7 @@ GRACE_S = 2.0
 
 
 class Removed(NamedTuple):
-    """What ``clean`` ended: the run's id and its processes."""
+    """What `clean` ended: the run's id and its processes."""
 
     run: str
     processes: list[int]

@@ -14,9 +14,9 @@ from minitopo_dc.emulation.hosts import EmulatedHost
 
 
 class Sampler:
-    """A thread that samples the client's received bytes from ``start`` until the ``with`` ends.
+    """A thread that samples the client's received bytes from `start` until the `with` ends.
 
-    When an element dies it calls ``abort`` once, so that a transfer does not wait for its timeout.
+    When an element dies it calls `abort` once, so that a transfer does not wait for its timeout.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from minitopo_dc.emulation.host_capture import captured
 from minitopo_dc.emulation.hosts import EmulatedHost, Network, network
 from minitopo_dc.emulation.machine import probe_kernel
 from minitopo_dc.emulation.run_registry import registered
-from minitopo_dc.plan import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 
 
@@ -46,12 +46,12 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
         ue_settings(scenario, directory),
         *backhaul_settings(scenario, directory),
     ]
-    sizes = (len(scenario.legs), len(scenario.backhaul))
+    sizes = (len(scenario.legs), len(scenario.real.backhaul))
     with registered(), network(*sizes, scenario.ip_version) as hosts:
         for host in (hosts.server, hosts.client):
-            set_sysctl(host, scenario.sysctl)
+            set_sysctl(host, scenario.real.sysctl)
         pairs = ((each, hosts[each.host]) for each in settings)
-        observed = (hosts[name] for name in scenario.captured_hosts)
+        observed = (hosts[name] for name in scenario.real.captured_hosts)
         with captured(observed, directory), running(*pairs) as elements:
             yield Testbed(hosts, elements)
 

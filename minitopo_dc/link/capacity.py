@@ -3,7 +3,7 @@
 Rules that every capacity keeps:
 
 * Times are ns relative to the trace's own zero and may be negative.
-* ``finish`` is called for one packet after the other, each ``start`` not before the last finish. A
+* `finish` is called for one packet after the other, each `start` not before the last finish. A
   packet that starts in the very ns in which the last one finished goes on from the exact moment,
   which lies less than 1 ns earlier, so that rounding to ns never adds up.
 * Before time 0 a rate trace holds its first rate.
@@ -18,30 +18,34 @@ from typing import Protocol, get_args
 from minitopo_dc.link.opportunities import OpportunityCapacity
 from minitopo_dc.trace.model import NBIT, EndRule, RateTrace, Trace
 
-_FAR = 1 << 80  # ns, beyond any run: the edge of a segment that has none
+_FAR = 1 << 80
+"""In ns, beyond any run: the edge of a segment that has none."""
 
 
 class Capacity(Protocol):
     """The serialiser of one direction of a leg."""
 
     def finish(self, start: int, bits: int) -> int | None:
-        """When ``bits`` (> 0) that may begin at ``start`` are through; None: never."""
+        """When `bits` (> 0) that may begin at `start` are through; None: never."""
+
+    def left(self, now: int) -> int:
+        """Bits that the packet of the last `finish`, which is later than `now`, has to go."""
 
     def interrupt(self, now: int) -> int:
-        """Stop the packet of the last ``finish``, which is later than ``now``: its bits left."""
+        """Stop that packet; what `left` says."""
 
     def bits_between(self, start: int, end: int) -> int:
         """Whole bits that could pass in [start, end)."""
 
     def rate_at(self, time: int) -> int:
-        """Rate in bit/s at a moment."""
+        """Rate in bit/s at a moment, of what is known by then."""
 
 
 def make_capacity(source: int | Trace, end: EndRule = "loop") -> Capacity:
     """Capacity of a constant rate (bit/s) or of a trace with its end rule.
 
     Raises:
-        ValueError: a rate that is not positive, an unknown end rule, or ``hold`` for opportunities.
+        ValueError: a rate that is not positive, an unknown end rule, or `hold` for opportunities.
     """
     if end not in get_args(EndRule):
         raise ValueError(f"end rule {end!r} (allowed: {', '.join(get_args(EndRule))})")
@@ -70,7 +74,7 @@ class ConstantCapacity:
         self._bits = 0  # bits of that run up to the last packet
 
     def finish(self, start: int, bits: int) -> int:
-        """When ``bits`` are through; see the module's rules."""
+        """When `bits` are through; see the module's rules."""
         if start != self._last:
             self._origin = start
             self._bits = 0
@@ -78,10 +82,14 @@ class ConstantCapacity:
         self._last = finish = self._origin - (-self._bits * NBIT // self._rate)
         return finish
 
-    def interrupt(self, now: int) -> int:
+    def left(self, now: int) -> int:
         """Bits left of the packet in service."""
-        self._last = None
         return -((self._rate * (now - self._origin) - self._bits * NBIT) // NBIT)
+
+    def interrupt(self, now: int) -> int:
+        """Stop the packet in service: its bits left."""
+        self._last = None
+        return self.left(now)
 
     def bits_between(self, start: int, end: int) -> int:
         """Whole bits that could pass in [start, end)."""
@@ -103,7 +111,7 @@ _Segment = tuple[int, int, int, int, int]
 class RateCapacity:
     """The exact integral of a rate trace, in integers.
 
-    After the trace's end: ``loop`` starts again, ``hold`` keeps the last rate, ``stop`` is zero.
+    After the trace's end: `loop` starts again, `hold` keeps the last rate, `stop` is zero.
     """
 
     __slots__ = (
@@ -122,7 +130,7 @@ class RateCapacity:
         self._enter(self._segment_at(0))
 
     def finish(self, start: int, bits: int) -> int | None:
-        """When ``bits`` are through; see the module's rules."""
+        """When `bits` are through; see the module's rules."""
         if start == self._last:
             work = self._reached
         else:
@@ -139,10 +147,14 @@ class RateCapacity:
         self._last = finish = self._t0 - (self._w0 - work) // self._rate
         return finish
 
-    def interrupt(self, now: int) -> int:
+    def left(self, now: int) -> int:
         """Bits left of the packet in service."""
-        self._last = None
         return -((self._work_at(now) - self._reached) // NBIT)
+
+    def interrupt(self, now: int) -> int:
+        """Stop the packet in service: its bits left."""
+        self._last = None
+        return self.left(now)
 
     def bits_between(self, start: int, end: int) -> int:
         """Whole bits that could pass in [start, end)."""
@@ -153,7 +165,7 @@ class RateCapacity:
         return self._segment_at(time)[4]
 
     def steps(self) -> Iterator[tuple[int, int]]:
-        """Each time from 0 on at which a rate begins, and that rate; endless for ``loop``."""
+        """Each time from 0 on at which a rate begins, and that rate; endless for `loop`."""
         start, end, *_, rate = self._segment_at(0)
         yield start, rate
         while end < _FAR:
@@ -168,14 +180,14 @@ class RateCapacity:
         return w0 + rate * (time - t0)
 
     def _segment_at(self, time: int) -> _Segment:
-        """The segment that holds at ``time``."""
+        """The segment that holds at `time`."""
         if time < 0:
             return self._before()
         lap, local = divmod(time, self._duration) if self._loop else (0, time)
         return self._segment(lap, bisect_right(self._edges, local) - 1)
 
     def _segment_reaching(self, work: int) -> _Segment | None:
-        """The segment in which ``work`` is first complete; None if it never is."""
+        """The segment in which `work` is first complete; None if it never is."""
         if work <= 0:
             return self._before()
         total = self._cumulative[-1]
@@ -186,7 +198,7 @@ class RateCapacity:
         return self._segment(lap, index)
 
     def _segment(self, lap: int, index: int) -> _Segment:
-        """Segment ``index`` of a lap; the one after the last is what follows the trace's end."""
+        """Segment `index` of a lap; the one after the last is what follows the trace's end."""
         start = lap * self._duration + self._edges[index]
         work = lap * self._cumulative[-1] + self._cumulative[index]
         rate = self._rates[index]

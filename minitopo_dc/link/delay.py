@@ -1,4 +1,4 @@
-"""Propagation delay with jitter: models that draw one delay (ns) a packet."""
+"""Propagation delay with jitter: models that draw one delay (ns) per packet."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import Protocol
 
 class DelayModel(Protocol):
     """Draws delays."""
+
+    @property
+    def mean_ns(self) -> int:
+        """Their mean in ns, as configured."""
 
     def sample(self, rng: Random) -> int:
         """One delay in ns, >= 0."""
@@ -28,6 +32,11 @@ class ConstantDelay:
         """Refuse a negative delay."""
         _require(self.delay_ns >= 0, "delay_ns", self.delay_ns, "0 or more")
 
+    @property
+    def mean_ns(self) -> int:
+        """The delay."""
+        return self.delay_ns
+
     def sample(self, rng: Random) -> int:  # noqa: ARG002 (the protocol's)
         """The delay."""
         return self.delay_ns
@@ -36,6 +45,8 @@ class ConstantDelay:
 @dataclass(frozen=True, slots=True)
 class NormalDelay:
     """A normal distribution; what falls below 0 becomes 0, as in netem.
+
+    `mean_ns` and `sd_ns` are those of the distribution before that.
 
     Raises:
         ValueError: mean or standard deviation is negative.
@@ -57,7 +68,7 @@ class NormalDelay:
 
 @dataclass(frozen=True, slots=True)
 class UniformDelay:
-    """Every delay from ``low_ns`` to ``high_ns`` alike.
+    """Every delay from `low_ns` to `high_ns` alike.
 
     Raises:
         ValueError: the limits are negative or in the wrong order.
@@ -70,6 +81,11 @@ class UniformDelay:
         """Refuse limits that are none."""
         _require(self.low_ns >= 0, "low_ns", self.low_ns, "0 or more")
         _require(self.high_ns >= self.low_ns, "high_ns", self.high_ns, f"{self.low_ns} or more")
+
+    @property
+    def mean_ns(self) -> int:
+        """The middle of the limits, rounded down."""
+        return (self.low_ns + self.high_ns) // 2
 
     def sample(self, rng: Random) -> int:
         """One draw."""

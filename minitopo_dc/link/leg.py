@@ -2,14 +2,14 @@
 
 In this order: drop-tail queue -> serialisation -> propagation delay -> random loss. Rules:
 
-* Time is an argument: ``now`` in ns, and it never descends from call to call.
+* Time is an argument: `now` in ns, and it never descends from call to call.
 * The queue counts what is not fully serialised, the packet in service included, as tc-tbf's does.
 * A packet that will be lost on the air takes its place in the queue and its time of serialisation
   like any other. That it will be lost is known when it is pushed.
 * Down: nothing is serialised, packets wait and new ones join them up to the queue's limit; what is
   in propagation arrives. Up: the packet in service goes on where it was interrupted (as RLC goes on
   with the next segment, TS 38.322).
-* A capacity that has ended (end rule ``stop``) passes nothing more: packets waiting stay in the
+* A capacity that has ended (end rule `stop`) passes nothing more: packets waiting stay in the
   queue, new ones are refused.
 * Losses and delays have a random generator each, so that the k-th packet that joins the queue has
   the k-th draw of both, whatever the timing.
@@ -23,18 +23,21 @@ from dataclasses import dataclass
 from random import Random
 from typing import Generic, TypeVar
 
-from minitopo_dc.link.air import OrderedAir, ReorderingAir
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.delay import DelayModel, NormalDelay
 from minitopo_dc.link.loss import LossModel
+from minitopo_dc.link.propagation import OrderedPropagation, ReorderingPropagation
+from minitopo_dc.units import NS_PER_S
 
 T = TypeVar("T")
 
-# "QUIC over Dual Connectivity" (thesis), section 4.4 and listing 4.2: netem delay 10ms 1ms normal.
 PAPERS_DELAY = NormalDelay(10_000_000, 1_000_000)
+"""Thesis, section 4.4 and listing 4.2: netem delay 10ms 1ms normal."""
 
-_NEVER = 1 << 100  # ns, and packets or bytes: beyond any run
-_NOT_STARTED = 1 << 62  # ns: a time zero that every clock reading is before
+_NEVER = 1 << 100
+"""In ns, packets or bytes: beyond any run."""
+_NOT_STARTED = 1 << 62
+"""In ns: a time zero that every clock reading is before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class LegParameters:
     """What a leg's direction is like, but for its capacity.
 
     The defaults are those of "QUIC over Dual Connectivity" (journal article and thesis), but for
-    ``reorder``.
+    `reorder`.
 
     Raises:
         ValueError: a queue limit below 1.
@@ -71,8 +74,8 @@ class LegParameters:
 class LegStatistics:
     """Counters since the beginning, and gauges at the last call.
 
-    ``pushed_packets`` = ``delivered_packets`` + the three ``dropped_*`` + ``queue_packets`` +
-    ``air_packets`` at any time. A loss on the air is counted when it happens, i.e. after the
+    `pushed_packets` = `delivered_packets` + the three `dropped_*` + `queue_packets` +
+    `air_packets` at any time. A loss on the air is counted when it happens, i.e. after the
     packet's serialisation.
     """
 
@@ -90,7 +93,7 @@ class LegStatistics:
 
 
 class Leg(Generic[T]):
-    """One direction of a leg, carrying packets of any type ``T``. See the module's rules."""
+    """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
 
     __slots__ = (
         *("_air", "_capacity", "_delay", "_delay_rng", "_loss", "_loss_rng", "_reorder", "_zero"),
@@ -100,7 +103,7 @@ class Leg(Generic[T]):
     )
 
     def __init__(self, parameters: LegParameters, capacity: Capacity, rng: Random) -> None:
-        """Take a capacity of its own (it keeps state) and draw two seeds from ``rng``."""
+        """Take a capacity of its own (it keeps state) and draw two seeds from `rng`."""
         self._capacity = capacity
         self._delay = parameters.delay
         self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
@@ -112,8 +115,8 @@ class Leg(Generic[T]):
         self._queue: deque[tuple[T, int, bool]] = deque()  # packet, bytes, will be lost
         self._queue_bytes = self._queue_max = 0
         self._reorder = parameters.reorder
-        self._air: OrderedAir[T] | ReorderingAir[T]
-        self._air = ReorderingAir() if parameters.reorder else OrderedAir()
+        self._air: OrderedPropagation[T] | ReorderingPropagation[T]
+        self._air = ReorderingPropagation() if parameters.reorder else OrderedPropagation()
         self._up = True
         self._stopped = False
         # The packet in service, the queue's first: when it is through (_NEVER: none is in service),
@@ -124,7 +127,7 @@ class Leg(Generic[T]):
         self._dropped_queue = self._dropped_loss = self._dropped_stop = 0
 
     def push(self, packet: T, size: int, now: int) -> bool:
-        """A packet of ``size`` bytes (> 0) arrives.
+        """A packet of `size` bytes (> 0) arrives.
 
         Returns:
             False if it will never come out (queue full, lost on the air, or the capacity ended).
@@ -149,7 +152,7 @@ class Leg(Generic[T]):
         return not lost
 
     def poll(self, now: int) -> list[T]:
-        """All that has arrived at the other end by ``now``, in order of arrival."""
+        """All that has arrived at the other end by `now`, in order of arrival."""
         if self._finish <= now:
             self._advance(now)
         return self._air.take(now)
@@ -166,7 +169,7 @@ class Leg(Generic[T]):
         return self._finish if self._queue[0][2] else self._finish + self._head_delay
 
     def start(self, now: int) -> None:
-        """Make ``now`` the capacity's time 0; until this call it is before its time 0."""
+        """Make `now` the capacity's time 0; until this call it is before its time 0."""
         self._pause(now)
         self._zero = now
         self._resume(now)
@@ -205,6 +208,47 @@ class Leg(Generic[T]):
         if loss is not None:
             self._loss = copy(loss)
 
+    @property
+    def is_up(self) -> bool:
+        """Whether the leg serialises, as :meth:`set_up` said last."""
+        return self._up
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """Mean propagation delay as configured: what comes behind queue and serialisation."""
+        return self._delay.mean_ns
+
+    def backlog_bytes(self, now: int) -> int:
+        """Bytes not serialised yet: the queue, less what is through of its first packet."""
+        if self._finish <= now:
+            self._advance(now)
+        if not self._queue:
+            return 0
+        waits = self._finish == _NEVER
+        bits = self._head_bits if waits else self._capacity.left(now - self._zero)
+        return self._queue_bytes - self._queue[0][1] - (-bits // 8)
+
+    def has_room(self, now: int, more: int) -> bool:
+        """Whether the queue would take a packet of `more` bytes at `now`."""
+        if self._finish <= now:
+            self._advance(now)
+        return (
+            len(self._queue) < self._limit_packets and self._queue_bytes + more <= self._limit_bytes
+        )
+
+    def drain_ns(self, now: int, more: int = 0) -> int | None:
+        """How long the backlog and `more` bytes behind it take at the rate of `now`.
+
+        Returns:
+            ns, or None where no time is known: the leg is down, its rate is 0, or it has ended. The
+            rate of opportunities is their mean over the 100 ms before (`OpportunityCapacity`).
+        """
+        ahead = self.backlog_bytes(now) + more
+        if not self._up or self._stopped:
+            return None
+        rate = self._capacity.rate_at(now - self._zero)
+        return -(-ahead * 8 * NS_PER_S // rate) if rate else None
+
     def statistics(self) -> LegStatistics:
         """Counters and gauges as of the last call."""
         return LegStatistics(
@@ -222,7 +266,7 @@ class Leg(Generic[T]):
         )
 
     def _advance(self, now: int) -> None:
-        """Serialise up to ``now``, packet after packet."""
+        """Serialise up to `now`, packet after packet."""
         queue = self._queue
         while self._finish <= now:
             finish = self._finish

@@ -16,10 +16,10 @@ class LossModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bernoulli:
-    """Every packet is lost with probability ``p``, whatever happened to the others.
+    """Every packet is lost with probability `p`, whatever happened to the others.
 
     Raises:
-        ValueError: ``p`` is no probability.
+        ValueError: `p` is no probability.
     """
 
     p: float
@@ -35,14 +35,14 @@ class Bernoulli:
 
 @dataclass(slots=True)
 class GilbertElliott:
-    """Bursts: a two-state Markov chain, Good and Bad, that takes a step a packet.
+    """Bursts: a two-state Markov chain, Good and Bad, that takes one step per packet.
 
     A packet is decided by the state that it finds, then the state may change; the first packet
     finds Good. In the notation of Hasslinger and Hohlfeld ("The Gilbert-Elliott model for packet
-    loss in real time services on the Internet", MMB 2008) and of netem's ``gemodel``:
+    loss in real time services on the Internet", MMB 2008) and of netem's `gemodel`:
 
-    * ``p``: from Good to Bad, ``r``: from Bad to Good;
-    * ``h``: a packet in Bad arrives, ``k``: a packet in Good arrives.
+    * `p`: from Good to Bad, `r`: from Bad to Good;
+    * `h`: a packet in Bad arrives, `k`: a packet in Good arrives.
 
     h = 0 and k = 1 lose all in Bad and none in Good; k = 1 alone is Gilbert's model (Bell System
     Technical Journal 39, 1960), all four are Elliott's (ibid. 42, 1963). In the long run

@@ -5,9 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from minitopo_dc.trace.model import EndRule, OpportunityTrace
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
-_NS_PER_MS = 1_000_000
-_FAR = 1 << 80  # ns and opportunities, beyond any run
+_FAR = 1 << 80
+"""In ns or opportunities, beyond any run."""
+RATE_WINDOW_NS = 100 * NS_PER_MS
+"""Over which opportunities become a rate. This project's choice: 8 of them at 1 Mbit/s."""
 
 
 class OpportunityCapacity:
@@ -19,13 +22,13 @@ class OpportunityCapacity:
       packets share it, a packet larger than what is left takes that and goes on in the next one.
     * What nothing waits for is lost. (Mahimahi counts whole ms and takes packets in after the
       opportunities of the same ms; here a packet that arrives in the very ns is still in time.)
-    * ``loop``: the next lap begins at the trace's last opportunity, as in Mahimahi; ``stop``:
-      nothing passes after it. There is no last rate that ``hold`` could keep.
+    * `loop`: the next lap begins at the trace's last opportunity, as in Mahimahi; `stop`:
+      nothing passes after it. There is no last rate that `hold` could keep.
     * Before time 0 the trace runs as if it had looped for ever; the opportunity that so falls on 0
       serves only what waited before.
 
     Raises:
-        ValueError: the end rule is ``hold``.
+        ValueError: the end rule is `hold`.
     """
 
     __slots__ = ("_duration", "_index", "_left", "_limit", "_moments", "_size", "_time")
@@ -35,7 +38,7 @@ class OpportunityCapacity:
             raise ValueError(
                 f"trace {trace.name}: opportunities cannot 'hold' (allowed: loop, stop)"
             )
-        self._moments = tuple(time * _NS_PER_MS for time in trace.times_ms)
+        self._moments = tuple(time * NS_PER_MS for time in trace.times_ms)
         self._duration = trace.duration_ns
         self._size = trace.bytes_per_opportunity * 8
         self._limit = len(self._moments) if end == "stop" else _FAR
@@ -45,7 +48,7 @@ class OpportunityCapacity:
         self._left = 0  # bits that it can still pass
 
     def finish(self, start: int, bits: int) -> int | None:
-        """When ``bits`` are through; None: the opportunities end before."""
+        """When `bits` are through; None: the opportunities end before."""
         if start > self._time:
             self._index = self._first_from(start)
             self._time = self._moment(self._index)
@@ -64,13 +67,19 @@ class OpportunityCapacity:
         self._left = left
         return self._time
 
+    def left(self, now: int) -> int:
+        """Bits left of the packet in service.
+
+        It takes what was taken of its last opportunity, and all of those between: the one that it
+        may share with the packet before it is not after `now`.
+        """
+        between = self._index - self._count_before(now + 1)
+        return self._size - self._left + between * self._size
+
     def interrupt(self, now: int) -> int:
-        """Bits left of the packet in service; the opportunities up to ``now`` stay used."""
-        following = self._count_before(now + 1)
-        # The packet in service takes what was taken of its last opportunity, and all of those
-        # between: the one that it may share with the packet before it is not after now.
-        bits = self._size - self._left + (self._index - following) * self._size
-        self._index = following - 1
+        """Stop the packet in service: its bits left. The opportunities up to `now` stay used."""
+        bits = self.left(now)
+        self._index = self._count_before(now + 1) - 1
         self._time = self._moment(self._index)
         self._left = 0
         return bits
@@ -80,21 +89,20 @@ class OpportunityCapacity:
         return (self._first_from(end) - self._first_from(start)) * self._size
 
     def rate_at(self, time: int) -> int:
-        """Bits of the opportunities in the whole ms around a moment, as bit/s."""
-        start = time - time % _NS_PER_MS
-        return self.bits_between(start, start + _NS_PER_MS) * 1000
+        """Mean rate in bit/s of the `RATE_WINDOW_NS` before a moment."""
+        return self.bits_between(time - RATE_WINDOW_NS, time) * NS_PER_S // RATE_WINDOW_NS
 
     def _moment(self, index: int) -> int:
         lap, place = divmod(index, len(self._moments))
         return lap * self._duration + self._moments[place]
 
     def _first_from(self, time: int) -> int:
-        """The first opportunity that serves what arrives at ``time``."""
+        """The first opportunity that serves what arrives at `time`."""
         first = self._count_before(time)
         return max(first, 0) if time >= 0 else first
 
     def _count_before(self, time: int) -> int:
-        """The number of the first opportunity at or after ``time``."""
+        """The number of the first opportunity at or after `time`."""
         # A lap is open at its start and closed at its end: its last opportunity belongs to it.
         lap = (time - 1) // self._duration
         before = bisect_left(self._moments, time - lap * self._duration)

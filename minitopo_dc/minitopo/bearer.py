@@ -53,7 +53,7 @@ BEARER_KEYS = (*_FIELDS, "splitUplink")
 
 
 def read_bearer(file: ParameterFile, legs: int, *, allowed: bool) -> tuple[dict[str, Any], bool]:
-    """The fields of PdcpSettings and ``split_uplink``, and whether all legs carry everything.
+    """The fields of PdcpSettings and `split_uplink`, and whether all legs carry everything.
 
     Raises:
         ParameterError: a bad value, or a bearer's key where there is no bearer.

@@ -16,9 +16,9 @@ FILES = ("core/topo.py", "core/experiment.py", "topos", "experiments", "mininet_
 
 @dataclass(frozen=True)
 class Checkout:
-    """A Minitopo directory whose ``core`` is imported, and its registries not yet.
+    """A Minitopo directory whose `core` is imported, and its registries not yet.
 
-    ``topos`` and ``experiments`` fill their registries when they are imported, from the subclasses
+    `topos` and `experiments` fill their registries when they are imported, from the subclasses
     that exist then: ours have to be made before.
     """
 
@@ -28,7 +28,7 @@ class Checkout:
 
     @classmethod
     def open(cls, directory: Path) -> Checkout:
-        """Import ``core``. SettingsError when the directory holds no Minitopo."""
+        """Import `core`. SettingsError when the directory holds no Minitopo."""
         root = directory.resolve()
         for name in FILES:
             if not (root / name).exists():

@@ -12,22 +12,24 @@ from pathlib import Path
 
 from minitopo_dc.minitopo.lines import Line, ParameterFile
 from minitopo_dc.minitopo.values import boolean, fields, number, whole, word
+from minitopo_dc.runners.base import all_runners
 
 PING = "ping"
+REQUEST_RESPONSE = "quicreqres"
+"""A request every 400 ms on one QUIC connection, as of the Multipath QUIC experiments."""
 WEB = ("http", "https")
 """Minitopo's downloads over TCP or MPTCP: here HTTP/2 over TLS 1.3 for both."""
 FLOW_MODES = ("sc", "dc", "dc-duplicate")
-CONGESTION_CONTROLS = ("reno", "cubic", "bbr")
 COUPLED = ("lia", "olia", "balia", "wvegas")
 """Of the MPTCP v0 kernel."""
 DEFAULT_CONGESTION_CONTROL = "cubic"
 """Linux' own. Minitopo's is olia, which leaves a kernel without MPTCP v0 at its own default."""
-DEFAULT_SIZE_KB, DEFAULT_PINGS = 1024, 5
+DEFAULT_SIZE_KB, DEFAULT_PINGS, DEFAULT_RUN_TIME_S = 1024, 5, 30.0
 """Minitopo's."""
 PING_INTERVAL_S = (0.002, 3600.0)
 """What ping(8) takes; 1 s is its own, and Minitopo's."""
 KB = 1024
-"""Bytes of a unit of ``file_size``."""
+"""Bytes of a unit of `file_size`."""
 MPTCP_V0 = (
     *("sched", "schedc", "scheds", "kpm", "kpmc", "kpms", "upmc", "upms", "upmc_args", "upms_args"),
     *("priority_path_0", "priority_path_1", "backup_path_0", "backup_path_1"),
@@ -42,6 +44,7 @@ SYSCTLS = {
 }
 BUFFERS = ("rmem", "wmem")
 FILE_KEYS = ("file", "file_size")
+RUN_TIME = "quicReqresRunTime"
 CAPTURES = {"clientPcap": "client", "serverPcap": "server"}
 NAMES = (
     *(
@@ -51,6 +54,7 @@ NAMES = (
         "quicMultipath",
         "pingCount",
         "pingInterval",
+        RUN_TIME,
         *FILE_KEYS,
         *SYSCTLS,
     ),
@@ -78,16 +82,18 @@ class Experiment:
     size_bytes: int
     congestion_control: str
     mptcp: bool | None
-    """``mptcpEnabled``, if it is given."""
+    """`mptcpEnabled`, if it is given."""
     quic_multipath: bool
     ping_count: int
     ping_interval_s: float
+    run_time_s: float
+    """For how long `quicreqres` sends requests."""
     sysctl: dict[str, str]
     captures: tuple[str, ...]
     """The hosts whose packets are captured."""
     flows: tuple[Flow, ...]
     duration_s: float | None
-    """Measure what arrives in this time, in place of the time for ``size_bytes``."""
+    """Measure what arrives in this time, in place of the time for `size_bytes`."""
     clock: str | None
     timeout_s: float | None
     notes: tuple[str, ...]
@@ -128,6 +134,7 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         ping_interval_s=number(interval, interval.value, "interval", *PING_INTERVAL_S)
         if interval
         else 1.0,
+        run_time_s=_seconds(file, RUN_TIME) or DEFAULT_RUN_TIME_S,
         sysctl={name: value for key, name in SYSCTLS.items() for value in _sysctl(file, key)},
         captures=tuple(host for key, host in CAPTURES.items() if _boolean(file, key)),
         flows=tuple(_flow(line) for line in file.all("flow")),
@@ -142,11 +149,16 @@ def _congestion_control(file: ParameterFile) -> tuple[str, list[str]]:
     line = file.one("congctrl")
     if line is None:
         return DEFAULT_CONGESTION_CONTROL, []
-    chosen = word(line, line.value, "congestion control", (*CONGESTION_CONTROLS, *COUPLED))
+    chosen = word(line, line.value, "congestion control", (*_congestion_controls(), *COUPLED))
     if chosen in COUPLED:
         words = f"ignored: {chosen} is MPTCP v0's; using {DEFAULT_CONGESTION_CONTROL}"
         return DEFAULT_CONGESTION_CONTROL, [line.says(words)]
     return chosen, []
+
+
+def _congestion_controls() -> list[str]:
+    """Of all runners; whether the one in use has it, its run says."""
+    return list(dict.fromkeys(name for each in all_runners() for name in each.congestion_controls))
 
 
 def _size(file: ParameterFile) -> int:
@@ -174,7 +186,7 @@ def _sysctl(file: ParameterFile, key: str) -> Iterator[str]:
 
 
 def _flow(line: Line) -> Flow:
-    """``dc[,transport]``, ``dc-duplicate[,transport]`` or ``sc[,path[,transport]]``."""
+    """`dc[,transport]`, `dc-duplicate[,transport]` or `sc[,path[,transport]]`."""
     mode = word(line, line.value.partition(",")[0].strip(), "mode", FLOW_MODES)
     names = ("mode", "path", "transport") if mode == "sc" else ("mode", "transport")
     given = dict(zip(names, fields(line, names, 1), strict=False))

@@ -1,4 +1,4 @@
-"""The lines of a Minitopo parameter file: ``key:value``, ``#`` comments, repeated keys = a list.
+"""The lines of a Minitopo parameter file: `key:value`, `#` comments, repeated keys = a list.
 
 What Minitopo logs and skips is an error here: a line without a colon, an unknown key, a key given
 twice that has one value. A value may hold colons; the key ends at the first one.
@@ -20,7 +20,7 @@ class ParameterError(SettingsError):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One ``key:value``, and where it stands."""
+    """One `key:value`, and where it stands."""
 
     file: Path
     number: int
@@ -28,7 +28,7 @@ class Line:
     value: str
 
     def says(self, words: str) -> str:
-        """``file:line: key: words``."""
+        """`file:line: key: words`."""
         return f"{self.file}:{self.number}: {self.key}: {words}"
 
     def error(self, words: str) -> ParameterError:
@@ -73,7 +73,7 @@ class ParameterFile:
         return found
 
     def check_keys(self, names: Collection[str], prefixes: Collection[str] = ()) -> None:
-        """Refuse the first line whose key is none of ``names`` and begins with no prefix."""
+        """Refuse the first line whose key is none of `names` and begins with no prefix."""
         for line in self.lines:
             if line.key not in names and not line.key.startswith(tuple(prefixes)):
                 raise line.error(f"unknown key{_alternatives(line.key, [*names, *prefixes])}")

@@ -1,19 +1,22 @@
 """From a topology file and an experiment file to a scenario, the one description of a run.
 
-A ``c2r`` path is a leg: client - ue = legs = gnb - server. An ``r2s`` path is a backhaul link
-between gnb and the server, which has one address a link.
+A `c2r` path is a leg: client - ue = legs = gnb - server. An `r2s` path is a backhaul link
+between gnb and the server, which has one address per link.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from minitopo_dc.minitopo.experiment import (
     CAPTURES,
+    FILE_KEYS,
     PING,
+    REQUEST_RESPONSE,
+    RUN_TIME,
     SYSCTLS,
     WEB,
     Experiment,
@@ -22,9 +25,13 @@ from minitopo_dc.minitopo.experiment import (
 from minitopo_dc.minitopo.lines import Line, ParameterError
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.minitopo.values import word
+from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
-from runners.base import get_runner, runner_names
+from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
+
+KEYS_OF_ONE = {"pingCount": PING, "pingInterval": PING, RUN_TIME: REQUEST_RESPONSE}
+"""Keys that only one experiment type has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class MinitopoRun:
 
 def experiment_types() -> tuple[str, ...]:
     """The experiment types that can be run: Minitopo's own, then the names of the runners."""
-    return (PING, *WEB, *runner_names())
+    return (PING, *WEB, REQUEST_RESPONSE, *runner_names())
 
 
 def read_minitopo(topology_file: Path, experiment_file: Path) -> MinitopoRun:
@@ -51,20 +58,21 @@ def read_minitopo(topology_file: Path, experiment_file: Path) -> MinitopoRun:
     experiment = read_experiment(experiment_file, experiment_types())
     transport = _transport(topology, experiment)
     mode = _mode(topology, experiment, transport)
-    _check_transports(experiment, transport)
+    workload = _workload(experiment)
+    _check_transports(experiment, transport, workload)
     values = {
         "transport": transport,
         "mode": mode,
         "legs": [path.leg() for path in topology.c2r],
-        "backhaul": [path.leg() for path in topology.r2s],
         **topology.bearer,
-        "size_mb": experiment.size_bytes / 1e6,
+        "workload": workload,
         "congestion_control": experiment.congestion_control,
         "seed": topology.seed,
-        "sysctl": experiment.sysctl,
-        "capture": experiment.captures,
-        "options": _options(experiment, transport),
-        "duration_s": experiment.duration_s,
+        "real": {
+            "backhaul": [path.leg() for path in topology.r2s],
+            "sysctl": experiment.sysctl,
+            "capture": experiment.captures,
+        },
         **_clock(topology, experiment, transport),
         **_flows(topology, experiment),
     }
@@ -78,18 +86,22 @@ def read_minitopo(topology_file: Path, experiment_file: Path) -> MinitopoRun:
     return MinitopoRun(scenario, notes)
 
 
-def _options(experiment: Experiment, transport: str) -> dict[str, Any]:
-    if transport != PING:
-        return {}
-    return {"count": experiment.ping_count, "interval_s": experiment.ping_interval_s}
+def _workload(experiment: Experiment) -> Workload:
+    if experiment.type.value == PING:
+        return Ping(count=experiment.ping_count, interval_s=experiment.ping_interval_s)
+    if experiment.type.value == REQUEST_RESPONSE:
+        return RequestResponse(duration_s=experiment.run_time_s)
+    return Download(size_mb=experiment.size_bytes / 1e6, duration_s=experiment.duration_s)
 
 
 def _transport(topology: Topology, experiment: Experiment) -> str:
     kind = experiment.type.value
+    if kind == PING:
+        return "icmp"
     if kind in WEB:
         return _web(topology, experiment)
-    if kind == "quic" and experiment.quic_multipath:
-        return "mpquic"
+    if kind in ("quic", REQUEST_RESPONSE):
+        return "mpquic" if experiment.quic_multipath else "quic"
     return kind
 
 
@@ -108,7 +120,7 @@ def _web(topology: Topology, experiment: Experiment) -> str:
 
 def _mode(topology: Topology, experiment: Experiment, transport: str) -> str:
     line = experiment.type
-    if transport != PING and get_runner(transport).multipath:
+    if get_runner(transport).multipath:
         if topology.dual_connectivity:
             raise line.error(f"{transport} needs several paths; use topoType:MultiIf")
         if len(topology.c2r) < 2:
@@ -117,29 +129,26 @@ def _mode(topology: Topology, experiment: Experiment, transport: str) -> str:
         return "multipath"
     if experiment.flows:
         return "flows"
-    if not topology.dual_connectivity or transport == PING:
+    if not topology.dual_connectivity or get_runner(transport).every_leg:
         return "sc"
     return "dc-duplicate" if topology.duplicates else "dc"
 
 
-def _check_transports(experiment: Experiment, transport: str) -> None:
-    """That each flow has one path for its transport, and that each client can stop in time."""
-    duration = experiment.source.one("duration")
-    if transport == PING:
+def _check_transports(experiment: Experiment, transport: str, workload: Workload) -> None:
+    """That each flow has one path for its transport, and that each carries the workload."""
+    source = experiment.source
+    if not isinstance(workload, Download):
         for key in ("flow", "duration"):
-            for line in experiment.source.all(key):
-                raise line.error("only downloads have it, not ping")
-        return
-    one_path = [name for name in runner_names() if not get_runner(name).multipath]
+            for line in source.all(key):
+                raise line.error(f"only downloads have it, not {experiment.type.value}")
+    one_path = [each.name for each in all_runners() if not each.multipath and not each.every_leg]
     for flow in experiment.flows:
         if flow.transport is not None:
             word(flow.line, flow.transport, "transport", one_path)
     for name in [flow.transport or transport for flow in experiment.flows] or [transport]:
-        if duration is not None and not get_runner(name).takes_duration:
-            able = [name for name in runner_names() if get_runner(name).takes_duration]
-            raise duration.error(
-                f"the client of {name} stops at the download's end only; allowed: {', '.join(able)}"
-            )
+        reason = get_runner(name).refusal(workload)
+        if reason is not None:
+            raise (source.one("duration") or experiment.type).error(reason)
 
 
 def _no_backup(topology: Topology) -> None:
@@ -154,11 +163,9 @@ def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[s
     if experiment.clock == "virtual":
         line = experiment.source.one("clock")
         assert line is not None
-        if transport != "quic":
-            raise line.error(f"the virtual clock runs quic only, not {transport}")
+        _check_virtual(line, transport)
         for flow in experiment.flows:
-            if flow.transport not in (None, "quic"):
-                raise flow.line.error(f"the virtual clock runs quic only, not {flow.transport}")
+            _check_virtual(flow.line, flow.transport or transport)
         if topology.r2s:
             raise topology.r2s[0].line.error("the virtual clock has no r2s paths; use clock:real")
         for key in (
@@ -168,6 +175,12 @@ def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[s
             if (other := experiment.source.one(key)) is not None:
                 raise other.error("the virtual clock has no kernel; use clock:real")
     return {"clock": experiment.clock}
+
+
+def _check_virtual(line: Line, transport: str) -> None:
+    if get_runner(transport).virtual() is None:
+        able = ", ".join(each.name for each in all_runners() if each.virtual())
+        raise line.error(f"the virtual clock has {able}, not {transport}")
 
 
 def _flows(topology: Topology, experiment: Experiment) -> dict[str, Any]:
@@ -192,16 +205,11 @@ def _flows(topology: Topology, experiment: Experiment) -> dict[str, Any]:
 def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> Iterator[str]:
     """What only both files together show to change nothing."""
     given: dict[str, Line] = {line.key: line for line in experiment.source.lines}
-    if scenario.transport != PING:
+    kind = experiment.type.value
+    if kind != PING:
         for path in topology.r2s[1:]:
-            yield path.line.says(
-                "carries nothing: transfers use the server's address on path_r2s_0"
-            )
-        for key in ("pingCount", "pingInterval"):
-            if key in given:
-                yield given[key].says("ignored: only xpType:ping pings")
-    if scenario.duration_s is not None and "file_size" in given:
-        yield given["file_size"].says("ignored: duration says when a download ends")
+            yield path.line.says("carries nothing: flows use the server's address on path_r2s_0")
+    yield from _unused_keys(given, kind, timed=experiment.duration_s is not None)
     if not {flow.transport for flow in scenario.resolved_flows} & {"tcp", "mptcp"}:
         for key in SYSCTLS:
             if key in given:
@@ -213,3 +221,15 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
             yield path.line.says("backup ignored: the transport uses one path, or all alike")
     if topology.type.value == "MultiIfMultiClient":
         yield topology.type.says("the further clients send nothing here, and are left out")
+
+
+def _unused_keys(given: Mapping[str, Line], kind: str, *, timed: bool) -> Iterator[str]:
+    """Keys of another experiment type than `kind`, and a size where time decides."""
+    for key, owner in KEYS_OF_ONE.items():
+        if key in given and kind != owner:
+            yield given[key].says(f"ignored: only xpType:{owner} has it")
+    for key in FILE_KEYS if kind in (PING, REQUEST_RESPONSE) else ():
+        if key in given:
+            yield given[key].says(f"ignored: xpType:{kind} has no file")
+    if timed and "file_size" in given:
+        yield given["file_size"].says("ignored: duration says when a download ends")

@@ -1,7 +1,7 @@
-"""The words of a ``netemAt`` command: netem's own (tc-netem(8)), as far as a leg has them.
+"""The words of a `netemAt` command: netem's own (tc-netem(8)), as far as a leg has them.
 
-``delay TIME [JITTER]``, ``loss [random] PERCENT``, ``rate RATE``, in any order, each at most once.
-A change keeps what it does not name. (Minitopo hands the command to ``tc qdisc change``, which
+`delay TIME [JITTER]`, `loss [random] PERCENT`, `rate RATE`, in any order, each at most once.
+A change keeps what it does not name. (Minitopo hands the command to `tc qdisc change`, which
 resets it, and so loses the delay.)
 """
 
@@ -14,13 +14,18 @@ from minitopo_dc.minitopo.lines import Line
 from minitopo_dc.minitopo.paths import DELAY_MS, RATE_MBPS
 from minitopo_dc.minitopo.values import number
 
-# tc-netem(8) takes the units of tc(8): TIME and RATE. A bare time has changed its meaning between
-# versions of tc, so that it needs a unit here.
-MS = {"s": 1e3, "sec": 1e3, "secs": 1e3, "ms": 1.0, "msec": 1.0, "msecs": 1.0}
-MS |= {"us": 1e-3, "usec": 1e-3, "usecs": 1e-3}
-# "bps" of tc(8) is bytes per second.
-MBPS = {"bit": 1e-6, "kbit": 1e-3, "mbit": 1.0, "gbit": 1e3}
-MBPS |= {"bps": 8e-6, "kbps": 8e-3, "mbps": 8.0, "gbps": 8e3}
+MS = {
+    **{"s": 1e3, "sec": 1e3, "secs": 1e3},
+    **{"ms": 1.0, "msec": 1.0, "msecs": 1.0},
+    **{"us": 1e-3, "usec": 1e-3, "usecs": 1e-3},
+}
+"""tc-netem(8) takes the units of tc(8): TIME and RATE. A bare time has changed its meaning between
+versions of tc, so that it needs a unit here."""
+MBPS = {
+    **{"bit": 1e-6, "kbit": 1e-3, "mbit": 1.0, "gbit": 1e3},
+    **{"bps": 8e-6, "kbps": 8e-3, "mbps": 8.0, "gbps": 8e3},
+}
+"""In tc(8) "bps" is bytes per second."""
 _QUANTITY = re.compile(r"([0-9.]+)([A-Za-z%]*)", re.ASCII)
 
 Change = dict[str, float]

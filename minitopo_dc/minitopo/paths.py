@@ -1,4 +1,4 @@
-"""Paths of a topology file: ``path_<type>_<id>`` and the keys that say more about one.
+"""Paths of a topology file: `path_<type>_<id>` and the keys that say more about one.
 
 A Minitopo path has one rate, one delay and one queue, and they hold in each of its directions: a
 path of 10 ms has a round-trip time of 20 ms (of empty packets; Minitopo's shaper lets a lone packet
@@ -77,7 +77,7 @@ class PathParameters:
 
 
 def path_of_key(line: Line) -> tuple[PathType, int]:
-    """Type and id in the key ``name_<type>_<id>``."""
+    """Type and id in the key `name_<type>_<id>`."""
     parts = line.key.split("_")
     name = parts[0]
     if len(parts) == 2 and _ID.fullmatch(parts[1]):
@@ -93,7 +93,7 @@ def path_of_key(line: Line) -> tuple[PathType, int]:
 
 
 def read_path(line: Line) -> PathParameters:
-    """``delay,queue,bandwidth[,loss[,backup]]``, or ``delay,bandwidth`` with a queue of one BDP."""
+    """`delay,queue,bandwidth[,loss[,backup]]`, or `delay,bandwidth` with a queue of one BDP."""
     kind, identifier = path_of_key(line)
     names = ("delay_ms", "queue_packets", "bandwidth_mbps", "loss_percent", "backup")
     parts = [part.strip() for part in line.value.split(",")]
@@ -124,14 +124,14 @@ def _without_queue(line: Line, delay: str, rate: str) -> Link:
 
 
 def with_trace(path: PathParameters, line: Line) -> PathParameters:
-    """``trace_<type>_<id>:FILE[,loop|hold|stop]``: the downlink's capacity over time."""
+    """`trace_<type>_<id>:FILE[,loop|hold|stop]`: the downlink's capacity over time."""
     name, *end = fields(line, ("file", "end"), 1)
     rule = word(line, end[0], "end", ("loop", "hold", "stop")) if end else "loop"
     return replace(path, trace={"trace": _existing(line, file(line, name)), "end": rule})
 
 
 def with_jitter(path: PathParameters, line: Line) -> PathParameters:
-    """``jitter_<type>_<id>:ms[,normal|uniform]``, in both directions."""
+    """`jitter_<type>_<id>:ms[,normal|uniform]`, in both directions."""
     spread, *kind = fields(line, ("jitter_ms", "distribution"), 1)
     jitter_ms = number(line, spread, "jitter_ms", *DELAY_MS)
     distribution = word(line, kind[0], "distribution", ("normal", "uniform")) if kind else "normal"
@@ -139,7 +139,7 @@ def with_jitter(path: PathParameters, line: Line) -> PathParameters:
 
 
 def with_uplink(path: PathParameters, line: Line) -> PathParameters:
-    """``uplink_<type>_<id>:delay,queue,bandwidth[,loss]``: an uplink that never changes."""
+    """`uplink_<type>_<id>:delay,queue,bandwidth[,loss]`: an uplink that never changes."""
     names = ("delay_ms", "queue_packets", "bandwidth_mbps", "loss_percent")
     return replace(path, uplink=_link(line, fields(line, names, 3)))
 

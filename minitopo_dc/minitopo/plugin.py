@@ -1,6 +1,6 @@
 """A run inside a user's Minitopo checkout, ours or its own, with an honest exit status.
 
-Where a name is both Minitopo's and ours (``quic``), ours is for our topology and its own for its
+Where a name is both Minitopo's and ours (`quic`), ours is for our topology and its own for its
 own. Unlike Minitopo's own runner this one fails when something failed, takes the network down
 whatever happens, and lets routers forward.
 """
@@ -18,13 +18,13 @@ from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.machine import probe_kernel, save_facts
 from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.minitopo.checkout import Checkout
-from minitopo_dc.minitopo.inside import Context, make_classes
+from minitopo_dc.minitopo.checkout_classes import Context, make_classes
 from minitopo_dc.minitopo.lines import ParameterError, ParameterFile
 from minitopo_dc.minitopo.mapping import MinitopoRun, read_minitopo
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY, NETEM_AT, read_topology
-from minitopo_dc.results import RunResult
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.runners.base import runner_names
 from minitopo_dc.scenario import Scenario
-from runners.base import runner_names
 
 LINK_DISCIPLINES = ("sch_tbf", "sch_netem")
 """What Minitopo's bottleneck links are made of; it does not notice when the kernel has none."""
@@ -61,7 +61,7 @@ class Plugin:
         _known(self._experiment, "xpType", self._experiment_type, self._experiments)
 
     def run(self, directory: Path) -> RunResult | None:
-        """Run; everything it makes goes to ``directory``, which exists.
+        """Run; everything it makes goes to `directory`, which exists.
 
         Returns:
             The result, if it is an experiment of ours.
@@ -100,14 +100,14 @@ class Plugin:
             "transport": self._experiment_type,
             "mode": "dc-duplicate" if topology.duplicates else "dc",
             "legs": [path.leg() for path in topology.c2r],
-            "backhaul": [path.leg() for path in topology.r2s],
+            "real": {"backhaul": [path.leg() for path in topology.r2s]},
             "seed": topology.seed,
             **topology.bearer,
         }
         return MinitopoRun(Scenario.check(values, str(self._topology)), topology.notes)
 
     def _is_ours(self, experiment: str) -> bool:
-        """Minitopo has experiments ``http``, ``https``, ``ping`` and ``quic`` of its own."""
+        """Minitopo has experiments `http`, `https`, `ping` and `quic` of its own."""
         if experiment == "quic" and self._topology_type != DUAL_CONNECTIVITY:
             return False
         return experiment in runner_names()

@@ -1,7 +1,8 @@
-"""Parameter files from Jinja2 templates: ``templates/NAME.topo.j2`` and ``templates/NAME.xp.j2``.
+"""Parameter files from Jinja2 templates: `templates/NAME.topo.j2` and `templates/NAME.xp.j2`.
 
-A template begins with a comment that says what it is for and, behind an empty line, has a parameter
-a line: ``name=default``, then what it means. So it documents itself, and an unknown name is found.
+A template begins with a comment that says what it is for and, behind an empty line, has one
+parameter per line: `name=default`, then what it means. So it documents itself, and an unknown
+name is found.
 Every rendered file has been read by the parser.
 """
 
@@ -20,16 +21,17 @@ from minitopo_dc.minitopo.lines import ParameterError
 from minitopo_dc.minitopo.mapping import experiment_types
 from minitopo_dc.minitopo.topology import read_topology
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.shipped import shipped
 from minitopo_dc.trace import RateTrace, TraceError, read_trace, resample
+from minitopo_dc.units import NS_PER_S
 
-DIRECTORY = Path(__file__).resolve().parents[2] / "templates"
+DIRECTORY = shipped("templates")
 SUFFIX = ".j2"
 TOPOLOGY = ".topo"
 MOST = 250
 """Paths, or flows of a kind."""
 LEAST_MBPS = 0.001
 """In place of a trace's zero, as a link's rate cannot be 0: one packet takes 12 s."""
-NS_PER_S = 1_000_000_000
 _HEADER = re.compile(r"\{#\n(?P<about>.*?)\n\n(?P<parameters>.*?)\n#\}\n", re.DOTALL)
 _PARAMETER = re.compile(r"(?P<name>\w+)=(?P<default>\S*)\s+(?P<about>.+)", re.ASCII)
 
@@ -65,8 +67,8 @@ def render(name: str, given: Iterable[str]) -> str:
     """The text of a parameter file.
 
     Args:
-        name: a template's name, for instance ``two-path-dc.topo``.
-        given: ``key=value`` each.
+        name: a template's name, for instance `two-path-dc.topo`.
+        given: `key=value` each.
 
     Raises:
         SettingsError: no such template or parameter, or the file would be wrong: the message says
@@ -120,7 +122,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _each(values: str, paths: int, path: int) -> str:
-    """The value of one path: there is one for all, or one a path."""
+    """The value of one path: there is one for all, or one per path."""
     given = values.split(",")
     if len(given) not in (1, paths):
         raise SettingsError(f"{values}: {len(given)} values for {paths} paths; give 1 or {paths}")

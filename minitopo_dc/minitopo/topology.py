@@ -53,7 +53,7 @@ class Topology:
     c2r: tuple[PathParameters, ...]
     r2s: tuple[PathParameters, ...]
     bearer: dict[str, Any]
-    """Fields of PdcpSettings, and ``split_uplink``; empty without Dual Connectivity."""
+    """Fields of PdcpSettings, and `split_uplink`; empty without Dual Connectivity."""
     duplicates: bool
     seed: int
     notes: tuple[str, ...]
@@ -112,7 +112,7 @@ def _paths(file: ParameterFile) -> dict[PathKey, PathParameters]:
 def _with_details(
     file: ParameterFile, paths: dict[PathKey, PathParameters]
 ) -> dict[PathKey, PathParameters]:
-    """Traces, jitter and uplinks of their own, each at most once a path."""
+    """Traces, jitter and uplinks of their own, each at most once per path."""
     for line in file.lines:
         for prefix, add in DETAILS.items():
             if line.key.startswith(prefix):
@@ -125,7 +125,7 @@ def _with_details(
 def _with_changes(
     file: ParameterFile, paths: dict[PathKey, PathParameters]
 ) -> dict[PathKey, PathParameters]:
-    """``netemAt_<type>_<id>:seconds,command``, any number a path."""
+    """`netemAt_<type>_<id>:seconds,command`, any number per path."""
     wanted = [line for line in file.lines if line.key.startswith(NETEM_AT)]
     switch = file.one("changeNetem")
     changing = switch is not None and boolean(switch)

@@ -15,7 +15,7 @@ BOOLEANS = {"yes": True, "no": False, "1": True, "0": False, "true": True, "fals
 
 
 def fields(line: Line, names: Sequence[str], least: int) -> list[str]:
-    """The comma-separated parts of a value: at least ``least`` of ``names``, in their order."""
+    """The comma-separated parts of a value: at least `least` of `names`, in their order."""
     parts = [part.strip() for part in line.value.split(",")]
     wanted = ",".join(names[:least]) + "".join(f"[,{name}" for name in names[least:])
     wanted += "]" * (len(names) - least)
@@ -55,7 +55,7 @@ def word(line: Line, text: str, name: str, allowed: Sequence[str]) -> str:
 
 
 def boolean(line: Line) -> bool:
-    """``yes`` or ``no``, or what Minitopo's files write for it."""
+    """`yes` or `no`, or what Minitopo's files write for it."""
     return BOOLEANS[word(line, line.value.lower(), "value", tuple(BOOLEANS))]
 
 

@@ -4,6 +4,8 @@ Time is an argument (int ns), an SDU is whatever the caller hands in.
 """
 
 from minitopo_dc.pdcp.codec import PduError, SnFormat, sn_format
+from minitopo_dc.pdcp.feedback import Feedback
+from minitopo_dc.pdcp.least_delay import LeastDelayPolicy
 from minitopo_dc.pdcp.policy import (
     BatchPolicy,
     DuplicatePolicy,
@@ -11,24 +13,42 @@ from minitopo_dc.pdcp.policy import (
     SplitPolicy,
     make_policy,
     policy_names,
+    sees_legs,
     split_policy,
 )
 from minitopo_dc.pdcp.receive import Delivery, ReceivingEntity
-from minitopo_dc.pdcp.statistics import ReceiveStatistics, TransmitStatistics, WaitingTime
+from minitopo_dc.pdcp.report import LegReception, Report, decode_report, encode_report
+from minitopo_dc.pdcp.report_maker import ReportMaker
+from minitopo_dc.pdcp.statistics import (
+    FeedbackStatistics,
+    ReceiveStatistics,
+    TransmitStatistics,
+    WaitingTime,
+)
 from minitopo_dc.pdcp.t_reordering import T_REORDERING_VALUES, check_t_reordering
 from minitopo_dc.pdcp.trailer import append_trailer, split_trailer
 from minitopo_dc.pdcp.transmit import Pdu, TransmittingEntity
+from minitopo_dc.pdcp.view import LegReport, LegState, LegView
 
 __all__ = [
     "T_REORDERING_VALUES",
     "BatchPolicy",
     "Delivery",
     "DuplicatePolicy",
+    "Feedback",
+    "FeedbackStatistics",
+    "LeastDelayPolicy",
+    "LegReception",
+    "LegReport",
+    "LegState",
+    "LegView",
     "Pdu",
     "PduError",
     "PolicyError",
     "ReceiveStatistics",
     "ReceivingEntity",
+    "Report",
+    "ReportMaker",
     "SnFormat",
     "SplitPolicy",
     "TransmitStatistics",
@@ -36,8 +56,11 @@ __all__ = [
     "WaitingTime",
     "append_trailer",
     "check_t_reordering",
+    "decode_report",
+    "encode_report",
     "make_policy",
     "policy_names",
+    "sees_legs",
     "sn_format",
     "split_policy",
     "split_trailer",

@@ -19,7 +19,7 @@ class PduError(ValueError):
 
 
 class SnFormat:
-    """One header format. Use ``sn_format(bits)``; there is one instance a format.
+    """One header format. Use `sn_format(bits)`; there is one instance a format.
 
     Attributes:
         bits: length of the SN in bits.
@@ -50,7 +50,7 @@ class SnFormat:
         return (self._whole | sn).to_bytes(self.size, "big")
 
     def decode(self, buffer: bytes, offset: int = 0) -> int:
-        """SN of the data PDU whose header starts at ``offset``.
+        """SN of the data PDU whose header starts at `offset`.
 
         Raises:
             PduError: too few bytes, a control PDU, or a reserved bit that is not zero.

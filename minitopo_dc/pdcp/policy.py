@@ -7,10 +7,14 @@ A policy is a class with one method, registered under the name that scenarios us
         def __init__(self, legs: int) -> None:
             self._turns = itertools.cycle([(leg,) for leg in range(legs)])
 
-        def legs(self, size: int, now: int) -> tuple[int, ...]:
+        def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
             return next(self._turns)
 
-``legs`` runs once a packet: make the tuples beforehand and return one of them.
+`legs` runs once per packet: make the tuples beforehand and return one of them.
+
+A policy that looks at `views` says so by a class attribute, `sees_legs: ClassVar[bool] = True`.
+It then is given a view of each leg, else none; where legs cannot be seen it is refused before a
+run.
 """
 
 from __future__ import annotations
@@ -22,19 +26,27 @@ from fractions import Fraction
 from itertools import repeat
 from typing import Any, Protocol, TypeVar
 
+from minitopo_dc.pdcp.view import LegView
+
 
 class PolicyError(ValueError):
-    """An unknown split policy, or parameters that it does not take."""
+    """An unknown split policy, parameters that it does not take, or a leg that does not exist."""
 
 
 class SplitPolicy(Protocol):
     """What the transmitting entity asks for every SDU, in order of COUNT."""
 
-    def legs(self, size: int, now: int) -> tuple[int, ...]:
-        """Legs that get the PDU of an SDU of ``size`` bytes at ``now`` (ns).
+    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+        """Legs that get the PDU of an SDU of `size` bytes at `now` (ns).
 
         Indexes of the bearer's legs, from 0, ascending. Several: the PDU is duplicated (TS 38.323
         clause 5.2.1). None: it is dropped with its COUNT used up, a loss to the receiver.
+
+        Args:
+            size: of the IP packet, without PDCP header.
+            now: ns; also what the views are to be asked with.
+            views: one per leg, in the bearer's order, always the same ones; none for a policy
+                without `sees_legs`.
         """
         ...
 
@@ -45,9 +57,9 @@ _POLICIES: dict[str, Callable[..., SplitPolicy]] = {}
 
 
 def split_policy(name: str) -> Callable[[PolicyClass], PolicyClass]:
-    """Class decorator: make the class known as ``name``.
+    """Class decorator: make the class known as `name`.
 
-    ``make_policy`` calls it with the number of legs and the scenario's parameters by keyword.
+    `make_policy` calls it with the number of legs and the scenario's parameters by keyword.
 
     Raises:
         PolicyError: the name is taken.
@@ -67,12 +79,17 @@ def policy_names() -> tuple[str, ...]:
     return tuple(sorted(_POLICIES))
 
 
+def sees_legs(policy: SplitPolicy) -> bool:
+    """Whether a policy looks at its legs."""
+    return bool(getattr(policy, "sees_legs", False))
+
+
 def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
     """A policy for a bearer with this number of legs.
 
     Raises:
-        PolicyError: no leg, no such policy, a parameter that it does not have, or a value that it
-            refuses.
+        PolicyError: no leg, no such policy, a parameter that it does not have, a value that it
+            refuses, or its `legs` takes other arguments than `SplitPolicy`'s.
     """
     if legs < 1:
         raise PolicyError(f"split policy {name!r}: legs is {legs}, must be at least 1")
@@ -85,7 +102,12 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
     except TypeError as error:
         allowed = ", ".join(list(signature.parameters)[1:]) or "none"
         raise PolicyError(f"split policy {name!r}: {error}; its parameters: {allowed}") from None
-    return factory(legs, **parameters)
+    policy = factory(legs, **parameters)
+    try:
+        inspect.signature(policy.legs).bind(0, 0, ())
+    except TypeError as error:
+        raise PolicyError(f"split policy {name!r}: legs(size, now, views): {error}") from None
+    return policy
 
 
 @split_policy("batch")
@@ -111,8 +133,8 @@ class BatchPolicy:
         shares = _shares(_checked_batch(batch), _checked_ratio(ratio, legs))
         self._next_turn = _turns(shares).__next__
 
-    def legs(self, size: int, now: int) -> tuple[int, ...]:  # noqa: ARG002
-        """One leg, as its turn comes; neither argument matters."""
+    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+        """One leg, as its turn comes; no argument matters."""
         return self._next_turn()
 
 
@@ -125,8 +147,8 @@ class DuplicatePolicy:
     def __init__(self, legs: int) -> None:
         self._all = tuple(range(legs))
 
-    def legs(self, size: int, now: int) -> tuple[int, ...]:  # noqa: ARG002
-        """All legs; neither argument matters."""
+    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+        """All legs; no argument matters."""
         return self._all
 
 
@@ -137,7 +159,7 @@ def _turns(shares: Sequence[int]) -> Iterator[tuple[int]]:
 
 
 def _shares(batch: int, ratio: Sequence[Fraction]) -> list[int]:
-    """``batch`` divided at ``ratio`` into whole numbers, by largest remainder."""
+    """`batch` divided at `ratio` into whole numbers, by largest remainder."""
     exact = [batch * part / sum(ratio) for part in ratio]
     shares = [math.floor(share) for share in exact]
     by_remainder = sorted(range(len(ratio)), key=lambda leg: shares[leg] - exact[leg])
@@ -157,7 +179,7 @@ def _checked_ratio(ratio: Sequence[float] | None, legs: int) -> list[Fraction]:
         return [Fraction(1)] * legs
     fault = f"split policy 'batch': ratio is {ratio!r}, must be"
     if isinstance(ratio, str) or not isinstance(ratio, Sequence) or len(ratio) != legs:
-        raise PolicyError(f"{fault} a list of {legs} numbers, one a leg")
+        raise PolicyError(f"{fault} a list of {legs} numbers, one per leg")
     if not all(isinstance(part, (int, float)) and 0 <= part < math.inf for part in ratio):
         raise PolicyError(f"{fault} of finite numbers >= 0")
     if not any(ratio):

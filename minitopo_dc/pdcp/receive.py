@@ -10,9 +10,10 @@ from minitopo_dc.pdcp.statistics import WAITING_BUCKETS, ReceiveStatistics, Wait
 T = TypeVar("T")
 
 Delivery = Literal["in-order", "out-of-order", "off"]
-"""``out-of-order`` is the standard's outOfOrderDelivery; ``off`` is no PDCP reordering at all."""
+"""`out-of-order` is the standard's outOfOrderDelivery; `off` is no PDCP reordering at all."""
 
-_NEVER: Final = 1 << 63  # ns, 292 years: the end of a timer that is stopped or infinite
+_NEVER: Final = 1 << 63
+"""In ns, 292 years: the end of a timer that is stopped or infinite."""
 
 
 class ReceivingEntity(Generic[T]):
@@ -36,11 +37,11 @@ class ReceivingEntity(Generic[T]):
       RX_REORD on; RX_DELIV becomes the first COUNT >= RX_REORD not delivered.
     - If RX_DELIV < RX_NEXT, RX_REORD becomes RX_NEXT and t-Reordering starts again.
 
-    Time: ``now`` never decreases. An expiry takes effect at its own time, also when the next call
+    Time: `now` never decreases. An expiry takes effect at its own time, also when the next call
     comes later, and before a PDU that arrives at that very time. What is delivered therefore does
     not depend on when the caller polls.
 
-    ``delivery="off"`` skips all of this: each SDU is delivered as it arrives, duplicates too.
+    `delivery="off"` skips all of this: each SDU is delivered as it arrives, duplicates too.
     """
 
     # With in-order and out-of-order delivery the following holds between two calls:
@@ -68,8 +69,9 @@ class ReceivingEntity(Generic[T]):
         "_rx_reord",
         "_stored",
         "_t_reordering",
+        "_waited",
+        "_waited_ns",
         "_waiting_maximum",
-        "_waiting_total",
         "_window",
     )
 
@@ -82,11 +84,11 @@ class ReceivingEntity(Generic[T]):
         delivery: Delivery = "in-order",  # TS 38.331: outOfOrderDelivery is configured explicitly
         first_count: int = 0,  # clause 7.1: initial value of RX_NEXT and RX_DELIV
     ) -> None:
-        """Make an entity that expects ``first_count`` first.
+        """Make an entity that expects `first_count` first.
 
         Args:
             sn_format: gives the length of the SN.
-            t_reordering: ns, None for infinity; see ``check_t_reordering``.
+            t_reordering: ns, None for infinity; see `check_t_reordering`.
             legs: number of legs that PDUs come from.
             delivery: when SDUs go up.
             first_count: the transmitting entity's.
@@ -108,8 +110,8 @@ class ReceivingEntity(Generic[T]):
         self._rx_next = self._rx_deliv = self._rx_reord = first_count
         self._running = False
         self._expires = _NEVER
-        # COUNT -> SDU and its time of arrival (ns), or () for an SDU delivered out of order.
-        self._stored: dict[int, tuple[T, int] | tuple[()]] = {}
+        # COUNT -> SDU, its time of arrival (ns), its leg; or () for an SDU delivered out of order.
+        self._stored: dict[int, tuple[T, int, int] | tuple[()]] = {}
         self._ready: list[T] = []
         # SN -> COUNT given up last with this SN: tells a late PDU from the copy of a delivered one.
         self._given_up: dict[int, int] = {}
@@ -119,7 +121,9 @@ class ReceivingEntity(Generic[T]):
         self._pdus = [0] * legs
         self._duplicates = self._old = self._missing = self._expiries = 0
         self._buffered_maximum = 0
-        self._waiting_total = self._waiting_maximum = 0
+        self._waited = [0] * legs
+        self._waited_ns = [0] * legs
+        self._waiting_maximum = 0
         self._histogram = [0] * WAITING_BUCKETS
 
     @property
@@ -138,7 +142,7 @@ class ReceivingEntity(Generic[T]):
         return self._rx_reord
 
     def push(self, sn: int, sdu: T, leg: int, now: int) -> bool:
-        """A data PDU arrived on ``leg`` at ``now`` (ns). False: discarded, never polled."""
+        """A data PDU arrived on `leg` at `now` (ns). False: discarded, never polled."""
         self._pdus[leg] += 1
         if now >= self._expires:
             self._expire(now)
@@ -153,10 +157,10 @@ class ReceivingEntity(Generic[T]):
             return True
         if ahead >= self._window:
             return self._discard(deliv + ahead - self._mask - 1)
-        return self._receive(deliv + ahead, sdu, now)
+        return self._receive(deliv + ahead, sdu, leg, now)
 
     def poll(self, now: int) -> list[T]:
-        """The SDUs to hand to upper layers at ``now`` (ns), in order. Call it after ``push``."""
+        """The SDUs to hand to upper layers at `now` (ns), in order. Call it after `push`."""
         if now >= self._expires:
             self._expire(now)
         ready, self._ready = self._ready, []
@@ -166,8 +170,15 @@ class ReceivingEntity(Generic[T]):
         """End of t-Reordering (ns); None when it does not run or is infinite."""
         return None if self._expires == _NEVER else self._expires
 
+    def reordering(self) -> list[tuple[int, int]]:
+        """For each leg, the SDUs that came by it, waited and were delivered: how many, how long.
+
+        How long is the sum of their waiting times in ns, as in `WaitingTime`.
+        """
+        return list(zip(self._waited, self._waited_ns, strict=True))
+
     def statistics(self) -> ReceiveStatistics:
-        """The counters so far; an expiry counts once ``push`` or ``poll`` has passed its time."""
+        """The counters now; an expiry counts once `push` or `poll` has passed its time."""
         buffered = len(self._stored) if self._in_order else 0
         return ReceiveStatistics(
             pdus=tuple(self._pdus),
@@ -179,14 +190,14 @@ class ReceivingEntity(Generic[T]):
             buffered=buffered,
             buffered_maximum=self._buffered_maximum,
             waiting=WaitingTime(
-                count=sum(self._histogram),
-                total_ns=self._waiting_total,
+                count=sum(self._waited),
+                total_ns=sum(self._waited_ns),
                 maximum_ns=self._waiting_maximum,
                 histogram=tuple(self._histogram),
             ),
         )
 
-    def _receive(self, count: int, sdu: T, now: int) -> bool:
+    def _receive(self, count: int, sdu: T, leg: int, now: int) -> bool:
         """Clause 5.2.2.1 for a COUNT >= RX_DELIV."""
         stored = self._stored
         if count in stored:
@@ -196,7 +207,7 @@ class ReceivingEntity(Generic[T]):
             self._ready.append(sdu)
             self._rx_deliv = self._deliver_from(count + 1, now)
         elif self._in_order:
-            stored[count] = (sdu, now)
+            stored[count] = (sdu, now, leg)
             self._buffered_maximum = max(self._buffered_maximum, len(stored))
         else:
             stored[count] = ()
@@ -231,7 +242,7 @@ class ReceivingEntity(Generic[T]):
                 self._expires = now + self._t_reordering
 
     def _expire(self, now: int) -> None:
-        """Clause 5.2.2.2, for each expiry up to ``now``, at its own time.
+        """Clause 5.2.2.2, for each expiry up to `now`, at its own time.
 
         An expiry that restarts the timer makes RX_REORD = RX_NEXT, so that the next one delivers
         all: there are at most two in a row.
@@ -245,7 +256,7 @@ class ReceivingEntity(Generic[T]):
             self._start_if_needed(end)
 
     def _give_up_before(self, reord: int, at: int) -> int:
-        """Deliver the stored COUNTs < ``reord`` and on from there; the first not delivered.
+        """Deliver the stored COUNTs < `reord` and on from there; the first not delivered.
 
         RX_REORD - 1 is stored as long as the timer runs: its run includes those from RX_REORD on.
         """
@@ -260,14 +271,15 @@ class ReceivingEntity(Generic[T]):
         return count
 
     def _deliver_from(self, count: int, at: int) -> int:
-        """Deliver stored SDUs with consecutive COUNTs from ``count`` on; the first not stored."""
+        """Deliver stored SDUs with consecutive COUNTs from `count` on; the first not stored."""
         take = self._stored.pop
         while (entry := take(count, None)) is not None:
             if entry:
-                sdu, arrived = entry
+                sdu, arrived, leg = entry
                 self._ready.append(sdu)
                 waited = at - arrived
-                self._waiting_total += waited
+                self._waited[leg] += 1
+                self._waited_ns[leg] += waited
                 self._waiting_maximum = max(self._waiting_maximum, waited)
                 bucket = (waited // 1000).bit_length()
                 self._histogram[min(bucket, WAITING_BUCKETS - 1)] += 1

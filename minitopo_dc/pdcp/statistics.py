@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 WAITING_BUCKETS = 24
-"""Number of buckets of ``WaitingTime.histogram``."""
+"""Number of buckets of `WaitingTime.histogram`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,21 @@ class TransmitStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedbackStatistics:
+    """Counters of the reports that reached a transmitting entity.
+
+    Attributes:
+        reports_received: those that were made use of.
+        reports_stale: copies, and those that a later one had overtaken.
+        reports_malformed: what is no report of this bearer.
+    """
+
+    reports_received: int
+    reports_stale: int
+    reports_malformed: int
+
+
+@dataclass(frozen=True, slots=True)
 class WaitingTime:
     """How long SDUs waited in the reordering buffer until they were delivered.
 
@@ -34,7 +49,7 @@ class WaitingTime:
         count: SDUs that waited and were delivered.
         total_ns: sum of their waiting times.
         maximum_ns: longest of them, 0 if none.
-        histogram: ``histogram[0]`` counts waits below 1 us, ``histogram[i]`` those from 2^(i-1) to
+        histogram: `histogram[0]` counts waits below 1 us, `histogram[i]` those from 2^(i-1) to
             below 2^i us, the last bucket all from 2^22 us (4.2 s) on.
     """
 
@@ -48,7 +63,7 @@ class WaitingTime:
 class ReceiveStatistics:
     """Counters of a receiving entity since it was made, and two gauges.
 
-    ``sum(pdus) == delivered + buffered + duplicates + old`` at any time.
+    `sum(pdus) == delivered + buffered + duplicates + old` at any time.
 
     Attributes:
         pdus: PDUs pushed, per leg.
@@ -57,7 +72,7 @@ class ReceiveStatistics:
         old: PDUs discarded because they came too late: t-Reordering had given up their COUNT, or it
             lies before the first COUNT.
         missing: COUNTs given up when t-Reordering expired; some of them may arrive later, as
-            ``old``.
+            `old`.
         t_reordering_expiries: how often t-Reordering expired.
         buffered: SDUs in the reordering buffer now (gauge).
         buffered_maximum: the most there ever were.

@@ -16,7 +16,7 @@ T_REORDERING_VALUES: Final[tuple[int | Infinity, ...]] = (
 
 
 def check_t_reordering(value: float | str) -> int | None:
-    """A value of the standard (ms, or ``"infinity"``) in ns, None for infinity.
+    """A value of the standard (ms, or `"infinity"`) in ns, None for infinity.
 
     Raises:
         ValueError: the standard does not have it.

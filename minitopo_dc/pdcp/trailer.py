@@ -14,8 +14,10 @@ from minitopo_dc.pdcp.codec import PduError
 
 _MAX_LENGTH = 65_535
 """Of an IPv4 datagram (RFC 791, section 3.1), of an IPv6 payload (RFC 8200, section 3): 16 bits."""
-_IPV4_FIELDS = struct.Struct("!BxH6xH")  # version and IHL, total length, header checksum
-_IPV6_FIELDS = struct.Struct("!4xHB")  # payload length, next header
+_IPV4_FIELDS = struct.Struct("!BxH6xH")
+"""Version and IHL, total length, header checksum."""
+_IPV6_FIELDS = struct.Struct("!4xHB")
+"""Payload length, next header."""
 _IPV6_HEADER = 40
 _HOP_BY_HOP = 0
 """The next header behind which a jumbogram says its length (RFC 2675, section 2)."""
@@ -23,10 +25,10 @@ _pack_u16 = struct.Struct("!H").pack
 
 
 def append_trailer(ip: bytes, header: bytes) -> bytes:
-    """The datagram ``ip`` with ``header`` behind it.
+    """The datagram `ip` with `header` behind it.
 
     Raises:
-        PduError: ``ip`` is no whole IP datagram, is a jumbogram (RFC 2675), or would be too long.
+        PduError: `ip` is no whole IP datagram, is a jumbogram (RFC 2675), or would be too long.
     """
     if ip and ip[0] >> 4 == 6:
         return _append_ipv6(ip, header)
@@ -41,14 +43,14 @@ def append_trailer(ip: bytes, header: bytes) -> bytes:
 
 
 def split_trailer(ip: bytes, size: int) -> tuple[bytes, bytes]:
-    """The last ``size`` bytes of the datagram ``ip`` and the datagram without them.
+    """The last `size` bytes of the datagram `ip` and the datagram without them.
 
-    The second is byte for byte what ``append_trailer`` was given. (Exception: an IPv4 checksum of
+    The second is byte for byte what `append_trailer` was given. (Exception: an IPv4 checksum of
     0xFFFF, which no sender computes, becomes 0x0000, the other writing of the same value.)
 
     Raises:
-        PduError: ``ip`` is no whole IP datagram, is a jumbogram (RFC 2675), or its payload is
-            shorter than ``size``.
+        PduError: `ip` is no whole IP datagram, is a jumbogram (RFC 2675), or its payload is
+            shorter than `size`.
     """
     if ip and ip[0] >> 4 == 6:
         return _split_ipv6(ip, size)

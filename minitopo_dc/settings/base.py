@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,6 +18,8 @@ class Settings(BaseModel):
     """Base of every validated settings class: immutable, and unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    MOVED: ClassVar[dict[str, str]] = {}
+    """Fields that have another place, and which: who still writes them is told."""
 
     @classmethod
     def check(cls, values: object, source: str) -> Self:
@@ -36,7 +39,7 @@ class Settings(BaseModel):
         return cls.check(read_yaml(path), str(path))
 
     def save(self, path: Path) -> None:
-        """Write as YAML, so that ``load`` gives these settings back."""
+        """Write as YAML, so that `load` gives these settings back."""
         values = self.model_dump(mode="json")
         path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
 
@@ -56,18 +59,32 @@ def read_yaml(path: Path) -> Any:
         raise SettingsError(f"{path}{line}: {problem}") from None
 
 
-def _describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
-    """One line a wrong field: where, what, and for an unknown field which are known."""
+def _describe(error: ValidationError, source: str, cls: type[Settings]) -> str:
+    """One line per wrong field: where, what, and for an unknown field which are known."""
     lines = []
     for item in error.errors(include_url=False):
         where = ".".join(str(part) for part in item["loc"])
         what = item["msg"].removeprefix("Value error, ")
         if item["type"] == "extra_forbidden":
-            what = f"unknown field{_known(cls, item['loc'])}"
+            what = _unknown(cls, item["loc"])
         lines.append(f"{source}: {where + ': ' if where else ''}{what}")
     return "\n".join(lines)
 
 
-def _known(cls: type[BaseModel], location: tuple[int | str, ...]) -> str:
-    """The allowed field names, when the unknown field sits at the top level."""
-    return f"; known: {', '.join(cls.model_fields)}" if len(location) == 1 else ""
+def _unknown(cls: type[Settings], location: tuple[int | str, ...]) -> str:
+    """Where a field has gone, or the names that are known at the top level.
+
+    Further down the class of the field is not told: any class may have had it.
+    """
+    name, top = str(location[-1]), len(location) == 1
+    places = (cls,) if top else (cls, *_subclasses(Settings))
+    moved = next((place.MOVED[name] for place in places if name in place.MOVED), None)
+    if moved is not None:
+        return f"write {moved}"
+    return "unknown field" + (f"; known: {', '.join(cls.model_fields)}" if top else "")
+
+
+def _subclasses(cls: type[Settings]) -> Iterator[type[Settings]]:
+    for each in cls.__subclasses__():
+        yield each
+        yield from _subclasses(each)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     Field,
@@ -13,17 +14,24 @@ from pydantic import (
     model_validator,
 )
 
-from minitopo_dc.addresses import IpVersion
 from minitopo_dc.pdcp import (
+    LegState,
     ReceivingEntity,
+    ReportMaker,
     SplitPolicy,
     TransmittingEntity,
     check_t_reordering,
     make_policy,
+    policy_names,
     sn_format,
 )
+from minitopo_dc.plugins import load_entry_points
 from minitopo_dc.settings.base import Settings
+from minitopo_dc.units import NS_PER_MS
 
+IpVersion = Literal[4, 6]
+SPLIT_POLICIES = "minitopo_dc.split_policies"
+"""The entry points that may register split policies."""
 Port = Field(default=None, ge=1, le=65535)
 
 
@@ -60,18 +68,21 @@ class Match(Settings):
         return None if network is None else network.version
 
 
+ReportInterval = Annotated[float, Field(ge=1)]
+
+
 class PdcpSettings(Settings):
     """PDCP parameters of a bearer; the defaults are those of the DC papers (thesis, table 4.3)."""
 
     split: str = "batch"
-    """Split policy: ``batch``, ``duplicate``, or one registered by the user.
+    """Split policy: `batch`, `duplicate`, `least-delay`, or one registered by the user.
 
-    In a scenario ``duplicate`` is chosen by mode ``dc-duplicate``, not here.
+    In a scenario `duplicate` is chosen by mode `dc-duplicate`, not here.
     """
     batch: PositiveInt = 100
-    """Packets of one cycle over all legs (policy ``batch``)."""
+    """Packets of one cycle over all legs (policy `batch`)."""
     ratio: tuple[float, ...] | None = None
-    """Shares of the legs in a cycle, one a leg (policy ``batch``); none = equal."""
+    """Shares of the legs in a cycle, one per leg (policy `batch`); none = equal."""
     parameters: dict[str, Any] = Field(default_factory=dict)
     """Further parameters of a user's policy."""
     sn_bits: Literal[12, 16, 18] = 18
@@ -81,7 +92,13 @@ class PdcpSettings(Settings):
     """
     t_reordering_ms: NonNegativeFloat | Literal["infinity"] = 200.0
     delivery: Literal["in-order", "out-of-order", "off"] = "in-order"
-    """``out-of-order`` = outOfOrderDelivery of TS 38.323; ``off`` = no reordering at all."""
+    """`out-of-order` = outOfOrderDelivery of TS 38.323; `off` = no reordering at all."""
+    # Left out of files when there is none, so that those of runs without reports stay as they are.
+    report_ms: ReportInterval | None = Field(default=None, exclude_if=lambda value: value is None)
+    """How often the downlink's receiver reports what came by each leg; none: never.
+
+    At least 1 ms: a slot of 15 kHz (TS 38.211), and less would keep the element from its packets.
+    """
 
     @field_validator("t_reordering_ms")
     @classmethod
@@ -90,21 +107,44 @@ class PdcpSettings(Settings):
         return value
 
     def policy(self, legs: int) -> SplitPolicy:
-        """Return the split policy for a bearer over ``legs`` legs."""
+        """Return the split policy for a bearer over `legs` legs."""
+        if self.split not in policy_names():
+            load_entry_points(SPLIT_POLICIES)
         parameters = dict(self.parameters)
         if self.split == "batch":
             parameters |= {"batch": self.batch, "ratio": self.ratio}
         return make_policy(self.split, legs=legs, **parameters)
 
-    def transmitter(self, legs: int) -> TransmittingEntity[Any]:
-        """Return a transmitting entity for a bearer over ``legs`` legs."""
-        return TransmittingEntity(sn_format(self.sn_bits), self.policy(legs), legs=legs)
+    def transmitter(self, legs: int, states: Sequence[LegState] = ()) -> TransmittingEntity[Any]:
+        """Return a transmitting entity for a bearer over `legs` legs.
+
+        Args:
+            legs: their number.
+            states: the legs themselves, where they can be seen.
+
+        Raises:
+            PolicyError: the split policy sees legs, and `states` has not one for each.
+        """
+        return TransmittingEntity(
+            sn_format(self.sn_bits),
+            self.policy(legs),
+            legs=legs,
+            states=states,
+            reports=self.report_ms is not None,
+        )
 
     def receiver(self, legs: int) -> ReceivingEntity[Any]:
-        """Return a receiving entity for a bearer over ``legs`` legs."""
+        """Return a receiving entity for a bearer over `legs` legs."""
         return ReceivingEntity(
             sn_format(self.sn_bits),
             t_reordering=check_t_reordering(self.t_reordering_ms),
             delivery=self.delivery,
             legs=legs,
         )
+
+    def report_maker(self, entity: ReceivingEntity[Any], legs: int) -> ReportMaker | None:
+        """Return what makes the reports of a receiving entity; None without `report_ms`."""
+        if self.report_ms is None:
+            return None
+        interval = round(self.report_ms * NS_PER_MS)
+        return ReportMaker(entity, sn_format(self.sn_bits), legs=legs, interval=interval)

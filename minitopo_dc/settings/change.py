@@ -11,8 +11,7 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 from minitopo_dc.link import Capacity, make_capacity
 from minitopo_dc.settings.base import Settings
 from minitopo_dc.trace import RateTrace
-
-NS_PER_S = 1_000_000_000
+from minitopo_dc.units import NS_PER_S
 
 Percent = Annotated[float, Field(ge=0, le=100)]
 

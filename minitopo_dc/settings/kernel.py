@@ -1,11 +1,13 @@
-"""What a leg of the kernel's netem and tbf cannot be (``backend: kernel``)."""
+"""What legs of the kernel (`backend: kernel`) cannot be, nor bearers over them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from minitopo_dc.link import ConstantCapacity, RateCapacity
+from minitopo_dc.pdcp import sees_legs
 from minitopo_dc.settings.base import SettingsError
+from minitopo_dc.settings.bearer import PdcpSettings
 from minitopo_dc.settings.leg import LegSettings
 
 JITTER = "jitter_ms without 'jitter: uniform' and 'reorder: true'"
@@ -27,6 +29,22 @@ def kernel_rates(radio: LegSettings) -> ConstantCapacity | RateCapacity:
             "use backend: user"
         )
     return capacity
+
+
+def check_kernel_bearer(pdcp: PdcpSettings, legs: int) -> None:
+    """Refuse what a bearer over the kernel's legs has no leg of its own for.
+
+    Raises:
+        SettingsError: naming the field.
+        PolicyError: the split policy is wrong.
+    """
+    if sees_legs(pdcp.policy(legs)):
+        raise SettingsError(
+            f"pdcp.split: {pdcp.split} sees its legs, which those of backend kernel do not show; "
+            "use backend: user"
+        )
+    if pdcp.report_ms is not None:
+        raise SettingsError("pdcp.report_ms: backend kernel sends no reports; use backend: user")
 
 
 def _refused(radio: LegSettings) -> Iterator[str]:

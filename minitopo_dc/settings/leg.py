@@ -1,4 +1,4 @@
-"""Settings of one direction of a leg, and how they become a ``minitopo_dc.link.Leg``."""
+"""Settings of one direction of a leg, and how they become a `minitopo_dc.link.Leg`."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ from minitopo_dc.link import (
 from minitopo_dc.settings.base import Settings, SettingsError
 from minitopo_dc.settings.change import LegChange, Percent, changing_capacity, check_order
 from minitopo_dc.trace import EndRule, read_trace
+from minitopo_dc.units import NS_PER_MS
 
-NS_PER_MS = 1_000_000
-
+Direction = Literal["downlink", "uplink"]
+"""Of a leg: from the network to the terminal, and back."""
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class BurstLoss(Settings):
     """Gilbert-Elliott loss in the usual notation (Hasslinger and Hohlfeld, MMB 2008).
 
-    p: good to bad, r: bad to good, h: probability to pass in bad, k: to pass in good; a packet.
+    p: good to bad, r: bad to good, h: probability to pass in bad, k: to pass in good; per packet.
     """
 
     p: Probability
@@ -47,17 +48,17 @@ class LegSettings(Settings):
     """One direction of one leg. The defaults are the default point of the DC papers (table 4.3)."""
 
     rate_mbps: PositiveFloat | None = None
-    """Constant capacity in Mbit/s of IP packets; give this or ``trace``."""
+    """Constant capacity in Mbit/s of IP packets; give this or `trace`."""
     trace: Path | None = None
     """File with the capacity over time: Raca 4G CSV, Mahimahi, or two-column CSV."""
     trace_column: str = "DL_bitrate"
     """Column of a Raca file that holds the capacity."""
     end: EndRule = "loop"
-    """After the trace's end: ``loop``, ``hold`` the last rate, or ``stop``."""
+    """After the trace's end: `loop`, `hold` the last rate, or `stop`."""
     delay_ms: NonNegativeFloat = 10.0
     jitter_ms: NonNegativeFloat = 1.0
     jitter: Literal["normal", "uniform"] = "normal"
-    """Distribution: ``jitter_ms`` is its standard deviation (normal) or half width (uniform)."""
+    """Distribution: `jitter_ms` is its standard deviation (normal) or half width (uniform)."""
     reorder: bool = False
     """Whether jitter may reorder packets, as netem's does; by default order is kept."""
     loss_percent: Percent = 0.0
@@ -137,7 +138,7 @@ class LegSettings(Settings):
         return 100 * (bad * (1 - self.burst_loss.h) + (1 - bad) * (1 - self.burst_loss.k))
 
     def build(self, seed: str) -> Leg[Any]:
-        """Return the leg; ``seed`` fixes its losses and jitter on either clock."""
+        """Return the leg; `seed` fixes its losses and jitter on either clock."""
         parameters = LegParameters(
             delay=self.delay_model(),
             loss=self.loss_model(),

@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from minitopo_dc.element.delivery import DeliveryStatistics, with_bytes
 from minitopo_dc.link import Leg
-from minitopo_dc.pdcp import ReceivingEntity, SnFormat, TransmittingEntity
+from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, SnFormat, TransmittingEntity
+from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
 from minitopo_dc.simulation.loop import Loop, Timer
 from minitopo_dc.simulation.packet import Packet
 
@@ -32,7 +32,7 @@ class LegDriver:
         self._timer = Timer(loop, self._fire)
 
     def push(self, packet: Packet, sn: int | None, size: int) -> None:
-        """Put a packet on the leg that has ``size`` bytes there."""
+        """Put a packet on the leg that has `size` bytes there."""
         self.leg.push((packet, sn), size, self._loop.now)
         if self._timer.at is None:  # else what is under way comes out before this one
             self._timer.set(self.leg.next_timeout())
@@ -82,10 +82,13 @@ class ReceiveDriver:
         entity: ReceivingEntity[Packet],
         positions: Mapping[int, int],
         loop: Loop,
+        *,
+        reports: ReportMaker | None = None,
     ) -> None:
         """Take the position of each of the bearer's legs by the leg's number."""
         self.bearer = bearer
         self.entity = entity
+        self.reports = reports
         self._positions = positions
         self._loop = loop
         self._timer = Timer(loop, self._deliver)
@@ -93,8 +96,11 @@ class ReceiveDriver:
 
     def push(self, arrived: tuple[int, Packet, int]) -> None:
         """A PDU arrived: leg, packet, SN. Keep it until it is its turn."""
-        leg, packet, sn = arrived
-        self.entity.push(sn, packet, self._positions[leg], self._loop.now)
+        number, packet, sn = arrived
+        leg = self._positions[number]
+        if self.reports is not None:
+            self.reports.push(sn, packet.size, leg)
+        self.entity.push(sn, packet, leg, self._loop.now)
         self._deliver()
 
     def _deliver(self) -> None:
@@ -104,12 +110,12 @@ class ReceiveDriver:
         self._timer.set(self.entity.next_timeout())
 
     def statistics(self) -> DeliveryStatistics:
-        """The counters so far."""
+        """The counters up to now."""
         return with_bytes(self.entity.statistics(), self._delivered_bytes)
 
 
 def delayed(loop: Loop, delay: int, take: Callable[[T], None]) -> Callable[[T], None]:
-    """``take``, reached ``delay`` ns later; the order is kept."""
+    """`take`, reached `delay` ns later; the order is kept."""
     return DelayLine(loop, delay, take).push if delay else take
 
 
@@ -124,7 +130,7 @@ class DelayLine(Generic[T]):
         self._timer = Timer(loop, self._fire)
 
     def push(self, item: T) -> None:
-        """Hold ``item``."""
+        """Hold `item`."""
         due = self._loop.now + self._delay
         self._held.append((due, item))
         self._timer.bring_forward(due)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from minitopo_dc.element import ElementSettings, ReceiveBearer, TransmitBearer
-from minitopo_dc.element.recorder import Counters, Series, write_summary
-from minitopo_dc.element.schedule import Schedule
 from minitopo_dc.pdcp import sn_format
+from minitopo_dc.router import ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.router.recorder import Counters, Series, write_summary
+from minitopo_dc.router.report_counters import add_report_counters
+from minitopo_dc.router.schedule import Schedule
 from minitopo_dc.simulation.drivers import LegDriver, ReceiveDriver, TransmitDriver, delayed
 from minitopo_dc.simulation.loop import Loop, Timer
 from minitopo_dc.simulation.packet import Flow, Packet
+from minitopo_dc.simulation.reports import ReportSender
 
 Plain = Callable[[Packet], None]
 
@@ -43,6 +45,7 @@ class Element:
         }
         self._transmit = [self._transmitter(bearer) for bearer in settings.transmit]
         self._receive = [self._receiver(bearer) for bearer in settings.receive]
+        self._report_senders = dict(self._reporters())
         self._counters = Counters(
             settings,
             legs={number: driver.leg.statistics for number, driver in self._legs.items()},
@@ -52,13 +55,15 @@ class Element:
         self._outgoing: dict[Flow, Plain] = {}
         self._incoming: dict[Flow, Callable[[tuple[int, Packet, int]], None]] = {}
         self._schedule = Schedule(settings.legs, self._legs)
-        self._outages = Timer(loop, self._switch)
+        self._changes = Timer(loop, self._switch)
         self._started = loop.now
 
     def connect(self, peer: Element) -> None:
-        """What crosses this element's legs reaches ``peer``."""
+        """What crosses this element's legs reaches `peer`."""
         for leg in self._legs.values():
             leg.arrive = peer.arrive
+        for bearer, sender in self._report_senders.items():
+            sender.flow.deliver = peer.report_taker(bearer)
 
     def start(self) -> None:
         """Now is time zero of traces and outages."""
@@ -67,7 +72,9 @@ class Element:
             driver.leg.start(self._started)
             driver.rearm()
         self._schedule.start(self._started)
-        self._outages.set(self._schedule.next_timeout())
+        self._changes.set(self._schedule.next_timeout())
+        for sender in self._report_senders.values():
+            sender.start()
 
     def send(self, packet: Packet) -> None:
         """A packet came from the end host on this side."""
@@ -86,6 +93,12 @@ class Element:
             receive = self._incoming[packet.flow] = self._reorder(packet.flow)
         receive((leg, packet, sn))
 
+    def report_taker(self, bearer: int) -> Plain:
+        """What takes the reports of a bearer that this element transmits."""
+        [feedback] = [each.entity.feedback for each in self._transmit if each.bearer == bearer]
+        assert feedback is not None
+        return lambda packet: feedback.push(packet.data, self._loop.now)
+
     def delivered_bytes(self) -> list[int]:
         """IP bytes that each leg delivered."""
         return [driver.leg.statistics().delivered_bytes for driver in self._legs.values()]
@@ -97,12 +110,17 @@ class Element:
     def summarise(self) -> None:
         """Write the real element's summary, but for what only a real process has."""
         host, counters = self._settings.host, self._counters.now()
+        add_report_counters(
+            counters,
+            transmit={driver.bearer: driver.entity.feedback for driver in self._transmit},
+            receive={driver.bearer: driver.reports for driver in self._receive},
+        )
         summary = {"host": host, "start_ns": self._started, **counters}
         write_summary(self._settings.directory / f"{host}-summary.json", summary)
 
     def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
         legs = [self._legs[number] for number in bearer.legs]
-        entity = bearer.pdcp.transmitter(len(legs))
+        entity = bearer.pdcp.transmitter(len(legs), [driver.leg for driver in legs])
         return TransmitDriver(
             bearer.bearer, entity, sn_format(bearer.pdcp.sn_bits), legs, self._loop
         )
@@ -110,7 +128,15 @@ class Element:
     def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
         positions = {number: position for position, number in enumerate(bearer.legs)}
         entity = bearer.pdcp.receiver(len(positions))
-        return ReceiveDriver(bearer.bearer, entity, positions, self._loop)
+        reports = bearer.pdcp.report_maker(entity, len(positions))
+        return ReceiveDriver(bearer.bearer, entity, positions, self._loop, reports=reports)
+
+    def _reporters(self) -> Iterator[tuple[int, ReportSender]]:
+        """What sends the reports of each receiving bearer that makes any."""
+        for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
+            if bearer.report is not None and driver.reports is not None:
+                leg = self._legs[bearer.report.leg]
+                yield bearer.bearer, ReportSender(driver.reports, bearer.report, leg, self._loop)
 
     def _route(self, flow: Flow) -> Plain:
         """The bearer whose filter the flow fits, else the leg of the client's address."""
@@ -132,4 +158,4 @@ class Element:
         self._schedule.handle(self._loop.now)
         for driver in self._legs.values():
             driver.rearm()
-        self._outages.set(self._schedule.next_timeout())
+        self._changes.set(self._schedule.next_timeout())

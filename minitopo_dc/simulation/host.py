@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import Protocol
+from collections.abc import Callable
 
-from aioquic.quic.connection import QuicConnection
-
+from minitopo_dc.runners.virtual import Sender, VirtualEndpoint
 from minitopo_dc.simulation.loop import Loop, Timer
 from minitopo_dc.simulation.packet import Flow, Packet
-from runners.quic_endpoint import BATCH, Address
+from minitopo_dc.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
+LINUX_RECEIVE_BUFFER = 212_992
+"""Bytes, net.core.rmem_default of Linux (and of the papers' 'QUIC default', thesis table 4.4)."""
+BATCH = 64
+"""Datagrams read in one step, as by the real endpoints (`quic_endpoint.BATCH`)."""
 TIMER_MARGIN_NS = 1_000
 """How much later than asked a connection's timer fires: aioquic compares floating-point sums of
 seconds, and a timer that fires a rounding error too early would be asked for again, for ever."""
@@ -28,17 +29,10 @@ def moment_of(timer: float) -> int:
     return int(timer * NS_PER_S) + TIMER_MARGIN_NS
 
 
-class Endpoint(Protocol):
-    """What a host runs: `step` takes in datagrams, sends by ``host.transmit``, names a time."""
-
-    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
-        """Act on what arrived and on what is due; when to be called again."""
-
-
 class ReceiveBuffer:
     """A UDP socket's receive buffer as Linux counts it.
 
-    - A datagram costs the memory of its buffer (``truesize``), not its length: the IP packet with
+    - A datagram costs the memory of its buffer (`truesize`), not its length: the IP packet with
       what stands before and behind it in the next larger power of two (kmalloc), and the
       descriptor. 1,200 bytes of payload cost 2,304, as do all from 645 to 1,472.
     - It is dropped when the sum would exceed the limit (SO_RCVBUF).
@@ -94,16 +88,16 @@ class ReceiveBuffer:
 class Host:
     """A process on one CPU between a socket and its endpoint.
 
-    - Reading a datagram, and sending one, each take ``cpu_ns``; the CPU does one thing at a time.
+    - Reading a datagram, and sending one, each take `cpu_ns`; the CPU does one thing at a time.
     - Without CPU time, datagrams are read as they arrive, those of one moment in steps of 64 (as by
-      the real endpoints); with it, one a step, and what arrives meanwhile waits in the buffer.
+      the real endpoints); with it, one per step, and what arrives meanwhile waits in the buffer.
     """
 
-    def __init__(self, loop: Loop, flow: Flow, *, buffer_bytes: int, cpu_ns: int) -> None:
-        """Make a host that sends on ``flow``, once `forward` and `endpoint` are set."""
-        self.endpoint: Endpoint
+    def __init__(self, loop: Loop, flow: Flow, *, cpu_ns: int) -> None:
+        """Make a host that sends on `flow`, once `forward` and `endpoint` are set."""
+        self.endpoint: VirtualEndpoint
         self.forward: Callable[[Packet], None]
-        self.buffer = ReceiveBuffer(buffer_bytes, read_at_once=not cpu_ns)
+        self.buffer = ReceiveBuffer(LINUX_RECEIVE_BUFFER, read_at_once=not cpu_ns)
         self.received_bytes = 0
         """IP bytes that reached this host."""
         self._loop = loop
@@ -114,6 +108,20 @@ class Host:
         self._timer = Timer(loop, self._run)
         self._departures: deque[tuple[int, Packet]] = deque()
         self._departure = Timer(loop, self._depart)
+
+    @property
+    def socket_drops(self) -> int:
+        """Datagrams that found the receive buffer full."""
+        return self.buffer.drops
+
+    @property
+    def receive_buffer_bytes(self) -> int:
+        """The receive buffer's limit."""
+        return self.buffer.limit
+
+    def set_receive_buffer(self, size_bytes: int) -> None:
+        """Change its limit; before anything arrives."""
+        self.buffer.limit = size_bytes
 
     def clock(self) -> float:
         """The time in s."""
@@ -132,7 +140,7 @@ class Host:
         self.buffer.put(packet.data)
         self._timer.bring_forward(max(self._loop.now, self._busy_until))
 
-    def transmit(self, connection: QuicConnection) -> int:
+    def transmit(self, connection: Sender) -> int:
         """Send what a connection has to send now; the number of bytes."""
         sent = 0
         for data, _ in connection.datagrams_to_send(seconds(self._loop.now)):

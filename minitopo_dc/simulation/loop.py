@@ -19,16 +19,16 @@ class Loop:
         self._stopping = False
 
     def schedule(self, moment: int, timer: Timer) -> None:
-        """Have ``timer`` looked at at ``moment``; for `Timer` only."""
+        """Have `timer` looked at at `moment`; for `Timer` only."""
         self._number += 1
         heappush(self._events, (moment, self._number, timer))
 
     def stop(self) -> None:
-        """End ``run`` after the current event."""
+        """End `run` after the current event."""
         self._stopping = True
 
     def run(self, end: int) -> None:
-        """Fire what is due until ``stop``, until ``end`` (ns), or until nothing is left to do."""
+        """Fire what is due until `stop`, until `end` (ns), or until nothing is left to do."""
         events = self._events
         while events and not self._stopping:
             moment, _, timer = heappop(events)
@@ -42,7 +42,7 @@ class Loop:
 
 
 class Timer:
-    """One moment at which something wants to be called; ``fire`` may set it again."""
+    """One moment at which something wants to be called; `fire` may set it again."""
 
     __slots__ = ("_loop", "at", "fire")
 
@@ -52,13 +52,13 @@ class Timer:
         self._loop = loop
 
     def set(self, moment: int | None) -> None:
-        """Fire at ``moment`` and not when it was set for before; None: not at all."""
+        """Fire at `moment` and not when it was set for before; None: not at all."""
         if moment != self.at:
             self.at = moment
             if moment is not None:
                 self._loop.schedule(moment, self)
 
     def bring_forward(self, moment: int) -> None:
-        """Fire at ``moment`` unless it fires before."""
+        """Fire at `moment` unless it fires before."""
         if self.at is None or moment < self.at:
             self.set(moment)

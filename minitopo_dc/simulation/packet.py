@@ -7,7 +7,8 @@ from ipaddress import ip_address
 
 from minitopo_dc.settings import Match
 
-UDP_HEADER_BYTES = 8  # RFC 768
+UDP_HEADER_BYTES = 8
+"""RFC 768."""
 IP_HEADER_BYTES = {4: 20, 6: 40}
 """Without options (RFC 791) or extension headers (RFC 8200)."""
 
@@ -36,7 +37,7 @@ class Flow:
 
 
 class Packet:
-    """One datagram; ``size`` is that of the IP packet in bytes."""
+    """One datagram; `size` is that of the IP packet in bytes."""
 
     __slots__ = ("data", "flow", "size")
 

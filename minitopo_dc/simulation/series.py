@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from minitopo_dc.simulation.connection import Connection
-from minitopo_dc.simulation.host import NS_PER_S
 from minitopo_dc.simulation.loop import Loop
 from minitopo_dc.simulation.packet import Packet
+from minitopo_dc.units import NS_PER_S
 
 
 class ConnectionSeries:
-    """``client-rate.csv`` as on the real clock, and ``connections.csv``: a row a flow.
+    """`client-rate.csv` as on the real clock, and `connections.csv`: one row per flow.
 
-    ``connections.csv``: ``time_s``, ``flow`` (1, 2, ...), ``received_bytes`` (IP, cumulative), and
-    of the server's congestion control ``cwnd_bytes``, ``in_flight_bytes``, ``ssthresh_bytes``
-    (empty in the first slow start), ``smoothed_rtt_ms``.
+    `connections.csv`: `time_s`, `flow` (1, 2, ...), `received_bytes` (IP, cumulative), and
+    of the server's congestion control `cwnd_bytes`, `in_flight_bytes`, `ssthresh_bytes`
+    (empty in the first slow start), `smoothed_rtt_ms`.
     """
 
     def __init__(self, directory: Path, connections: Sequence[Connection], begin: int) -> None:
@@ -57,10 +57,10 @@ class ConnectionSeries:
 
 
 class PacketTrace:
-    """``packets.csv``: every datagram as it leaves and reaches an end host.
+    """`packets.csv`: every datagram as it leaves and reaches an end host.
 
-    ``time_ns`` since the start, ``flow``, ``direction`` (``downlink``, ``uplink``), ``event``
-    (``sent``, ``received``), ``bytes`` of the IP packet.
+    `time_ns` since the start, `flow`, `direction` (`downlink`, `uplink`), `event`
+    (`sent`, `received`), `bytes` of the IP packet.
     """
 
     def __init__(self, path: Path, loop: Loop) -> None:

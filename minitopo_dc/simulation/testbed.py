@@ -6,22 +6,23 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from minitopo_dc.addresses import client_address
-from minitopo_dc.element.recorder import Recorder, Rows
-from minitopo_dc.plan import gnb_settings, ue_settings
+from minitopo_dc.router.recorder import Recorder, Rows
+from minitopo_dc.run.addresses import client_address
+from minitopo_dc.run.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.connection import Connection
 from minitopo_dc.simulation.element import Element
-from minitopo_dc.simulation.host import NS_PER_S
 from minitopo_dc.simulation.loop import START_NS, Loop, Timer
 from minitopo_dc.simulation.packet import Packet
 from minitopo_dc.simulation.series import ConnectionSeries, PacketTrace
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Download
 
 Take = Callable[[Packet], None]
 
 
 class Testbed:
-    """What `network` and the processes are on the real clock; its files go to ``directory``."""
+    """What `network` and the processes are on the real clock; its files go to `directory`."""
 
     __test__ = False  # not a test class
 
@@ -53,20 +54,35 @@ class Testbed:
         self._recorder = self._record(directory)
 
     def run(self) -> None:
-        """Run to the end of all downloads, of the scenario's duration, or of its patience."""
+        """Run to the end of all flows, of the longest one's own time, or of the patience.
+
+        Raises:
+            PolicyError: a bearer's split policy named a leg that does not exist.
+        """
         self.gnb.start()
         self._ue.start()
         for connection in self.connections:
             connection.start()
-        limit = self._scenario.duration_s or self._scenario.timeout_s
-        self.loop.run(START_NS + round(limit * NS_PER_S))
-        self._recorder.close(self.loop.now)
+        try:
+            self.loop.run(START_NS + round(self._limit_s() * NS_PER_S))
+        finally:
+            self._recorder.close(self.loop.now)
+            if self._trace is not None:
+                self._trace.close()
         self.gnb.summarise()
         self._ue.summarise()
         for connection in self.connections:
             connection.save_logs()
-        if self._trace is not None:
-            self._trace.close()
+
+    def _limit_s(self) -> float:
+        """A download for a time is cut off sharp; what else lasts a time has patience beside it."""
+        patience = self._scenario.timeout_s
+        flows = [connection.workload for connection in self.connections]
+        sharp = all(isinstance(each, Download) for each in flows)
+        return max(
+            patience if each.lasts_s is None else each.lasts_s + (0 if sharp else patience)
+            for each in flows
+        )
 
     def _one_ended(self) -> None:
         self._ended += 1

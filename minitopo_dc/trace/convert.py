@@ -12,14 +12,14 @@ _MS = 1_000_000
 
 
 def resample(trace: Trace, step_ns: int) -> RateTrace:
-    """Mean rates over windows of ``step_ns`` (the last one may be shorter).
+    """Mean rates over windows of `step_ns` (the last one may be shorter).
 
     The integral is kept: what a window's rate loses by being a whole number of bit/s goes into the
-    next window, so that at the end of each window less than 1 bit/s x ``step_ns`` is missing.
+    next window, so that at the end of each window less than 1 bit/s x `step_ns` is missing.
     An opportunity counts in the window that it falls into, the very last one in the last window.
 
     Raises:
-        ValueError: ``step_ns`` is not positive.
+        ValueError: `step_ns` is not positive.
     """
     if step_ns <= 0:
         raise ValueError(f"step of {step_ns} ns: must be above 0")
@@ -74,7 +74,7 @@ def _rate_work(trace: RateTrace, start: int, end: int) -> int:
 
 
 def _full_at(trace: RateTrace, portion: int) -> Iterator[int]:
-    """Yield the ms (rounded up) at which each further ``portion`` of work is complete."""
+    """Yield the ms (rounded up) at which each further `portion` of work is complete."""
     target = portion
     segments = zip(trace.times_ns, trace.rates_bps, pairwise(trace.cumulative_nbit()), strict=True)
     for start, rate, (before, after) in segments:

@@ -1,4 +1,4 @@
-"""The recipes of the traces that the repository carries: ``python -m minitopo_dc.trace.embedded``.
+"""The recipes of the traces that the repository carries: `python -m minitopo_dc.trace.embedded`.
 
 Each pair is two operators' cells at the same time and place; both are independent draws.
 """
@@ -16,15 +16,15 @@ from minitopo_dc.trace.writers import write_csv
 _DURATION_S = 60
 _STEP_MS = 200
 
-# A pedestrian in street canyons: shadowing and correlation distance of 3GPP TR 38.901 tables
-# 7.4.1-1 and 7.5-6, urban micro cell without line of sight, at 3 km/h. 3 dB lies between the mean
-# SNR of the two pedestrian files of Raca et al., -1.1 and 4.6 dB.
 WALK = CellParameters(sinr_mean_db=3.0, shadowing_sd_db=7.82, correlation_m=13.0, speed_kmh=3.0)
+"""A pedestrian in street canyons: shadowing and correlation distance of 3GPP TR 38.901 tables
+7.4.1-1 and 7.5-6, urban micro cell without line of sight, at 3 km/h. 3 dB lies between the mean SNR
+of the two pedestrian files of Raca et al., -1.1 and 4.6 dB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What makes one file. The seeds are picked: see ``traces/README.md``."""
+    """What makes one file. The seeds are picked: see `traces/README.md`."""
 
     name: str
     seed: int
@@ -62,7 +62,7 @@ RECIPES = (
 
 
 def write_embedded(directory: Path) -> None:
-    """Write all of them to ``directory``."""
+    """Write all of them to `directory`."""
     for recipe in RECIPES:
         write_csv(recipe.make(), directory / f"{recipe.name}.csv", comment=recipe.comment())
 

@@ -16,7 +16,7 @@ class TraceError(ValueError):
     """
 
     def __init__(self, path: Path, line: int, what: str, allowed: str) -> None:
-        """Join the parts into the message ``file:line: what (allowed: ...)``."""
+        """Join the parts into the message `file:line: what (allowed: ...)`."""
         where = f"{path}:{line}" if line else str(path)
         super().__init__(f"{where}: {what} (allowed: {allowed})")
         self.path = path

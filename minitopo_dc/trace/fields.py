@@ -13,7 +13,7 @@ Row = tuple[int, list[str]]
 
 
 def read_rows(path: Path) -> list[Row]:
-    """All lines but the empty ones and the comments (first character ``#``).
+    """All lines but the empty ones and the comments (first character `#`).
 
     Raises:
         TraceError: not UTF-8 text, or nothing in it.

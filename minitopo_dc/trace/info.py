@@ -17,9 +17,9 @@ _WINDOW = 100_000_000
 class TraceInfo:
     """Statistics of a capacity trace; rates in Mbit/s, weighted by the time that they hold.
 
-    ``percentiles_mbps`` are (5, 25, 50, 75, 95 %). ``variation`` is the coefficient of variation
-    (standard deviation / mean, 0 for a trace of zeros), ``changes`` the number of moments at which
-    the rate changes, ``zero_share`` the share of time at rate zero, ``autocorrelation_1s`` what
+    `percentiles_mbps` are (5, 25, 50, 75, 95 %). `variation` is the coefficient of variation
+    (standard deviation / mean, 0 for a trace of zeros), `changes` the number of moments at which
+    the rate changes, `zero_share` the share of time at rate zero, `autocorrelation_1s` what
     :func:`autocorrelation` gives for one second.
     """
 
@@ -36,7 +36,7 @@ class TraceInfo:
 
 
 def trace_info(trace: Trace) -> TraceInfo:
-    """Statistics of ``trace``; of delivery opportunities, those of their means over 100 ms."""
+    """Statistics of `trace`; of delivery opportunities, those of their means over 100 ms."""
     rates = resample(trace, _WINDOW) if isinstance(trace, OpportunityTrace) else trace
     weighted = _sorted_weights(rates)
     mean = rates.cumulative_nbit()[-1] / rates.duration_ns
@@ -62,9 +62,9 @@ def trace_info(trace: Trace) -> TraceInfo:
 
 
 def autocorrelation(trace: Trace, lag_s: int) -> float | None:
-    """Of the means over whole seconds, at a lag of ``lag_s`` (> 0) seconds.
+    """Of the means over whole seconds, at a lag of `lag_s` (> 0) seconds.
 
-    None if they do not vary or are not more than ``lag_s`` + 1.
+    None if they do not vary or are not more than `lag_s` + 1.
     """
     whole = trace.duration_ns // _SECOND
     means = resample(trace, _SECOND).rates_bps[:whole]
@@ -84,7 +84,7 @@ def _sorted_weights(trace: RateTrace) -> list[tuple[int, float]]:
 
 
 def _percentile(weighted: list[tuple[int, float]], share: float) -> float:
-    """The least rate (Mbit/s) that is not exceeded for ``share`` of the time."""
+    """The least rate (Mbit/s) that is not exceeded for `share` of the time."""
     passed = 0.0
     for rate, weight in weighted:
         passed += weight

@@ -17,8 +17,8 @@ NBIT = 1_000_000_000
 class RateTrace:
     """Capacity as a piecewise-constant function of time, right-continuous.
 
-    ``rates_bps[i]`` (bit/s, >= 0) holds from ``times_ns[i]`` (ns, strictly ascending, the first is
-    0) up to the next time, the last one up to ``duration_ns`` (ns, > the last time).
+    `rates_bps[i]` (bit/s, >= 0) holds from `times_ns[i]` (ns, strictly ascending, the first is
+    0) up to the next time, the last one up to `duration_ns` (ns, > the last time).
 
     Raises:
         ValueError: it is not such a function; the message names the first place that breaks it.
@@ -45,7 +45,7 @@ class RateTrace:
                 raise ValueError(f"trace {self.name}: entry {index} has the rate {rate} bit/s < 0")
 
     def cumulative_nbit(self) -> tuple[int, ...]:
-        """Integral from 0 to each of ``times_ns`` and to ``duration_ns``, in 1e-9 bit, exact."""
+        """Integral from 0 to each of `times_ns` and to `duration_ns`, in 1e-9 bit, exact."""
         steps = pairwise((*self.times_ns, self.duration_ns))
         work = (r * (end - start) for r, (start, end) in zip(self.rates_bps, steps, strict=True))
         return tuple(accumulate(work, initial=0))
@@ -55,8 +55,8 @@ class RateTrace:
 class OpportunityTrace:
     """Capacity as packet-delivery opportunities (Mahimahi's format).
 
-    At each of ``times_ms`` (ms, >= 0, ascending, repeats allowed) the link may pass on
-    ``bytes_per_opportunity`` bytes; the trace is as long as its last time (which must be > 0).
+    At each of `times_ms` (ms, >= 0, ascending, repeats allowed) the link may pass on
+    `bytes_per_opportunity` bytes; the trace is as long as its last time (which must be > 0).
 
     Raises:
         ValueError: it is not such a list; the message names the first place that breaks it.

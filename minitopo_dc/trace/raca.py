@@ -23,7 +23,7 @@ def parse_raca(path: Path, rows: list[Row], column: str) -> RateTrace:
 
     * a value holds from its time stamp up to the next one, over gaps of any length;
     * a second that occurs in several rows has the mean of its rows' values;
-    * a missing value (``-`` or empty) is no value: the previous one goes on holding, and a second
+    * a missing value (`-` or empty) is no value: the previous one goes on holding, and a second
       with values and missing values has the mean of the values;
     * rows before the first value are left out: time 0 is the first value's time stamp;
     * the last row lasts one second, the resolution of the time stamps.

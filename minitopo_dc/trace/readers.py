@@ -23,12 +23,12 @@ def read_trace(
     """Read a capacity trace.
 
     Args:
-        path: the file (UTF-8; empty lines and lines that begin with ``#`` are skipped).
-        format: ``raca`` (:func:`~minitopo_dc.trace.raca.parse_raca`), ``mahimahi``
-            (:func:`parse_mahimahi`), ``csv`` (:func:`parse_csv`), or ``auto``: by the first line
+        path: the file (UTF-8; empty lines and lines that begin with `#` are skipped).
+        format: `raca` (:func:`~minitopo_dc.trace.raca.parse_raca`), `mahimahi`
+            (:func:`parse_mahimahi`), `csv` (:func:`parse_csv`), or `auto`: by the first line
             that is not a comment. A column called Timestamp is raca, one field is mahimahi, two
             fields are csv.
-        column: raca only: the bit rate to take, ``DL_bitrate`` or ``UL_bitrate``.
+        column: raca only: the bit rate to take, `DL_bitrate` or `UL_bitrate`.
 
     Raises:
         TraceError: the file is not such a trace; the message has its line and what is allowed.
@@ -45,7 +45,7 @@ def read_trace(
 
 
 def parse_mahimahi(path: Path, rows: list[Row]) -> OpportunityTrace:
-    """One opportunity a line: whole ms since the start, not descending, the last one above 0.
+    """One opportunity per line: whole ms since the start, not descending, the last one above 0.
 
     Raises:
         TraceError: a line is none.
@@ -66,8 +66,8 @@ def parse_mahimahi(path: Path, rows: list[Row]) -> OpportunityTrace:
 def parse_csv(path: Path, rows: list[Row]) -> RateTrace:
     """Two columns, the time and the rate that holds from it on.
 
-    A header names the units: ``time_s`` or ``time_ms``, and ``rate_mbps``, ``rate_kbps`` or
-    ``rate_bps``. Without a header they are seconds and Mbit/s. Times ascend; the first one is the
+    A header names the units: `time_s` or `time_ms`, and `rate_mbps`, `rate_kbps` or
+    `rate_bps`. Without a header they are seconds and Mbit/s. Times ascend; the first one is the
     trace's time 0. A last row with an empty rate says where the trace ends; without one the last
     rate lasts as long as the one before it (1 s if it is the only one).
 

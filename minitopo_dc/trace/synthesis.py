@@ -13,7 +13,7 @@ For every step of time::
 
 The whole is scaled to the mean that was asked for, which stands for the bandwidth. Small-scale
 fading is not modelled: a step is long against its coherence time, and schedulers even it out.
-``docs/traces.md`` compares the statistics with measured LTE traces.
+`docs/traces.md` compares the statistics with measured LTE traces.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from dataclasses import dataclass
 from random import Random
 
 from minitopo_dc.trace.model import RateTrace
+from minitopo_dc.units import NS_PER_MS
 
-_NS_PER_MS = 1_000_000
-_ROUND_BPS = 1_000  # whole kbit/s, as the measured sets have: no digit hangs on the maths library
+_ROUND_BPS = 1_000
+"""Whole kbit/s, as the measured sets have: no digit hangs on the maths library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def synthesise(
         mean_mbps: the trace's mean rate, kept to 0.5 kbit/s.
         step_ms: time between changes of the rate.
         cell: what the cell is like; None takes the defaults.
-        name: of the trace; ``synthetic-SEED`` if empty.
+        name: of the trace; `synthetic-SEED` if empty.
 
     Raises:
         ValueError: less than one step, a mean that is not positive, or a trace that is zero
@@ -95,9 +96,9 @@ def synthesise(
     scale = mean_mbps * 1e6 * steps / total / _ROUND_BPS
     return RateTrace(
         name=name or f"synthetic-{seed}",
-        times_ns=tuple(step * step_ms * _NS_PER_MS for step in range(steps)),
+        times_ns=tuple(step * step_ms * NS_PER_MS for step in range(steps)),
         rates_bps=tuple(round(value * scale) * _ROUND_BPS for value in shape),
-        duration_ns=steps * step_ms * _NS_PER_MS,
+        duration_ns=steps * step_ms * NS_PER_MS,
     )
 
 

@@ -9,10 +9,10 @@ from minitopo_dc.trace.model import RateTrace, Trace
 
 
 def write_csv(trace: RateTrace, path: str | Path, *, comment: str = "") -> None:
-    """Write ``time_s,rate_mbps`` with every digit, and a last row with the end and no rate.
+    """Write `time_s,rate_mbps` with every digit, and a last row with the end and no rate.
 
-    Reading it back gives the same times, rates and duration. Each line of ``comment`` becomes a
-    line behind ``#`` at the top.
+    Reading it back gives the same times, rates and duration. Each line of `comment` becomes a
+    line behind `#` at the top.
     """
     lines = [f"# {line}".rstrip() for line in comment.splitlines()]
     lines.append("time_s,rate_mbps")
@@ -23,7 +23,7 @@ def write_csv(trace: RateTrace, path: str | Path, *, comment: str = "") -> None:
 
 
 def write_mahimahi(trace: Trace, path: str | Path) -> None:
-    """Write one delivery opportunity a line, in ms.
+    """Write one delivery opportunity per line, in ms.
 
     A rate trace is turned into opportunities by
     :func:`~minitopo_dc.trace.convert.to_opportunities`, which says what that loses. The format has
@@ -42,6 +42,6 @@ def write_mahimahi(trace: Trace, path: str | Path) -> None:
 
 
 def _decimal(value: int, places: int) -> str:
-    """``value`` / 10^``places`` without a rounding error and without zeros at the end."""
+    """`value` / 10^`places` without a rounding error and without zeros at the end."""
     whole, part = divmod(value, 10**places)
     return f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")

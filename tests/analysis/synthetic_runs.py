@@ -9,9 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.results import RunResult
+from minitopo_dc.run.results import RunResult
 
-NS_PER_S = 1_000_000_000
 START_NS = 7_000_000_000_000_000_123
 """A clock that a float cannot hold to the ns."""
 
@@ -47,7 +46,7 @@ def save(root: Path, run: RunResult) -> Path:
 
 
 def save_rate(run: Path, seconds: float, received: Callable[[float], float]) -> None:
-    """Write ``client-rate.csv``: a sample each 100 ms up to ``seconds``, and one there."""
+    """Write `client-rate.csv`: a sample each 100 ms up to `seconds`, and one there."""
     times = [tenth / 10 for tenth in range(int(seconds * 10) + 1)]
     times += [seconds] if seconds > times[-1] else []
     rows = [f"{time:.4f},{round(received(time))}" for time in times]
@@ -55,7 +54,7 @@ def save_rate(run: Path, seconds: float, received: Callable[[float], float]) -> 
 
 
 def save_element(run: Path, host: str, name: str, rows: list[dict[str, int]]) -> None:
-    """Write an element's series, and its summary; ``time_ns`` counts from START_NS."""
+    """Write an element's series, and its summary; `time_ns` counts from START_NS."""
     shifted = [row | {"time_ns": row["time_ns"] + START_NS} for row in rows]
     pd.DataFrame(shifted).to_csv(run / f"{host}-{name}.csv", index=False)
     (run / f"{host}-summary.json").write_text(json.dumps({"host": host, "start_ns": START_NS}))

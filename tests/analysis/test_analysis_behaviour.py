@@ -212,7 +212,11 @@ def test_what_a_leg_delivers_behind_a_duration_is_not_used(tmp_path: Path) -> No
         for tenth in range(40)
     ]
     save_element(run, "gnb", "legs", rows)
-    fields = {"legs": [{"downlink": {"rate_mbps": 20}}], "duration_s": 2.0, "mode": "flows"}
+    fields = {
+        "legs": [{"downlink": {"rate_mbps": 20}}],
+        "workload": {"duration_s": 2.0},
+        "mode": "flows",
+    }
     fields |= {"transport": "quic", "flows": [{"mode": "sc"}, {"mode": "sc"}]}
     Scenario.check(fields, "test").save(run / "scenario.yaml")
     assert link_utilisation(run) == pytest.approx([1.0])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.analysis import ResultError
-from minitopo_dc.analysis.occasion import (
+from minitopo_dc.analysis.drop_occasion import (
     ACKNOWLEDGED,
     LOST,
     NEIGHBOURS,
@@ -93,7 +93,7 @@ def test_packets_of_the_handshake_do_not_count(tmp_path: Path) -> None:
 
 
 def test_a_run_without_such_an_occasion_says_so(tmp_path: Path) -> None:
-    with pytest.raises(ResultError, match="no packet was taken for lost that came after all"):
+    with pytest.raises(ResultError, match="no packet was declared lost that came after all"):
         drop_occasion(run_with(tmp_path, sent(0, 0), lost(5, 0)))
 
 

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.analysis import load_results, save_tables
-from minitopo_dc.analysis.atomic import replacing
+from minitopo_dc.whole_files import replacing
 from tests.analysis.synthetic_runs import no_result, result, save
 
 # Neither UTF-8 nor Parquet has half a surrogate pair.

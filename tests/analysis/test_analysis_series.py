@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.analysis import ResultError, client_rate, leg_series, pdcp_series
-from tests.analysis.synthetic_runs import NS_PER_S, START_NS, save_element, save_rate
+from minitopo_dc.units import NS_PER_S
+from tests.analysis.synthetic_runs import START_NS, save_element, save_rate
 
 LEG_ROWS = [
     {"time_ns": time, "leg": leg, "delivered_bytes": leg * 1000}

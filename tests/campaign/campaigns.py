@@ -8,9 +8,15 @@ from typing import Any
 
 import yaml
 
-from minitopo_dc.outcome import blank_result
-from minitopo_dc.results import RunResult
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.campaign.attempt import Execute
+from minitopo_dc.campaign.plan import read_plan
+from minitopo_dc.campaign.resume import missing_runs, run_missing
+from minitopo_dc.campaign.scenarios import Overrides
+from minitopo_dc.campaign.store import Store
+from minitopo_dc.campaign.workers import Serial
+from minitopo_dc.run.judge import blank_result
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.scenario import Clock, Scenario
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -22,7 +28,7 @@ def document(**changes: Any) -> dict[str, Any]:
         "base": {
             "mode": "dc",
             "legs": [{"downlink": {"rate_mbps": 20}}, {"downlink": {"rate_mbps": 20}}],
-            "size_mb": 0.1,
+            "workload.size_mb": 0.1,
         },
         "configurations": {
             "default": {"transport": "quic"},
@@ -49,7 +55,7 @@ def pretend(scenario: Scenario, directory: Path) -> RunResult:
     """A run that went well at once: 10 MB in 4 s, whatever was asked for."""
     scenario.save(directory / "scenario.yaml")
     return replace(
-        blank_result(scenario, directory, scenario.clock),
+        blank_result(scenario, directory),
         status="ok",
         goodput_mbps=20.0,
         completion_s=4.0,
@@ -61,4 +67,17 @@ def pretend(scenario: Scenario, directory: Path) -> RunResult:
 def fail(scenario: Scenario, directory: Path) -> RunResult:
     """A run that failed at once."""
     scenario.save(directory / "scenario.yaml")
-    return replace(blank_result(scenario, directory, scenario.clock), reason="it broke")
+    return replace(blank_result(scenario, directory), reason="it broke")
+
+
+def run_with(
+    root: Path, content: dict[str, Any], execute: Execute, clock: Clock = "virtual"
+) -> Path:
+    """Run a campaign by a function of a test's; return its directory."""
+    root.mkdir(exist_ok=True)
+    plan = read_plan(write(root, content), Overrides(clock=clock))
+    store = Store(root / clock)
+    with store.open(plan):
+        missing = missing_runs(plan, store)
+        run_missing(plan, store, missing, workers=Serial(), execute=execute, ended=lambda *_: None)
+    return store.root

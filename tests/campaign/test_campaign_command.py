@@ -1,4 +1,4 @@
-"""``minitopo-dc campaign``, also when it is killed."""
+"""`minitopo-dc campaign`, also when it is killed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from minitopo_dc.cli import main
 from tests.campaign.campaigns import document, write
 
 MANY: dict[str, Any] = {
-    "batch": {"title": "Batch", "grid": {"pdcp.batch": [2, 10, 50, 100], "size_mb": [1.0, 1.5]}}
+    "batch": {
+        "title": "Batch",
+        "grid": {"pdcp.batch": [2, 10, 50, 100], "workload.size_mb": [1.0, 1.5]},
+    }
 }
 RUNS = 2 * 8 * 2
 
@@ -101,7 +104,7 @@ def test_ctrl_c_ends_at_once_and_can_be_resumed(tmp_path: Path) -> None:
 def test_status_tells_what_failed_and_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    slow = {"slow": {"title": "Slow", "list": [{"timeout_s": 0.05}]}}
+    slow = {"slow": {"title": "Slow", "cells": [{"timeout_s": 0.05}]}}
     path, output = write(tmp_path, document(experiments=slow)), tmp_path / "out"
     assert main(["campaign", "run", str(path), "--output", str(output)]) == 1
     assert "failed: " in capsys.readouterr().err
@@ -124,7 +127,7 @@ def test_the_directory_follows_from_file_clock_and_quick(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    content = document(quick={"fields": {"size_mb": 0.01}}, repetitions=1)
+    content = document(quick={"fields": {"workload.size_mb": 0.01}}, repetitions=1)
     assert main(["campaign", "run", str(write(tmp_path, content)), "--quick"]) == 0
     assert (tmp_path / "results/campaign-virtual-quick/results.csv").exists()
 
@@ -193,7 +196,7 @@ def test_a_command_on_a_full_disk_is_one_error_and_loses_nothing(
 
 @pytest.mark.root
 def test_a_campaign_on_the_real_clock(tmp_path: Path) -> None:
-    experiments = {"one": {"title": "One", "list": [{"transport": "tcp"}]}}
+    experiments = {"one": {"title": "One", "cells": [{"transport": "tcp"}]}}
     only = {"default": {"transport": "tcp"}}
     content = document(clock="real", experiments=experiments, configurations=only, repetitions=1)
     output = tmp_path / "out"

@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc.analysis.reference import read_reference
 from minitopo_dc.campaign.file import Version
 from minitopo_dc.campaign.plan import Plan, read_plan
-from minitopo_dc.campaign.planner import Overrides, read_file
+from minitopo_dc.campaign.scenarios import Overrides, read_file
 
 CAMPAIGNS = Path(__file__).resolve().parents[2] / "campaigns"
 FILES = sorted(CAMPAIGNS.glob("*.yaml"))

@@ -9,9 +9,10 @@ import pytest
 
 from minitopo_dc.campaign.paths import PathError, check_path, get_value, set_value
 from minitopo_dc.campaign.plan import Outline, Plan, read_plan, run_id
-from minitopo_dc.campaign.planner import Overrides
+from minitopo_dc.campaign.scenarios import Overrides
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.workloads import as_download
 from tests.campaign.campaigns import document, experiment, write
 
 
@@ -32,7 +33,7 @@ def test_a_grid_is_every_combination_in_every_configuration_and_repetition(tmp_p
 
 def test_zipped_factors_move_together(tmp_path: Path) -> None:
     rates = {"legs.0.downlink.rate_mbps": [20, 24], "legs.1.downlink.rate_mbps": [20, 16]}
-    made = plan(tmp_path, experiment(zip=[{**rates, "pdcp.ratio": [[1, 1], [3, 2]]}]))
+    made = plan(tmp_path, experiment(joint=[{**rates, "pdcp.ratio": [[1, 1], [3, 2]]}]))
     found = {
         (*(leg.downlink.rate_mbps for leg in run.scenario.legs), run.scenario.pdcp.ratio)
         for run in made.runs
@@ -41,7 +42,7 @@ def test_zipped_factors_move_together(tmp_path: Path) -> None:
 
 
 def test_a_list_gives_cells_one_by_one(tmp_path: Path) -> None:
-    made = plan(tmp_path, experiment(list=[{"mode": "sc", "leg": 2}, {"mode": "dc-duplicate"}]))
+    made = plan(tmp_path, experiment(cells=[{"mode": "sc", "leg": 2}, {"mode": "dc-duplicate"}]))
     found = {(run.scenario.mode, run.scenario.leg) for run in made.runs}
     assert found == {("sc", 2), ("dc-duplicate", 1)}
 
@@ -69,7 +70,7 @@ def test_every_cell_has_the_same_seeds_and_first_repetitions_come_first(tmp_path
 def test_cells_that_mean_the_same_scenario_share_their_runs(tmp_path: Path) -> None:
     both = {
         "a": {"title": "A", "grid": {"pdcp.batch": [100]}},
-        "b": {"title": "B", "grid": {"size_mb": [0.1]}},
+        "b": {"title": "B", "grid": {"workload.size_mb": [0.1]}},
     }
     made = plan(tmp_path, document(experiments=both))
     assert len(made.runs) == 2 * 2
@@ -98,22 +99,22 @@ def test_an_identity_depends_on_what_a_trace_holds_not_on_where_it_is(tmp_path: 
 
 def test_options_of_the_command_line_come_before_the_file(tmp_path: Path) -> None:
     made = plan(tmp_path, document(clock="real"), clock="virtual", size_mb=3, repetitions=1)
-    assert {run.scenario.size_mb for run in made.runs} == {3}
+    assert {as_download(run.scenario.workload).size_mb for run in made.runs} == {3}
     assert {run.scenario.clock for run in made.runs} == {"virtual"}
     assert len(made.runs) == 4
 
 
 def test_a_size_of_the_command_line_leaves_sizes_that_are_a_factor(tmp_path: Path) -> None:
-    made = plan(tmp_path, experiment(grid={"size_mb": [1, 2]}), size_mb=3)
-    assert {run.scenario.size_mb for run in made.runs} == {1, 2}
+    made = plan(tmp_path, experiment(grid={"workload.size_mb": [1, 2]}), size_mb=3)
+    assert {as_download(run.scenario.workload).size_mb for run in made.runs} == {1, 2}
 
 
 def test_quick_takes_fewer_cells_repetitions_and_bytes(tmp_path: Path) -> None:
     content = experiment(grid={"pdcp.batch": [2, 10, 100]}, quick={"pdcp.batch": [2, 100]})
-    content["quick"] = {"repetitions": 1, "fields": {"size_mb": 0.05}}
+    content["quick"] = {"repetitions": 1, "fields": {"workload.size_mb": 0.05}}
     made = plan(tmp_path, content, version="quick")
     assert [cell.factors["pdcp.batch"] for cell in made.outline.cells] == [2, 100] * 2
-    assert [run.scenario.size_mb for run in made.runs] == [0.05] * 4
+    assert [as_download(run.scenario.workload).size_mb for run in made.runs] == [0.05] * 4
     assert len(plan(tmp_path, content).runs) == 2 * 3 * 2
 
 
@@ -147,7 +148,7 @@ def test_fields_of_a_clock_are_used_on_this_clock_only(tmp_path: Path) -> None:
 
 def test_a_parameter_stands_where_its_name_is(tmp_path: Path) -> None:
     (tmp_path / "trace.csv").write_text("0,5\n1,6\n")
-    content = experiment(base={"legs.*.downlink": {"trace": "$trace"}}, list=[{"pdcp.batch": 2}])
+    content = experiment(base={"legs.*.downlink": {"trace": "$trace"}}, cells=[{"pdcp.batch": 2}])
     content["parameters"] = {"trace": "missing.csv"}
     made = plan(tmp_path, content, parameters=(("trace", str(tmp_path / "trace.csv")),))
     assert made.runs[0].scenario.legs[1].downlink.trace == tmp_path / "trace.csv"
@@ -159,7 +160,7 @@ def test_a_relative_trace_is_relative_to_the_file(
     (tmp_path / "trace.csv").write_text("0,5\n1,6\n")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    content = experiment(list=[{"legs.0.downlink": {"trace": "trace.csv"}}])
+    content = experiment(cells=[{"legs.0.downlink": {"trace": "trace.csv"}}])
     made = plan(tmp_path, content)
     assert made.runs[0].scenario.legs[0].downlink.trace == tmp_path / "trace.csv"
 
@@ -170,7 +171,7 @@ def test_an_outline_is_the_same_after_saving(tmp_path: Path) -> None:
 
 
 CURVES = [{"configuration": "default", "mean": "quic_mbps"}]
-FIGURE = {"x": "size_mb", "curves": CURVES}
+FIGURE = {"x": "workload.size_mb", "curves": CURVES}
 
 
 @pytest.mark.parametrize(
@@ -178,8 +179,8 @@ FIGURE = {"x": "size_mb", "curves": CURVES}
     [
         (experiment(grid={"pdcp.bach": [1]}), "experiments.one.grid: unknown factor pdcp.bach: "),
         (experiment(grid={"pdcp.bach": [1]}), "allowed: batch, delivery"),
-        (experiment(grid={"speed": [1]}), "no field speed of a scenario; allowed: back"),
-        (experiment(grid={"size_mb.more": [1]}), "size_mb has no fields"),
+        (experiment(grid={"speed": [1]}), "no field speed of a scenario; allowed: clock"),
+        (experiment(grid={"workload.size_mb.more": [1]}), "workload.size_mb has no fields"),
         (experiment(grid={"legs.one": [1]}), "one is no index in legs; allowed: 0, 1, ... or *"),
         (experiment(grid={"legs.2.downlink.delay_ms": [1]}), "2 is no index here; allowed: 0 to 1"),
         (experiment(grid={"pdcp.batch": [0]}), "pdcp.batch: Input should be greater than 0"),
@@ -188,12 +189,13 @@ FIGURE = {"x": "size_mb", "curves": CURVES}
         (experiment(grid={"mode": ["multipath"]}), "transport quic allows sc, dc, dc-duplicate"),
         (experiment(grid={"options.buffer": [1]}), "runner quic: no option 'buffer' (known: "),
         (
-            experiment(zip=[{"pdcp.batch": [1, 2], "size_mb": [1]}]),
-            "experiments.one.zip: as many values for all, please: pdcp.batch has 2, size_mb has 1",
+            experiment(joint=[{"pdcp.batch": [1, 2], "workload.size_mb": [1]}]),
+            "experiments.one.joint: as many values for all, please: pdcp.batch has 2, "
+            "workload.size_mb has 1",
         ),
         (
-            experiment(grid={"size_mb": [1]}, list=[{"size_mb": 2}]),
-            "size_mb stands in more than one of them",
+            experiment(grid={"workload.size_mb": [1]}, cells=[{"workload.size_mb": 2}]),
+            "workload.size_mb stands in more than one of them",
         ),
         (
             experiment(configurations=["small"]),
@@ -208,22 +210,26 @@ FIGURE = {"x": "size_mb", "curves": CURVES}
             "sample.configurations: small is unknown; allowed: default, large",
         ),
         (
-            experiment(grid={"pdcp.batch": [2]}, quick={"size_mb": [1]}),
-            "experiments.one.quick: size_mb is no factor here; allowed: pdcp.batch",
+            experiment(grid={"pdcp.batch": [2]}, quick={"workload.size_mb": [1]}),
+            "experiments.one.quick: workload.size_mb is no factor here; allowed: pdcp.batch",
         ),
         (
             experiment(
-                grid={"size_mb": [2]}, figure=FIGURE, reference={"table": "no.csv", "x": "size"}
+                grid={"workload.size_mb": [2]},
+                figure=FIGURE,
+                reference={"table": "no.csv", "x": "size"},
             ),
             "reference/no.csv: No such file",
         ),
         (
-            experiment(grid={"size_mb": [2]}, figure={"x": "pdcp.batch", "curves": CURVES}),
-            "experiments.one.figure.x: pdcp.batch is no factor here; allowed: size_mb",
+            experiment(
+                grid={"workload.size_mb": [2]}, figure={"x": "pdcp.batch", "curves": CURVES}
+            ),
+            "experiments.one.figure.x: pdcp.batch is no factor here; allowed: workload.size_mb",
         ),
         (
             experiment(
-                grid={"size_mb": [2]},
+                grid={"workload.size_mb": [2]},
                 figure=FIGURE,
                 reference={"table": "thesis_table_5_2_file_size.csv", "x": "size"},
             ),
@@ -232,10 +238,12 @@ FIGURE = {"x": "size_mb", "curves": CURVES}
         (document(experiments={}), "experiments: Dictionary should have at least 1 item"),
         (document(repetition=3), "repetition: unknown field; known: title, clock, repetitions"),
         (document(base={"sizes": 1}), "base: unknown factor sizes"),
-        (document(sysctl={}), "sysctl: unknown field"),
+        (document(sysctl={}), "sysctl: write real: {sysctl: ...}"),
         (
-            experiment(base={"backhaul": [{"downlink": {"rate_mbps": 9}}]}, list=[{"seed": 1}]),
-            "backhaul: needs clock: real",
+            experiment(
+                base={"real.backhaul": [{"downlink": {"rate_mbps": 9}}]}, cells=[{"seed": 1}]
+            ),
+            "real.backhaul: needs clock: real",
         ),
     ],
 )
@@ -251,7 +259,7 @@ def test_what_is_wrong_in_a_file_is_one_error_with_file_and_key(
 
 
 def test_a_missing_trace_is_named_with_its_cell(tmp_path: Path) -> None:
-    content = experiment(list=[{"legs.0.downlink": {"trace": "gone.csv"}}])
+    content = experiment(cells=[{"legs.0.downlink": {"trace": "gone.csv"}}])
     with pytest.raises(SettingsError, match=r"experiments.one \(default, .*gone.csv: No such file"):
         plan(tmp_path, content)
 

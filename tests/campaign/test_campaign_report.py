@@ -15,17 +15,12 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.campaign.backends import Serial
+from minitopo_dc.campaign.attempt import Execute
 from minitopo_dc.campaign.evaluation import comparison, load_sources, measure
-from minitopo_dc.campaign.execute import missing_runs, run_missing
-from minitopo_dc.campaign.perform import Execute
-from minitopo_dc.campaign.plan import read_plan
-from minitopo_dc.campaign.planner import Overrides
-from minitopo_dc.campaign.store import Store
 from minitopo_dc.cli import main
-from minitopo_dc.results import RunResult
+from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Clock, Scenario
-from tests.campaign.campaigns import document, fail, pretend, write
+from tests.campaign.campaigns import document, fail, pretend, run_with, write
 
 BATCH = {
     "title": "Throughput <b> against the batch size",
@@ -56,13 +51,7 @@ def campaign(
     root: Path, content: dict[str, Any], execute: Execute = made_up, clock: Clock = "virtual"
 ) -> Path:
     """Run a campaign without running anything."""
-    root.mkdir(exist_ok=True)
-    plan = read_plan(write(root, content), Overrides(clock=clock))
-    store = Store(root / clock)
-    with store.open(plan):
-        missing = missing_runs(plan, store)
-        run_missing(plan, store, missing, backend=Serial(), execute=execute, ended=lambda *_: None)
-    return store.root
+    return run_with(root, content, execute, clock)
 
 
 @pytest.fixture
@@ -179,29 +168,33 @@ def test_two_clocks_make_one_report_with_the_difference(tmp_path: Path) -> None:
 
 
 SERIES: dict[str, Any] = {
-    "legs": {"title": "Legs", "list": [{"pdcp.batch": 50}], "figure": {"kind": "legs"}},
+    "legs": {"title": "Legs", "cells": [{"pdcp.batch": 50}], "figure": {"kind": "legs"}},
     "window": {
         "title": "Window",
         "base": {"options.qlog": True},
-        "list": [{"pdcp.batch": 50}],
+        "cells": [{"pdcp.batch": 50}],
         "figure": {"kind": "window"},
     },
     "occasion": {
         "title": "Occasion",
-        "base": {"options.qlog": True, "pdcp.delivery": "off", "size_mb": 1},
-        "list": [{"pdcp.batch": 50}],
+        "base": {"options.qlog": True, "pdcp.delivery": "off", "workload.size_mb": 1},
+        "cells": [{"pdcp.batch": 50}],
         "figure": {"kind": "occasion"},
     },
     "rates": {
         "title": "Rates",
-        "base": {"mode": "flows", "flows": [{"mode": "dc"}, {"mode": "sc"}], "duration_s": 2},
-        "list": [{"pdcp.batch": 50}],
+        "base": {
+            "mode": "flows",
+            "flows": [{"mode": "dc"}, {"mode": "sc"}],
+            "workload.duration_s": 2,
+        },
+        "cells": [{"pdcp.batch": 50}],
         "figure": {"kind": "rates"},
     },
     "bars": {
         "title": "Bars",
         "base": {"options.qlog": True},
-        "list": [{"pdcp.batch": 50}],
+        "cells": [{"pdcp.batch": 50}],
         "figure": {
             "kind": "bars",
             "curves": [
@@ -215,9 +208,9 @@ SERIES: dict[str, Any] = {
         "base": {
             "mode": "flows",
             "flows": [{"mode": "dc-duplicate"}, {"mode": "sc"}],
-            "duration_s": 2,
+            "workload.duration_s": 2,
         },
-        "list": [{"pdcp.batch": 50}],
+        "cells": [{"pdcp.batch": 50}],
         "figure": {
             "curves": [
                 {"configuration": "default", "measure": name}
@@ -239,7 +232,7 @@ def real_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     only = {"default": {"transport": "quic"}}
     content = document(
         experiments=SERIES | {"batch": BATCH | {"configurations": ["default"]}},
-        configurations=only | {"large": {"transport": "quic", "size_mb": 0.2}},
+        configurations=only | {"large": {"transport": "quic", "workload.size_mb": 0.2}},
         repetitions=1,
     )
     path, output = write(root, content), root / "out"

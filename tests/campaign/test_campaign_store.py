@@ -11,14 +11,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from minitopo_dc.campaign.backends import Serial
-from minitopo_dc.campaign.execute import missing_runs, run_missing
-from minitopo_dc.campaign.perform import Execute
+from minitopo_dc.campaign.attempt import Execute
 from minitopo_dc.campaign.plan import Plan, PlannedRun, read_plan
-from minitopo_dc.campaign.planner import Overrides
+from minitopo_dc.campaign.resume import missing_runs, run_missing
+from minitopo_dc.campaign.scenarios import Overrides
 from minitopo_dc.campaign.store import Store, StoreError, describe_status
 from minitopo_dc.campaign.table import campaign_table, cell_table
-from minitopo_dc.results import RunResult
+from minitopo_dc.campaign.workers import Serial
+from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.campaign.campaigns import document, fail, pretend, write
 
@@ -33,7 +33,7 @@ def run(
             plan,
             store,
             missing,
-            backend=Serial(),
+            workers=Serial(),
             execute=execute,
             ended=lambda *each: ended.append(each),
         )

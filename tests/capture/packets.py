@@ -25,12 +25,12 @@ datagrams = st.builds(
 
 
 def datagram(size: int = 1000) -> bytes:
-    """A UDP datagram of ``size`` bytes in all."""
+    """A UDP datagram of `size` bytes in all."""
     return bytes(IP(src=SERVER, dst=CLIENT) / UDP(sport=4433, dport=50_000) / Raw(bytes(size - 28)))
 
 
 def segment(size: int) -> bytes:
-    """A TCP segment with ``size`` bytes of data."""
+    """A TCP segment with `size` bytes of data."""
     return bytes(
         IP(src=SERVER, dst=CLIENT) / TCP(sport=80, dport=50_000, flags="A") / Raw(bytes(size))
     )

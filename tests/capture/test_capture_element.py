@@ -13,12 +13,13 @@ from scapy.packet import Packet
 from scapy.utils import rdpcap
 
 from minitopo_dc.capture import layers
-from minitopo_dc.element import ElementSettings, ReceiveBearer, TransmitBearer, captures, drivers
+from minitopo_dc.element import captures, drivers
 from minitopo_dc.element.captures import Captures
 from minitopo_dc.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.element.loop import Loop
 from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
 from minitopo_dc.pdcp import append_trailer, sn_format
+from minitopo_dc.router import ElementSettings, ReceiveBearer, TransmitBearer
 from tests.capture.packets import datagram
 
 MS = 1_000_000

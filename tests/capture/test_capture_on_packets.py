@@ -1,4 +1,4 @@
-"""``--pcap`` on real packets, read by Wireshark."""
+"""`--pcap` on real packets, read by Wireshark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.addresses import client_address, server_address
+from minitopo_dc.run.addresses import client_address, server_address
 from minitopo_dc.scenario import Scenario
 from tests.capture.wireshark import fields, needs_tshark, troubles
 
@@ -28,7 +28,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def captured(directory: Path, **more: Any) -> Path:
-    values: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG], "size_mb": 1}
+    values: dict[str, Any] = {
+        "transport": "tcp",
+        "mode": "dc",
+        "legs": [LEG, LEG],
+        "workload": {"size_mb": 1},
+    }
     wanted = Scenario.check(values | {"pdcp": {"batch": 2 * BATCH}} | more, "test")
     wanted.save(directory / "scenario.yaml")
     result = directory / "result"

@@ -1,4 +1,4 @@
-"""``--pcap`` and the scenario's ``pcap``: off unless asked for, and only where packets are real."""
+"""`--pcap` and the scenario's `pcap`: off unless asked for, and only where packets are real."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc import cli
 from minitopo_dc.commands import compare
 from minitopo_dc.commands.options import base_scenario
-from minitopo_dc.plan import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 
 LEG = {"downlink": {"rate_mbps": 20}}
@@ -23,20 +23,20 @@ def compared(*arguments: str) -> Scenario:
 
 
 def scenario(**more: object) -> Scenario:
-    values = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG], "backhaul": [LEG]}
+    values = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG], "real": {"backhaul": [LEG]}}
     return Scenario.check(values | more, "test")
 
 
 def test_captures_are_off_unless_asked_for(tmp_path: Path) -> None:
-    assert compared().capture == ()
-    assert compared("--pcap").capture == ("legs",)
+    assert compared().real.capture == ()
+    assert compared("--pcap").real.capture == ("legs",)
     wanted = scenario()
     elements = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
     assert [each.pcap for each in (*elements, *backhaul_settings(wanted, tmp_path))] == [None] * 4
 
 
 def test_each_host_is_told_the_direction_that_leaves_it(tmp_path: Path) -> None:
-    wanted = scenario(capture=["legs"])
+    wanted = scenario(real={"capture": ["legs"], "backhaul": [LEG]})
     elements = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
     assert {each.host: each.pcap for each in (*elements, *backhaul_settings(wanted, tmp_path))} == {
         "gnb": "downlink",
@@ -50,7 +50,7 @@ def test_the_virtual_clock_refuses_captures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "s.yaml"
-    scenario(transport="quic", backhaul=[]).save(path)
+    scenario(transport="quic", real={}).save(path)
     arguments = ["run", str(path), "--pcap", "--clock", "virtual"]
     assert cli.main([*arguments, "--output", str(tmp_path / "result")]) == 2
-    assert "capture: needs clock: real" in capsys.readouterr().err
+    assert "real.capture: needs clock: real" in capsys.readouterr().err

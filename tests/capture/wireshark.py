@@ -21,7 +21,7 @@ PDCP = (
 
 
 def fields(capture: Path, *names: str, only: str = "") -> list[tuple[str, ...]]:
-    """These fields of each packet that the filter ``only`` lets through."""
+    """These fields of each packet that the filter `only` lets through."""
     wanted = [argument for name in names for argument in ("-e", name)]
     command = ["tshark", "-r", str(capture), *PDCP, "-Y", only, "-T", "fields", *wanted]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -2,119 +2,26 @@
 
 from __future__ import annotations
 
-import random
-from pathlib import Path
-
 import pytest
 
-from minitopo_dc.element import drivers as drivers_module
-from minitopo_dc.element import loop as loop_module
-from minitopo_dc.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
+from minitopo_dc.element.drivers import LegDriver, TransmitDriver
+from minitopo_dc.element.kernel_queue import KernelPacket
 from minitopo_dc.element.loop import Loop
 from minitopo_dc.element.rules import leg_mark
-from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
-from minitopo_dc.pdcp import append_trailer, sn_format
+from minitopo_dc.pdcp import TransmittingEntity, append_trailer, sn_format, split_trailer
 from minitopo_dc.settings import PdcpSettings
-
-MS = 1_000_000
-
-
-class FakePacket:
-    """A packet whose verdict is remembered."""
-
-    def __init__(self, payload: bytes, indev: int = 0) -> None:
-        self.payload = payload
-        self.indev = indev
-        self.mark = 0
-        self.verdict = ""
-
-    def get_payload(self) -> bytes:
-        return self.payload
-
-    def set_payload(self, payload: bytes) -> None:
-        self.payload = payload
-
-    def set_mark(self, mark: int) -> None:
-        self.mark = mark
-
-    def accept(self) -> None:
-        self.verdict = "accept"
-
-    def drop(self) -> None:
-        self.verdict = "drop"
-
-
-class Clock:
-    """A clock that tests set."""
-
-    def __init__(self) -> None:
-        self.now = 0
-
-    def __call__(self) -> int:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(drivers_module, "clock", clock)
-    monkeypatch.setattr(loop_module, "clock", clock)
-    return clock
-
-
-class NoInjector:
-    """Stands in for the raw socket, which needs root."""
-
-    sent: list[bytes]
-
-    def __init__(self, leg: int) -> None:
-        self.leg = leg
-        self.sent = []
-
-    def send(self, datagram: bytes) -> None:
-        self.sent.append(datagram)
-
-
-@pytest.fixture
-def legs(monkeypatch: pytest.MonkeyPatch) -> tuple[Loop, list[LegDriver]]:
-    monkeypatch.setattr(drivers_module, "Injector", NoInjector)
-    loop = Loop()
-    parameters = LegParameters(queue_packets=2, delay=ConstantDelay(10 * MS))
-    capacity = 8_000_000  # 1 byte a us
-    made = [
-        LegDriver(
-            number, Leg(parameters, make_capacity(capacity, "loop"), random.Random(number)), loop
-        )
-        for number in (1, 2)
-    ]
-    return loop, made
-
-
-def datagram(size: int = 1000) -> bytes:
-    """An IPv4/UDP datagram with a right header checksum."""
-    head = bytearray(20)
-    head[0], head[8], head[9] = 0x45, 64, 17
-    head[2:4] = size.to_bytes(2, "big")
-    head[12:20] = bytes((10, 0, 0, 2, 10, 2, 1, 2))
-    total = sum(int.from_bytes(head[i : i + 2], "big") for i in range(0, 20, 2))
-    total = (total & 0xFFFF) + (total >> 16)
-    head[10:12] = (0xFFFF - total).to_bytes(2, "big")
-    return bytes(head) + bytes(size - 20)
-
-
-def datagram_ipv6(size: int = 1000) -> bytes:
-    """An IPv6/UDP datagram."""
-    head = bytes((0x60, 0, 0, 0)) + (size - 40).to_bytes(2, "big") + bytes((17, 64))
-    return head + bytes(size - len(head))
-
-
-def transmitter(loop: Loop, legs: list[LegDriver], **pdcp: object) -> TransmitDriver:
-    settings = PdcpSettings.model_validate(pdcp)
-    return TransmitDriver(1, settings.transmitter(len(legs)), sn_format(18), legs, loop)
-
-
-def receiver(loop: Loop) -> ReceiveDriver:
-    return ReceiveDriver(1, PdcpSettings().receiver(2), sn_format(18), {11: 0, 12: 1}, loop)
+from tests.element.fakes import (
+    LATER,
+    MS,
+    Clock,
+    FakePacket,
+    NoInjector,
+    datagram,
+    datagram_ipv6,
+    ones_complement_sum,
+    receiver,
+    transmitter,
+)
 
 
 def test_a_packet_leaves_the_leg_after_serialisation_and_delay(
@@ -268,12 +175,84 @@ def test_what_is_no_pdu_is_dropped_and_counted(legs: tuple[Loop, list[LegDriver]
     assert driver.malformed == 1
 
 
-def test_the_state_file_of_the_kernel_is_read_by_its_columns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("clock")
+def test_numbers_start_again_after_the_last_of_their_format(
+    legs: tuple[Loop, list[LegDriver]],
 ) -> None:
-    from minitopo_dc.element import kernel_queue
+    entity = TransmittingEntity[KernelPacket](
+        sn_format(12), PdcpSettings().policy(2), legs=2, first_count=4095
+    )
+    driver = TransmitDriver(1, entity, sn_format(12), legs[1], legs[0])
+    packets = [FakePacket(datagram()) for _ in range(2)]
+    for packet in packets:
+        driver.on_packet(packet)
+    numbers = [sn_format(12).decode(split_trailer(each.payload, 2)[0]) for each in packets]
+    assert numbers == [4095, 0]
 
-    state = tmp_path / "nfnetlink_queue"
-    state.write_text("    0   4242     7 2 65531     3     5      999  1\n")
-    monkeypatch.setattr(kernel_queue, "NFQUEUE_STATE", state)
-    assert kernel_queue.read_drops() == {0: kernel_queue.QueueDrops(3, 5)}
+
+@pytest.mark.parametrize("size", [1000, 1001])
+@pytest.mark.usefixtures("clock")
+def test_the_header_checksum_of_a_pdu_is_right(
+    size: int, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    packet = FakePacket(datagram(size))
+    transmitter(*legs).on_packet(packet)
+    assert ones_complement_sum(packet.payload[:20]) == 0xFFFF
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_copy_takes_its_place_in_the_queue_of_its_own_leg(
+    legs: tuple[Loop, list[LegDriver]],
+) -> None:
+    transmitter(*legs, split="duplicate").on_packet(FakePacket(datagram()))
+    assert [leg.leg.statistics().pushed_bytes for leg in legs[1]] == [1003, 1003]
+
+
+def test_a_copy_goes_although_the_first_leg_drops_the_packet(
+    clock: Clock, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    loop, both = legs
+    for _ in range(2):
+        both[0].on_packet(FakePacket(datagram()))
+    packet = FakePacket(datagram())
+    transmitter(loop, both, split="duplicate").on_packet(packet)
+    clock.serve(loop, LATER)
+    injector = both[1].injector
+    assert isinstance(injector, NoInjector)
+    assert [packet.verdict, len(injector.sent)] == ["drop", 1]
+
+
+def test_an_sdu_that_arrives_lets_go_what_is_due_on_a_leg(
+    clock: Clock, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    loop, both = legs
+    driver = transmitter(loop, both)
+    due = FakePacket(datagram())
+    both[1].on_packet(due)
+    loop.serve(clock.now)
+    clock.now = 11 * MS - 1
+    driver.on_packet(FakePacket(datagram()))
+    assert due.verdict == ""
+    clock.now = 11 * MS
+    driver.on_packet(FakePacket(datagram()))
+    assert due.verdict == "accept"
+
+
+def test_a_pdu_that_arrives_lets_go_what_is_due_on_a_leg(
+    clock: Clock, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    loop, (leg, _) = legs
+    driver = receiver(loop)
+    due = FakePacket(datagram())
+    leg.on_packet(due)
+    clock.now = 11 * MS
+    driver.on_packet(FakePacket(append_trailer(datagram(), sn_format(18).encode(5)), indev=11))
+    assert due.verdict == "accept"
+
+
+@pytest.mark.usefixtures("clock")
+def test_delivered_bytes_are_those_of_the_sdus(legs: tuple[Loop, list[LegDriver]]) -> None:
+    driver = receiver(legs[0])
+    for sn, sdu in ((0, datagram(700)), (1, datagram_ipv6(800)), (3, datagram(900))):
+        driver.on_packet(FakePacket(append_trailer(sdu, sn_format(18).encode(sn)), indev=12))
+    assert driver.statistics().delivered_bytes == 1500

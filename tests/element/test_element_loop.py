@@ -1,4 +1,4 @@
-"""When the element's loop wakes, on a clock and a ``select`` of the tests' own."""
+"""When the element's loop wakes, on a clock and a `select` of the tests' own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Machine:
 
 
 class Periodic:
-    """Due every millisecond or other ``period``; ends the loop after some times."""
+    """Due every millisecond or other `period`; ends the loop after some times."""
 
     def __init__(self, loop: Loop, times: int) -> None:
         self.lateness: list[int] = []

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc import addresses
-from minitopo_dc.addresses import IpVersion
-from minitopo_dc.outcome import check_virtual
-from minitopo_dc.plan import backhaul_settings
+from minitopo_dc.run import addresses
+from minitopo_dc.run.check import check_virtual
+from minitopo_dc.run.routers import backhaul_settings
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
-from topologies import two_path
+from minitopo_dc.settings import IpVersion, SettingsError
+from minitopo_dc.topologies import two_path
 
 LINK = {"downlink": {"rate_mbps": 20}}
-SCENARIO = {"transport": "tcp", "mode": "sc", "legs": [LINK], "backhaul": [LINK, LINK]}
+SCENARIO = {"transport": "tcp", "mode": "sc", "legs": [LINK], "real": {"backhaul": [LINK, LINK]}}
 
 
 @pytest.mark.parametrize("version", [4, 6])
@@ -47,14 +46,14 @@ def test_each_direction_of_each_link_has_an_element_and_a_seed_of_its_own(tmp_pa
 def test_the_virtual_clock_refuses_what_only_the_real_one_has(field: str, value: object) -> None:
     plain = {"transport": "quic", "mode": "sc", "legs": [LINK]}
     check_virtual(Scenario.check(plain, "test"))
-    with pytest.raises(SettingsError, match=f"{field}: needs clock: real"):
-        check_virtual(Scenario.check(plain | {field: value}, "test"))
+    with pytest.raises(SettingsError, match=f"^real.{field}: needs clock: real"):
+        check_virtual(Scenario.check(plain | {"real": {field: value}}, "test"))
 
 
 @pytest.mark.parametrize("name", ["kernel.panic", "net.ipv4.x y", "-w"])
 def test_only_settings_of_a_network_namespace_can_be_asked_for(name: str) -> None:
     with pytest.raises(SettingsError, match="sysctl"):
-        Scenario.check(SCENARIO | {"sysctl": {name: "1"}}, "test")
+        Scenario.check(SCENARIO | {"real": {"sysctl": {name: "1"}}}, "test")
 
 
 @pytest.mark.root

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 import pytest
 
-from minitopo_dc import cli, execute
+from minitopo_dc import cli, clocks
 from minitopo_dc.emulation import calibration
 from minitopo_dc.emulation.calibration import calibrate
 from minitopo_dc.emulation.elements import ElementFailedError
@@ -77,7 +77,7 @@ def test_a_trace_that_begins_with_an_outage_is_no_division_by_zero(tmp_path: Pat
 def test_a_leg_that_loses_everything_is_one_line_on_the_command_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(execute, "why_not_real", lambda: None)
+    monkeypatch.setattr(clocks, "why_not_real", lambda: None)
     assert cli.main(["calibrate", "--loss", "100", "--seconds", "2"]) == 1
     error = capsys.readouterr().err
     assert "minitopo-dc: leg 1: 0 packets arrived" in error

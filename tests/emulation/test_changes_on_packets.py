@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from minitopo_dc.emulation.probe import Arrivals, send_through
+from minitopo_dc.topologies.two_path import client_address
 from tests.emulation.testbed import INSTANT, running_testbed, scenario
-from topologies.two_path import client_address
 
 pytestmark = pytest.mark.root
 RATE = 1000

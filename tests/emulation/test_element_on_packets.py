@@ -13,8 +13,8 @@ import pytest
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.probe import Arrivals, send_through
+from minitopo_dc.topologies.two_path import client_address
 from tests.emulation.testbed import INSTANT, Bed, running_testbed, scenario, start_with_traffic
-from topologies.two_path import client_address
 
 pytestmark = pytest.mark.root
 RATE, SECONDS = 25_000, 3

@@ -16,9 +16,9 @@ from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.utilisation import flow_rates, link_utilisation
 from minitopo_dc.emulation.real import run_real
 from minitopo_dc.emulation.testbed import Testbed
-from minitopo_dc.results import RunResult
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
-from runners.base import get_runner
 
 pytestmark = pytest.mark.root
 
@@ -28,7 +28,7 @@ BUFFER = {"receive_buffer_bytes": 33_554_432}
 
 def scenario(*flows: dict[str, Any], **fields: Any) -> Scenario:
     values: dict[str, Any] = {"transport": "quic", "mode": "flows", "legs": [LEG, LEG]}
-    values |= {"flows": list(flows), "options": BUFFER, "duration_s": 4}
+    values |= {"flows": list(flows), "options": BUFFER, "workload": {"duration_s": 4}}
     return Scenario.check(values | fields, "test")
 
 
@@ -98,7 +98,10 @@ def test_the_legs_use_and_the_first_flow_s_qlog_are_read_as_on_the_virtual_clock
 
 
 def test_a_flow_s_rate_has_no_gap_before_its_client_began(tmp_path: Path) -> None:
-    result = ok(scenario({"mode": "sc"}, statistics_ms=20, duration_s=2), tmp_path)
+    result = ok(
+        scenario({"mode": "sc"}, statistics_ms=20, workload={"duration_s": 2}),
+        tmp_path,
+    )
     (flow,) = result.details["flows"]
     assert flow["started_s"] > 0
     rates = flow_rates(tmp_path, bin_s=0.1)["rate_mbps"]
@@ -120,7 +123,10 @@ def test_quic_beside_tcp_is_told_apart_by_its_bearer(tmp_path: Path) -> None:
 def test_a_split_uplink_of_a_flow_on_leg_2_is_numbered_and_arrives_whole(tmp_path: Path) -> None:
     needs("tcp")
     flow = {"mode": "sc", "leg": 2, "transport": "tcp"}
-    ok(scenario(flow, split_uplink=True, duration_s=None, size_mb=1), tmp_path)
+    ok(
+        scenario(flow, split_uplink=True, workload={"size_mb": 1}),
+        tmp_path,
+    )
     ue, gnb = (
         json.loads((tmp_path / f"{host}-summary.json").read_text(encoding="utf-8"))
         for host in ("ue", "gnb")
@@ -151,8 +157,7 @@ def test_flows_of_a_size_end_each_at_its_own_time(tmp_path: Path) -> None:
         {"mode": "sc", "leg": 1},
         {"mode": "sc", "leg": 2},
         legs=[LEG, slow],
-        duration_s=None,
-        size_mb=0.5,
+        workload={"size_mb": 0.5},
     )
     result = ok(wanted, tmp_path)
     fast_s, slow_s = (flow["completion_s"] for flow in result.details["flows"])
@@ -163,7 +168,13 @@ def test_flows_of_a_size_end_each_at_its_own_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("transport", ["tcp", "quic"])
 def test_a_single_download_stops_at_its_time(transport: str, tmp_path: Path) -> None:
     needs(transport)
-    wanted = scenario(mode="sc", flows=(), transport=transport, options={}, duration_s=2)
+    wanted = scenario(
+        mode="sc",
+        flows=(),
+        transport=transport,
+        options={},
+        workload={"duration_s": 2},
+    )
     result = ok(wanted, tmp_path)
     assert result.completion_s is not None
     assert result.completion_s > 1.9
@@ -187,7 +198,10 @@ def test_a_server_that_dies_is_one_reason_and_leaves_nothing(
 
     start = Testbed.start
     monkeypatch.setattr(Testbed, "start", start_and_kill)
-    result = run_real(scenario({"mode": "dc"}, {"mode": "sc"}, duration_s=60), tmp_path)
+    result = run_real(
+        scenario({"mode": "dc"}, {"mode": "sc"}, workload={"duration_s": 60}),
+        tmp_path,
+    )
     assert result.status == "failed"
     assert result.reason == "flow-2: server was ended by SIGKILL during the transfer"
     assert result.goodput_mbps is None

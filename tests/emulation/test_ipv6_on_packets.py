@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from minitopo_dc.addresses import IpVersion, client_address, server_address
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.hosts import EmulatedHost
-from minitopo_dc.emulation.ping import run_ping
 from minitopo_dc.emulation.probe import Arrivals, send_through
+from minitopo_dc.emulation.real import run_real
+from minitopo_dc.run.addresses import client_address, server_address
+from minitopo_dc.settings import IpVersion
+from minitopo_dc.workloads import Ping
 from tests.emulation.testbed import INSTANT, Bed, running_testbed, scenario
 
 pytestmark = pytest.mark.root
 GNB_ON_LEG_1 = "fd00:10:1:1::1"
+SEND_WITHOUT_A_LENGTH = """
+import socket, sys
+addresses = [socket.inet_pton(socket.AF_INET6, address) for address in sys.argv[1:]]
+header = bytes((0x60, 0, 0, 0, 0, 0, socket.IPPROTO_HOPOPTS, 64)) + b"".join(addresses)
+options = bytes((socket.IPPROTO_NONE, 0, 1, 4, 0, 0, 0, 0))
+with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
+    raw.sendto(header + options, (sys.argv[2], 0))
+"""
 
 
 def probe(bed: Bed, directory: Path, size: int = 1200, version: IpVersion = 6) -> Arrivals:
@@ -60,6 +71,19 @@ def test_duplicates_on_both_legs_arrive_once(tmp_path: Path) -> None:
     assert arrivals.in_order
 
 
+def test_a_packet_that_says_no_length_ends_nothing_and_leaves_no_gap(tmp_path: Path) -> None:
+    """As a jumbogram's (RFC 2675): payload length 0, then hop-by-hop options."""
+    with running_testbed(scenario("dc-duplicate", ip_version=6), tmp_path) as bed:
+        addresses = (server_address(1, 6), client_address(1, 6))
+        said = output(bed.hosts.server, sys.executable, "-c", SEND_WITHOUT_A_LENGTH, *addresses)
+        arrivals = probe(bed, tmp_path)
+        received = bed.ue.stop()["receive"]["1"]
+        sent = bed.gnb.stop()["transmit"]["1"]
+    assert said == ""
+    assert [sent["malformed"], received["missing"]] == [1, 0]
+    assert len(arrivals.number) == 1000
+
+
 def test_a_split_uplink_arrives_in_order(tmp_path: Path) -> None:
     with running_testbed(scenario("dc", ip_version=6, split_uplink=True), tmp_path) as bed:
         hosts, scratch, server = bed.hosts, tmp_path / "arrivals", server_address(1, 6)
@@ -99,22 +123,21 @@ def test_neighbours_are_found_across_a_leg_that_lets_nothing_pass(tmp_path: Path
 
 def test_round_trips_take_the_delay_of_each_leg(tmp_path: Path) -> None:
     wanted = scenario("sc", INSTANT | {"delay_ms": 15}, ip_version=6)
-    options = {"transport": "ping", "options": {"count": 5, "interval_s": 0.05}}
-    found = run_ping(wanted.model_copy(update=options), tmp_path)
-    assert [(each.leg, each.received) for each in found] == [(1, 5), (2, 5)]
+    options = {"transport": "icmp", "workload": Ping(count=5, interval_s=0.05)}
+    found = run_real(wanted.model_copy(update=options), tmp_path).details["round_trips"]
+    assert [(each["leg"], each["received"]) for each in found] == [(1, 5), (2, 5)]
     for each in found:
-        assert each.minimum_ms is not None
-        assert each.minimum_ms >= 15
+        assert each["minimum_ms"] >= 15
     uplink = json.loads((tmp_path / "ue-summary.json").read_text())["legs"]
     assert [uplink[leg]["delivered_packets"] for leg in ("1", "2")] == [5, 5]
 
 
 def test_a_backhaul_has_ipv6_too(tmp_path: Path) -> None:
     link = {"downlink": INSTANT, "uplink": INSTANT}
-    wanted = scenario("sc", ip_version=6, backhaul=[link, link])
-    options = {"transport": "ping", "options": {"count": 2, "interval_s": 0.05}}
-    found = run_ping(wanted.model_copy(update=options), tmp_path)
-    assert [(each.leg, each.backhaul, each.received) for each in found] == [
+    wanted = scenario("sc", ip_version=6, real={"backhaul": [link, link]})
+    options = {"transport": "icmp", "workload": Ping(count=2, interval_s=0.05)}
+    found = run_real(wanted.model_copy(update=options), tmp_path).details["round_trips"]
+    assert [(each["leg"], each["backhaul"], each["received"]) for each in found] == [
         *((1, 1, 2), (2, 1, 2), (1, 2, 2), (2, 2, 2))
     ]
 

@@ -11,15 +11,15 @@ import pytest
 from minitopo_dc import cli
 from minitopo_dc.emulation import real, testbed
 from minitopo_dc.emulation.real import run_real
-from minitopo_dc.results import RunResult
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
-from runners.base import get_runner
 
 LEG = {"downlink": {"rate_mbps": 20, "delay_ms": 5, "jitter_ms": 0}}
 
 
 def scenario(transport: str, mode: str, **more: Any) -> Scenario:
-    values = {"transport": transport, "mode": mode, "legs": [LEG, LEG], "size_mb": 2}
+    values = {"transport": transport, "mode": mode, "legs": [LEG, LEG], "workload": {"size_mb": 2}}
     congestion_control = {"congestion_control": "cubic"}  # which every transport has
     return Scenario.check(values | congestion_control | {"ip_version": 6} | more, "test")
 
@@ -71,7 +71,7 @@ def test_the_command_line_s_ip_version_goes_before_the_file_s(tmp_path: Path) ->
 
 def test_a_machine_without_ipv6_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "Address family not supported"})
-    monkeypatch.setattr(real, "save_facts", lambda _: None)
+    monkeypatch.setattr(real, "facts", dict)
     result = run_real(scenario("quic", "dc"), tmp_path)
     assert result.status == "unsupported"
     assert "IPv6 does not work here: Address family not supported" in result.reason

@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minitopo_dc.addresses import IpVersion
-from minitopo_dc.element import ElementSettings
 from minitopo_dc.element.kernel_leg import KernelLeg, _timeline
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.machine import probe_kernel
 from minitopo_dc.emulation.probe import Arrivals, send_through
-from minitopo_dc.settings import LegSettings, SettingsError, kernel_rates
+from minitopo_dc.router import ElementSettings
+from minitopo_dc.settings import IpVersion, LegSettings, SettingsError, kernel_rates
+from minitopo_dc.topologies.two_path import client_address
 from tests.emulation.testbed import INSTANT, running_testbed, scenario, start_with_traffic
-from topologies.two_path import client_address
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 INSIDE = "MINITOPO_DC_IN_UML"
@@ -52,7 +51,7 @@ def probe(
     version: IpVersion = 4,
 ) -> tuple[Arrivals, dict[str, Any]]:
     """What met legs of the kernel's, and gnb's summary."""
-    wanted = scenario(mode, INSTANT | downlink, backend="kernel", ip_version=version)
+    wanted = scenario(mode, INSTANT | downlink, real={"backend": "kernel"}, ip_version=version)
     with running_testbed(wanted, directory) as bed, ThreadPoolExecutor() as pool:
         started = pool.submit(start_with_traffic, bed)
         arrivals = send_through(
@@ -162,7 +161,9 @@ def test_a_bearer_is_split_over_legs_of_the_kernel_and_put_in_order(
     arrivals, gnb = probe("dc", downlink, tmp_path, 300, 3, version=version)
     assert arrivals.in_order
     lost = sum(each["dropped_loss"] for each in gnb["legs"].values())
-    assert len(arrivals.number) == 900 - lost
+    # netem counts every packet, also the neighbours' own (RFC 4861), and loses some of those.
+    others = sum(each["pushed_packets"] for each in gnb["legs"].values()) - 900
+    assert 0 <= len(arrivals.number) - (900 - lost) <= others <= 20
     assert lost == pytest.approx(18, abs=15)
     assert [each["delivered_packets"] > 400 for each in gnb["legs"].values()] == [True, True]
 

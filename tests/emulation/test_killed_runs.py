@@ -1,4 +1,4 @@
-"""Whatever is killed in mid-run: no wrong result, and nothing left after ``clean``."""
+"""Whatever is killed in mid-run: no wrong result, and nothing left after `clean`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SLOW = {"downlink": {"rate_mbps": 1}}
 
 
 class Run:
-    """``minitopo-dc run`` of a slow transfer, in the background."""
+    """`minitopo-dc run` of a slow transfer, in the background."""
 
     def __init__(self, directory: Path) -> None:
         scenario = {"transport": "tcp", "mode": "dc", "legs": [SLOW, SLOW]}
@@ -56,7 +56,7 @@ class Run:
         return self._identity
 
     def process_with(self, word: str) -> int:
-        """A process of this run whose command line has ``word``."""
+        """A process of this run whose command line has `word`."""
         return next(pid for pid in self.processes() if word in _command_line(pid))
 
 

@@ -34,7 +34,7 @@ def pings(directory: Path, topology: str) -> list[dict[str, Any]]:
     experiment = "xpType:ping\npingCount:40\npingInterval:0.05\n"
     done = run(directory, topology, experiment)
     assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)
+    found: list[dict[str, Any]] = json.loads(done.stdout)["details"]["round_trips"]
     return found
 
 
@@ -115,7 +115,7 @@ def test_a_capture_holds_every_byte_that_the_client_received(tmp_path: Path) -> 
 def test_a_setting_that_the_kernel_refuses_fails_the_run(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(
         "transport: tcp\nmode: sc\nlegs: [{downlink: {rate_mbps: 10}}]\n"
-        "sysctl: {net.ipv4.no_such_setting: '1'}\n",
+        "real: {sysctl: {net.ipv4.no_such_setting: '1'}}\n",
         encoding="utf-8",
     )
     command = [sys.executable, "-m", "minitopo_dc.cli", "run", str(tmp_path / "s.yaml")]

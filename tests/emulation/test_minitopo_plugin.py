@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.base import get_runner
+from minitopo_dc.runners.base import get_runner
 from tests.minitopo.files import DUAL
 from tests.minitopo.test_minitopo_checkout import CHECKOUT
 

@@ -22,9 +22,10 @@ from mininet.net import Mininet
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.probe import Arrivals, send_through
 from minitopo_dc.link import Bernoulli
-from topologies.radio_link import CABLE, CHECKOUT, RadioLink, RadioLinkError
+from minitopo_dc.topologies.radio_link import PROCESS, RadioLink, RadioLinkError
 
 pytestmark = pytest.mark.root
+CHECKOUT = Path(__file__).resolve().parents[2]
 TOLERANCE = 0.02
 PACKET = 1500
 ECHO_BITS = 84 * 8
@@ -47,7 +48,7 @@ with socket.create_connection(("10.0.0.2", 9000)) as connection:
 STAYS = """
 import time
 from mininet.net import Mininet
-from topologies.radio_link import RadioLink
+from minitopo_dc.topologies.radio_link import RadioLink
 net = Mininet(controller=None, link=RadioLink)
 net.addLink(net.addHost("k1"), net.addHost("k2"))
 print("built", flush=True)
@@ -96,13 +97,13 @@ def cables() -> list[str]:
             words = (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if CABLE.encode() in words:
+        if PROCESS.encode() in words:
             found.append(process.name)
     return found
 
 
 def mn(topology: str, *arguments: str) -> str:
-    """What Mininet's own command says of a topology's ``--test pingall``."""
+    """What Mininet's own command says of a topology's `--test pingall`."""
     command = ["mn", "--topo", topology, "--test", "pingall", *arguments]
     done = subprocess.run(
         command, capture_output=True, text=True, cwd=CHECKOUT, check=True, timeout=60

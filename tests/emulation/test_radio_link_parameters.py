@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minitopo_dc.settings import LegSettings
-from topologies.radio_link import RadioLinkError, radio_settings
+from minitopo_dc.topologies import radio_link
+from minitopo_dc.topologies.radio_link import RadioLinkError, radio_settings
 
 
 def leg(**parameters: Any) -> LegSettings:
@@ -63,3 +66,20 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
 ) -> None:
     with pytest.raises(RadioLinkError, match=reason):
         radio_settings(parameters)
+
+
+@pytest.mark.parametrize(
+    ("file", "environment"),
+    [
+        ("checkout/topologies/radio_link.py", "checkout/.venv"),
+        ("env/lib/python3.11/site-packages/minitopo_dc/topologies/radio_link.py", "env"),
+    ],
+)
+def test_the_process_runs_on_the_python_that_has_this_file(
+    file: str, environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(radio_link, "HERE", tmp_path / file)
+    assert radio_link._python() == sys.executable
+    (tmp_path / environment).mkdir(parents=True)
+    (tmp_path / environment / "pyvenv.cfg").touch()
+    assert radio_link._python() == str(tmp_path / environment / "bin/python")

@@ -10,11 +10,11 @@ import pytest
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 
-from minitopo_dc.addresses import client_address, server_address
 from minitopo_dc.emulation.hosts import EmulatedHost, network
-from topologies.host import in_ipv6
-from topologies.many_clients import ManyClients
-from topologies.two_path import TwoPath
+from minitopo_dc.run.addresses import client_address, server_address
+from minitopo_dc.topologies.host import in_ipv6
+from minitopo_dc.topologies.many_clients import ManyClients
+from minitopo_dc.topologies.two_path import TwoPath
 
 
 @pytest.mark.parametrize(

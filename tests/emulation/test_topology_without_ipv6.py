@@ -5,14 +5,14 @@ from __future__ import annotations
 import subprocess
 from types import SimpleNamespace
 
-from topologies.host import set_up
+from minitopo_dc.topologies.host import set_up
 
 
 def test_a_kernel_without_ipv6_is_no_reason_to_fail() -> None:
     commands: list[list[str]] = []
 
     def pexec(command: list[str]) -> tuple[str, str, int]:
-        """As sysctl(8) where there is no ``net.ipv6``: an unknown key is an error, but with -e."""
+        """As sysctl(8) where there is no `net.ipv6`: an unknown key is an error, but with -e."""
         commands.append(command)
         unknown = any(word.startswith("net.ipv6") for word in command)
         refused = command[0] == "sysctl" and unknown and "e" not in command[1]

@@ -28,7 +28,7 @@ def rate_traces(draw: st.DrawFn) -> RateTrace:
 
 
 def naive_segment(trace: RateTrace, end: EndRule, time: Fraction) -> tuple[int, Fraction | None]:
-    """The rate that holds at ``time``, and until when (None: for ever)."""
+    """The rate that holds at `time`, and until when (None: for ever)."""
     if time < 0:
         return trace.rates_bps[0], Fraction(0)
     if time >= trace.duration_ns and end != "loop":
@@ -40,7 +40,7 @@ def naive_segment(trace: RateTrace, end: EndRule, time: Fraction) -> tuple[int, 
 
 
 def naive_finish(trace: RateTrace, end: EndRule, start: Fraction, bits: int) -> Fraction | None:
-    """The exact moment (ns) at which ``bits`` from ``start`` on are through."""
+    """The exact moment (ns) at which `bits` from `start` on are through."""
     missing = Fraction(bits * SECOND)
     while True:
         rate, until = naive_segment(trace, end, start)

@@ -185,6 +185,8 @@ def test_a_packet_lost_on_the_air_takes_its_time_of_serialisation() -> None:
 class Script:
     """Delays that are written down beforehand."""
 
+    mean_ns = 0
+
     def __init__(self, *delays: int) -> None:
         self.delays = list(delays)
 

@@ -143,7 +143,7 @@ def test_polls_that_nobody_asked_for_change_nothing(
     extra: list[int],
 ) -> None:
     def run(polls: list[int]) -> list[tuple[int, int]]:
-        """(time, packet) of a driver that polls at every timeout, and at ``polls``."""
+        """(time, packet) of a driver that polls at every timeout, and at `polls`."""
         leg: Leg[int] = Leg(parameters, make(), Random(1))
         leg.start(0)
         out: list[tuple[int, int]] = []

@@ -132,9 +132,12 @@ def test_many_laps_do_not_drift() -> None:
     assert finish == 10_000 * 5 * MS
 
 
-def test_the_rate_is_that_of_the_ms() -> None:
-    capacity = OpportunityCapacity(OpportunityTrace("t", (1, 1, 4)))
-    assert [capacity.rate_at(ms * MS + 5) for ms in range(4)] == [0, 24_000_000, 0, 0]
+def test_the_rate_is_the_mean_of_the_100_ms_before() -> None:
+    capacity = OpportunityCapacity(OpportunityTrace("t", (1, 1, 4, 1000)))
+    three, one = 3 * 12_000 * 10, 12_000 * 10
+    rates = [capacity.rate_at(ms * MS) for ms in (1, 2, 5, 101, 102, 104, 105, 1001)]
+    # At 1 ms: the opportunity of the lap before, at its end.
+    assert rates == [one, three, three + one, three, one, one, 0, one]
 
 
 def test_hold_is_refused() -> None:

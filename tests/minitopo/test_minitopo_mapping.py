@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.minitopo import ParameterError
+from minitopo_dc.workloads import Ping, RequestResponse
 from tests.minitopo.files import DUAL, PING, THREE_SERVER_PATHS, TWO_PATHS, read
 
 
@@ -24,8 +26,8 @@ def test_without_a_queue_a_path_has_one_of_a_bandwidth_delay_product(tmp_path: P
 
 def test_paths_between_router_and_server_are_the_backhaul(tmp_path: Path) -> None:
     scenario = read(tmp_path, THREE_SERVER_PATHS).scenario
-    assert (len(scenario.legs), len(scenario.backhaul)) == (2, 3)
-    assert scenario.backhaul[2].uplink.delay_ms == 10
+    assert (len(scenario.legs), len(scenario.real.backhaul)) == (2, 3)
+    assert scenario.real.backhaul[2].uplink.delay_ms == 10
 
 
 def test_comments_blank_lines_and_any_order_are_fine(tmp_path: Path) -> None:
@@ -37,7 +39,7 @@ def test_comments_blank_lines_and_any_order_are_fine(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("topology", "experiment", "transport", "mode"),
     [
-        (TWO_PATHS, "xpType:ping\n", "ping", "sc"),
+        (TWO_PATHS, "xpType:ping\n", "icmp", "sc"),
         (TWO_PATHS, "xpType:https\n", "mptcp", "multipath"),
         (TWO_PATHS, "xpType:https\nmptcpEnabled:0\n", "tcp", "sc"),
         ("topoType:MultiIf\npath_c2r_0:1,1,1\n", "xpType:http\n", "tcp", "sc"),
@@ -49,7 +51,9 @@ def test_comments_blank_lines_and_any_order_are_fine(tmp_path: Path) -> None:
         (TWO_PATHS, "xpType:quic-ngtcp2\n", "quic-ngtcp2", "sc"),
         (DUAL, "xpType:quic-ngtcp2\n", "quic-ngtcp2", "dc"),
         (DUAL + "split:duplicate\n", "xpType:tcp\n", "tcp", "dc-duplicate"),
-        (DUAL, "xpType:ping\n", "ping", "sc"),
+        (DUAL, "xpType:ping\n", "icmp", "sc"),
+        (TWO_PATHS, "xpType:quicreqres\n", "quic", "sc"),
+        (DUAL, "xpType:quicreqres\n", "quic", "dc"),
     ],
 )
 def test_topology_and_experiment_choose_transport_and_mode(
@@ -61,16 +65,28 @@ def test_topology_and_experiment_choose_transport_and_mode(
 
 def test_minitopo_s_own_defaults_hold(tmp_path: Path) -> None:
     ping = read(tmp_path, TWO_PATHS).scenario
-    assert ping.options == {"count": 5, "interval_s": 1.0}
-    assert read(tmp_path, TWO_PATHS, "xpType:https\n").scenario.size_bytes == 1024 * 1024
+    assert ping.workload == Ping(count=5, interval_s=1.0)
+    assert read(tmp_path, TWO_PATHS, "xpType:https\n").scenario.workload.size_bytes == 1024 * 1024
+
+
+def test_requests_and_answers_last_as_long_as_the_file_says(tmp_path: Path) -> None:
+    for text, seconds in (("", 30), ("quicReqresRunTime:20\n", 20)):
+        scenario = read(tmp_path, DUAL, f"xpType:quicreqres\n{text}").scenario
+        assert scenario.workload == RequestResponse(duration_s=seconds)
+
+
+def test_a_transport_that_carries_no_requests_is_refused(tmp_path: Path) -> None:
+    text = "xpType:quicreqres\nquicMultipath:1\n"
+    with pytest.raises(ParameterError, match="xp:1: xpType: transport mpquic does not carry"):
+        read(tmp_path, TWO_PATHS, text)
 
 
 def test_sizes_congestion_control_and_buffers_are_taken_over(tmp_path: Path) -> None:
     text = "xpType:tcp\nfile_size:20000\ncongctrl:bbr\nrmem:4096 87380 300000\nautocork:0\n"
     scenario = read(tmp_path, TWO_PATHS, text).scenario
-    assert scenario.size_bytes == 20_480_000
+    assert scenario.workload.size_bytes == 20_480_000
     assert scenario.congestion_control == "bbr"
-    assert scenario.sysctl == {
+    assert scenario.real.sysctl == {
         "net.ipv4.tcp_rmem": "4096 87380 300000",
         "net.ipv4.tcp_autocorking": "0",
     }
@@ -78,7 +94,7 @@ def test_sizes_congestion_control_and_buffers_are_taken_over(tmp_path: Path) -> 
 
 def test_pcap_switches_capture_at_the_end_hosts(tmp_path: Path) -> None:
     text = "xpType:tcp\nclientPcap:yes\nserverPcap:no\n"
-    assert read(tmp_path, TWO_PATHS, text).scenario.capture == ("client",)
+    assert read(tmp_path, TWO_PATHS, text).scenario.real.capture == ("client",)
 
 
 def test_the_split_bearer_s_keys_become_its_settings(tmp_path: Path) -> None:
@@ -141,7 +157,7 @@ def test_a_flow_may_have_a_transport_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("flows", ["", "flow:dc\nflow:sc,1,tcp\n"])
 def test_a_duration_takes_the_place_of_the_size(flows: str, tmp_path: Path) -> None:
     run = read(tmp_path, DUAL, f"xpType:quic\nduration:180\nfile_size:10\n{flows}")
-    assert run.scenario.duration_s == 180
+    assert run.scenario.workload.lasts_s == 180
     assert run.notes == (
         f"{tmp_path}/xp:3: file_size: ignored: duration says when a download ends",
     )

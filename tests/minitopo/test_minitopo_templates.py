@@ -11,6 +11,7 @@ from minitopo_dc import cli
 from minitopo_dc.minitopo import read_minitopo, read_topology
 from minitopo_dc.minitopo.render import DIRECTORY, SUFFIX, Template, render, templates
 from minitopo_dc.settings import LegSettings, SettingsError
+from minitopo_dc.workloads import Ping
 
 NAMES = {template.name for template in templates()}
 TOPOLOGIES = sorted(name for name in NAMES if name.endswith(".topo"))
@@ -50,14 +51,14 @@ def test_a_dual_connectivity_file_has_what_was_asked_for(tmp_path: Path) -> None
     assert [leg.downlink.delay_ms for leg in scenario.legs] == [10, 40]
     assert [leg.downlink.rate_mbps for leg in scenario.legs] == [20, 5]
     assert (scenario.pdcp.ratio, scenario.pdcp.t_reordering_ms) == ((9, 1), 100)
-    assert (scenario.mode, scenario.size_bytes) == ("dc", 102_400)
+    assert (scenario.mode, scenario.workload.size_bytes) == ("dc", 102_400)
 
 
 def test_any_number_of_paths_and_of_server_paths_can_be_had(tmp_path: Path) -> None:
     topology = write(tmp_path, "n-path.topo", "n=5", "servers=2", "loss=1")
     scenario = read_minitopo(topology, write(tmp_path, "ping.xp", "interval=0.5")).scenario
-    assert (len(scenario.legs), len(scenario.backhaul)) == (5, 2)
-    assert scenario.options == {"count": 5, "interval_s": 0.5}
+    assert (len(scenario.legs), len(scenario.real.backhaul)) == (5, 2)
+    assert scenario.workload == Ping(count=5, interval_s=0.5)
 
 
 @pytest.mark.parametrize("clock", ["real", "virtual"])
@@ -67,10 +68,10 @@ def test_fairness_is_a_run_of_several_flows(clock: str, tmp_path: Path) -> None:
     scenario = read_minitopo(topology, experiment).scenario
     assert (scenario.transport, scenario.clock) == ("quic", clock)
     assert [flow.mode for flow in scenario.flows] == ["dc", "sc", "sc", "sc", "sc"]
-    assert scenario.duration_s == 180
+    assert scenario.workload.lasts_s == 180
     sized = write(tmp_path, "fairness.xp", "duration=", "size=100", f"clock={clock}")
     scenario = read_minitopo(topology, sized).scenario
-    assert (scenario.duration_s, scenario.size_bytes) == (None, 102_400)
+    assert (scenario.workload.lasts_s, scenario.workload.size_bytes) == (None, 102_400)
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)

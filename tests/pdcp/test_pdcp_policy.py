@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.pdcp import (
+    LegView,
     PolicyError,
     SplitPolicy,
     TransmittingEntity,
@@ -19,6 +20,7 @@ from minitopo_dc.pdcp import (
     sn_format,
     split_policy,
 )
+from tests.pdcp.views import WrittenLeg
 
 
 @split_policy("test-round-robin")
@@ -27,13 +29,13 @@ class RoundRobin:
         turns = [((first + turn) % legs,) for turn in range(legs)]
         self._turns = itertools.cycle(turns)
 
-    def legs(self, size: int, now: int) -> tuple[int, ...]:  # noqa: ARG002
+    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
         return next(self._turns)
 
 
 def runs(policy: SplitPolicy, packets: int) -> list[tuple[int, int]]:
     """(leg, packets in a row) for so many packets."""
-    legs = [policy.legs(1500, now) for now in range(packets)]
+    legs = [policy.legs(1500, now, ()) for now in range(packets)]
     return [(leg, len(list(group))) for (leg,), group in itertools.groupby(legs)]
 
 
@@ -80,7 +82,7 @@ def test_shares_add_up_to_the_batch_and_miss_the_ratio_by_less_than_one(
     batch: int, ratio: list[float]
 ) -> None:
     policy = make_policy("batch", legs=len(ratio), batch=batch, ratio=ratio)
-    sent = Counter(policy.legs(1, 0) for _ in range(batch))
+    sent = Counter(policy.legs(1, 0, ()) for _ in range(batch))
     assert sum(sent.values()) == batch
     for leg, part in enumerate(ratio):
         assert abs(sent[(leg,)] - batch * part / sum(ratio)) < 1 + 1e-6
@@ -88,7 +90,7 @@ def test_shares_add_up_to_the_batch_and_miss_the_ratio_by_less_than_one(
 
 def test_duplicate_sends_every_packet_on_all_legs() -> None:
     policy = make_policy("duplicate", legs=3)
-    assert {policy.legs(40, now) for now in range(10)} == {(0, 1, 2)}
+    assert {policy.legs(40, now, ()) for now in range(10)} == {(0, 1, 2)}
 
 
 def test_a_user_adds_a_policy_by_registering_a_class() -> None:
@@ -141,6 +143,20 @@ def test_a_batch_or_ratio_that_cannot_be_is_refused(
         make_policy("batch", legs=2, **parameters)
 
 
+def test_a_policy_whose_method_takes_other_arguments_is_refused_when_it_is_made() -> None:
+    class Blind:
+        def __init__(self, legs: int) -> None: ...
+
+        def legs(self, size: int, now: int) -> tuple[int, ...]:  # noqa: ARG002
+            return (0,)
+
+    split_policy("test-two-arguments")(Blind)  # type: ignore[type-var]
+    with pytest.raises(
+        PolicyError, match=r"'test-two-arguments': legs\(size, now, views\): too many"
+    ):
+        make_policy("test-two-arguments", legs=2)
+
+
 def test_a_bearer_has_at_least_one_leg() -> None:
     with pytest.raises(PolicyError, match="legs is 0"):
         make_policy("duplicate", legs=0)
@@ -155,5 +171,9 @@ def test_the_policy_of_the_documentation_works() -> None:
     page = (Path(__file__).parents[2] / "docs" / "pdcp.md").read_text(encoding="utf-8")
     example = page.split("```python\n")[1].split("```")[0]
     exec(example, {})
-    policy = make_policy("by-size", legs=2, small=80)
-    assert [policy.legs(size, 0) for size in (1500, 80, 1500, 81)] == [(0,), (0, 1), (1,), (0,)]
+    policy = make_policy("shortest-queue", legs=3, small=80)
+    views = (WrittenLeg(backlog=1, is_up=False), WrittenLeg(backlog=3), WrittenLeg(backlog=2))
+    assert policy.legs(81, 0, views) == (2,)
+    assert policy.legs(80, 0, views) == (1, 2)
+    down = (WrittenLeg(is_up=False),) * 3
+    assert [policy.legs(size, 0, down) for size in (80, 81)] == [(0,), (0,)]

@@ -154,7 +154,7 @@ def settings_of(
 
 
 # A PDU's time after the one before (ns) and its distance from the newest so far: the next, a gap,
-# a late one, a copy; with ``edges``, now and then one half the SN space away, where windows end.
+# a late one, a copy; with `edges`, now and then one half the SN space away, where windows end.
 times = st.sampled_from([0, 1, 1, 5, 10, 40, 100, 250])
 near = st.just(1) | st.integers(-6, 6)
 edges = st.tuples(st.sampled_from([-1, 1]), st.integers(-3, 3))

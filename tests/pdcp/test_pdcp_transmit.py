@@ -1,13 +1,27 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from minitopo_dc.pdcp import Pdu, TransmittingEntity, make_policy, sn_format
+from minitopo_dc.pdcp import (
+    LegView,
+    Pdu,
+    PolicyError,
+    TransmittingEntity,
+    make_policy,
+    sn_format,
+)
 
 
-class NoLeg:
-    def legs(self, size: int, now: int) -> tuple[int, ...]:  # noqa: ARG002
-        return ()
+class Always:
+    """A policy with one answer."""
+
+    def __init__(self, *answer: int) -> None:
+        self.answer = answer
+
+    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+        return self.answer
 
 
 @pytest.mark.parametrize("bits", [12, 16, 18])
@@ -73,7 +87,14 @@ def test_a_leg_without_pdus_is_in_the_statistics() -> None:
 
 
 def test_an_sdu_that_a_policy_drops_uses_up_its_count() -> None:
-    entity = TransmittingEntity[str](sn_format(12), NoLeg(), legs=2)
+    entity = TransmittingEntity[str](sn_format(12), Always(), legs=2)
     entity.push("a", 1, 0)
     assert entity.poll(0) == []
     assert (entity.tx_next, entity.statistics().pdus) == (1, (0, 0))
+
+
+def test_a_policy_that_names_a_leg_that_does_not_exist_is_told_so() -> None:
+    entity = TransmittingEntity[str](sn_format(12), Always(0, 2), legs=2)
+    words = r"split policy Always answered \(0, 2\), must be a tuple of legs, 0 to 1"
+    with pytest.raises(PolicyError, match=words):
+        entity.push("a", 1, 0)

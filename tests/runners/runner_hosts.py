@@ -12,6 +12,10 @@ from typing import IO
 
 import pytest
 
+from minitopo_dc.runners.base import Transfer
+from minitopo_dc.runners.certificate import make_certificate
+from minitopo_dc.workloads import Workload
+
 SERVER_ADDRESS = "10.83.0.1"
 CLIENT_ADDRESSES = ("10.83.1.2", "10.83.2.2")
 PORT = 4433
@@ -128,3 +132,19 @@ def large_files(directory: Path) -> list[Path]:
     """Files of a transfer's size: a run is to leave logs only."""
     files = (path for path in directory.rglob("*") if path.is_file())
     return [path for path in files if path.stat().st_size > 1_000_000]
+
+
+def transfer_between(directory: Path, workload: Workload) -> Transfer:
+    """What the hosts of `two_hosts` are to do; its certificate and files are in `directory`."""
+    made = make_certificate(directory, [SERVER_ADDRESS])
+    return Transfer(
+        workload=workload,
+        congestion_control="cubic",
+        server_address=SERVER_ADDRESS,
+        port=PORT,
+        client_addresses=CLIENT_ADDRESSES,
+        directory=directory / "run",
+        certificate=made.certificate,
+        key=made.key,
+        timeout_s=60.0,
+    )

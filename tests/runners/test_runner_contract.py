@@ -6,7 +6,6 @@ import hashlib
 import os
 import socket
 import stat
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,18 +15,32 @@ from cryptography import x509
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.base import Measurement, Runner, Transfer, get_runner, runner, runner_names
-from runners.certificate import make_certificate
-from runners.content import BLOCK_BYTES, blocks, content_sha256, requested_size, write_content
-from runners.mpquic import TquicOptions
-from runners.options import NoOptions, OptionError, parse_options
-from runners.ports import is_bound
-from runners.quic import QuicOptions
-from runners.quic_ngtcp2 import Ngtcp2Options
-from runners.quic_server import initial_destination
+from minitopo_dc.runners.base import (
+    Runner,
+    Transfer,
+    TransferFailed,
+    get_runner,
+    runner,
+    runner_names,
+)
+from minitopo_dc.runners.certificate import make_certificate
+from minitopo_dc.runners.content import (
+    BLOCK_BYTES,
+    blocks,
+    content_sha256,
+    requested_size,
+    write_content,
+)
+from minitopo_dc.runners.mpquic import TquicOptions
+from minitopo_dc.runners.options import NoOptions, OptionError, parse_options
+from minitopo_dc.runners.ports import is_bound
+from minitopo_dc.runners.quic_options import QuicOptions
+from minitopo_dc.runners.quic_server import initial_destination
+from minitopo_dc.shipped import module_command
+from minitopo_dc.workloads import Download, Measurement
 
 TRANSFER = Transfer(
-    size_bytes=1000,
+    workload=Download(size_mb=0.001),
     congestion_control="cubic",
     server_address="10.0.0.1",
     port=4433,
@@ -41,7 +54,7 @@ TRANSFER = Transfer(
 
 def test_all_transports_are_registered() -> None:
     assert runner_names() == (
-        *("tcp", "quic", "quic-ngtcp2", "mptcp", "mpquic", "mpquic-picoquic"),
+        *("tcp", "quic", "quic-ngtcp2", "mptcp", "mpquic", "mpquic-picoquic", "icmp"),
     )
 
 
@@ -69,7 +82,7 @@ def test_a_name_is_not_taken_twice() -> None:
                 return [str(transfer)]
 
             def read(self, transfer: Transfer) -> Measurement:
-                return Measurement(transfer.size_bytes, 1.0)
+                return Measurement(transfer.download.requested_bytes, 1.0)
 
 
 def test_a_congestion_control_that_a_tool_lacks_is_unsupported_with_the_choice() -> None:
@@ -85,44 +98,117 @@ def test_a_congestion_control_that_a_tool_lacks_is_unsupported_with_the_choice()
         ("mpquic-picoquic", ["picoquicdemo", "PICOQUICDEMO", "build https://github.com/"]),
         ("quic-ngtcp2", ["Debian: apt-get install ngtcp2-server ngtcp2-client"]),
         ("tcp", ["curl", "apt-get install curl"]),
-        ("mptcp", ["mptcpize", "apt-get install mptcpize"]),
+        ("mptcp", ["mptcpize", "apt-get install curl mptcpize"]),
     ],
 )
 def test_a_missing_tool_is_named_with_how_to_get_it(
     name: str, words: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("runners.mpquic.CACHE", tmp_path)
-    monkeypatch.setattr("runners.quic_ngtcp2.SYSTEM_PLACES", str(tmp_path))
-    for variable in ("TQUIC_BIN", "PICOQUICDEMO"):
-        monkeypatch.delenv(variable, raising=False)
+    only_place(monkeypatch, tmp_path)
     reason = get_runner(name).unsupported("cubic")
     assert reason is not None
     assert [word for word in words if word not in reason] == []
 
 
-@pytest.mark.parametrize("where", ["PATH", "TQUIC_BIN", "cache"])
-def test_tquic_is_found_on_path_in_its_variable_and_in_the_cache(
-    where: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def only_place(
+    monkeypatch: pytest.MonkeyPatch, directory: Path, *, checkout: Path | None = None
 ) -> None:
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    for tool in ("tquic_server", "tquic_client"):
-        (tools / tool).touch(mode=0o755)
-    monkeypatch.setenv("PATH", str(tools if where == "PATH" else tmp_path))
-    monkeypatch.setenv("TQUIC_BIN", str(tools) if where == "TQUIC_BIN" else "")
-    monkeypatch.setattr("runners.mpquic.CACHE", tmp_path if where == "cache" else tmp_path / "no")
-    mpquic = get_runner("mpquic")
-    assert mpquic.missing() is None
-    assert mpquic.server_command(TRANSFER)[0] == str(tools / "tquic_server")
+    """No program is found but in this directory, or in this checkout."""
+    monkeypatch.setenv("PATH", str(directory))
+    monkeypatch.setattr("minitopo_dc.runners.tools.SYSTEM_PLACES", ())
+    for module in ("tools", "mpquic"):
+        monkeypatch.setattr(f"minitopo_dc.runners.{module}.checkout", lambda: checkout)
+    for variable in ("TQUIC_BIN", "PICOQUICDEMO"):
+        monkeypatch.delenv(variable, raising=False)
+
+
+def programs(directory: Path, *names: str) -> Path:
+    """Make empty programs."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (directory / name).touch(mode=0o755)
+    return directory
+
+
+TQUIC = ("tquic_server", "tquic_client")
+
+
+def test_tquic_is_found_on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    only_place(monkeypatch, programs(tmp_path, *TQUIC))
+    assert get_runner("mpquic").missing() is None
+    command = get_runner("mpquic").server_command(TRANSFER)
+    assert command[0] == str(tmp_path / "tquic_server")
+
+
+def test_tquic_is_found_where_the_set_up_of_the_checkout_builds_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, tmp_path, checkout=tmp_path)
+    built = programs(tmp_path / ".cache/tquic/bin", *TQUIC)
+    assert get_runner("mpquic").server_command(TRANSFER)[0] == str(built / "tquic_server")
+
+
+def test_the_directory_of_its_variable_comes_before_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, programs(tmp_path, *TQUIC))
+    own = programs(tmp_path / "own", *TQUIC)
+    monkeypatch.setenv("TQUIC_BIN", str(own))
+    assert get_runner("mpquic").server_command(TRANSFER)[0] == str(own / "tquic_server")
+
+
+@pytest.mark.parametrize("variable", ["TQUIC_BIN", "PICOQUICDEMO"])
+def test_a_variable_that_names_no_program_is_not_replaced_by_path(
+    variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, programs(tmp_path, *TQUIC, "picoquicdemo"))
+    name = "mpquic" if variable == "TQUIC_BIN" else "mpquic-picoquic"
+    assert get_runner(name).missing() is None
+    monkeypatch.setenv(variable, str(tmp_path / "none"))
+    assert f"is not in ${variable} ({tmp_path / 'none'})" in str(get_runner(name).missing())
+
+
+def test_without_a_checkout_no_folder_of_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, tmp_path)
+    assert get_runner("mpquic").missing() == (
+        "tquic_server is not on PATH or in $TQUIC_BIN "
+        "(get it: cargo install tquic_tools; cargo 1.70 or newer)"
+    )
+
+
+def test_in_a_checkout_its_folder_is_named_and_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, tmp_path, checkout=tmp_path)
+    assert get_runner("mpquic").missing() == (
+        "tquic_server is not on PATH, in $TQUIC_BIN or in the checkout's .cache/tquic/bin "
+        "(get it: cargo install tquic_tools --root .cache/tquic; cargo 1.70 or newer)"
+    )
+
+
+def test_why_the_set_up_could_not_build_tquic_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, tmp_path, checkout=tmp_path)
+    (tmp_path / ".cache/tquic").mkdir(parents=True)
+    (tmp_path / ".cache/tquic/unavailable").write_text("no cargo here\n")
+    assert get_runner("mpquic").missing() == "no cargo here"
+
+
+def test_a_program_that_has_gone_fails_the_transfer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, tmp_path)
+    with pytest.raises(TransferFailed, match="gtlsserver is not on PATH"):
+        get_runner("quic-ngtcp2").server_command(TRANSFER)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"size_bytes": 0}, "size_bytes must be positive"),
         ({"timeout_s": 0.0}, "timeout_s must be positive"),
-        ({"congestion_control": "vegas"}, "congestion_control must be one of reno, cubic, bbr"),
         ({"port": 0}, "port must be 1 to 65535"),
         ({"client_addresses": ()}, "client_addresses must hold at least one"),
         ({"server_address": "server"}, "server"),
@@ -164,7 +250,7 @@ def test_a_wrong_option_is_refused_with_what_is_allowed(
 
 def test_options_have_the_documented_defaults() -> None:
     assert parse_options(QuicOptions, {}, "quic") == QuicOptions(None, 2**24, 2**24, False, 1200)
-    assert parse_options(Ngtcp2Options, {}, "") == Ngtcp2Options(None, 2**24, 2**24, False, 1200)
+    assert get_runner("quic-ngtcp2").options_type is QuicOptions
     assert parse_options(TquicOptions, {}, "mpquic").scheduler == "minrtt"
     assert parse_options(NoOptions, {}, "tcp") == NoOptions()
 
@@ -275,7 +361,8 @@ def test_ngtcp2s_client_downloads_the_file_with_windows_that_stay(ngtcp2_tools: 
     options["receive_buffer_bytes"] = 33_554_432
     transfer = replace(TRANSFER, congestion_control="bbr", options=options)
     assert get_runner("quic-ngtcp2").client_command(transfer) == [
-        *(sys.executable, "-m", "runners.quic_ngtcp2_client", "--receive-buffer", "33554432"),
+        *module_command("minitopo_dc.runners.quic_ngtcp2_client"),
+        *("--receive-buffer", "33554432"),
         *(str(ngtcp2_tools / "gtlsclient"), "--quiet", "--exit-on-all-streams-close"),
         *("--cc", "bbr", "--no-pmtud", "--max-udp-payload-size", "1280"),
         *("--max-data", "2000000", "--max-window", "2000000"),

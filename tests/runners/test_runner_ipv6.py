@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from runners import mpquic
-from runners.addresses import bracketed, ip_version, socket_address
-from runners.base import Transfer, get_runner
-from runners.certificate import make_certificate
-from runners.options import OptionError
-from runners.ports import is_bound
-from runners.session import run_transfer
+from minitopo_dc.runners.addresses import bracketed, ip_version, socket_address
+from minitopo_dc.runners.base import Transfer, get_runner
+from minitopo_dc.runners.certificate import make_certificate
+from minitopo_dc.runners.options import OptionError
+from minitopo_dc.runners.ports import is_bound
+from minitopo_dc.runners.session import run_transfer
+from minitopo_dc.workloads import Download
 from tests.runners.runner_hosts import LocalHost
 
 HOST = LocalHost()
@@ -36,7 +36,7 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6
 @pytest.fixture
 def transfer(tmp_path: Path) -> Transfer:
     return Transfer(
-        size_bytes=1_000_000,
+        workload=Download(size_mb=1_000_000 / 1e6),
         congestion_control="reno",
         server_address="fd00:10::2",
         port=4433,
@@ -96,9 +96,11 @@ def test_curl_is_told_the_server_s_address_in_brackets(transfer: Transfer) -> No
 
 
 def test_tquic_s_tools_are_told_addresses_in_brackets(
-    transfer: Transfer, monkeypatch: pytest.MonkeyPatch
+    transfer: Transfer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mpquic, "_find", lambda tool: f"/bin/{tool}")
+    for tool in get_runner("mpquic").tools:
+        (tmp_path / tool.name).touch(mode=0o755)
+    monkeypatch.setenv("TQUIC_BIN", str(tmp_path))
     runner = get_runner("mpquic")
     server, client = runner.server_command(transfer), runner.client_command(transfer)
     assert server[server.index("--listen") + 1] == "[fd00:10::2]:4433"

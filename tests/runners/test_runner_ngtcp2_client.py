@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from runners import quic_ngtcp2_client
-from runners.quic_ngtcp2_client import run
+from minitopo_dc.runners import quic_ngtcp2_client
+from minitopo_dc.runners.quic_ngtcp2_client import run
 
 NO_DESCRIPTOR = 999
 

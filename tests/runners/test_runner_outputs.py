@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from runners.base import Measurement, Transfer, TransferFailed, get_runner
-from runners.content import content_sha256, write_content
+from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
+from minitopo_dc.runners.content import content_sha256, write_content
+from minitopo_dc.workloads import Download, Measurement
 
 SIZE = 2_000_000
 CURL = (
@@ -60,7 +61,7 @@ recv bytes: 0, sent bytes: 296, lost bytes: 0
 @pytest.fixture
 def transfer(tmp_path: Path) -> Transfer:
     return Transfer(
-        size_bytes=SIZE,
+        workload=Download(size_mb=SIZE / 1e6),
         congestion_control="cubic",
         server_address="10.83.0.1",
         port=4433,
@@ -166,27 +167,31 @@ STOPPED = {"bytes_received": 1_000_001, "completion_s": None, "stopped_s": 2.5}
 
 def test_a_quic_client_that_stopped_is_believed_what_a_prefix_proves(transfer: Transfer) -> None:
     report = {**json.loads(QUIC_CLIENT), **STOPPED, "sha256": content_sha256(1_000_001)}
-    measurement = read("quic", replace(transfer, duration_s=2.5), json.dumps(report))
+    measurement = read(
+        "quic", replace(transfer, workload=Download(duration_s=2.5)), json.dumps(report)
+    )
     assert (measurement.bytes_received, measurement.completion_s) == (1_000_001, 2.5)
 
 
 def test_a_quic_client_that_stopped_with_other_bytes_is_a_failure(transfer: Transfer) -> None:
     report = {**json.loads(QUIC_CLIENT), **STOPPED, "sha256": content_sha256(1_000_000)}
     with pytest.raises(TransferFailed, match="received 1000001 bytes, not those sent"):
-        read("quic", replace(transfer, duration_s=2.5), json.dumps(report))
+        read("quic", replace(transfer, workload=Download(duration_s=2.5)), json.dumps(report))
 
 
 def test_curl_that_stopped_is_believed_what_a_prefix_proves(transfer: Transfer) -> None:
     write_content(transfer.directory / "body", 1_000_001)
     client = CURL.replace("2000000", "1000001")
-    measurement = read("tcp", replace(transfer, duration_s=2.5), client, TCP_SERVER)
+    measurement = read(
+        "tcp", replace(transfer, workload=Download(duration_s=2.5)), client, TCP_SERVER
+    )
     assert measurement.bytes_received == 1_000_001
 
 
 def test_curl_that_got_no_answer_in_its_time_has_nothing(transfer: Transfer) -> None:
     answer = {"status": "000", "http_version": "0", "bytes": 0, "completion_s": 2.5}
     silent = json.dumps(answer)
-    stopped = replace(transfer, duration_s=2.5)
+    stopped = replace(transfer, workload=Download(duration_s=2.5))
     assert read("tcp", stopped, silent) == Measurement(0, 2.5, answer | {"status": 0})
     with pytest.raises(TransferFailed, match="client got status 0 over HTTP 0, not 200"):
         read("tcp", transfer, silent)
@@ -196,16 +201,16 @@ def test_curl_that_wrote_another_beginning_is_a_failure(transfer: Transfer) -> N
     (transfer.directory / "body").write_bytes(bytes(1_000_001))
     client = CURL.replace("2000000", "1000001")
     with pytest.raises(TransferFailed, match="received 1000001 bytes, not those sent"):
-        read("tcp", replace(transfer, duration_s=2.5), client, TCP_SERVER)
+        read("tcp", replace(transfer, workload=Download(duration_s=2.5)), client, TCP_SERVER)
 
 
 @pytest.mark.parametrize("name", ["tcp", "mptcp"])
 def test_curl_s_time_out_is_no_failure_with_a_duration_only(name: str, transfer: Transfer) -> None:
     runner = get_runner(name)
     assert runner.client_exit_codes(transfer) == {0}
-    assert runner.client_exit_codes(replace(transfer, duration_s=2.5)) == {0, 28}
+    assert runner.client_exit_codes(replace(transfer, workload=Download(duration_s=2.5))) == {0, 28}
     assert "--max-time" not in runner.client_command(transfer)
-    command = runner.client_command(replace(transfer, duration_s=2.5))
+    command = runner.client_command(replace(transfer, workload=Download(duration_s=2.5)))
     assert command[command.index("--max-time") + 1] == "2.5"
 
 

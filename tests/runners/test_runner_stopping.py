@@ -7,11 +7,12 @@ import asyncio
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 
-from runners.asgi import Message, application
-from runners.content import blocks, content_sha256
-from runners.quic_client import Download
+from minitopo_dc.runners.asgi import Message, application
+from minitopo_dc.runners.content import blocks, content_sha256
+from minitopo_dc.runners.quic_client import Download
 
 SERVER = ("192.0.2.1", 4433)
+ENDLESS = {"type": "http", "method": "GET", "path": f"/bytes/{10**12}"}
 
 
 class Clock:
@@ -79,8 +80,7 @@ def test_a_server_stops_when_its_client_has_gone() -> None:
                 gone.set()
                 await asyncio.Event().wait()
 
-        scope = {"type": "http", "path": f"/bytes/{10**12}"}
-        await application(scope, receive, send)
+        await application(ENDLESS, receive, send)
 
     asyncio.run(run())
     assert [message["type"] for message in sent] == [
@@ -100,6 +100,6 @@ def test_a_server_stops_when_sending_has_come_to_do_nothing() -> None:
         async def send(_message: Message) -> None:
             gone.set()
 
-        await application({"type": "http", "path": f"/bytes/{10**12}"}, receive, send)
+        await application(ENDLESS, receive, send)
 
     asyncio.run(asyncio.wait_for(run(), 60))

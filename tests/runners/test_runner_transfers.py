@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.analysis.qlog import server_events, server_recovery
-from runners.base import Runner, Transfer, TransferFailed, get_runner
-from runners.certificate import make_certificate
-from runners.mptcp import MptcpRunner
-from runners.session import Job, run_transfer, run_transfers
-from runners.tcp import TcpRunner
+from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, get_runner
+from minitopo_dc.runners.mptcp import MptcpRunner
+from minitopo_dc.runners.session import Job, run_transfer, run_transfers
+from minitopo_dc.runners.tcp import TcpRunner
+from minitopo_dc.workloads import Download
 from tests.runners.runner_hosts import (
     CLIENT_ADDRESSES,
     PORT,
@@ -25,6 +25,7 @@ from tests.runners.runner_hosts import (
     TwoHosts,
     large_files,
     processes_in,
+    transfer_between,
     two_hosts,
 )
 
@@ -45,18 +46,7 @@ def hosts() -> Iterator[TwoHosts]:
 
 @pytest.fixture
 def transfer(tmp_path: Path) -> Transfer:
-    made = make_certificate(tmp_path, [SERVER_ADDRESS])
-    return Transfer(
-        size_bytes=SIZE,
-        congestion_control="cubic",
-        server_address=SERVER_ADDRESS,
-        port=PORT,
-        client_addresses=CLIENT_ADDRESSES,
-        directory=tmp_path / "run",
-        certificate=made.certificate,
-        key=made.key,
-        timeout_s=60.0,
-    )
+    return transfer_between(tmp_path, Download(size_mb=SIZE / 1e6))
 
 
 def supported(name: str) -> Runner:
@@ -113,7 +103,7 @@ def test_the_kernel_uses_the_congestion_control_on_every_subflow(
     name: str, algorithm: str, hosts: TwoHosts, transfer: Transfer
 ) -> None:
     runner = supported(name)
-    chosen = replace(transfer, congestion_control=algorithm)  # type: ignore[arg-type]
+    chosen = replace(transfer, congestion_control=algorithm)
     lines: list[str] = []
     ended = threading.Event()
 
@@ -186,8 +176,8 @@ def test_mptcp_leaves_no_endpoint_and_the_old_limits(hosts: TwoHosts, transfer: 
 class _PlainClient(MptcpRunner):
     """A client that speaks TCP, as behind a middlebox that removes MPTCP's options."""
 
-    def client_command(self, transfer: Transfer) -> list[str]:
-        return TcpRunner.client_command(self, transfer)
+    def curl_command(self, transfer: Transfer) -> list[str]:
+        return TcpRunner.curl_command(self, transfer)
 
 
 def test_mptcp_that_falls_back_to_tcp_is_a_failure(hosts: TwoHosts, transfer: Transfer) -> None:
@@ -239,7 +229,7 @@ def test_ngtcp2s_server_uses_the_congestion_control_asked_for(
     algorithm: str, kept: float, hosts: TwoHosts, transfer: Transfer
 ) -> None:
     # RFC 9002, section 7.3.2, and RFC 9438, section 4.6: what is left of the window after a loss.
-    logged = replace(transfer, congestion_control=algorithm, options={"qlog": True})  # type: ignore[arg-type]
+    logged = replace(transfer, congestion_control=algorithm, options={"qlog": True})
     with hosts.limited("20mbit", queue_bytes=15_000):
         run_transfer(supported("quic-ngtcp2"), logged, hosts.server, hosts.client, on_start=nothing)
     window = server_recovery(logged.directory).window["cwnd_bytes"]

@@ -18,7 +18,7 @@ def scenario(**fields: Any) -> Scenario:
         "transport": "quic",
         "mode": "dc",
         "legs": [leg(), leg()],
-        "size_mb": 1,
+        "workload": {"size_mb": 1},
         "clock": "virtual",
         "options": {"receive_buffer_bytes": 33_554_432},
     }

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.addresses import client_address, server_address
-from minitopo_dc.plan import gnb_settings, ue_settings
+from minitopo_dc.run.addresses import client_address, server_address
+from minitopo_dc.run.routers import gnb_settings, ue_settings
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.loop import START_NS, Loop, Timer
 from minitopo_dc.simulation.packet import Flow, Packet
@@ -38,7 +38,7 @@ class Downlink:
         self.ue.start()
 
     def send(self, number: int, client: str = client_address(1), size: int = 1000) -> None:
-        """Send packets at once, ``size`` bytes each; returns when all is done."""
+        """Send packets at once, `size` bytes each; returns when all is done."""
         flow = Flow(SERVER, (client, 50_000))
         flow.deliver = self._arrive
         packets = [

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import pytest
 
+from minitopo_dc.runners.quic_endpoint import Address
 from minitopo_dc.simulation.host import Host, ReceiveBuffer
 from minitopo_dc.simulation.loop import START_NS, Loop, Timer
 from minitopo_dc.simulation.packet import Flow, Packet
-from runners.quic_endpoint import Address
 
 HERE, THERE = ("10.2.1.2", 50_000), ("10.0.0.2", 4433)
 US = 1000
@@ -30,7 +30,8 @@ class Counting:
 
 def counting_host(cpu_us: int, limit: int = 212_992) -> tuple[Loop, Host, Counting]:
     loop = Loop()
-    host = Host(loop, Flow(HERE, THERE), buffer_bytes=limit, cpu_ns=cpu_us * US)
+    host = Host(loop, Flow(HERE, THERE), cpu_ns=cpu_us * US)
+    host.set_receive_buffer(limit)
     host.endpoint = endpoint = Counting(loop)
     return loop, host, endpoint
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.addresses import IpVersion, client_address, server_address
-from minitopo_dc.settings import Match
+from minitopo_dc.run.addresses import client_address, server_address
+from minitopo_dc.settings import IpVersion, Match
 from minitopo_dc.simulation.packet import Flow, Packet
 from minitopo_dc.simulation.run import run_virtual
 from tests.simulation.scenarios import scenario

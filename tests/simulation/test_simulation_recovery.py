@@ -6,8 +6,8 @@ import pytest
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 
-from minitopo_dc.simulation.certificate import identify, trust
-from minitopo_dc.simulation.recovery import use_draft_27
+from minitopo_dc.runners.quic_recovery import use_draft_27
+from minitopo_dc.runners.quic_virtual_certificate import identify, trust
 
 CLIENT, SERVER = ("10.2.1.2", 50_000), ("10.0.0.2", 4433)
 MINIMUM_WINDOW = 2 * 1200

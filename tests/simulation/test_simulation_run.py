@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 from minitopo_dc.analysis.qlog import server_recovery
-from minitopo_dc.compare import plan, run_all
-from minitopo_dc.execute import run_scenario
-from minitopo_dc.results import RunResult
+from minitopo_dc.clocks import run_scenario
+from minitopo_dc.compare import planned_runs, run_all
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.runners.content import content_sha256
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.simulation.run import run_virtual
-from runners.content import content_sha256
 from tests.simulation.scenarios import leg, scenario
 
 RUN = """
 import sys
 from pathlib import Path
-from minitopo_dc.execute import run_scenario
+from minitopo_dc.clocks import run_scenario
 from minitopo_dc.scenario import Scenario
 run_scenario(Scenario.load(Path("scenario.yaml")), Path("run"))
 """
@@ -88,8 +88,8 @@ def test_every_byte_arrives_as_sent(tmp_path: Path) -> None:
 
 
 def test_goodput_stays_below_the_legs_capacity_and_near_it(tmp_path: Path) -> None:
-    one = run(tmp_path / "sc", mode="sc", size_mb=4)
-    both = run(tmp_path / "dc", mode="dc", size_mb=4)
+    one = run(tmp_path / "sc", mode="sc", workload={"size_mb": 4})
+    both = run(tmp_path / "dc", mode="dc", workload={"size_mb": 4})
     assert one.goodput_mbps is not None
     assert both.goodput_mbps is not None
     assert 0.8 * 20 < one.goodput_mbps < 20
@@ -108,7 +108,7 @@ def test_dc_uses_both_legs_alike(tmp_path: Path) -> None:
 
 def test_the_pdus_of_a_flow_on_leg_2_are_counted_there(tmp_path: Path) -> None:
     flows = [{"mode": "dc"}, {"mode": "sc", "leg": 2}]
-    run(tmp_path, mode="flows", flows=flows, size_mb=0.3)
+    run(tmp_path, mode="flows", flows=flows, workload={"size_mb": 0.3})
     alone = [row for row in rows(tmp_path / "run/ue-receive.csv") if row["bearer"] == "3"][-1]
     assert alone["pdus_1"] == "0"
     assert int(alone["pdus_2"]) > 200
@@ -128,9 +128,12 @@ def test_a_split_uplink_uses_both_uplinks(tmp_path: Path) -> None:
 
 def test_the_uplink_takes_leg_1_with_its_own_delay(tmp_path: Path) -> None:
     slow = leg() | {"uplink": {"rate_mbps": 20, "delay_ms": 500, "jitter_ms": 0}}
-    result = run(tmp_path, size_mb=0.01, legs=[slow, leg()])
+    result = run(tmp_path, workload={"size_mb": 0.01}, legs=[slow, leg()])
     assert result.details["handshake_s"] > 0.5
-    assert run(tmp_path / "2", size_mb=0.01, legs=[leg(), slow]).details["handshake_s"] < 0.1
+    assert (
+        run(tmp_path / "2", workload={"size_mb": 0.01}, legs=[leg(), slow]).details["handshake_s"]
+        < 0.1
+    )
 
 
 def test_a_transfer_that_takes_too_long_has_failed(tmp_path: Path) -> None:
@@ -141,8 +144,8 @@ def test_a_transfer_that_takes_too_long_has_failed(tmp_path: Path) -> None:
 
 
 def test_a_duration_in_which_nothing_arrives_has_failed(tmp_path: Path) -> None:
-    result = run_virtual(scenario(duration_s=0.001), tmp_path / "run")
-    assert (result.status, result.reason) == ("failed", "client received nothing")
+    result = run_virtual(scenario(workload={"duration_s": 0.001}), tmp_path / "run")
+    assert (result.status, result.reason) == ("failed", "client received nothing in 0.001 s")
 
 
 def test_a_network_that_is_down_fails_the_run(tmp_path: Path) -> None:
@@ -166,7 +169,7 @@ def test_a_congestion_control_that_aioquic_lacks_is_unsupported(tmp_path: Path) 
 
 def test_a_wrong_mode_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="allows sc, dc, dc-duplicate, flows"):
-        run_virtual(scenario(mode="multipath"), tmp_path / "run")
+        run_scenario(scenario(mode="multipath"), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,7 @@ def test_a_wrong_mode_is_refused(tmp_path: Path) -> None:
 )
 def test_a_wrong_option_is_refused(tmp_path: Path, option: dict[str, int], words: str) -> None:
     with pytest.raises(SettingsError, match=words):
-        run_virtual(scenario(options=option), tmp_path / "run")
+        run_scenario(scenario(options=option), tmp_path / "run")
 
 
 def test_over_ipv6_a_full_packet_has_20_bytes_more_at_the_hosts_and_on_the_legs(
@@ -202,7 +205,7 @@ def test_over_ipv6_a_full_packet_has_20_bytes_more_at_the_hosts_and_on_the_legs(
 
 def test_flows_share_the_legs(tmp_path: Path) -> None:
     flows = [{"mode": "dc"}, {"mode": "sc", "leg": 1}, {"mode": "sc", "leg": 2}]
-    result = run(tmp_path, mode="flows", flows=flows, duration_s=5)
+    result = run(tmp_path, mode="flows", flows=flows, workload={"duration_s": 5})
     goodputs = [each["goodput_mbps"] for each in result.details["flows"]]
     assert result.goodput_mbps == pytest.approx(sum(goodputs))
     assert 30 < sum(goodputs) < 40
@@ -213,7 +216,10 @@ def test_flows_share_the_legs(tmp_path: Path) -> None:
 
 def test_a_flow_of_another_transport_makes_the_run_unsupported(tmp_path: Path) -> None:
     flows = [{"mode": "dc"}, {"mode": "sc", "transport": "tcp"}]
-    result = run_virtual(scenario(mode="flows", flows=flows, duration_s=1), tmp_path / "run")
+    result = run_virtual(
+        scenario(mode="flows", flows=flows, workload={"duration_s": 1}),
+        tmp_path / "run",
+    )
     assert result.status == "unsupported"
     assert result.reason.startswith("transport tcp needs the real clock")
 
@@ -221,7 +227,7 @@ def test_a_flow_of_another_transport_makes_the_run_unsupported(tmp_path: Path) -
 def test_each_flow_has_its_own_congestion_control(tmp_path: Path) -> None:
     flows = [{"mode": "sc", "leg": leg, "congestion_control": "cubic"} for leg in (1, 2)]
     flows[0]["congestion_control"] = "reno"
-    result = run(tmp_path, mode="flows", flows=flows, duration_s=5)
+    result = run(tmp_path, mode="flows", flows=flows, workload={"duration_s": 5})
     reno, cubic = (flow["goodput_mbps"] for flow in result.details["flows"])
     assert [flow["congestion_control"] for flow in result.details["flows"]] == ["reno", "cubic"]
     assert reno != cubic
@@ -237,7 +243,7 @@ def test_flows_of_a_size_end_each_at_its_own_time(tmp_path: Path) -> None:
 
 
 def test_a_duration_gives_what_arrived_in_it(tmp_path: Path) -> None:
-    result = run(tmp_path, duration_s=2, timeout_s=1)
+    result = run(tmp_path, workload={"duration_s": 2}, timeout_s=1)
     assert result.completion_s == 2
     assert result.goodput_mbps == pytest.approx(result.size_bytes * 8 / 2 / 1e6)
 
@@ -274,7 +280,7 @@ def test_times_in_the_trace_never_descend(tmp_path: Path) -> None:
 
 
 def test_qlogs_of_both_ends_are_in_virtual_time(tmp_path: Path) -> None:
-    result = run(tmp_path, size_mb=0.1, options={"qlog": True})
+    result = run(tmp_path, workload={"size_mb": 0.1}, options={"qlog": True})
     for role in ("client", "server"):
         log = json.loads((tmp_path / f"run/qlog/{role}/1.qlog").read_text())
         [trace] = log["traces"]
@@ -286,7 +292,13 @@ def test_qlogs_of_both_ends_are_in_virtual_time(tmp_path: Path) -> None:
 
 def test_each_of_several_flows_has_its_qlogs_where_the_real_clock_has_them(tmp_path: Path) -> None:
     flows = [{"mode": "sc", "leg": 1}, {"mode": "sc", "leg": 2}]
-    run(tmp_path, mode="flows", flows=flows, size_mb=0.1, options={"qlog": True})
+    run(
+        tmp_path,
+        mode="flows",
+        flows=flows,
+        workload={"size_mb": 0.1},
+        options={"qlog": True},
+    )
     for number in (1, 2):
         for role in ("client", "server"):
             assert (tmp_path / f"run/flow-{number}/qlog/{role}/1.qlog").exists()
@@ -303,7 +315,7 @@ def test_the_congestion_window_is_recorded(tmp_path: Path) -> None:
 
 
 def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
-    planned = list(plan(scenario(), [{"mode": "sc"}, {"mode": "dc"}], 2))
+    planned = list(planned_runs(scenario(), [{"mode": "sc"}, {"mode": "dc"}], 2))
     one = [
         {**vars(each), "directory": ""} for each in run_all(planned, tmp_path / "1", run_scenario)
     ]

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc import addresses
 from minitopo_dc.cli import main
-from minitopo_dc.execute import default_clock, why_not_real
+from minitopo_dc.clocks import default_clock, why_not_real
+from minitopo_dc.run import addresses
+from minitopo_dc.settings import IpVersion
 
 BLOCKED = """
 import os, sys
@@ -29,7 +30,7 @@ SCENARIO = """
 transport: quic
 mode: dc
 legs: [{downlink: {rate_mbps: 20}}, {downlink: {rate_mbps: 20}}]
-size_mb: 0.1
+workload: {size_mb: 0.1}
 """
 
 
@@ -101,8 +102,10 @@ def test_the_reason_is_named(
 
 
 def test_the_topology_has_the_same_addresses() -> None:
-    topology = pytest.importorskip("topologies.two_path", reason="Mininet is not installed")
-    versions: tuple[addresses.IpVersion, ...] = (4, 6)
+    topology = pytest.importorskip(
+        "minitopo_dc.topologies.two_path", reason="Mininet is not installed"
+    )
+    versions: tuple[IpVersion, ...] = (4, 6)
     for version in versions:
         assert topology.server_address(1, version) == addresses.server_address(1, version)
         assert [topology.client_address(leg, version) for leg in range(1, 251)] == [

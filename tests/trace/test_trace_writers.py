@@ -86,7 +86,7 @@ def test_mahimahi_refuses_opportunities_of_another_size(tmp_path: Path) -> None:
 
 
 def work_by(trace: RateTrace, moment: int) -> int:
-    """The integral up to ``moment``, by adding up all that lies before it."""
+    """The integral up to `moment`, by adding up all that lies before it."""
     ends = (*trace.times_ns[1:], trace.duration_ns)
     return sum(
         rate * max(0, min(end, moment) - start)

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Parameter files: ``key:value``; whatever is wrong is skipped, as Minitopo does."""
+"""Parameter files: `key:value`; whatever is wrong is skipped, as Minitopo does."""
 
 from __future__ import annotations
 

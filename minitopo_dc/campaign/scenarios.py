@@ -1,0 +1,202 @@
+"""From a campaign's file to the scenarios of its cells; every error names the file and the key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.campaign.cells import Combination, combine
+from minitopo_dc.campaign.file import CampaignFile, Experiment, Fields, Version
+from minitopo_dc.campaign.paths import LABEL, PathError, check_path, set_value
+from minitopo_dc.run.check import check_fields
+from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.settings import SettingsError, read_yaml
+from minitopo_dc.trace import TraceError
+
+CLOCK_OF: dict[str, Clock] = {"virtual": "virtual", "real.sysctl": "real"}
+"""What describes a machine, and so only the clock that has it. Other fields below `real` change
+what is measured: the virtual clock refuses them."""
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What the command line changes; None leaves the file's."""
+
+    version: Version = "full"
+    clock: Clock | None = None
+    repetitions: int | None = None
+    size_mb: float | None = None
+    """Not where the size is a factor."""
+    seed: int | None = None
+    experiments: tuple[str, ...] = ()
+    """Only these; none: all."""
+    configurations: tuple[str, ...] = ()
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Point:
+    """A cell before its repetitions have identities."""
+
+    experiment: str
+    combination: Combination
+    scenarios: tuple[Scenario, ...]
+
+
+def read_file(path: Path, overrides: Overrides) -> CampaignFile:
+    """The file with its parameters in place."""
+    file = CampaignFile.check(read_yaml(path), str(path))
+    values = dict(file.parameters)
+    for name, value in overrides.parameters:
+        if name not in values:
+            allowed = ", ".join(values) or "none: the file has no parameters"
+            raise SettingsError(f"{path}: --parameter {name}: unknown; allowed: {allowed}")
+        # A file named on the command line is where the user is, not where the campaign is.
+        values[name] = str(Path(value).resolve()) if Path(value).exists() else value
+    document = file.model_dump(mode="json", exclude={"parameters"}, exclude_unset=True)
+    replaced = _replace(document, {f"${name}": value for name, value in values.items()})
+    return CampaignFile.check({**replaced, "parameters": values}, str(path))
+
+
+def _replace(value: Any, parameters: Mapping[str, Any]) -> Any:
+    if isinstance(value, dict):
+        return {key: _replace(item, parameters) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_replace(item, parameters) for item in value]
+    return parameters.get(value, value) if isinstance(value, str) else value
+
+
+class Planner:
+    """Makes the scenarios of a file; every error names the file and the key."""
+
+    def __init__(self, path: Path, file: CampaignFile, clock: Clock, overrides: Overrides) -> None:
+        self._path = path
+        self._file = file
+        self._clock = clock
+        self._overrides = overrides
+        self._traces: set[tuple[str, str]] = set()
+
+    def experiments(self) -> Iterable[str]:
+        """Those that are wanted."""
+        self._known("--experiments", self._overrides.experiments, self._file.experiments)
+        self._known("--configurations", self._overrides.configurations, self._file.configurations)
+        if not self._file.has(self._overrides.version):
+            version = self._overrides.version
+            raise SettingsError(f"{self._path}: --{version}: the file has no {version} version")
+        return self._overrides.experiments or self._file.experiments
+
+    def points(self, name: str) -> Iterator[Point]:
+        """The cells of an experiment."""
+        experiment = self._file.experiments[name]
+        key = f"experiments.{name}"
+        self._check_keys(name, experiment)
+        wanted = self._overrides.configurations
+        try:
+            combinations = list(
+                combine(self._file, experiment, version=self._overrides.version, wanted=wanted)
+            )
+        except ValueError as error:
+            raise SettingsError(f"{self._path}: {key}.{error}") from None
+        if not combinations and not wanted:
+            raise SettingsError(f"{self._path}: {key}.{self._overrides.version}: keeps no cell")
+        for combination in combinations:
+            where = f"{key} ({combination})"
+            yield Point(name, combination, tuple(self._repeat(experiment, combination, where)))
+
+    def _repeat(
+        self, experiment: Experiment, combination: Combination, where: str
+    ) -> Iterator[Scenario]:
+        scenario = self._scenario(experiment, combination, where)
+        for repetition in range(self._repetitions(experiment)):
+            yield scenario.model_copy(update={"seed": scenario.seed + repetition})
+
+    def _repetitions(self, experiment: Experiment) -> int:
+        if self._overrides.repetitions is not None:
+            return self._overrides.repetitions
+        usual = experiment.repetitions or self._file.repetitions
+        fewer = self._file.smaller(self._overrides.version).repetitions
+        return usual if fewer is None else min(usual, fewer)
+
+    def _scenario(self, experiment: Experiment, combination: Combination, where: str) -> Scenario:
+        document: dict[str, Any] = {}
+        for fields in self._layers(experiment, combination):
+            for path, value in fields.items():
+                if not path.startswith(LABEL) and self._has(path):
+                    try:
+                        set_value(document, path, json.loads(json.dumps(value)))
+                    except PathError as error:
+                        raise SettingsError(f"{self._path}: {where}: {error}") from None
+        self._place_traces(document)
+        scenario = Scenario.check(document, f"{self._path}: {where}")
+        self._check(scenario, where)
+        return scenario
+
+    def _has(self, path: str) -> bool:
+        """Whether the clock has such a field at all."""
+        clocks = (clock for place, clock in CLOCK_OF.items() if f"{path}.".startswith(f"{place}."))
+        return all(clock == self._clock for clock in clocks)
+
+    def _layers(self, experiment: Experiment, combination: Combination) -> Iterator[Fields]:
+        yield self._file.base
+        yield {"clock": self._clock}
+        yield self._file.configurations[combination.configuration]
+        yield experiment.base
+        yield self._file.smaller(self._overrides.version).fields
+        for path, value in (
+            ("workload.size_mb", self._overrides.size_mb),
+            ("seed", self._overrides.seed),
+        ):
+            yield {} if value is None else {path: value}
+        yield combination.factors
+
+    def _place_traces(self, document: dict[str, Any]) -> None:
+        """A relative trace is relative to the campaign's file."""
+        for leg in document.get("legs", []):
+            for direction in leg.values() if isinstance(leg, dict) else ():
+                if isinstance(direction, dict) and isinstance(direction.get("trace"), str):
+                    direction["trace"] = str((self._path.parent / direction["trace"]).resolve())
+
+    def _check(self, scenario: Scenario, where: str) -> None:
+        """What the fields alone do not tell: transport, clock, options, traces."""
+        try:
+            check_fields(scenario)
+            self._check_traces(scenario)
+        except (SettingsError, TraceError) as error:
+            raise SettingsError(f"{self._path}: {where}: {error}") from None
+
+    def _check_traces(self, scenario: Scenario) -> None:
+        """Each trace is read once, however many cells have it."""
+        for _, direction in scenario.directions():
+            if direction.trace is not None:
+                known = (str(direction.trace), direction.trace_column)
+                if known not in self._traces:
+                    direction.capacity()
+                self._traces.add(known)
+
+    def _check_keys(self, name: str, experiment: Experiment) -> None:
+        """Every path leads to a field."""
+        file, key = self._file, f"experiments.{name}"
+        places: list[tuple[str, Iterable[str]]] = [
+            ("base", file.base),
+            *((f"configurations.{each}", fields) for each, fields in file.configurations.items()),
+            ("quick.fields", file.quick.fields),
+            ("sample.fields", file.sample.fields),
+            (f"{key}.base", experiment.base),
+            (f"{key}.grid", experiment.grid),
+            *((f"{key}.joint", group) for group in experiment.joint),
+            *((f"{key}.cells", fields) for fields in experiment.cells),
+        ]
+        for place, paths in places:
+            for path in paths:
+                try:
+                    check_path(path)
+                except PathError as error:
+                    raise SettingsError(f"{self._path}: {place}: {error}") from None
+
+    def _known(self, option: str, names: Iterable[str], known: Iterable[str]) -> None:
+        for name in names:
+            if name not in known:
+                raise SettingsError(f"{self._path}: {option} {name}: allowed: {', '.join(known)}")

@@ -1,0 +1,98 @@
+"""Running a scenario on its clock, and knowing which clocks this machine has."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+from minitopo_dc.run.check import check_scenario
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.settings import SettingsError
+
+# ruff: noqa: PLC0415
+# Each clock is imported when it is used: the virtual one must work without what the real one needs.
+
+
+def run_scenario(scenario: Scenario, directory: Path) -> RunResult:
+    """Check a scenario, then run it on its clock (`run_checked`).
+
+    Raises:
+        SettingsError, TraceError: it is wrong, or its clock cannot run here.
+    """
+    check_scenario(scenario)
+    require_clock(scenario.clock)
+    return run_checked(scenario, directory)
+
+
+def run_checked(scenario: Scenario, directory: Path) -> RunResult:
+    """Run a scenario that `check_scenario` has accepted; see `minitopo_dc.run.perform`."""
+    if scenario.clock == "virtual":
+        from minitopo_dc.simulation.run import run_virtual
+
+        return run_virtual(scenario, directory)
+    from minitopo_dc.emulation.real import run_real
+
+    return run_real(scenario, directory)
+
+
+def default_clock() -> Clock:
+    """The real clock where it can run; else the virtual one, and standard error says why."""
+    reason = why_not_real()
+    if reason is None:
+        return "real"
+    print(f"minitopo-dc: {reason}: using the virtual clock", file=sys.stderr)  # noqa: T201
+    return "virtual"
+
+
+def chosen_jobs(wanted: int | None, clock: Clock) -> int:
+    """How many runs to have at once; None: one per processor, on the real clock one.
+
+    Raises:
+        SettingsError: more than one on the real clock, or none.
+    """
+    if wanted is None:
+        return 1 if clock == "real" else os.cpu_count() or 1
+    if wanted < 1:
+        raise SettingsError(f"--jobs: {wanted}; allowed: 1 or more")
+    if clock == "real" and wanted > 1:
+        raise SettingsError(
+            "--jobs: only 1 on the real clock: runs at once would disturb each other"
+        )
+    return wanted
+
+
+def require_clock(clock: Clock) -> None:
+    """Refuse a clock that cannot run here.
+
+    Raises:
+        SettingsError: what is lacking.
+    """
+    reason = why_not_real() if clock == "real" else None
+    if reason is not None:
+        raise SettingsError(f"clock real: {reason}; --clock virtual needs none of this")
+
+
+def require_real(what: str) -> None:
+    """Refuse what only the real clock can do where it cannot run.
+
+    Raises:
+        SettingsError: naming `what`, and what is lacking.
+    """
+    reason = why_not_real()
+    if reason is not None:
+        raise SettingsError(f"{what} needs the real clock: {reason}")
+
+
+def why_not_real() -> str | None:
+    """What the real clock lacks on this machine; None when nothing obvious does."""
+    if sys.platform != "linux":
+        return "this is not Linux"
+    if os.geteuid() != 0:
+        return "not root"
+    for module in ("mininet", "netfilterqueue"):
+        if importlib.util.find_spec(module) is None:
+            return f"Python module {module} is not installed"
+    return None

@@ -1,0 +1,40 @@
+"""A line on standard error that says what is under way: standard output holds results only."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.status import Status
+
+
+class StatusLine:
+    """Shown in a terminal while the block runs; what is printed to its console goes above it."""
+
+    def __init__(self, text: str) -> None:
+        self._begin = time.monotonic()
+        self._console = Console(stderr=True)
+        self._status = Status(text, console=self._console)
+
+    def __enter__(self) -> Self:
+        self._status.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._status.stop()
+
+    def _left(self, done: float, left: float) -> str:
+        """About how long the rest takes at the pace so far; empty when nothing tells."""
+        if done <= 0 or left <= 0:
+            return ""
+        seconds = (time.monotonic() - self._begin) / done * left
+        return (
+            f"about {seconds / 60:.0f} min left" if seconds > 90 else f"about {seconds:.0f} s left"
+        )

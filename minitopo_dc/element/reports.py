@@ -1,0 +1,107 @@
+"""The receiver's reports on real packets: UDP datagrams on an uplink leg like any other's."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from ipaddress import IPv4Address, IPv6Address
+
+from minitopo_dc.element.drivers import Outlet
+from minitopo_dc.element.injection import Injected
+from minitopo_dc.element.kernel_queue import BUDGET
+from minitopo_dc.element.loop import clock
+from minitopo_dc.element.realtime import ElementError
+from minitopo_dc.pdcp import Feedback, ReportMaker
+from minitopo_dc.router import ReportPath
+
+Address = IPv4Address | IPv6Address
+HOP_LIMIT = 64
+"""Of what a host sends itself (RFC 1700)."""
+MOST_BYTES = 0xFFFF
+
+
+class ReportSender:
+    """Puts each report on its leg when it is due; a timed part, to come before the leg's own."""
+
+    def __init__(self, maker: ReportMaker, path: ReportPath, leg: Outlet) -> None:
+        self._maker = maker
+        self._path = path
+        self._leg = leg
+
+    def start(self, now: int) -> None:
+        """Reports begin."""
+        self._maker.start(now)
+
+    def next_timeout(self) -> int | None:
+        """When the next report is due."""
+        return self._maker.next_timeout()
+
+    def handle(self, now: int) -> None:
+        """Send the report that is due."""
+        report = self._maker.poll(now)
+        if report is not None:
+            path = self._path
+            datagram = udp_datagram(path.source, path.destination, path.port, report)
+            self._leg.push(Injected(datagram, self._leg.injector), len(datagram), now)
+
+
+class ReportReceiver:
+    """The socket that reports reach; a source of packets.
+
+    Raises:
+        ElementError: this host has not the address, or something else has the port.
+    """
+
+    def __init__(self, path: ReportPath, feedback: Feedback) -> None:
+        family = socket.AF_INET if path.destination.version == 4 else socket.AF_INET6
+        self._feedback = feedback
+        self._socket = socket.socket(family, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        try:
+            self._socket.bind((str(path.destination), path.port))
+        except OSError as error:
+            self._socket.close()
+            where = f"{path.destination} port {path.port}"
+            raise ElementError(f"reports cannot reach {where}: {error.strerror}") from None
+
+    def fileno(self) -> int:
+        """The descriptor to wait on."""
+        return self._socket.fileno()
+
+    def read(self) -> None:
+        """Take what is waiting, at most `BUDGET` reports."""
+        for _ in range(BUDGET):
+            try:
+                data = self._socket.recv(MOST_BYTES)
+            except BlockingIOError:
+                return
+            self._feedback.push(data, clock())
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+
+def udp_datagram(source: Address, destination: Address, port: int, payload: bytes) -> bytes:
+    """A UDP datagram (RFC 768) from `port` to the same port, in an IP datagram."""
+    length = 8 + len(payload)
+    addresses = source.packed + destination.packed
+    pseudo = addresses + struct.pack("!II", length, socket.IPPROTO_UDP)  # RFC 8200, section 8.1
+    without = struct.pack("!HHHH", port, port, length, 0) + payload
+    checksum = _checksum(pseudo + without) or 0xFFFF  # 0 says that there is none (RFC 768)
+    udp = without[:6] + checksum.to_bytes(2, "big") + payload
+    if source.version == 6:
+        head = struct.pack("!IHBB", 6 << 28, length, socket.IPPROTO_UDP, HOP_LIMIT)
+    else:
+        head = struct.pack("!BBHHHBB", 0x45, 0, 20 + length, 0, 0, HOP_LIMIT, socket.IPPROTO_UDP)
+        head += _checksum(head + bytes(2) + addresses).to_bytes(2, "big")
+    return head + addresses + udp
+
+
+def _checksum(data: bytes) -> int:
+    """The Internet checksum (RFC 1071)."""
+    words = struct.iter_unpack("!H", data + bytes(len(data) % 2))
+    total: int = sum(word for (word,) in words)
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return 0xFFFF - total

@@ -1,0 +1,267 @@
+"""Our topology and experiments as classes of a Minitopo checkout.
+
+Minitopo finds classes by the attribute `NAME` of the subclasses of its `Topo`, `TopoConfig`
+and `Experiment`. The mixins here hold all that is ours; `make_classes` joins them with the
+checkout's base classes. Its own experiments run on our topology too: a Minitopo client is our
+client, Router_0 and Router_1 are gnb and ue.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.emulation.elements import ElementFailedError, ElementProcess, running
+from minitopo_dc.emulation.host_capture import captured
+from minitopo_dc.emulation.hosts import EmulatedHost
+from minitopo_dc.emulation.testbed import set_sysctl
+from minitopo_dc.emulation.transfers import make_jobs, run_flows
+from minitopo_dc.minitopo.checkout import Checkout
+from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
+from minitopo_dc.run.addresses import client_address, server_address
+from minitopo_dc.run.check import runners_of, why_unsupported
+from minitopo_dc.run.judge import blank_result, judge
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.runners.base import TransferFailed, runner_names
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.topologies.host import run, set_up
+from minitopo_dc.topologies.two_path import TwoPath
+
+ENDS = ("server", "client")
+
+
+@dataclass
+class Context:
+    """What the classes of one run share."""
+
+    scenario: Scenario | None
+    """The run as we read it; none when neither topology nor experiment is ours."""
+    directory: Path = Path()
+    """Where everything goes."""
+    result: RunResult | None = None
+    names: dict[str, str] = field(default_factory=dict)
+    """Minitopo's names of our hosts."""
+    elements: list[ElementProcess] = field(default_factory=list)
+    running: ExitStack = field(default_factory=ExitStack)
+
+    def stop_elements(self) -> list[dict[str, Any]]:
+        """End the elements in order; their summaries, gnb's first. ElementFailedError if not."""
+        elements, self.elements = self.elements, []
+        try:
+            return [element.stop() for element in elements]
+        finally:
+            self.running.close()
+
+
+class TopoMixin:
+    """server, gnb, ue and client, as in `topologies/two_path.py`."""
+
+    context: Context
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        assert self.context.scenario is not None
+        host: Any = self
+        self.plan = _plan(self.context.scenario)
+        adders = {"client": host.add_client, "server": host.add_server}
+        for name in sorted(self.plan.hosts(), key=_order):
+            self.context.names[name] = str(adders.get(name, host.add_router)())
+        for _, _, info in self.plan.links(withInfo=True):
+            ends = (self.context.names[info[node]] for node in ("node1", "node2"))
+            names = {name: info[name] for name in ("intfName1", "intfName2")}
+            host.add_link(*ends, **names)
+
+    def stop_network(self) -> None:
+        """Also ends the elements."""
+        network: Any = super()
+        try:
+            self.context.stop_elements()
+        finally:
+            network.stop_network()
+
+
+class ConfigMixin:
+    """Addresses, routes, and the elements on the routers."""
+
+    context: Context
+    topo: Any
+
+    def configure_interfaces(self) -> None:
+        """Addresses of our own plan; Minitopo's attributes for its experiments."""
+        self.client, self.server = self.topo.get_client(0), self.topo.get_server(0)
+        self.router = self.topo.get_router(0)
+        for _, _, info in self.topo.plan.links(withInfo=True):
+            for number in (1, 2):
+                node = self._node(info[f"node{number}"])
+                interface, address = info[f"intfName{number}"], info[f"params{number}"]["ip"]
+                run(node, "ip", "address", "flush", "dev", interface)
+                run(node, "ip", "address", "add", address, "dev", interface)
+                run(node, "ip", "link", "set", "dev", interface, "up")
+
+    def configure_routing(self) -> None:
+        """Routes and offloads as on our own hosts; then the elements, ready for packets."""
+        for name in self.topo.plan.hosts():
+            info = self.topo.plan.nodeInfo(name)
+            wanted = {key: info[key] for key in ("forward", "commands")}
+            set_up(self._node(name), mtu=info["mtu"] or {}, **wanted)
+        scenario, directory = self.context.scenario, self.context.directory
+        assert scenario is not None
+        settings = [
+            gnb_settings(scenario, directory),
+            ue_settings(scenario, directory),
+            *backhaul_settings(scenario, directory),
+        ]
+        pairs = ((each, EmulatedHost(self._node(each.host))) for each in settings)
+        self.context.elements = self.context.running.enter_context(running(*pairs))
+
+    def run_netem_at(self) -> None:
+        """Time zero of traces and changes: the elements make them."""
+        for element in self.context.elements:
+            element.order("start")
+
+    def client_interface_count(self) -> int:
+        """One a leg."""
+        assert self.context.scenario is not None
+        return len(self.context.scenario.legs)
+
+    def server_interface_count(self) -> int:
+        """One a backhaul link."""
+        assert self.context.scenario is not None
+        return max(1, len(self.context.scenario.real.backhaul))
+
+    def get_client_ip(self, interface_index: int) -> str:
+        """The client's address of a leg."""
+        return client_address(interface_index + 1)
+
+    def get_server_ip(self, interface_index: int = 0) -> str:
+        """The server's address of a backhaul link."""
+        return server_address(interface_index + 1)
+
+    def get_client_interface(self, client_index: int, interface_index: int) -> str:  # noqa: ARG002
+        """The client's interface of a leg; there is one client."""
+        return f"client-lan{interface_index + 1}"
+
+    def get_server_interface(self, server_index: int, interface_index: int) -> str:  # noqa: ARG002
+        """The server's interface of a backhaul link; there is one server."""
+        assert self.context.scenario is not None
+        return (
+            f"server-srv{interface_index + 1}"
+            if self.context.scenario.real.backhaul
+            else "server-core"
+        )
+
+    def get_router_interface_to_client_switch(self, index: int) -> str:
+        """The interface of gnb of a leg."""
+        return f"gnb-leg{index + 1}"
+
+    def get_router_interface_to_server_switch(self, index: int) -> str:  # noqa: ARG002
+        """The interface of gnb towards the server."""
+        return "gnb-core"
+
+    def _node(self, name: str) -> Any:
+        return self.topo.get_host(self.context.names[name])
+
+
+class ExperimentMixin:
+    """A download by one of our runners, on our topology or on one of Minitopo's.
+
+    On Minitopo's no element counts what each path carried: the client's interface of it does.
+    """
+
+    context: Context
+    topo_config: Any
+
+    def prepare(self) -> None:
+        """Kernel settings of the experiment file; nothing of MPTCP v0."""
+        assert self.context.scenario is not None
+        for name in ENDS:
+            set_sysctl(self._host(name), self.context.scenario.real.sysctl)
+
+    def run(self) -> None:
+        """Run the flows, and keep the result."""
+        scenario, directory = self.context.scenario, self.context.directory
+        assert scenario is not None
+        blank = blank_result(scenario, directory)
+        reason = why_unsupported(scenario, runners_of(scenario))
+        if reason is not None:
+            self._keep(replace(blank, status="unsupported", reason=reason))
+            return
+        try:
+            self._keep(self._run_flows(scenario, blank))
+        except (TransferFailed, ElementFailedError) as failure:
+            self._keep(replace(blank, reason=str(failure)))
+
+    def clean(self) -> None:
+        """Nothing is left on the hosts."""
+
+    def _keep(self, result: RunResult) -> None:
+        self.context.result = result
+        result.save(self.context.directory)
+
+    def _run_flows(self, scenario: Scenario, blank: RunResult) -> RunResult:
+        config, directory = self.topo_config, self.context.directory
+        server, client = (self._host(name) for name in ENDS)
+        jobs = make_jobs(
+            scenario,
+            directory,
+            servers=[config.get_server_ip()],
+            client=lambda leg: config.get_client_ip(leg - 1),
+        )
+        before = self._path_bytes(client)
+        with captured((self._host(name) for name in scenario.real.captured_hosts), directory):
+            measurements = run_flows(
+                jobs,
+                server,
+                client,
+                self.context.elements,
+                directory / "client-rate.csv",
+                interval_ms=scenario.statistics_ms,
+                on_start=config.run_netem_at,
+            )
+        after = self._path_bytes(client)
+        leg_bytes = [end - begin for begin, end in zip(before, after, strict=True)]
+        if summaries := self.context.stop_elements():
+            leg_bytes = [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()]
+        return judge(blank, scenario, measurements, leg_bytes)
+
+    def _host(self, name: str) -> EmulatedHost:
+        """An end host, under our name."""
+        return EmulatedHost(getattr(self.topo_config, name), name)
+
+    def _path_bytes(self, client: EmulatedHost) -> list[int]:
+        """IP bytes that the client has received over each path."""
+        assert self.context.scenario is not None
+        counts = client.interface_bytes()
+        paths = range(len(self.context.scenario.legs))
+        return [counts[self.topo_config.get_client_interface(0, path)] for path in paths]
+
+
+def make_classes(checkout: Checkout, context: Context) -> dict[str, type]:
+    """Our classes below the checkout's; returns the experiments by name.
+
+    To be called before the checkout's registries are built. The checkout's base classes know their
+    subclasses only as long as somebody holds them: the context's owner does.
+    """
+    shared = {"context": context}
+    named = {**shared, "NAME": DUAL_CONNECTIVITY}
+    classes: dict[str, type] = {
+        "topo": type("DualConnectivityTopo", (TopoMixin, checkout.topo.Topo), named),
+        "config": type("DualConnectivityConfig", (ConfigMixin, checkout.topo.TopoConfig), named),
+    }
+    for name in runner_names():
+        members = {**shared, "NAME": name}
+        bases = (ExperimentMixin, checkout.experiment.Experiment)
+        classes[name] = type(f"Experiment_{name}", bases, members)
+    return classes
+
+
+def _plan(scenario: Scenario) -> TwoPath:
+    return TwoPath(legs=len(scenario.legs), backhaul=len(scenario.real.backhaul))
+
+
+def _order(name: str) -> int:
+    """Routers get their numbers in this order."""
+    return ("client", "server", "gnb", "ue", "edge", "agg").index(name)

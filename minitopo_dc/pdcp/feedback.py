@@ -1,0 +1,98 @@
+"""What a transmitting entity makes of the receiver's reports."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from minitopo_dc.pdcp.codec import PduError
+from minitopo_dc.pdcp.report import LegReception, Report, decode_report
+from minitopo_dc.pdcp.statistics import FeedbackStatistics
+from minitopo_dc.pdcp.view import LegReport
+
+MOST_REMEMBERED = 1 << 18
+"""PDUs a leg whose COUNTs are remembered until a report: as many as 18 bits of SN tell apart."""
+
+
+class Feedback:
+    """Turns reports into what became of each leg's PDUs.
+
+    A report changes nothing when it is malformed (no report of this bearer, or one of a COUNT that
+    its leg was not given), or stale (its number is not above the latest's: a copy, or overtaken).
+    """
+
+    def __init__(self, legs: int) -> None:
+        self.reports: list[LegReport | None] = [None] * legs
+        """The latest on each leg."""
+        self._received = self._stale = self._malformed = 0
+        self._number = 0
+        self._sent = [_SentCounts() for _ in range(legs)]
+
+    def sent(self, leg: int, count: int) -> None:
+        """A PDU with this COUNT was put on `leg`; COUNTs of a leg ascend."""
+        self._sent[leg].add(count)
+
+    def push(self, data: bytes, now: int) -> None:
+        """A report arrived at `now` (ns)."""
+        try:
+            report = decode_report(data, len(self._sent))
+        except PduError:
+            self._malformed += 1
+            return
+        if not self._possible(report):
+            self._malformed += 1
+        elif report.number <= self._number:
+            self._stale += 1
+        else:
+            self._received += 1
+            self._number = report.number
+            self.reports = [
+                _leg_report(leg, sent.up_to(leg.next_count), now)
+                for leg, sent in zip(report.legs, self._sent, strict=True)
+            ]
+
+    def statistics(self) -> FeedbackStatistics:
+        """The counters up to now."""
+        return FeedbackStatistics(self._received, self._stale, self._malformed)
+
+    def _possible(self, report: Report) -> bool:
+        legs = zip(report.legs, self._sent, strict=True)
+        return all(leg.next_count <= sent.next_count for leg, sent in legs)
+
+
+class _SentCounts:
+    """COUNTs of the PDUs on one leg, of which those that a report has covered are forgotten."""
+
+    __slots__ = ("_covered", "_waiting", "next_count")
+
+    def __init__(self) -> None:
+        self.next_count = 0
+        """COUNT after the last one sent."""
+        self._waiting: deque[int] = deque()
+        self._covered = 0
+
+    def add(self, count: int) -> None:
+        self.next_count = count + 1
+        self._waiting.append(count)
+        if len(self._waiting) > MOST_REMEMBERED:
+            self._waiting.popleft()  # so old that the next report covers it
+            self._covered += 1
+
+    def up_to(self, next_count: int) -> int:
+        """How many were sent with a COUNT below `next_count`, which never descends."""
+        waiting = self._waiting
+        while waiting and waiting[0] < next_count:
+            waiting.popleft()
+            self._covered += 1
+        return self._covered
+
+
+def _leg_report(leg: LegReception, sent: int, now: int) -> LegReport:
+    return LegReport(
+        at=now,
+        highest_count=leg.next_count - 1 if leg.next_count else None,
+        delivered_pdus=leg.pdus,
+        delivered_bytes=leg.bytes,
+        lost_pdus=max(0, sent - leg.pdus),  # a network that makes copies cannot lose less than none
+        reordered=leg.reordered,
+        reordering_ns=leg.reordering_ns,
+    )

@@ -1,0 +1,84 @@
+"""What a split policy sees of each leg of its bearer.
+
+A base station that splits knows of a leg what the leg's node reports: how much more data it wants
+(TS 38.425 clause 5.4.2, the desired buffer size and data rate of DL DELIVERY STATUS), what came
+through, and the delay of its own backhaul. Here backlog, room and rate are asked of the leg itself
+and are those of the very moment; what the receiver says comes by a packet of its own, and late.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class LegReport:
+    """What the receiver's latest report (`report.Report`) says of one leg.
+
+    All but `at` and `highest_count` grow only, so a policy that remembers the last one knows
+    what happened since. `sent_pdus - delivered_pdus - lost_pdus` of a view is what is on the leg,
+    or was when the report was made.
+
+    Attributes:
+        at: when it reached the transmitting entity, ns.
+        highest_count: highest COUNT received on the leg; None: nothing was.
+        delivered_pdus: PDUs received on the leg, each copy of a duplicated one on its own leg.
+        delivered_bytes: of their SDUs, without PDCP headers.
+        lost_pdus: those sent on the leg up to `highest_count`, less `delivered_pdus`. Exact on
+            a leg that keeps the order; on one that does not, some may still come.
+        reordered: SDUs received on the leg that waited in the reordering buffer.
+        reordering_ns: sum of their waiting times. They waited for what another leg carried (or
+            lost), so the leg with the most is the one that is ahead.
+    """
+
+    at: int
+    highest_count: int | None
+    delivered_pdus: int
+    delivered_bytes: int
+    lost_pdus: int
+    reordered: int
+    reordering_ns: int
+
+
+class LegState(Protocol):
+    """What a leg shows of itself (`minitopo_dc.link.Leg` is one). Asking changes nothing.
+
+    Of the whole leg, which other bearers and traffic without a bearer share.
+    """
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the leg serialises; False in an outage."""
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """Mean one-way delay behind queue and serialisation, ns, as configured."""
+
+    def backlog_bytes(self, now: int) -> int:
+        """Bytes of IP packets, with PDCP headers, not serialised yet at `now` (ns)."""
+
+    def has_room(self, now: int, more: int) -> bool:
+        """Whether the leg's queue would take a packet of `more` bytes; else it drops it."""
+
+    def drain_ns(self, now: int, more: int = 0) -> int | None:
+        """How long the backlog and `more` bytes behind it take at the rate of `now`, in ns.
+
+        None where no time is known: the leg is down or has the rate 0.
+        """
+
+
+class LegView(LegState, Protocol):
+    """One leg as a policy sees it: the leg itself, and what this bearer did on it."""
+
+    @property
+    def sent_pdus(self) -> int:
+        """PDUs that this bearer put on the leg, those that its queue dropped included."""
+
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes of their SDUs, without PDCP headers."""
+
+    @property
+    def report(self) -> LegReport | None:
+        """The receiver's latest, None before the first, and always without `report_ms`."""

@@ -1,0 +1,191 @@
+"""What is known by a name, and how a user's own package adds to it: runners, workloads, policies.
+
+A plugin is found in one of three ways:
+
+* an installed package names its modules as entry points of `minitopo_dc.runners`,
+  `minitopo_dc.split_policies` or `minitopo_dc.workloads`;
+* a scenario lists modules or Python files under `plugins`;
+* `--plugin` of the command line does the same.
+
+To import such a module is enough: decorators register what is in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+_IMPORTLIB = importlib.__file__
+
+
+class PluginError(ValueError):
+    """A plugin cannot be used; the message names it and says why."""
+
+
+class UnknownNameError(ValueError):
+    """Nothing of this name is registered; the message lists the names that are."""
+
+
+class Registry(Generic[T]):
+    """Things of one kind by name: the built-in ones, then a user's in the order they came.
+
+    Args:
+        what: the kind, for messages.
+        group: of the entry points that may add to it.
+        built_in: the modules that register what comes with this package.
+    """
+
+    def __init__(self, what: str, group: str, built_in: Sequence[str]) -> None:
+        self._what = what
+        self._group = group
+        self._built_in = built_in
+        self._found: dict[str, T] = {}
+        self._complete = False
+
+    def add(self, name: str, thing: T) -> None:
+        """Register.
+
+        Raises:
+            ValueError: the name is taken by another. (The same one may come twice: as a module and
+                as the program that runs it.)
+        """
+        before = self._found.setdefault(name, thing)
+        if _qualified(before) != _qualified(thing):
+            raise ValueError(f"there is a {self._what} {name!r} already")
+
+    def names(self) -> tuple[str, ...]:
+        """All names.
+
+        Raises:
+            PluginError: an entry point of this kind is broken.
+        """
+        if not self._complete:
+            self._complete = True  # at once, as a plugin may ask for names while it is imported
+            try:
+                self._load_all()
+            except BaseException:
+                self._complete = False
+                raise
+        return (*self._names_of(self._built_in), *self._others())
+
+    def _load_all(self) -> None:
+        for module in self._built_in:
+            importlib.import_module(module)
+        load_entry_points(self._group)
+
+    def _names_of(self, modules: Sequence[str]) -> list[str]:
+        """In the order of the modules, whichever was imported first."""
+        return [
+            name
+            for module in modules
+            for name, thing in self._found.items()
+            if _module(thing) == module
+        ]
+
+    def _others(self) -> list[str]:
+        return [name for name, thing in self._found.items() if _module(thing) not in self._built_in]
+
+    def get(self, name: str) -> T:
+        """What is registered under a name.
+
+        Raises:
+            UnknownNameError: nothing is.
+            PluginError: an entry point of this kind is broken.
+        """
+        known = self.names()
+        if name not in known:
+            raise UnknownNameError(f"no {self._what} {name!r} (known: {', '.join(known)})")
+        return self._found[name]
+
+
+def load_plugins(names: Iterable[str]) -> list[str]:
+    """Import modules, or Python files (names that end in `.py`), once each.
+
+    Returns:
+        The names, those of files absolute: so they hold in any directory.
+
+    Raises:
+        PluginError: one of them does not exist or cannot be imported.
+    """
+    found = [str(Path(name).resolve()) if name.endswith(".py") else name for name in names]
+    for name in found:
+        _load(name)
+    return found
+
+
+@functools.cache
+def load_entry_points(group: str) -> None:
+    """Import what installed packages name as entry points of a group, once.
+
+    Raises:
+        PluginError: one of them cannot be imported.
+    """
+    for point in entry_points(group=group):
+        with _explaining(f"entry point {point.name} of group {group} ({_package(point)})"):
+            point.load()
+
+
+@functools.cache
+def _load(name: str) -> None:
+    with _explaining(f"plugin {name}"):
+        if name.endswith(".py"):
+            _load_file(Path(name))
+        else:
+            importlib.import_module(name)
+
+
+def _load_file(path: Path) -> None:
+    """Import a file under a name of its own, so that it hides no module."""
+    digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    name = f"minitopo_dc_plugin_{path.stem}_{digest}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+
+
+@contextmanager
+def _explaining(what: str) -> Iterator[None]:
+    """Turn whatever a plugin raises into one line that says what, and in which line of it."""
+    try:
+        yield
+    except Exception as error:
+        words = " ".join(str(error).split()) or "no words"
+        raise PluginError(f"{what}: {type(error).__name__}: {words}{_place(error)}") from error
+
+
+def _place(error: Exception) -> str:
+    """The innermost line of a file outside this package and Python's import machinery."""
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        if not frame.filename.startswith("<") and frame.filename not in (__file__, _IMPORTLIB):
+            return f" ({frame.filename}:{frame.lineno})"
+    return ""
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "unknown package"
+
+
+def _module(thing: Any) -> str:
+    return str(getattr(thing, "__module__", ""))
+
+
+def _qualified(thing: Any) -> str:
+    return str(getattr(thing, "__qualname__", thing))

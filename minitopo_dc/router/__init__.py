@@ -1,0 +1,21 @@
+"""What a router host (gnb, ue) is told and what it writes down, the same on both clocks."""
+
+from minitopo_dc.router.settings import (
+    READY,
+    Backend,
+    ElementLeg,
+    ElementSettings,
+    ReceiveBearer,
+    ReportPath,
+    TransmitBearer,
+)
+
+__all__ = [
+    "READY",
+    "Backend",
+    "ElementLeg",
+    "ElementSettings",
+    "ReceiveBearer",
+    "ReportPath",
+    "TransmitBearer",
+]

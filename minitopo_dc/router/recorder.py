@@ -1,0 +1,159 @@
+"""Time series and summary of an element: what its legs and bearers did, written as it goes."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+from minitopo_dc.router.settings import ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.units import NS_PER_MS
+from minitopo_dc.whole_files import write_whole
+
+Statistics = Callable[[], Any]
+"""Returns a statistics dataclass of a core."""
+Snapshot = Callable[[], dict[str, Any]]
+"""Returns the same by the names of columns."""
+
+
+class Series:
+    """One CSV file: one row per interval and source (a leg, a bearer), its statistics as columns.
+
+    The columns are those of all sources; a bearer counts 0 on the legs that it lacks.
+    """
+
+    def __init__(self, path: Path, key: str, sources: Mapping[int, Snapshot]) -> None:
+        self._sources = sources
+        self._file: TextIO = path.open("w", encoding="utf-8", newline="")
+        self._rows = csv.writer(self._file)
+        self._columns = list(
+            dict.fromkeys(name for source in sources.values() for name in source())
+        )
+        self._rows.writerow(["time_ns", key, *self._columns])
+
+    def write(self, now: int) -> None:
+        """Add a row for each source."""
+        for key, source in self._sources.items():
+            values = source()
+            self._rows.writerow([now, key, *(values.get(name, 0) for name in self._columns)])
+        self._file.flush()  # readable while the run goes on
+
+    def close(self) -> None:
+        """Flush and close."""
+        self._file.close()
+
+
+class Counters:
+    """What an element's legs and bearers count, on either clock.
+
+    Args:
+        settings: the element's.
+        legs: of each leg, by its number.
+        transmit: of each transmitting bearer of the settings, in their order.
+        receive: of each receiving bearer.
+    """
+
+    def __init__(
+        self,
+        settings: ElementSettings,
+        *,
+        legs: Mapping[int, Statistics],
+        transmit: Sequence[Statistics],
+        receive: Sequence[Statistics],
+    ) -> None:
+        self._settings = settings
+        self._sources = {
+            "legs": {number: _snapshot(source, ()) for number, source in legs.items()},
+            "transmit": _of_bearers(settings.transmit, transmit),
+            "receive": _of_bearers(settings.receive, receive),
+        }
+
+    def series(self) -> Iterator[Series]:
+        """Begin the time series files: legs always, bearers where this host has any."""
+        for name, sources in self._sources.items():
+            if sources:
+                path = self._settings.directory / f"{self._settings.host}-{name}.csv"
+                yield Series(path, "leg" if name == "legs" else "bearer", sources)
+
+    def now(self) -> dict[str, dict[int, dict[str, Any]]]:
+        """Everything, by the name of its file and the number of its leg or bearer."""
+        return {
+            name: {number: source() for number, source in sources.items()}
+            for name, sources in self._sources.items()
+        }
+
+
+def _of_bearers(
+    bearers: Sequence[TransmitBearer | ReceiveBearer], statistics: Sequence[Statistics]
+) -> dict[int, Snapshot]:
+    pairs = zip(bearers, statistics, strict=True)
+    return {bearer.bearer: _snapshot(source, bearer.legs) for bearer, source in pairs}
+
+
+def _snapshot(statistics: Statistics, legs: Sequence[int]) -> Snapshot:
+    return lambda: flatten(statistics(), legs)
+
+
+class Rows(Protocol):
+    """A time series that is being written."""
+
+    def write(self, now: int) -> None:
+        """Add a row for each source."""
+
+    def close(self) -> None:
+        """Flush and close."""
+
+
+class Recorder:
+    """Writes the series every interval; a timed part of the loop."""
+
+    def __init__(self, series: Sequence[Rows], interval_ms: int, now: int) -> None:
+        self._series = series
+        self._interval = interval_ms * NS_PER_MS
+        self._next = now
+
+    def next_timeout(self) -> int:
+        """When the next row is due."""
+        return self._next
+
+    def handle(self, now: int) -> None:
+        """Write a row, late or not, and keep to the grid of the first one."""
+        for series in self._series:
+            series.write(now)
+        self._next += self._interval * ((now - self._next) // self._interval + 1)
+
+    def close(self, now: int) -> None:
+        """Write the last row and close the files."""
+        for series in self._series:
+            series.write(now)
+            series.close()
+
+
+def flatten(statistics: Any, legs: Sequence[int] = ()) -> dict[str, Any]:
+    """Fields of a statistics dataclass, and of those in it, by the names of columns.
+
+    A tuple has an item for each of the bearer's `legs` and becomes `name_LEG`; one of a
+    dataclass within (a histogram) has its own items and becomes `name_1`, ...
+    """
+    return dict(_fields(statistics, legs))
+
+
+def _fields(statistics: Any, legs: Sequence[int] | None) -> Iterator[tuple[str, Any]]:
+    for field in dataclasses.fields(statistics):
+        value = getattr(statistics, field.name)
+        if dataclasses.is_dataclass(value):
+            yield from ((f"{field.name}_{name}", item) for name, item in _fields(value, None))
+        elif isinstance(value, tuple):
+            numbers = range(1, len(value) + 1) if legs is None else legs
+            for number, item in zip(numbers, value, strict=True):
+                yield f"{field.name}_{number}", item
+        else:
+            yield field.name, value
+
+
+def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
+    """Write the summary at once: a reader sees all of it or none."""
+    write_whole(path, json.dumps(summary, indent=1))

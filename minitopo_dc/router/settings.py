@@ -1,0 +1,149 @@
+"""The one file that configures an element."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, IPvAnyAddress, PositiveInt, field_validator, model_validator
+
+from minitopo_dc.plugins import load_plugins
+from minitopo_dc.settings import (
+    Direction,
+    IpVersion,
+    LegSettings,
+    Match,
+    PdcpSettings,
+    Settings,
+    check_kernel_bearer,
+)
+
+READY = "ready"
+"""The line an element prints once packets reach it."""
+
+Backend = Literal["user", "kernel"]
+LegNumber = Annotated[int, Field(ge=1, le=255)]
+"""A leg's number is also its firewall mark, of which the element uses the lowest byte."""
+Interface = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
+
+
+class ElementLeg(Settings):
+    """The direction of a leg that leaves this host through `interface`."""
+
+    leg: LegNumber
+    interface: Interface
+    radio: LegSettings
+    seed: str
+    """Seeds the losses and the jitter of this direction."""
+
+
+class ReportPath(Settings):
+    """How the receiver's reports of a bearer go back: a UDP datagram each."""
+
+    leg: LegNumber
+    """The one that they take; the direction that leaves the receiver."""
+    source: IPvAnyAddress
+    destination: IPvAnyAddress
+    """An address of the transmitter, which listens there; of the source's version."""
+    port: Annotated[int, Field(ge=1, le=65535)]
+    """At both ends."""
+
+    @model_validator(mode="after")
+    def _one_version(self) -> Self:
+        if self.source.version != self.destination.version:
+            raise ValueError("source and destination must be of one IP version")
+        return self
+
+
+class Bearer(Settings):
+    """What both ends of a bearer know."""
+
+    bearer: PositiveInt
+    match: Match = Match()
+    legs: Annotated[tuple[LegNumber, ...], Field(min_length=1)]
+    pdcp: PdcpSettings = PdcpSettings()
+    report: ReportPath | None = None
+    """The way of the receiver's reports, where `pdcp.report_ms` asks for any."""
+
+    @model_validator(mode="after")
+    def _reports_have_a_path(self) -> Self:
+        if (self.report is None) != (self.pdcp.report_ms is None):
+            raise ValueError("report and pdcp.report_ms: give both or neither")
+        return self
+
+
+class TransmitBearer(Bearer):
+    """A bearer whose SDUs enter by `interface` and whose PDUs leave on `legs`."""
+
+    interface: Interface
+
+
+class ReceiveBearer(Bearer):
+    """A bearer whose PDUs enter by the interfaces of `legs` and leave as SDUs, in order."""
+
+
+class ElementSettings(Settings):
+    """Everything one element process needs to know."""
+
+    host: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+    legs: tuple[ElementLeg, ...]
+    transmit: tuple[TransmitBearer, ...] = ()
+    receive: tuple[ReceiveBearer, ...] = ()
+    directory: Path
+    """Where the time series and the summary go; it must exist."""
+    ip_version: IpVersion = 4
+    """6: the hosts have IPv6 beside IPv4, and the legs carry both."""
+    statistics_ms: PositiveInt = 100
+    """Interval of the time series; 100 ms shows a t-Reordering of 200 ms as two points."""
+    realtime: bool = True
+    """Ask for SCHED_FIFO (chrt -f), which keeps timers within 0.1 ms on a busy machine."""
+
+    backend: Backend = "user"
+    """Whether legs are this process' or the kernel's netem and tbf (`kernel_leg`)."""
+    pcap: Direction | None = None
+    """Write one capture per leg, of a host whose packets leave in this direction; none: none."""
+    plugins: tuple[str, ...] = ()
+    """Modules or Python files with split policies of the user's."""
+
+    @field_validator("plugins")
+    @classmethod
+    def _load(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(load_plugins(names))
+
+    @model_validator(mode="after")
+    def _legs_exist(self) -> Self:
+        if self.backend == "kernel":
+            self._refuse_what_needs_legs()
+        known = [leg.leg for leg in self.legs]
+        if len(set(known)) != len(known):
+            raise ValueError("legs: each leg may be given once")
+        for bearer in self.bearers:
+            if bearer.match.ip_version not in (None, *self.ip_versions):
+                raise ValueError(f"bearer {bearer.bearer}: matches IPv6, which needs ip_version: 6")
+            if len(set(bearer.legs)) != len(bearer.legs):
+                raise ValueError(f"bearer {bearer.bearer}: names a leg twice")
+            for leg in (*bearer.legs, *((bearer.report.leg,) if bearer.report else ())):
+                if leg not in known:
+                    raise ValueError(f"bearer {bearer.bearer}: unknown leg {leg}; known: {known}")
+        return self
+
+    def _refuse_what_needs_legs(self) -> None:
+        """Legs of the kernel's are neither seen nor given packets of the element's own."""
+        if self.pcap:
+            raise ValueError("pcap: needs backend: user; the kernel's legs are not seen here")
+        for bearer in self.bearers:
+            check_kernel_bearer(bearer.pdcp, len(bearer.legs))
+
+    @property
+    def bearers(self) -> tuple[TransmitBearer | ReceiveBearer, ...]:
+        """Those that transmit, then those that receive."""
+        return (*self.transmit, *self.receive)
+
+    @property
+    def ip_versions(self) -> tuple[IpVersion, ...]:
+        """What the legs carry."""
+        return (4,) if self.ip_version == 4 else (4, 6)
+
+    def leg(self, number: int) -> ElementLeg:
+        """The leg of this number."""
+        return next(leg for leg in self.legs if leg.leg == number)

@@ -1,0 +1,33 @@
+"""The legs' capacity over time, as a table for figures."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.units import NS_PER_S
+
+
+def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) -> pd.DataFrame:
+    """Mean downlink capacity in steps of `step_s`: `time_s`, and `leg_1`, ... in Mbit/s."""
+    step = round(step_s * NS_PER_S)
+    starts = range(0, max(1, round(seconds * NS_PER_S)), step)
+    table = {"time_s": [start / NS_PER_S for start in starts]}
+    for number, leg in enumerate(scenario.legs, start=1):
+        capacity = leg.downlink.capacity()
+        table[f"leg_{number}"] = [
+            capacity.bits_between(start, start + step) / step_s / 1e6 for start in starts
+        ]
+    return pd.DataFrame(table)
+
+
+def available_bits(scenario: Scenario, start_s: float, end_s: float) -> list[int]:
+    """Bits that each downlink could have carried from one moment to another.
+
+    Args:
+        scenario: has the legs.
+        start_s: s since the elements' start, which is time zero of traces.
+        end_s: the same.
+    """
+    start, end = (round(moment * NS_PER_S) for moment in (start_s, end_s))
+    return [leg.downlink.capacity().bits_between(start, end) for leg in scenario.legs]

@@ -1,0 +1,178 @@
+"""What is checked before a run, the same for both clocks: transports, options, legs, clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minitopo_dc.run.routers import client_legs, downlink_bearers
+from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
+from minitopo_dc.runners.options import OptionError
+from minitopo_dc.scenario import RealSettings, ResolvedFlow, Scenario
+from minitopo_dc.settings import IpVersion, SettingsError, check_kernel_bearer, kernel_rates
+
+REAL_DEFAULT = RealSettings().model_dump()
+
+
+def chosen_runners(scenario: Scenario) -> tuple[Runner, ...]:
+    """The transport of each flow (`resolved_flows`), which has its mode and knows its options.
+
+    Raises:
+        SettingsError: it does not, or there is no such transport; with what is allowed.
+    """
+    version = scenario.ip_version
+    _known_runner(scenario.transport, scenario.options, version, "")
+    flows = scenario.resolved_flows
+    if not scenario.flows:
+        return tuple(_runner_of(flow, version, "", ", flows") for flow in flows)
+    runners = tuple(_runner_of(flow, version, f"flows.{n}.") for n, flow in enumerate(flows))
+    _check_addresses(scenario, runners)
+    return runners
+
+
+def _check_addresses(scenario: Scenario, runners: Sequence[Runner]) -> None:
+    """Refuse flows of a transport from several client addresses that can only have one."""
+    first: dict[str, tuple[int, tuple[int, ...]]] = {}
+    for n, (runner, flow) in enumerate(zip(runners, scenario.resolved_flows, strict=True)):
+        legs = client_legs(scenario, flow)
+        other, same = first.setdefault(runner.name, (n, legs))
+        if runner.one_client_address and legs != same:
+            split = ", dc or dc-duplicate" if same == (1,) else ""
+            raise SettingsError(
+                f"flows.{n}: transport {runner.name} can use one of the client's addresses only, "
+                f"and flows.{other} uses that of leg {same[0]}; allowed: mode sc with "
+                f"leg: {same[0]}{split}"
+            )
+
+
+def _runner_of(flow: ResolvedFlow, version: IpVersion, where: str, more: str = "") -> Runner:
+    runner = _known_runner(flow.transport, flow.options, version, where)
+    if runner.every_leg and (where or flow.mode != "sc"):
+        raise SettingsError(
+            f"{where}mode {flow.mode}: transport {runner.name} allows sc (it uses every leg), and "
+            "no flows beside it"
+        )
+    if runner.multipath != (flow.mode == "multipath"):
+        allowed = "multipath" if runner.multipath else f"sc, dc, dc-duplicate{more}"
+        raise SettingsError(f"{where}mode {flow.mode}: transport {runner.name} allows {allowed}")
+    _check_load(runner, flow, where)
+    if where and runner.multipath and not runner.checks_paths:
+        # Beside other flows the legs' counters do not show whether this one used them.
+        able = ", ".join(each.name for each in all_runners() if each.checks_paths)
+        raise SettingsError(
+            f"{where}transport: {runner.name} does not tell what each of its paths carried; "
+            f"allowed with mode multipath: {able}"
+        )
+    return runner
+
+
+def _check_load(runner: Runner, flow: ResolvedFlow, where: str) -> None:
+    """What the transport is to do: its workload, and a congestion control that some runner has."""
+    reason = runner.refusal(flow.workload)
+    if reason is not None:
+        raise SettingsError(f"{where}workload: {reason}")
+    known = {name: None for each in all_runners() for name in each.congestion_controls}
+    if flow.congestion_control not in known:
+        raise SettingsError(
+            f"{where}congestion_control: {flow.congestion_control}; allowed: {', '.join(known)}"
+        )
+
+
+def _known_runner(
+    transport: str, options: Mapping[str, Any], version: IpVersion, where: str
+) -> Runner:
+    if transport == "ping":
+        raise SettingsError(
+            f"{where}transport: ping is a workload: write transport: icmp, workload: ping"
+        )
+    if transport not in runner_names():
+        known = ", ".join(runner_names())
+        raise SettingsError(f"{where}transport: {transport}; allowed: {known}")
+    runner = get_runner(transport)
+    try:
+        runner.check_options(options, version)
+    except OptionError as error:
+        raise SettingsError(f"{where}options: {error}") from None
+    return runner
+
+
+def check_real(scenario: Scenario) -> None:
+    """Refuse what only the virtual clock does, and what legs of the kernel cannot be or do.
+
+    Raises:
+        SettingsError: naming the fields.
+        TraceError: a trace of a leg of the kernel's is wrong.
+    """
+    if scenario.virtual != type(scenario.virtual)():
+        raise SettingsError("virtual: needs clock: virtual; the real clock has no such")
+    if scenario.real.backend == "kernel":
+        _check_kernel_legs(scenario)
+
+
+def _check_kernel_legs(scenario: Scenario) -> None:
+    if "legs" in scenario.real.capture:
+        raise SettingsError(
+            "real.capture: legs needs backend: user; the kernel's legs are not seen"
+        )
+    for where, radio in scenario.directions():
+        try:
+            kernel_rates(radio)
+        except SettingsError as error:
+            raise SettingsError(f"{where}: {error}") from None
+    for bearer in downlink_bearers(scenario):
+        check_kernel_bearer(bearer.pdcp, len(bearer.legs))
+
+
+def check_virtual(scenario: Scenario) -> None:
+    """Refuse what only the real clock has.
+
+    Raises:
+        SettingsError: naming the fields.
+    """
+    given = [
+        f"real.{name}"
+        for name in type(scenario.real).model_fields
+        if getattr(scenario.real, name) not in (REAL_DEFAULT[name], "user")
+    ]
+    if given:
+        raise SettingsError(f"{', '.join(given)}: needs clock: real; the virtual clock has no such")
+
+
+def check_scenario(scenario: Scenario) -> None:
+    """Find before a run what would refuse it: transport, workload, options, clock, traces.
+
+    Raises:
+        SettingsError, TraceError: with what is allowed.
+    """
+    check_fields(scenario)
+    scenario.read_traces()
+
+
+def check_fields(scenario: Scenario) -> None:
+    """All that `check_scenario` finds but in traces, which several scenarios may share.
+
+    Raises:
+        SettingsError: with what is allowed.
+    """
+    chosen_runners(scenario)
+    (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
+
+
+def runners_of(scenario: Scenario) -> tuple[Runner, ...]:
+    """The runner of each flow of a scenario that was checked."""
+    return tuple(get_runner(flow.transport) for flow in scenario.resolved_flows)
+
+
+def why_unsupported(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
+    """What the first transport that cannot run here, on this clock, lacks; None when all can."""
+    for runner, flow in zip(runners, scenario.resolved_flows, strict=True):
+        if scenario.clock == "virtual" and runner.virtual() is None:
+            able = ", ".join(each.name for each in all_runners() if each.virtual())
+            return (
+                f"transport {runner.name} needs the real clock (Linux, root, Mininet); "
+                f"the virtual clock has {able}"
+            )
+        reason = runner.unsupported(flow.congestion_control)
+        if reason is not None:
+            return reason
+    return None

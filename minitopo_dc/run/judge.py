@@ -1,0 +1,149 @@
+"""From what the flows of a run measured to its result, the same for both clocks."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.run.capacity import available_bits
+from minitopo_dc.run.metrics import capacity_share, goodput_mbps, jain_index
+from minitopo_dc.run.results import RunResult, flow_directory, flow_windows
+from minitopo_dc.scenario import ResolvedFlow, Scenario
+from minitopo_dc.workloads import Measurement
+
+MINIMUM_PATH_BYTES = 15_000
+"""A path that carried less than ten full packets carried a handshake, not data."""
+
+
+def blank_result(scenario: Scenario, directory: Path) -> RunResult:
+    """A failed run, to be completed; its size is what was asked for, 0 where that is a duration."""
+    flows = scenario.resolved_flows
+    return RunResult(
+        transport=scenario.transport,
+        mode=scenario.mode,
+        status="failed",
+        reason="",
+        seed=scenario.seed,
+        size_bytes=sum(flow.workload.size_bytes for flow in flows),
+        congestion_control=scenario.congestion_control,
+        workload=scenario.workload.kind,
+        clock=scenario.clock,
+        directory=str(directory),
+    )
+
+
+def judge(
+    blank: RunResult,
+    scenario: Scenario,
+    measurements: Sequence[Measurement],
+    leg_bytes: list[int],
+) -> RunResult:
+    """The result of flows that measured what was asked for, and their rows as files.
+
+    Failed when a multipath transport left a path unused that its workload should have filled.
+    """
+    save_rows(scenario, measurements, Path(blank.directory))
+    reason = _unused_path(scenario, measurements, leg_bytes)
+    if reason is not None:
+        return replace(blank, reason=reason, leg_bytes=leg_bytes)
+    return ok_result(blank, scenario, measurements, leg_bytes)
+
+
+def save_rows(scenario: Scenario, measurements: Sequence[Measurement], run: Path) -> None:
+    """Write each flow's rows as `KIND.csv` of its workload; None is an empty field."""
+    for number, (flow, measured) in enumerate(
+        zip(scenario.resolved_flows, measurements, strict=True), start=1
+    ):
+        if measured.rows:
+            directory = flow_directory(run, number, alone=not scenario.flows)
+            directory.mkdir(parents=True, exist_ok=True)
+            path = directory / f"{flow.workload.kind}.csv"
+            with path.open("w", encoding="utf-8", newline="") as file:
+                table = csv.DictWriter(file, list(measured.rows[0]))
+                table.writeheader()
+                table.writerows(measured.rows)
+
+
+def _unused_path(
+    scenario: Scenario, measurements: Sequence[Measurement], leg_bytes: list[int]
+) -> str | None:
+    if scenario.mode == "multipath":
+        unused = scenario.workload.has_goodput and min(leg_bytes) < MINIMUM_PATH_BYTES
+        return f"a leg carried no data: bytes per leg {leg_bytes}" if unused else None
+    for number, flow in enumerate(scenario.resolved_flows):
+        fills = flow.mode == "multipath" and flow.workload.has_goodput
+        paths = _path_bytes(measurements[number]) if fills else [inf]
+        if min(paths) < MINIMUM_PATH_BYTES:
+            return f"flow-{number + 1}: a path carried no data: bytes per path {paths}"
+    return None
+
+
+def _path_bytes(measurement: Measurement) -> list[int]:
+    """Bytes sent to each address of an MPTCP client, whose every address had some."""
+    carried: dict[str, int] = {}
+    for subflow in measurement.details["subflows"]:
+        carried[subflow["remote"]] = carried.get(subflow["remote"], 0) + subflow["bytes_sent"]
+    return list(carried.values())
+
+
+def ok_result(
+    blank: RunResult,
+    scenario: Scenario,
+    measurements: Sequence[Measurement],
+    leg_bytes: list[int],
+) -> RunResult:
+    """A run in which every flow received what was asked for.
+
+    Over all flows that have a goodput: their bytes together, in the time of the longest one. The
+    legs' capacity counts from the first client's start of connecting to the last one's end.
+    """
+    flows = scenario.resolved_flows
+    seconds = max(each.completion_s for each in measurements)
+    details = _per_flow(flows, measurements) if scenario.flows else measurements[0].details
+    result = replace(
+        blank,
+        status="ok",
+        size_bytes=sum(each.bytes_received for each in measurements),
+        completion_s=seconds,
+        leg_bytes=leg_bytes,
+        details=dict(details),
+    )
+    if not all(flow.workload.has_goodput for flow in flows):
+        return result
+    starts, ends = zip(*flow_windows(details, seconds), strict=True)
+    available = sum(available_bits(scenario, min(starts), max(ends)))
+    return replace(
+        result,
+        goodput_mbps=goodput_mbps(result.size_bytes, seconds),
+        capacity_share=capacity_share(result.size_bytes, available),
+    )
+
+
+def _per_flow(flows: Sequence[ResolvedFlow], measurements: Sequence[Measurement]) -> dict[str, Any]:
+    """Each flow's own goodput over its own time, and Jain's index of those that have one."""
+    rows = [
+        {
+            **each.details,
+            "mode": flow.mode,
+            "leg": flow.leg,
+            "transport": flow.transport,
+            "workload": flow.workload.kind,
+            "congestion_control": flow.congestion_control,
+            "bytes_received": each.bytes_received,
+            "completion_s": each.completion_s,
+            "goodput_mbps": _goodput(flow, each),
+        }
+        for flow, each in zip(flows, measurements, strict=True)
+    ]
+    goodputs = [row["goodput_mbps"] for row in rows if row["goodput_mbps"] is not None]
+    return {"flows": rows, "jain_index": jain_index(goodputs) if goodputs else None}
+
+
+def _goodput(flow: ResolvedFlow, measured: Measurement) -> float | None:
+    if not flow.workload.has_goodput:
+        return None
+    return goodput_mbps(measured.bytes_received, measured.completion_s)

@@ -1,0 +1,71 @@
+"""One run from its scenario to its result in a directory: what both clocks do alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.run.check import runners_of, why_unsupported
+from minitopo_dc.run.judge import blank_result, judge
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.workloads import Measurement
+
+Measured = tuple[Sequence[Measurement], list[int]]
+"""What each flow measured, and the IP bytes that each leg delivered downlink."""
+
+
+class RunFailedError(RuntimeError):
+    """Something of the testbed failed: the run's numbers mean nothing; the message says what."""
+
+
+def perform(
+    scenario: Scenario,
+    directory: Path,
+    *,
+    facts: Mapping[str, Any],
+    lacking: Callable[[], str | None],
+    measure: Callable[[], Measured],
+) -> RunResult:
+    """Run a scenario that was checked, and keep everything about it.
+
+    Args:
+        scenario: `check_scenario` has accepted it.
+        directory: made if need be.
+        facts: what the numbers may depend on, for `environment.json`.
+        lacking: says what the machine lacks for it, beside the transports' tools.
+        measure: runs the flows.
+
+    Returns:
+        The result, whatever happens to the run: failures of the run are in it.
+
+    Raises:
+        OSError: `directory` cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    scenario.save(directory / "scenario.yaml")
+    (directory / "environment.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
+    result = _attempt(scenario, directory, lacking, measure)
+    result.save(directory)
+    return result
+
+
+def _attempt(
+    scenario: Scenario,
+    directory: Path,
+    lacking: Callable[[], str | None],
+    measure: Callable[[], Measured],
+) -> RunResult:
+    blank = blank_result(scenario, directory)
+    reason = lacking() or why_unsupported(scenario, runners_of(scenario))
+    if reason is not None:
+        return replace(blank, status="unsupported", reason=reason)
+    try:
+        measurements, leg_bytes = measure()
+        return judge(blank, scenario, measurements, leg_bytes)
+    except (TransferFailed, RunFailedError) as failure:
+        return replace(blank, reason=str(failure))

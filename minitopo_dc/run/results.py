@@ -1,0 +1,78 @@
+"""What a run gives, and the directory that keeps it.
+
+A run's directory holds `scenario.yaml`, `environment.json` (versions, kernel), `result.json`,
+`client-rate.csv` (`time_s`, `received_bytes`: IP bytes that reached the client, cumulative),
+`KIND.csv` of a workload that has rows (requests, echoes; of several flows in their directories),
+an element's files for each of gnb and ue (`*-legs.csv`, `*-transmit.csv`, `*-receive.csv`,
+`*-summary.json`), and the logs of all processes, of several flows in `flow-1`, `flow-2`, ...
+`time_ns` in an element's file minus `start_ns` of its summary is the time since the elements'
+start, which is time zero of traces too. Then the clients are started, each of which begins to
+connect `started_s` later (in `details`; 0 where it is not told, as on the virtual clock).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from minitopo_dc.whole_files import write_whole
+
+Status = Literal["ok", "failed", "unsupported"]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One row of results. Without status `ok` there are no numbers, only a reason."""
+
+    transport: str
+    mode: str
+    status: Status
+    reason: str
+    seed: int
+    size_bytes: int
+    """What all flows asked for together; of an ok run what arrived. 0 where time decides."""
+    congestion_control: str
+    workload: str = "download"
+    clock: Literal["real", "virtual"] = "real"
+    repetition: int = 1
+    goodput_mbps: float | None = None
+    """Bits of the content divided by the completion time, in Mbit/s; of downloads only."""
+    completion_s: float | None = None
+    """From the client's start of connecting to its last byte or its duration's end, in s."""
+    leg_bytes: list[int] | None = None
+    """IP bytes that each leg delivered downlink, to the end of closing."""
+    capacity_share: float | None = None
+    """Bits of the content divided by what all legs together could have carried meanwhile."""
+    directory: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def save(self, directory: Path) -> None:
+        """Write `result.json` at once: a reader sees all of it or none."""
+        write_whole(directory / "result.json", json.dumps(asdict(self), indent=1))
+
+    @classmethod
+    def load(cls, directory: Path) -> RunResult:
+        """Read a run's result. OSError or ValueError when there is none."""
+        return cls(**json.loads((directory / "result.json").read_text(encoding="utf-8")))
+
+
+def flow_windows(details: Mapping[str, Any], completion_s: float) -> list[tuple[float, float]]:
+    """When each flow's client began to connect and had ended, in s since the elements' start.
+
+    Args:
+        details: of a run that is ok.
+        completion_s: its completion time.
+    """
+    flows = details.get("flows") or [{**details, "completion_s": completion_s}]
+    starts = [float(flow.get("started_s", 0.0)) for flow in flows]
+    return [
+        (start, start + flow["completion_s"]) for start, flow in zip(starts, flows, strict=True)
+    ]
+
+
+def flow_directory(run: Path, number: int, *, alone: bool) -> Path:
+    """Where a flow (1, 2, ...) keeps its logs: the run's directory when it is `alone`."""
+    return run if alone else run / f"flow-{number}"

@@ -1,0 +1,224 @@
+"""From a scenario to the settings of the elements on gnb and ue, the same for both clocks.
+
+A flow is what one server sends to one client. A scenario has one, that of its mode, or those of its
+`flows`; then each flow has a bearer of its own, also one that takes a single leg, but not one
+that the transport splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.router import (
+    Backend,
+    ElementLeg,
+    ElementSettings,
+    ReceiveBearer,
+    ReportPath,
+    TransmitBearer,
+)
+from minitopo_dc.run.addresses import (
+    REPORT_PORT,
+    SERVER_PORT,
+    client_address,
+    leg_address,
+    server_address,
+)
+from minitopo_dc.runners.base import get_runner
+from minitopo_dc.scenario import FlowMode, ResolvedFlow, Scenario
+from minitopo_dc.settings import Direction, Match, PdcpSettings
+
+
+def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
+    """The legs whose client addresses a flow's transport uses, the primary one first.
+
+    Its uplink takes them.
+    """
+    if flow.mode in ("dc", "dc-duplicate"):  # also of a Minitopo checkout's experiment: no runner
+        return (1,)
+    if flow.mode == "multipath" or get_runner(flow.transport).every_leg:
+        return tuple(_numbers(scenario))
+    return (flow.leg,)
+
+
+def downlink_bearers(scenario: Scenario) -> Iterator[TransmitBearer]:
+    """The bearers that gnb splits, if any."""
+    return _transmit(scenario, "downlink")
+
+
+def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
+    """The network side: downlink legs; the split bearers when there are any."""
+    return _settings(scenario, directory, "gnb", "downlink")
+
+
+def ue_settings(scenario: Scenario, directory: Path) -> ElementSettings:
+    """The terminal side: uplink legs; the reordering end of the bearers."""
+    return _settings(scenario, directory, "ue", "uplink")
+
+
+def backhaul_settings(scenario: Scenario, directory: Path) -> tuple[ElementSettings, ...]:
+    """The routers at the backhaul's ends, edge (downlink) and agg (uplink), if there is any."""
+    if not scenario.real.backhaul:
+        return ()
+    ends: tuple[tuple[str, Direction], ...] = (("edge", "downlink"), ("agg", "uplink"))
+    return tuple(
+        ElementSettings(
+            **_common(scenario, directory, host, direction),
+            legs=tuple(_backhaul(scenario, direction, host)),
+        )
+        for host, direction in ends
+    )
+
+
+def _settings(
+    scenario: Scenario, directory: Path, host: str, outbound: Direction
+) -> ElementSettings:
+    """A router host at the legs' end, whose packets leave on them in direction `outbound`."""
+    inbound: Direction = "uplink" if outbound == "downlink" else "downlink"
+    return ElementSettings(
+        **_common(scenario, directory, host, outbound),
+        legs=tuple(_legs(scenario, outbound, host)),
+        transmit=tuple(_transmit(scenario, outbound)),
+        receive=tuple(_receive(scenario, inbound)),
+    )
+
+
+def _common(scenario: Scenario, directory: Path, host: str, outbound: Direction) -> dict[str, Any]:
+    """What the settings of all router hosts take from the scenario."""
+    return {
+        "plugins": scenario.plugins,
+        "host": host,
+        "directory": directory,
+        "ip_version": scenario.ip_version,
+        "statistics_ms": scenario.statistics_ms,
+        "backend": _backend(scenario),
+        "pcap": outbound if "legs" in scenario.real.capture else None,
+    }
+
+
+def _backend(scenario: Scenario) -> Backend:
+    """Auto is the user space's, which every kernel can carry."""
+    return "kernel" if scenario.real.backend == "kernel" else "user"
+
+
+def leg_seed(scenario: Scenario, leg: int, direction: Direction) -> str:
+    """What seeds the losses and the jitter of one direction of a leg, on either clock."""
+    return f"{scenario.seed}/{leg}/{direction}"
+
+
+def _numbers(scenario: Scenario) -> range:
+    return range(1, len(scenario.legs) + 1)
+
+
+def _legs(scenario: Scenario, direction: Direction, host: str) -> Iterator[ElementLeg]:
+    for number, leg in zip(_numbers(scenario), scenario.legs, strict=True):
+        yield ElementLeg(
+            leg=number,
+            interface=f"{host}-leg{number}",
+            radio=getattr(leg, direction),
+            seed=leg_seed(scenario, number, direction),
+        )
+
+
+def _backhaul(scenario: Scenario, direction: Direction, host: str) -> Iterator[ElementLeg]:
+    for number, link in enumerate(scenario.real.backhaul, start=1):
+        yield ElementLeg(
+            leg=number,
+            interface=f"{host}-bh{number}",
+            radio=getattr(link, direction),
+            seed=f"{scenario.seed}/backhaul/{number}/{direction}",
+        )
+
+
+def _transmit(scenario: Scenario, direction: Direction) -> Iterator[TransmitBearer]:
+    for index, flow in _flows_with_bearer(scenario, direction):
+        yield TransmitBearer(
+            bearer=_bearer(index, direction),
+            interface=_entrance(scenario, flow, direction),
+            match=_match(scenario, index, flow, direction),
+            legs=_legs_of(scenario, flow),
+            pdcp=_pdcp(scenario, flow.mode, direction),
+            report=_report(scenario, index, flow, direction),
+        )
+
+
+def _entrance(scenario: Scenario, flow: ResolvedFlow, direction: Direction) -> str:
+    """Where a flow's SDUs enter: uplink by the interface that the client's address is behind."""
+    if direction == "downlink":
+        return "gnb-core"
+    return f"ue-lan{client_legs(scenario, flow)[0]}"
+
+
+def _receive(scenario: Scenario, direction: Direction) -> Iterator[ReceiveBearer]:
+    for index, flow in _flows_with_bearer(scenario, direction):
+        yield ReceiveBearer(
+            bearer=_bearer(index, direction),
+            match=_match(scenario, index, flow, direction),
+            legs=_legs_of(scenario, flow),
+            pdcp=_pdcp(scenario, flow.mode, direction),
+            report=_report(scenario, index, flow, direction),
+        )
+
+
+def _report(
+    scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction
+) -> ReportPath | None:
+    """Reports of a downlink go the way of the flow's uplink; an uplink has none."""
+    if scenario.pdcp.report_ms is None or direction == "uplink":
+        return None
+    leg, version = client_legs(scenario, flow)[0], scenario.ip_version
+    return ReportPath(
+        leg=leg,
+        source=ip_address(leg_address("ue", leg, version)),
+        destination=ip_address(leg_address("gnb", leg, version)),
+        port=REPORT_PORT + _bearer(index, direction),
+    )
+
+
+def _flows_with_bearer(
+    scenario: Scenario, direction: Direction
+) -> Iterator[tuple[int, ResolvedFlow]]:
+    """The flows that a direction has bearers for, with their position."""
+    if direction == "uplink" and not scenario.split_uplink:
+        return
+    for index, flow in enumerate(scenario.resolved_flows):
+        if flow.mode != "multipath" and (scenario.flows or flow.mode != "sc"):
+            yield index, flow
+
+
+def _bearer(index: int, direction: Direction) -> int:
+    """Bearers 1 and 2 are the first flow's down and up, 3 and 4 the second's, and so on."""
+    return 2 * index + (1 if direction == "downlink" else 2)
+
+
+def _legs_of(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
+    return (flow.leg,) if flow.mode == "sc" else tuple(_numbers(scenario))
+
+
+def _pdcp(scenario: Scenario, mode: FlowMode, direction: Direction) -> PdcpSettings:
+    """A bearer's parameters; over one leg there is nothing to split, and no uplink is reported."""
+    changed: dict[str, Any] = {"report_ms": None} if direction == "uplink" else {}
+    if mode == "sc":
+        changed |= {"split": "batch", "ratio": None, "parameters": {}}
+    return scenario.bearer(mode).model_copy(update=changed)
+
+
+def _match(scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction) -> Match:
+    """What flows between server and client; not what a router says in between, e.g. by ICMP.
+
+    Several flows are told apart by the server's port.
+    """
+    server = ip_network(server_address(version=scenario.ip_version))
+    if not scenario.flows:
+        leg = client_legs(scenario, flow)[0]
+        client = ip_network(client_address(leg, scenario.ip_version))
+        if direction == "downlink":
+            return Match(source=server, destination=client)
+        return Match(source=client, destination=server)
+    protocol, port = get_runner(flow.transport).socket_table, SERVER_PORT + index
+    if direction == "downlink":
+        return Match(source=server, protocol=protocol, source_port=port)
+    return Match(destination=server, protocol=protocol, destination_port=port)

@@ -1,0 +1,54 @@
+"""What only one of the clocks has."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat
+
+from minitopo_dc.scenario.radio import RadioLeg
+from minitopo_dc.settings import Settings
+
+Clock = Literal["real", "virtual"]
+Recovery = Literal["modern", "draft-27"]
+SysctlName = Annotated[str, Field(pattern=r"^net\.[A-Za-z0-9_.-]+$")]
+"""Only what a network namespace has of its own can be set for one run."""
+SysctlValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_. \t-]+$")]
+
+
+class RealSettings(Settings):
+    """What kernels and processes have, and discrete events lack. Real clock only."""
+
+    backhaul: Annotated[tuple[RadioLeg, ...], Field(max_length=250)] = ()
+    """Links between the server and gnb, the server having one address on each; none: a wire.
+
+    Flows use the server's first address; workload `ping` uses them all.
+    """
+    sysctl: dict[SysctlName, SysctlValue] = Field(default_factory=dict)
+    """Kernel settings of server and client, e.g. `net.ipv4.tcp_rmem`."""
+    backend: Literal["auto", "user", "kernel"] = "auto"
+    """What legs are made of: this project's process (auto: too), or the kernel's netem and tbf
+    (docs/kernel-backend.md)."""
+    capture: tuple[Literal["legs", "client", "server"], ...] = ()
+    """What is captured (docs/captures.md): every leg, an end host's packets."""
+
+    @property
+    def captured_hosts(self) -> tuple[str, ...]:
+        """The end hosts whose packets are captured."""
+        return tuple(name for name in self.capture if name != "legs")
+
+
+class VirtualSettings(Settings):
+    """What a testbed has and a bare simulation lacks; 0 is an ideal machine. Virtual clock only."""
+
+    processing_delay_ms: NonNegativeFloat = 0.0
+    """What a bearer's packet waits before it is split, and again before it is reordered.
+
+    The papers' proxies: 1 ms each (thesis, table 5.1: a round-trip time of 58.07 against 56.01 ms).
+    """
+    cpu_us_per_packet: NonNegativeFloat = 0.0
+    """CPU time of an end host for each datagram that it reads or sends."""
+    recovery: Recovery = "modern"
+    """The installed aioquic's loss recovery, or that of aioquic in 2020 (docs/virtual-clock.md)."""
+    packet_trace: bool = False
+    """Write `packets.csv`: time, flow, direction and size of every datagram at the end hosts."""

@@ -1,0 +1,52 @@
+"""One flow of a run: what one server and one client do, and over which legs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import PlainSerializer, PlainValidator, PositiveInt, SerializationInfo
+
+from minitopo_dc.settings import Settings
+from minitopo_dc.workloads import Workload, parse_workload
+from minitopo_dc.workloads.base import workload_values
+
+FlowMode = Literal["sc", "dc", "dc-duplicate", "multipath"]
+"""One leg; split over the legs below IP; sent on all legs below IP; split by the transport."""
+
+
+def _serialise(chosen: Workload, info: SerializationInfo) -> dict[str, Any]:
+    return workload_values(chosen, exclude_defaults=info.exclude_defaults)
+
+
+WorkloadField = Annotated[Workload, PlainValidator(parse_workload), PlainSerializer(_serialise)]
+"""`{kind: NAME, parameter: value, ...}`; see `parse_workload`."""
+
+
+class FlowSettings(Settings):
+    """One of several flows at once: its own server, client and PDCP bearer, the same legs.
+
+    A flow of `mode: multipath` has no bearer, and one client address per leg. What is None is the
+    scenario's; `options` only where the transport is the scenario's, else there are none.
+    """
+
+    mode: FlowMode
+    leg: PositiveInt = 1
+    """The leg that `mode: sc` uses."""
+    transport: str | None = None
+    workload: WorkloadField | None = None
+    congestion_control: str | None = None
+    options: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class ResolvedFlow:
+    """A flow with what it leaves to the scenario filled in."""
+
+    mode: FlowMode
+    leg: int
+    transport: str
+    workload: Workload
+    congestion_control: str
+    options: Mapping[str, Any]

@@ -1,0 +1,147 @@
+"""A scenario: everything that fixes one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, PositiveInt, model_validator
+
+from minitopo_dc.plugins import load_plugins
+from minitopo_dc.scenario.clocks import Clock, RealSettings, VirtualSettings
+from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow, WorkloadField
+from minitopo_dc.scenario.radio import RadioLeg
+from minitopo_dc.settings import IpVersion, LegSettings, PdcpSettings, Settings
+from minitopo_dc.workloads import Download
+from minitopo_dc.workloads.base import Seconds
+
+Mode = Literal["sc", "dc", "dc-duplicate", "multipath", "flows"]
+"""As for a flow; several flows at once."""
+
+
+class Scenario(Settings):
+    """One run. Which element is where, and who sends, is fixed by the two-path topology."""
+
+    MOVED: ClassVar[dict[str, str]] = {
+        "size_mb": "workload: {size_mb: ...}",
+        "duration_s": "workload: {duration_s: ...}",
+        **{name: f"real: {{{name}: ...}}" for name in RealSettings.model_fields},
+    }
+
+    transport: str
+    """A runner's name (docs/runners.md): tcp, quic, quic-ngtcp2, mptcp, mpquic, icmp, ..."""
+    mode: Mode
+    legs: Annotated[tuple[RadioLeg, ...], Field(min_length=1, max_length=250)]
+    leg: PositiveInt = 1
+    """The leg that `mode: sc` uses."""
+    ip_version: IpVersion = 4
+    """Of the addresses that transports use (docs/mininet.md); 4 as in the papers."""
+    pdcp: PdcpSettings = PdcpSettings()
+    """The bearer's parameters in the modes `dc` and `dc-duplicate`."""
+    split_uplink: bool = False
+    """Whether the uplink is split too; by default it takes leg 1, as in the papers."""
+    workload: WorkloadField = Download()
+    """What the end hosts do: `{kind: NAME, ...}`, a download unless named."""
+    flows: tuple[FlowSettings, ...] = ()
+    """The flows of `mode: flows`."""
+    congestion_control: str = "reno"
+    """NewReno for all transports, as in the papers; a flow may have its own."""
+    seed: int = 1
+    """Fixes losses and jitter of every leg and direction."""
+    timeout_s: Seconds = 300.0
+    """A flow that takes longer has failed; at 1 Mbit/s, 300 s are enough for 37 MB.
+
+    Of a workload that lasts a time of its own: what it may take beyond, to begin and to close.
+    """
+    statistics_ms: PositiveInt = 100
+    clock: Clock = "real"
+    """What drives the run: kernels and processes, or discrete events."""
+    real: RealSettings = RealSettings()
+    virtual: VirtualSettings = VirtualSettings()
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Options of the runner, e.g. `receive_buffer_bytes` of quic."""
+    plugins: tuple[str, ...] = ()
+    """Modules or Python files of the user's that register runners, workloads, split policies."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _load_plugins(cls, values: Any) -> Any:
+        """First of all: what they register may be named anywhere in the scenario."""
+        names = values.get("plugins", ()) if isinstance(values, dict) else ()
+        if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
+            return {**values, "plugins": load_plugins(names)}
+        return values
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if (self.mode == "flows") != bool(self.flows):
+            raise ValueError("mode flows needs a list of flows, and only this mode has one")
+        self._check_legs(self, "")
+        for number, flow in enumerate(self.flows):
+            self._check_legs(flow, f"flows.{number}.")
+        self.bearer().policy(len(self.legs))
+        return self
+
+    def _check_legs(self, flow: FlowSettings | Scenario, where: str) -> None:
+        legs = len(self.legs)
+        if flow.leg > legs:
+            raise ValueError(f"{where}leg: {flow.leg} does not exist; allowed: 1 to {legs}")
+        if flow.mode not in ("sc", "flows") and legs < 2:
+            raise ValueError(f"{where}mode {flow.mode} needs at least two legs")
+        if flow.mode == "dc" and self.pdcp.split == "duplicate":
+            # By its mode a duplicated run is told from a split one in every table.
+            raise ValueError(f"{where}mode dc: pdcp.split duplicate is mode dc-duplicate")
+
+    def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Scenario], tuple[dict[str, Any]]]:
+        """As plain values: another process has to load the plugins before their classes exist."""
+        return _restored, (self.model_dump(mode="json"),)
+
+    def read_traces(self) -> None:
+        """Read every trace once, so that a wrong one is found before a run begins.
+
+        Raises:
+            SettingsError, TraceError: a trace is missing or wrong; the message says where.
+        """
+        for _, radio in self.directions():
+            radio.capacity()
+
+    def directions(self) -> Iterator[tuple[str, LegSettings]]:
+        """Each direction of each leg and backhaul link, with its place in the scenario."""
+        for name, links in (("legs", self.legs), ("real.backhaul", self.real.backhaul)):
+            for number, link in enumerate(links):
+                yield f"{name}.{number}.downlink", link.downlink
+                yield f"{name}.{number}.uplink", link.uplink
+
+    def bearer(self, mode: Mode | None = None) -> PdcpSettings:
+        """The bearer's parameters with the split policy of a mode, by default the scenario's."""
+        if (mode or self.mode) == "dc-duplicate":
+            return self.pdcp.model_copy(update={"split": "duplicate"})
+        return self.pdcp
+
+    @property
+    def resolved_flows(self) -> tuple[ResolvedFlow, ...]:
+        """The flows of `mode: flows`; in every other mode the one that the scenario itself is."""
+        if self.mode != "flows":
+            return (self._resolve(FlowSettings(mode=self.mode, leg=self.leg)),)
+        return tuple(self._resolve(flow) for flow in self.flows)
+
+    def _resolve(self, flow: FlowSettings) -> ResolvedFlow:
+        transport = flow.transport or self.transport
+        options = self.options if transport == self.transport else {}
+        return ResolvedFlow(
+            mode=flow.mode,
+            leg=flow.leg,
+            transport=transport,
+            workload=flow.workload or self.workload,
+            congestion_control=flow.congestion_control or self.congestion_control,
+            options=options if flow.options is None else flow.options,
+        )
+
+    @property
+    def label(self) -> str:
+        """Transport and mode, as one name of a file or of a curve."""
+        return f"{self.transport}-{self.mode}"
+
+
+def _restored(values: dict[str, Any]) -> Scenario:
+    return Scenario.model_validate(values)

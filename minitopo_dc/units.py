@@ -1,0 +1,10 @@
+"""Units and sizes in which several rooms count."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NS_PER_S: Final = 1_000_000_000
+NS_PER_MS: Final = 1_000_000
+ETHERNET_HEADER_BYTES: Final = 14
+"""Before the network layer's (IEEE 802.3)."""

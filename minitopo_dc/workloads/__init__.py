@@ -1,0 +1,35 @@
+"""What end hosts do in a run: one module per workload.
+
+A workload says what is asked for, whether what was measured is that, and what its table holds; how
+a transport carries it is the runner's.
+"""
+
+from minitopo_dc.workloads.base import (
+    Column,
+    Measurement,
+    RowsFigure,
+    Workload,
+    get_workload,
+    parse_workload,
+    workload,
+    workload_names,
+)
+from minitopo_dc.workloads.download import ENDLESS_BYTES, Download, as_download
+from minitopo_dc.workloads.ping import Ping
+from minitopo_dc.workloads.request_response import RequestResponse
+
+__all__ = [
+    "ENDLESS_BYTES",
+    "Column",
+    "Download",
+    "Measurement",
+    "Ping",
+    "RequestResponse",
+    "RowsFigure",
+    "Workload",
+    "as_download",
+    "get_workload",
+    "parse_workload",
+    "workload",
+    "workload_names",
+]

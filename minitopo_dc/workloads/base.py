@@ -1,0 +1,168 @@
+"""The contract between a workload and whoever asks for it, carries it, judges it or shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import Field
+
+from minitopo_dc.plugins import Registry
+from minitopo_dc.settings import Settings, SettingsError
+
+DAY_S = 86_400
+"""The longest that anything may be asked to take: far above any use, far below what overflows
+poll(2), which counts milliseconds in an int."""
+Seconds = Annotated[float, Field(gt=0, le=DAY_S)]
+Row = Mapping[str, int | float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What a flow measured.
+
+    Attributes:
+        bytes_received: of the content that was asked for.
+        completion_s: from the client's start of connecting to the last byte, or to where the
+            workload's time stopped it.
+        details: further numbers and facts, by name; JSON can hold them.
+        started_ns: the client's start of connecting, on the machine's monotonic clock; None: as
+            good as the start of its process.
+        rows: one per request, echo, ...; all with the same keys.
+    """
+
+    bytes_received: int
+    completion_s: float
+    details: Mapping[str, Any] = field(default_factory=dict)
+    started_ns: int | None = None
+    rows: Sequence[Row] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A number per run in the comparison's table.
+
+    Attributes:
+        measure: a field of the run's result, or a key of its details.
+        heading: lines, the last one the unit.
+        digits: behind the decimal point.
+        spread: whether the standard deviation over runs stands beside the mean.
+        percent: whether a part of 1 is shown in per cent.
+    """
+
+    measure: str
+    heading: str
+    digits: int = 1
+    spread: bool = False
+    percent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowsFigure:
+    """A workload's rows as a figure: `y` over `x`, both columns of them.
+
+    Attributes:
+        lines: columns whose values tell one line from another; none: all rows are one line.
+    """
+
+    x: str
+    y: str
+    x_label: str
+    y_label: str
+    title: str
+    lines: tuple[str, ...] = ()
+
+
+class Workload(Settings):
+    """What a flow's end hosts do; its fields are its parameters."""
+
+    kind: ClassVar[str]
+    """Set by the decorator `workload`."""
+    columns: ClassVar[tuple[Column, ...]]
+    """What its table holds, beside the bytes of each leg."""
+    figure: ClassVar[RowsFigure | None] = None
+    """None: what the client received over time."""
+    has_goodput: ClassVar[bool] = True
+
+    @property
+    def size_bytes(self) -> int:
+        """Content that a client asks for; 0 where time decides, or where there is none."""
+        return 0
+
+    @property
+    def lasts_s(self) -> float | None:
+        """How long it takes by itself; None: as long as the transport needs."""
+        return None
+
+    def failure(self, measured: Measurement) -> str | None:
+        """Why what was measured is not what was asked for; None when it is."""
+        raise NotImplementedError
+
+    def details(self, measured: Measurement) -> dict[str, Any]:  # noqa: ARG002 (a hook)
+        """Numbers about `Measurement.rows`, for a run's `details`."""
+        return {}
+
+
+AnyWorkload = TypeVar("AnyWorkload", bound=type[Workload])
+_WORKLOADS: Registry[type[Workload]] = Registry(
+    "workload",
+    "minitopo_dc.workloads",
+    tuple(f"minitopo_dc.workloads.{name}" for name in ("download", "request_response", "ping")),
+)
+
+
+def workload(kind: str) -> Callable[[AnyWorkload], AnyWorkload]:
+    """Class decorator that registers a workload; a user's own is registered the same way.
+
+    Raises:
+        ValueError: there is another workload of this name.
+    """
+
+    def register(cls: AnyWorkload) -> AnyWorkload:
+        _WORKLOADS.add(kind, cls)
+        cls.kind = kind
+        return cls
+
+    return register
+
+
+def workload_names() -> tuple[str, ...]:
+    """The kinds of all workloads."""
+    return _WORKLOADS.names()
+
+
+def get_workload(kind: str) -> type[Workload]:
+    """A workload's class by its kind.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    return _WORKLOADS.get(kind)
+
+
+def parse_workload(given: object) -> Workload:
+    """A workload from `{kind: NAME, parameter: value, ...}` or `NAME` alone; `download` if unnamed.
+
+    Raises:
+        SettingsError: no such workload, or a parameter is wrong: with what is allowed.
+    """
+    if isinstance(given, Workload):
+        return given
+    values = {"kind": given} if isinstance(given, str) else given
+    if not isinstance(values, Mapping):
+        raise SettingsError(f"{given!r}; allowed: NAME, or kind: NAME with its parameters")
+    parameters = dict(values)
+    kind = parameters.pop("kind", "download")
+    if kind not in workload_names():
+        raise SettingsError(f"kind {kind}; allowed: {', '.join(workload_names())}")
+    try:
+        return get_workload(kind).check(parameters, kind)
+    except SettingsError as error:
+        raise SettingsError(str(error).replace("\n", "; ")) from None
+
+
+def workload_values(chosen: Workload, *, exclude_defaults: bool = False) -> dict[str, Any]:
+    """A workload as JSON can hold it; `parse_workload` makes the same of it."""
+    values = chosen.model_dump(mode="json", exclude_defaults=exclude_defaults)
+    return {"kind": chosen.kind, **values}

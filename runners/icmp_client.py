@@ -1,0 +1,133 @@
+"""Runs ping(8) from each of some addresses to each of others; prints one line of JSON about it.
+
+All at the same time, and each pair a part of the interval after the one before, so that no echo
+waits for another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+DATA_BYTES = 16
+"""The least that ping(8) can put its timestamp in. The whole packet has 44 bytes (IPv6: 64), which
+take 0.09 ms at 4 Mbit/s; ping's own 84 would add 0.34 ms to the round-trip time of two such paths.
+"""
+_REPLY = re.compile(r"\[(\d+\.\d+)\].*icmp_seq=(\d+) .*time=([\d.]+) ms")
+_TOTALS = re.compile(r"(\d+) packets transmitted, (\d+) received")
+_TIMES = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+) ms")
+
+
+class PingFailedError(Exception):
+    """A ping said nothing that can be read."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The addresses of a leg and of a backhaul link, each counted from 1."""
+
+    leg: int
+    backhaul: int
+    client: str
+    server: str
+
+
+def pairs(clients: Sequence[str], servers: Sequence[str]) -> Iterator[Pair]:
+    """All of them, leg by leg for each of the server's addresses."""
+    for link, server in enumerate(servers, start=1):
+        for leg, client in enumerate(clients, start=1):
+            yield Pair(leg, link, client, server)
+
+
+def read(pair: Pair, printed: str, start: float) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A pair's summary, and a row per echo that came back; times in s since `start` and in ms.
+
+    Raises:
+        PingFailedError: ping printed no totals.
+    """
+    totals, times = _TOTALS.search(printed), _TIMES.search(printed)
+    if totals is None:
+        raise PingFailedError(f"ping failed: {printed.strip()[-200:]}")
+    place = {"leg": pair.leg, "backhaul": pair.backhaul}
+    rows = [
+        # ping -D prints when the answer came
+        {**place, "time_s": round(float(at) - start - float(rtt) / 1e3, 4), "rtt_ms": float(rtt)}
+        for at, _, rtt in _REPLY.findall(printed)
+    ]
+    least, mean, most = (float(times[index]) if times else None for index in (1, 2, 3))
+    summary = {
+        **place,
+        "sent": int(totals[1]),
+        "received": int(totals[2]),
+        "minimum_ms": least,
+        "mean_ms": mean,
+        "maximum_ms": most,
+    }
+    return summary, rows
+
+
+def main() -> None:
+    """Ping all pairs and print the report."""
+    options = _options()
+    started_ns, begin, start = time.monotonic_ns(), time.monotonic(), time.time()
+    report: dict[str, Any] = {"round_trips": [], "rows": [], "error": None}
+    try:
+        for pair, printed in _ping_all(options, begin):
+            summary, rows = read(pair, printed, start)
+            report["round_trips"].append(summary)
+            report["rows"] += rows
+    except PingFailedError as error:
+        report["error"] = str(error)
+    ended_s = time.monotonic() - begin
+    print(json.dumps({**report, "ended_s": ended_s, "started_ns": started_ns}), flush=True)  # noqa: T201
+
+
+def _ping_all(options: argparse.Namespace, begin: float) -> Iterator[tuple[Pair, str]]:
+    wanted = list(pairs(options.clients, options.servers))
+    with ExitStack() as stack:
+        running = []
+        for index, pair in enumerate(wanted):
+            due = begin + index / len(wanted) * options.interval
+            time.sleep(max(0.0, due - time.monotonic()))
+            process = stack.enter_context(_start(pair, options))
+            stack.callback(process.kill)
+            running.append((pair, process))
+        for pair, process in running:
+            yield pair, process.communicate()[0]
+
+
+def _start(pair: Pair, options: argparse.Namespace) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [
+            # It ends with this process, however that ends.
+            *("setpriv", "--pdeathsig", "KILL", "ping", "-n", "-D", "-s", str(DATA_BYTES)),
+            *("-c", str(options.count), "-i", f"{options.interval:g}"),
+            *("-I", pair.client, pair.server),
+        ],
+        env={**os.environ, "LC_ALL": "C"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, required=True, help="of echoes per pair")
+    parser.add_argument("--interval", type=float, required=True, help="s between echoes of a pair")
+    parser.add_argument("--clients", nargs="+", required=True, help="addresses to ping from")
+    parser.add_argument("--servers", nargs="+", required=True, help="addresses to ping")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

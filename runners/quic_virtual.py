@@ -1,0 +1,181 @@
+"""Runner `quic` on the virtual clock: both its ends, driven by events instead of sockets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from aioquic.h3.connection import H3_ALPN
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.logger import QuicLogger
+
+from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.options import parse_options
+from minitopo_dc.runners.quic import read_report
+from minitopo_dc.runners.quic_client import Download
+from minitopo_dc.runners.quic_endpoint import OrderedConnection
+from minitopo_dc.runners.quic_options import QuicOptions
+from minitopo_dc.runners.quic_recovery import use_draft_27
+from minitopo_dc.runners.quic_requests import RequestClient
+from minitopo_dc.runners.quic_server import Session, initial_destination
+from minitopo_dc.runners.quic_virtual_certificate import identify, trust
+from minitopo_dc.runners.quic_virtual_log import VirtualLogger
+from minitopo_dc.runners.request_reports import plan_of
+from minitopo_dc.runners.virtual import Address, Congestion, VirtualFlow, VirtualHost
+from minitopo_dc.workloads import Measurement, RequestResponse, as_download
+
+NO_CONGESTION = Congestion("", "", "", "")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What both ends of a connection are to do alike."""
+
+    congestion_control: str
+    recovery: str
+    options: QuicOptions
+
+
+class QuicConnectionPair:
+    """A client, a server, and their logs."""
+
+    def __init__(self, flow: VirtualFlow) -> None:
+        options = parse_options(QuicOptions, flow.options, "quic")
+        if options.receive_buffer_bytes:
+            # The server is sent acknowledgements only; its real twin's buffer stays as it is, too.
+            flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
+        self._flow = flow
+        self._logs = [
+            VirtualLogger(flow.directory / "qlog" / role / "1.qlog", flow.client_host.clock)
+            for role in ("client", "server")
+            if options.qlog
+        ]
+        client_log, server_log = self._logs or (None, None)
+        wanted = Wanted(flow.congestion_control, flow.recovery, options)
+        self.client = Client(wanted, flow, client_log)
+        self.server = Server(wanted, flow.server_host, server_log)
+
+    def start(self) -> float | None:
+        """Begin to connect; when the client is to be called again."""
+        return self.client.application.start(self._flow.server_address)
+
+    def measure(self) -> Measurement:
+        """The client's report, as runner quic's, and what the server's socket dropped."""
+        outcome, client, server = (
+            self.client.application.outcome,
+            self._flow.client_host,
+            self._flow.server_host,
+        )
+        outcome.socket_drops = client.socket_drops
+        outcome.receive_buffer_bytes = client.receive_buffer_bytes
+        report = asdict(outcome) | {"server_socket_drops": server.socket_drops}
+        return read_report(report, self._flow.workload)
+
+    def congestion(self) -> Congestion:
+        """Read from aioquic's own fields: it shows them in qlog only."""
+        if self.server.session is None:
+            return NO_CONGESTION
+        recovery = self.server.session.connection._loss
+        threshold = recovery._cc.ssthresh
+        return Congestion(
+            recovery.congestion_window,
+            recovery.bytes_in_flight,
+            "" if threshold is None else threshold,
+            f"{recovery._rtt_smoothed * 1000:.3f}",
+        )
+
+    def save_logs(self) -> None:
+        """Write the qlog files."""
+        for log in self._logs:
+            log.save()
+
+
+class Client:
+    """Does what the workload asks for, and says when it has ended."""
+
+    def __init__(self, wanted: Wanted, flow: VirtualFlow, qlog: QuicLogger | None) -> None:
+        configuration = QuicConfiguration(
+            is_client=True,
+            alpn_protocols=H3_ALPN,
+            congestion_control_algorithm=wanted.congestion_control,
+            max_datagram_size=wanted.options.max_datagram_bytes,
+            max_data=wanted.options.max_data,
+            max_stream_data=wanted.options.max_stream_data,
+            server_name=SERVER_NAME,
+            quic_logger=qlog,
+        )
+        trust(configuration)
+        connection = _connection(wanted, configuration)
+        self.application = make_client(flow, connection)
+        self._ended = flow.ended
+
+    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
+        """Act on what arrived and on what is due; when to be called again."""
+        timer = self.application.step(now, datagrams)
+        if self.application.ended:
+            self._ended()
+            return None
+        return timer
+
+
+class Server:
+    """Accepts one connection and answers its requests."""
+
+    def __init__(self, wanted: Wanted, host: VirtualHost, qlog: QuicLogger | None) -> None:
+        self.session: Session | None = None
+        self._wanted = wanted
+        self._host = host
+        self._configuration = QuicConfiguration(
+            is_client=False,
+            alpn_protocols=H3_ALPN,
+            congestion_control_algorithm=wanted.congestion_control,
+            max_datagram_size=wanted.options.max_datagram_bytes,
+            quic_logger=qlog,
+        )
+        identify(self._configuration)
+
+    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
+        """Act on what arrived and on what is due; when to be called again."""
+        for data, address in datagrams:
+            if self.session is None:
+                self.session = self._accept(data)
+            if self.session is not None:
+                self.session.connection.receive_datagram(data, address, now)
+        if self.session is None or self.session.ended:
+            return None
+        self.session.drive(now, self._host.transmit)
+        return self.session.connection.get_timer()
+
+    def _accept(self, data: bytes) -> Session | None:
+        destination = initial_destination(data)
+        if destination is None:
+            return None
+        return Session(_connection(self._wanted, self._configuration, destination=destination))
+
+
+def _connection(
+    wanted: Wanted, configuration: QuicConfiguration, *, destination: bytes | None = None
+) -> QuicConnection:
+    connection = OrderedConnection(
+        configuration=configuration, original_destination_connection_id=destination
+    )
+    if wanted.recovery == "draft-27":
+        use_draft_27(connection)
+    return connection
+
+
+def make_client(flow: VirtualFlow, connection: QuicConnection) -> Download | RequestClient:
+    """The client of a workload."""
+    host, workload = flow.client_host, flow.workload
+    if isinstance(workload, RequestResponse):
+        return RequestClient(connection, plan_of(workload), host.transmit, host.clock)
+    download = as_download(workload)
+    return Download(
+        connection,
+        f"/bytes/{download.requested_bytes}",
+        host.transmit,
+        host.clock,
+        duration_s=download.duration_s or math.inf,
+    )

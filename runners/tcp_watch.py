@@ -1,0 +1,135 @@
+"""What the kernel says of a server's TCP and MPTCP connections, reported at the end of each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict
+from typing import Any
+
+from minitopo_dc.runners.asgi import Message, Receive, Send, application
+from minitopo_dc.runners.kernel_socket import (
+    congestion_control,
+    has_delivered,
+    is_closed_by_peer,
+    is_multipath,
+    socket_with_peer,
+    subflows,
+)
+
+SAMPLE_S = 0.1
+DELIVERY_S = 0.01
+"""How often to look whether the last bytes were acknowledged. It delays nothing but the report."""
+
+
+class ReportingApplication:
+    """The application, and a report of each connection that requests come by."""
+
+    def __init__(self) -> None:
+        self._watches: dict[tuple[str, int], Watch] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """ASGI 3.
+
+        Raises:
+            RuntimeError: the client's connection has gone already.
+        """
+        if scope["type"] != "http":
+            await application(scope, receive, send)
+            return
+        with self._watch(tuple(scope["client"])).request():
+            await application(scope, receive, send)
+
+    def _watch(self, peer: tuple[str, int]) -> Watch:
+        if peer not in self._watches:
+            connection = socket_with_peer(peer)
+            if connection is None:
+                raise RuntimeError(f"no socket of this process is connected to {peer}")
+            self._watches[peer] = Watch(connection)
+            task = asyncio.create_task(self._report(peer, connection))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return self._watches[peer]
+
+    async def _report(self, peer: tuple[str, int], connection: socket.socket) -> None:
+        """Print the report at the connection's end, or at the server's if that comes first."""
+        watch = self._watches[peer]
+        with closing(connection):
+            try:
+                await watch.run()
+            finally:
+                del self._watches[peer]
+                print(json.dumps(watch.report), flush=True)  # noqa: T201
+
+
+class Watch:
+    """Reads what the kernel says of one connection while it lasts.
+
+    A subflow's counters are gone once the client has closed it, which may be before the server
+    learns that the last byte arrived; so they are sampled and the last good sample is kept.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._peer = connection.getpeername()[0]
+        self.report = describe(connection, self._peer)
+        self._connection = connection
+        self._open_requests = 0
+        self._answered = asyncio.Event()
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """Around a request's answer."""
+        self._open_requests += 1
+        try:
+            yield
+        finally:
+            self._open_requests -= 1
+            if not self._open_requests:
+                self._answered.set()
+
+    def sample(self) -> None:
+        """Replace the report unless the connection, or a subflow of it, was closed meanwhile."""
+        try:
+            report = describe(self._connection, self._peer)
+        except OSError:
+            return
+        if _bytes_sent(report) >= _bytes_sent(self.report):
+            self.report = report
+
+    async def run(self) -> None:
+        """Sample until the client closes the connection: often while its last bytes are awaited."""
+        try:
+            while not is_closed_by_peer(self._connection):
+                self.sample()
+                delivering = not self._open_requests and not has_delivered(self._connection)
+                await self._pause(DELIVERY_S if delivering else SAMPLE_S)
+        finally:
+            self.sample()
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but no longer than until the last open request is answered."""
+        self._answered.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._answered.wait()
+
+
+def describe(connection: socket.socket, peer: str) -> dict[str, Any]:
+    """What the kernel says of a connection to `peer`, for JSON.
+
+    Raises:
+        OSError: it is closed.
+    """
+    return {
+        "multipath": is_multipath(connection),
+        "congestion_control": congestion_control(connection),
+        "subflows": [asdict(subflow) for subflow in subflows(connection, peer)],
+    }
+
+
+def _bytes_sent(report: dict[str, Any]) -> int:
+    return sum(subflow["bytes_sent"] for subflow in report["subflows"])

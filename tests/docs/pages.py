@@ -1,0 +1,108 @@
+"""The project's Markdown pages: their links, headings and fenced blocks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+README = REPOSITORY / "README.md"
+DOCS = REPOSITORY / "docs"
+PAGES = sorted({README, *DOCS.rglob("*.md"), *REPOSITORY.glob("[!.]*/README.md")})
+
+_COMMENT = re.compile(r"<!--\s*(.*?)\s*-->\s*", re.DOTALL)
+_NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block."""
+
+    page: Path
+    line: int
+    language: str
+    code: str
+    mark: str | None
+    """The text of the HTML comment right above it, which a reader of the page does not see."""
+
+    def __str__(self) -> str:
+        return f"{name(self.page)}:{self.line}"
+
+
+def name(page: Path) -> str:
+    """A page's path in the repository."""
+    return str(page.relative_to(REPOSITORY))
+
+
+def tokens(page: Path) -> list[Token]:
+    """The page as GitHub's Markdown, of which tables are all that is needed here."""
+    return MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page."""
+    mark = None
+    for token in tokens(page):
+        if token.type == "fence":
+            yield Block(page, _line(token), token.info.strip(), token.content, mark)
+        mark = comment(token)
+
+
+def comment(token: Token) -> str | None:
+    """The text of an HTML comment; None of anything else."""
+    found = _COMMENT.fullmatch(token.content) if token.type == "html_block" else None
+    return None if found is None else found.group(1)
+
+
+def links(page: Path) -> Iterator[str]:
+    """The targets of a page's links and images."""
+    for token in _inline(page):
+        target = token.attrGet("href" if token.type == "link_open" else "src")
+        if target is not None:
+            yield str(target)
+
+
+def plain_texts(page: Path) -> Iterator[str]:
+    """What a page says outside links: text, code in text, and fenced blocks."""
+    depth = 0
+    for token in _inline(page):
+        depth += token.nesting if token.type.startswith("link_") else 0
+        if not depth and token.type in ("text", "code_inline"):
+            yield token.content
+    yield from (block.code for block in blocks(page))
+
+
+def code_spans(page: Path) -> Iterator[str]:
+    """Code in text."""
+    for token in _inline(page):
+        if token.type == "code_inline":
+            yield token.content
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub makes of a page's headings."""
+    seen: Counter[str] = Counter()
+    found = set()
+    for heading, text in pairwise(tokens(page)):
+        if heading.type == "heading_open":
+            words = "".join(child.content for child in text.children or ())
+            anchor = _NOT_IN_ANCHORS.sub("", words.lower()).replace(" ", "-")
+            found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+            seen[anchor] += 1
+    return found
+
+
+def _inline(page: Path) -> Iterator[Token]:
+    for token in tokens(page):
+        yield from token.children or ()
+
+
+def _line(token: Token) -> int:
+    return 0 if token.map is None else token.map[0] + 1

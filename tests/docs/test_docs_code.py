@@ -1,0 +1,246 @@
+"""The Python and YAML of the pages works: it is run, or validated as what its mark says.
+
+A mark is an HTML comment right above a block, which a reader of the page does not see. Python has
+none or one of `run with: ...` and `not run: ...`, YAML has `checked as: ...`.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+
+from minitopo_dc.campaign.evaluation import their_points
+from minitopo_dc.campaign.file import Version
+from minitopo_dc.campaign.plan import read_plan
+from minitopo_dc.campaign.scenarios import Overrides, read_file
+from minitopo_dc.capture import CaptureFile, pdu_framing
+from minitopo_dc.pdcp import append_trailer, sn_format
+from minitopo_dc.router import ElementSettings
+from minitopo_dc.run.check import check_scenario
+from minitopo_dc.scenario import Clock, Scenario
+from tests.capture.packets import datagram
+from tests.docs.pages import PAGES, REPOSITORY, Block, blocks, comment, name, tokens
+
+LANGUAGES = {"python", "yaml", "sh", "text"}
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+PYTHON = [block for block in BLOCKS if block.language == "python"]
+YAML = [block for block in BLOCKS if block.language == "yaml"]
+
+RUN_WITH, NOT_RUN, CHECKED_AS = "run with: ", "not run: ", "checked as: "
+REASONS = ("needs root",)
+"""Why a block of Python is not run; its imports are."""
+PART = "part of the {} above"
+DATA = ("campaigns", "reference", "traces")
+"""What examples find where a user is: in a checkout."""
+A_MINUTE = 60
+
+
+def a_capture(directory: Path) -> None:
+    """Two PDUs as an element captures them."""
+    framing = pdu_framing(leg=1, bearer=1, direction="downlink", sn_bits=18)
+    capture = CaptureFile(directory / "gnb-leg1.pcap", offset=0)
+    for sn in (0, 1):
+        capture.write(sn, framing(append_trailer(datagram(), sn_format(18).encode(sn))))
+    capture.close()
+
+
+def a_comparison(directory: Path) -> None:
+    """What a comparison leaves, from the virtual clock."""
+    command = (
+        "-m minitopo_dc.cli compare --output results/compare-20250102-030405 --clock virtual "
+        "--transports quic --modes dc --size 0.2 --repetitions 1 --jobs 1"
+    )
+    python(command.split(), directory)
+
+
+WITH: dict[str, Callable[[Path], None]] = {
+    "a capture": a_capture,
+    "a comparison's results": a_comparison,
+}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A place that a block may write to, with the data of a checkout."""
+    for folder in DATA:
+        (tmp_path / folder).symlink_to(REPOSITORY / folder)
+    return tmp_path
+
+
+def test_every_block_says_what_it_is() -> None:
+    assert not [str(block) for block in BLOCKS if block.language not in LANGUAGES]
+
+
+def test_code_stands_in_fences_only() -> None:
+    indented = [
+        f"{name(page)}: {token.content}"
+        for page in PAGES
+        for token in tokens(page)
+        if token.type == "code_block"
+    ]
+    assert not indented
+
+
+def test_every_mark_is_known_and_stands_above_a_block() -> None:
+    found = [token for page in PAGES for token in tokens(page) if comment(token) is not None]
+    marks = [block.mark for block in BLOCKS if block.mark is not None]
+    assert len(marks) == len(found)
+    assert not [str(block) for block in BLOCKS if not is_known(block)]
+
+
+@pytest.mark.parametrize(
+    ("language", "mark"),
+    [
+        ("python", "not run: no time"),
+        ("python", "run with: luck"),
+        ("python", "checked as: scenario"),
+        ("yaml", None),
+        ("yaml", "checked as: a poem"),
+        ("yaml", "checked as: part of the poem above"),
+        ("yaml", "not run: needs root"),
+        ("sh", "not run: needs root"),
+    ],
+)
+def test_an_unknown_mark_is_found(language: str, mark: str | None) -> None:
+    assert not is_known(Block(PAGES[0], 1, language, "", mark))
+
+
+@pytest.mark.parametrize(
+    "block", [each for each in PYTHON if not (each.mark or "").startswith(NOT_RUN)], ids=str
+)
+def test_python_runs(block: Block, checkout: Path) -> None:
+    if block.mark is not None:
+        WITH[block.mark.removeprefix(RUN_WITH)](checkout)
+    (checkout / "example.py").write_text(block.code, encoding="utf-8")
+    python(["example.py"], checkout)
+
+
+@pytest.mark.parametrize(
+    "block", [each for each in PYTHON if (each.mark or "").startswith(NOT_RUN)], ids=str
+)
+def test_python_that_is_not_run_imports_what_there_is(block: Block) -> None:
+    pytest.importorskip("mininet")
+    for statement in ast.walk(ast.parse(block.code)):
+        if isinstance(statement, ast.ImportFrom):
+            assert statement.module is not None
+            module = importlib.import_module(statement.module)
+            assert all(hasattr(module, alias.name) for alias in statement.names)
+
+
+@pytest.mark.parametrize("block", YAML, ids=str)
+def test_yaml_is_what_its_mark_says(
+    block: Block, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(checkout)
+    kind, document = whole(block)
+    VALIDATE[kind](document, str(block))
+
+
+def whole(block: Block) -> tuple[str, Any]:
+    """What a block is checked as; a part in its place in the last whole one above it."""
+    kind, document = (block.mark or "").removeprefix(CHECKED_AS), yaml.safe_load(block.code)
+    if kind in VALIDATE:
+        return kind, document
+    whole_kind, path = part(kind)
+    above = [
+        each
+        for each in YAML
+        if each.page == block.page
+        and each.line < block.line
+        and each.mark == CHECKED_AS + whole_kind
+    ][-1]
+    outer = yaml.safe_load(above.code)
+    place = outer
+    for key in path:
+        place = place[key]
+    place.update(document)
+    return whole_kind, outer
+
+
+def part(mark: str) -> tuple[str, list[str]]:
+    """`part of the campaign above, experiments.NAME`: the kind of the whole, and the place in it.
+
+    Raises:
+        ValueError: the mark says something else.
+    """
+    beginning, _, path = mark.partition(", ")
+    for kind in VALIDATE:
+        if beginning == PART.format(kind):
+            return kind, path.split(".") if path else []
+    raise ValueError(mark)
+
+
+def check_a_scenario(document: Any, source: str) -> None:
+    """All that is checked before a run, traces too."""
+    check_scenario(Scenario.check(document, source))
+
+
+def check_a_campaign(document: Any, source: str) -> None:
+    """Each version on each clock, and the tables that figures are compared with."""
+    path = Path("mine", "campaign.yaml")  # beside the folder of traces, as the project's campaigns
+    path.parent.mkdir()
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    file = read_file(path, Overrides())
+    for clock in get_args(Clock):
+        for version in (each for each in get_args(Version) if file.has(each)):
+            assert read_plan(path, Overrides(version=version, clock=clock)).runs, source
+    for experiment in file.experiments.values():
+        if experiment.figure is not None and experiment.reference is not None:
+            for curve in experiment.figure.curves:
+                assert not their_points(experiment.reference, curve).empty, source
+
+
+def check_an_element(document: Any, source: str) -> None:
+    """An element's settings, traces too."""
+    for leg in ElementSettings.check(document, source).legs:
+        leg.radio.capacity()
+
+
+VALIDATE: dict[str, Callable[[Any, str], None]] = {
+    "scenario": check_a_scenario,
+    "campaign": check_a_campaign,
+    "element": check_an_element,
+}
+
+
+def is_known(block: Block) -> bool:
+    """Whether a block has a mark of its language, or none where none is needed."""
+    known: dict[str, list[str]] = {
+        "python": [*(RUN_WITH + what for what in WITH), *(NOT_RUN + why for why in REASONS)],
+    }
+    if block.language == "yaml":
+        return block.mark is not None and is_checked(block.mark)
+    return block.mark is None or block.mark in known.get(block.language, ())
+
+
+def is_checked(mark: str) -> bool:
+    """Whether a mark says what YAML is checked as."""
+    kind = mark.removeprefix(CHECKED_AS)
+    try:
+        return mark.startswith(CHECKED_AS) and (kind in VALIDATE or bool(part(kind)))
+    except ValueError:
+        return False
+
+
+def python(arguments: list[str], directory: Path) -> None:
+    """A process of its own, as examples register classes; it must end with 0."""
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=A_MINUTE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

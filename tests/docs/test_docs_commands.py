@@ -1,0 +1,167 @@
+"""The commands of the pages exist, with these options: nothing of them is run but templates."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from minitopo_dc.cli import COMMANDS, _parser, main
+from minitopo_dc.commands.options import base_scenario, rows
+from minitopo_dc.scenario import Clock
+from tests.docs.pages import PAGES, REPOSITORY, Block, blocks, code_spans, name
+
+PROGRAM = "minitopo-dc"
+PREFIXES = ("sudo",)
+PUNCTUATION = {"&&", "|", ">", "<", ";"}
+HERE_DOCUMENT = re.compile(r"<< '(\w+)'\n.*?\n\1\n", re.DOTALL)
+TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
+OTHERS = {"--max-time", "--profile", "--test", "--topo"}
+"""Options of curl, of a benchmark, and of Mininet's mn."""
+
+SHELL = [block for page in PAGES for block in blocks(page) if block.language == "sh"]
+
+
+@pytest.mark.parametrize("block", SHELL, ids=str)
+def test_the_commands_of_a_block_exist(block: Block) -> None:
+    found = list(commands(block.code))
+    assert found
+    for command in found:
+        check(command)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_commands_in_a_page_s_text_exist(page: Path) -> None:
+    for words in map(str.split, code_spans(page)):
+        own = words[1:] if is_program(words) else words
+        if not is_name(own) and (is_program(words) or words[0] in COMMANDS):
+            check([PROGRAM, *own])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_options_in_a_page_s_text_exist(page: Path) -> None:
+    named = {re.split("[ =]", span)[0] for span in code_spans(page) if span.startswith("--")}
+    assert named - options(_parser()) - OTHERS == set()
+
+
+def test_the_templates_of_the_pages_are_rendered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = [command for block in SHELL for command in commands(block.code)]
+    wanted = [command[1:] for command in found if command[1:2] == ["template"]]
+    assert wanted
+    assert [main(arguments) for arguments in wanted] == [0] * len(wanted)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "minitopo-dc compare --no-such-option",
+        "minitopo-dc compare --lega 20",
+        "minitopo-dc compare --ratio 1:2:3",
+        "minitopo-dc campaign",
+        "minitopo-dc no-such-command",
+        "make no-such-target",
+        'make compare ARGS="--no-such-option"',
+        "python -m benchmarks.no_such_benchmark",
+        "scripts/uml.sh python -m benchmarks.no_such_benchmark",
+        "mn --custom topologies/no_such_topology.py",
+    ],
+)
+def test_a_command_that_does_not_exist_is_found(command: str) -> None:
+    with pytest.raises((AssertionError, SystemExit, ValueError)):
+        check(shlex.split(command))
+
+
+def commands(code: str) -> Iterator[list[str]]:
+    """The words of each command, without sudo, comments and what a here-document holds."""
+    code = HERE_DOCUMENT.sub("\n", code).replace("\\\n", " ")
+    for line in code.splitlines():
+        words = shlex.shlex(line, posix=True, punctuation_chars="&|<>;")
+        words.whitespace_split = True
+        command: list[str] = []
+        for word in [*words, ";"]:
+            if word not in PUNCTUATION:
+                command.append(word)
+            elif command:
+                yield command[1:] if command[0] in PREFIXES else command
+                command = []
+
+
+def is_program(words: list[str]) -> bool:
+    """Whether a command is the project's own."""
+    return Path(words[0]).name == PROGRAM
+
+
+def check(words: list[str]) -> None:
+    """Fail when a command names an option, a target, a module or a file that does not exist."""
+    words = words[1:] if words[0] in PREFIXES else words
+    if is_program(words):
+        check_own(words[1:])
+    elif words[0] == "make":
+        check_make(words[1:])
+    elif words[0].startswith("scripts/"):
+        check(words[1:])
+    elif words[1:2] == ["-m"]:
+        assert importlib.util.find_spec(words[2]), words
+    for word in words:
+        for path in word.split(","):
+            if path.split("/")[0] in ("campaigns", "scripts", "topologies"):
+                assert (REPOSITORY / path).exists(), path
+
+
+def check_own(arguments: list[str]) -> None:
+    """A command with its options, and the values of the one that has most."""
+    if arguments[-1] == "--help":
+        assert is_name(arguments[:-1]), arguments
+        return
+    parsed = _parser().parse_args(arguments)
+    known = options(_parser())
+    assert [each for each in arguments if each.startswith("--") and each not in known] == []
+    if parsed.command == "compare":
+        clocks = [parsed.clock] if parsed.clock else get_args(Clock)
+        scenario = base_scenario(parsed)
+        kind = scenario.workload.kind
+        assert all(rows(parsed, clock, kind) for clock in clocks)
+
+
+def check_make(arguments: list[str]) -> None:
+    """A target, and the options that it passes on."""
+    target, *variables = arguments
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    assert target in TARGET.findall(makefile), target
+    for variable in variables:
+        if target == "compare" and variable.startswith("ARGS="):
+            check_own([target, *shlex.split(variable.removeprefix("ARGS="))])
+
+
+def is_name(arguments: list[str]) -> bool:
+    """Whether the words are those of a command, e.g. `campaign run`, without its arguments."""
+    parser = _parser()
+    for word in arguments:
+        choices = subcommands(parser)
+        if word not in choices:
+            return False
+        parser = choices[word]
+    return True
+
+
+def options(parser: argparse.ArgumentParser) -> set[str]:
+    """The options of a parser and of all its commands."""
+    own = {option for action in parser._actions for option in action.option_strings}
+    return own.union(*(options(each) for each in subcommands(parser).values()))
+
+
+def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The commands of a parser."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}

@@ -1,0 +1,208 @@
+"""Whatever a packet is, it gets one verdict, and what is no IP datagram is counted."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.element import drivers as drivers_module
+from minitopo_dc.element.drivers import LegDriver, TransmitDriver
+from minitopo_dc.element.kernel_queue import KernelPacket
+from minitopo_dc.element.loop import Loop
+from minitopo_dc.link import Bernoulli, ConstantDelay, Leg, LegParameters, make_capacity
+from minitopo_dc.pdcp import TransmittingEntity, append_trailer, sn_format, split_trailer
+from tests.element.fakes import (
+    JUMBOGRAM,
+    LATER,
+    MS,
+    Clock,
+    FakePacket,
+    NoInjector,
+    datagram,
+    datagram_ipv6,
+    receiver,
+    transmitter,
+)
+
+MALFORMED = {
+    "empty": b"",
+    "IPv4 header cut": datagram()[:19],
+    "IPv6 header cut": datagram_ipv6()[:39],
+    "IPv4 cut": datagram()[:999],
+    "IPv6 cut": datagram_ipv6()[:999],
+    "too long": datagram(65_534),
+    "version 7": bytes((0x70,)) + datagram_ipv6()[1:],
+    "jumbogram": JUMBOGRAM,
+}
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("split", ["batch", "duplicate"])
+@pytest.mark.parametrize("payload", MALFORMED.values(), ids=MALFORMED)
+def test_what_cannot_carry_a_number_is_dropped_counted_and_leaves_no_gap(
+    payload: bytes, split: str, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    driver = transmitter(*legs, split=split)
+    packets = [FakePacket(each) for each in (datagram(), payload, datagram())]
+    for packet in packets:
+        driver.on_packet(packet)
+    assert driver.malformed == 1
+    assert [packets[1].verdict, packets[1].mark] == ["drop", 0]
+    numbers = [split_trailer(packets[at].payload, 3)[0] for at in (0, 2)]
+    assert numbers == [sn_format(18).encode(number) for number in (0, 1)]
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize(
+    "payload",
+    [b"", datagram()[:19], datagram_ipv6()[:39], datagram(20)[:2] + bytes(18)],
+    ids=["empty", "IPv4 cut", "IPv6 cut", "length 0"],
+)
+def test_a_leg_drops_and_counts_what_has_no_whole_header(
+    payload: bytes, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    leg = legs[1][0]
+    packet = FakePacket(payload)
+    leg.on_packet(packet)
+    assert [packet.verdict, leg.malformed] == ["drop", 1]
+    assert leg.leg.statistics().pushed_packets == 0
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("payload", [datagram(20), datagram_ipv6(40)], ids=["IPv4", "IPv6"])
+def test_a_header_alone_is_a_packet(payload: bytes, legs: tuple[Loop, list[LegDriver]]) -> None:
+    leg = legs[1][0]
+    leg.on_packet(FakePacket(payload))
+    assert leg.leg.statistics().pushed_bytes == len(payload)
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_packet_for_which_the_policy_names_no_leg_is_dropped_with_its_number(
+    legs: tuple[Loop, list[LegDriver]],
+) -> None:
+    class Second:
+        """Drops every packet but the second."""
+
+        def __init__(self) -> None:
+            self._count = 0
+
+        def legs(self, *_: object, **__: object) -> tuple[int, ...]:
+            self._count += 1
+            return (0,) if self._count == 2 else ()
+
+    entity = TransmittingEntity[KernelPacket](sn_format(18), Second(), legs=2)
+    driver = TransmitDriver(1, entity, sn_format(18), legs[1], legs[0])
+    packets = [FakePacket(datagram()) for _ in range(3)]
+    for packet in packets:
+        driver.on_packet(packet)
+    assert [packet.verdict for packet in packets] == ["drop", "", "drop"]
+    assert packets[1].payload == append_trailer(datagram(), sn_format(18).encode(1))
+    assert entity.statistics().sdus == 3
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize(
+    "payload",
+    [b"", datagram()[:19], datagram_ipv6(41), JUMBOGRAM],
+    ids=["empty", "cut", "no room for a number", "jumbogram"],
+)
+def test_what_is_too_short_for_a_pdu_is_dropped_and_counted(
+    payload: bytes, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    driver = receiver(legs[0])
+    packet = FakePacket(payload, indev=11)
+    driver.on_packet(packet)
+    assert [packet.verdict, driver.malformed] == ["drop", 1]
+    assert driver.statistics().pdus == (0, 0)
+
+
+@contextmanager
+def lossy_legs() -> Iterator[tuple[Clock, Loop, list[LegDriver]]]:
+    """Two legs with short queues that lose a third of their packets; the clock is a test's."""
+    clock = Clock()
+    parameters = LegParameters(queue_packets=3, delay=ConstantDelay(10 * MS), loss=Bernoulli(0.3))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drivers_module, "Injector", NoInjector)
+        patch.setattr(drivers_module, "clock", clock)
+        loop = Loop()
+        rate = 8_000_000
+        made = [
+            LegDriver(n, Leg(parameters, make_capacity(rate, "loop"), random.Random(n)), loop)
+            for n in (1, 2)
+        ]
+        yield clock, loop, made
+
+
+anything = st.one_of(
+    st.builds(datagram, st.integers(20, 1500), ttl=st.integers(0, 255)),
+    st.builds(datagram_ipv6, st.integers(40, 1500), hop_limit=st.integers(0, 255)),
+    st.sampled_from(list(MALFORMED.values())),
+    st.binary(max_size=80),
+)
+arrivals = st.lists(st.tuples(st.integers(0, 5 * MS), anything), max_size=40)
+"""Packets, each with the time since the one before it."""
+
+
+@given(arrivals, st.sampled_from(["batch", "duplicate"]))
+def test_every_sdu_has_one_verdict_in_the_end(sdus: list[tuple[int, bytes]], split: str) -> None:
+    with lossy_legs() as (clock, loop, legs):
+        driver = transmitter(loop, legs, split=split, batch=2)
+        packets = [FakePacket(payload) for _, payload in sdus]
+        for (wait, _), packet in zip(sdus, packets, strict=True):
+            clock.now += wait
+            driver.on_packet(packet)
+        clock.serve(loop, clock.now + LATER)
+        assert {packet.verdict for packet in packets} <= {"accept", "drop"}
+        numbered = sum(bool(packet.mark) for packet in packets)
+        assert numbered == driver.entity.statistics().sdus
+        handed_back = sum(each.verdict == "accept" and not each.mark for each in packets)
+        assert len(packets) == numbered + driver.malformed + handed_back
+
+
+@given(arrivals)
+def test_every_packet_without_a_bearer_has_one_verdict_in_the_end(
+    sent: list[tuple[int, bytes]],
+) -> None:
+    with lossy_legs() as (clock, loop, (leg, _)):
+        packets = [FakePacket(payload) for _, payload in sent]
+        for (wait, _), packet in zip(sent, packets, strict=True):
+            clock.now += wait
+            leg.on_packet(packet)
+        clock.serve(loop, clock.now + LATER)
+        counters = leg.leg.statistics()
+        assert counters.pushed_packets + leg.malformed == len(packets)
+        verdicts = [packet.verdict for packet in packets]
+        assert verdicts.count("accept") == counters.delivered_packets
+        assert verdicts.count("drop") == len(packets) - counters.delivered_packets
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 100 * MS), st.integers(0, 12), st.sampled_from([11, 12])),
+        max_size=30,
+    ),
+    st.lists(st.binary(max_size=60).map(b"\0".__add__), max_size=5),
+)
+def test_every_pdu_has_one_verdict_in_the_end_and_goes_up_once(
+    pdus: list[tuple[int, int, int]], noise: list[bytes]
+) -> None:
+    with lossy_legs() as (clock, loop, _):
+        driver = receiver(loop)
+        packets = []
+        for wait, sn, interface in pdus:
+            clock.now += wait
+            pdu = append_trailer(datagram(100 + sn), sn_format(18).encode(sn))
+            packets.append(FakePacket(pdu, interface))
+            driver.on_packet(packets[-1])
+        for payload in noise:
+            driver.on_packet(FakePacket(payload, 11))
+        clock.serve(loop, clock.now + LATER)
+        assert {packet.verdict for packet in packets} <= {"accept", "drop"}
+        up = [len(packet.payload) for packet in packets if packet.verdict == "accept"]
+        assert len(set(up)) == len(up) == driver.statistics().delivered
+        assert driver.malformed == len(noise)

@@ -1,0 +1,211 @@
+"""What a leg tells of itself. 12 Mbit/s: 1500 bytes take 1 ms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.link import (
+    Bernoulli,
+    Capacity,
+    ConstantDelay,
+    DelayModel,
+    Leg,
+    LegParameters,
+    NormalDelay,
+    UniformDelay,
+    make_capacity,
+)
+from minitopo_dc.trace import OpportunityTrace, RateTrace
+
+MS = 10**6
+RATE = 12_000_000
+AT_ONCE = ConstantDelay(0)
+
+makers: st.SearchStrategy[Callable[[], Capacity]] = st.sampled_from(
+    [
+        lambda: make_capacity(RATE),
+        lambda: make_capacity(RateTrace("t", (0, MS, 2 * MS), (RATE, 0, 3 * RATE), 3 * MS)),
+        lambda: make_capacity(RateTrace("t", (0,), (RATE,), 20 * MS), "stop"),
+        lambda: make_capacity(OpportunityTrace("t", (0, 1, 1, 4))),
+        lambda: make_capacity(OpportunityTrace("t", (0, 1, 1, 14)), "stop"),
+    ]
+)
+parameters = st.builds(
+    LegParameters,
+    queue_packets=st.none() | st.integers(1, 6),
+    queue_bytes=st.none() | st.integers(1500, 6000),
+    delay=st.sampled_from([ConstantDelay(0), UniformDelay(0, 4 * MS)]),
+    loss=st.sampled_from([None, Bernoulli(0.3)]),
+    reorder=st.booleans(),
+)
+loads = st.lists(st.tuples(st.just(0) | st.integers(0, 3 * MS), st.integers(1, 1500)), max_size=30)
+
+
+def make_leg(
+    capacity: Capacity | int = RATE,
+    *,
+    delay: DelayModel = AT_ONCE,
+    queue_packets: int | None = None,
+    queue_bytes: int | None = None,
+) -> Leg[int]:
+    served = make_capacity(capacity) if isinstance(capacity, int) else capacity
+    leg: Leg[int] = Leg(LegParameters(queue_packets, queue_bytes, delay), served, Random(1))
+    leg.start(0)
+    return leg
+
+
+@pytest.mark.parametrize(
+    ("delay", "mean"), [(ConstantDelay(7), 7), (NormalDelay(9, 100), 9), (UniformDelay(4, 9), 6)]
+)
+def test_the_mean_delay_is_the_configured_one(delay: DelayModel, mean: int) -> None:
+    assert make_leg(delay=delay).mean_delay_ns == mean
+
+
+def test_the_mean_delay_follows_a_change() -> None:
+    leg = make_leg()
+    leg.retune(0, delay=ConstantDelay(5 * MS))
+    assert leg.mean_delay_ns == 5 * MS
+
+
+def test_an_idle_leg_has_no_backlog_and_takes_a_packet_s_own_time() -> None:
+    leg = make_leg()
+    assert (leg.backlog_bytes(0), leg.drain_ns(0), leg.drain_ns(0, 1500)) == (0, 0, MS)
+
+
+def test_the_backlog_is_the_queue_less_what_is_through_of_its_first_packet() -> None:
+    leg = make_leg()
+    for number in range(3):
+        leg.push(number, 1500, 0)
+    assert [leg.backlog_bytes(now * MS // 4) for now in (0, 1, 4, 5, 12)] == [
+        *(4500, 4125, 3000, 2625, 0)
+    ]
+
+
+def test_a_part_of_a_byte_counts_as_one() -> None:
+    leg = make_leg()
+    leg.push(0, 1500, 0)
+    assert leg.backlog_bytes(1) == 1500
+    assert leg.backlog_bytes(MS - 1) == 1
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_a_leg_says_whether_it_is_up(up: bool) -> None:
+    leg = make_leg()
+    leg.set_up(up, 0)
+    assert leg.is_up is up
+
+
+def test_a_leg_that_is_down_keeps_its_backlog_and_knows_no_time() -> None:
+    leg = make_leg()
+    for number in range(2):
+        leg.push(number, 1500, 0)
+    leg.set_up(False, MS // 2)
+    assert (leg.backlog_bytes(9 * MS), leg.drain_ns(9 * MS)) == (2250, None)
+    leg.set_up(True, 9 * MS)
+    assert leg.drain_ns(9 * MS) == 3 * MS // 2
+
+
+def test_the_time_is_at_the_rate_of_now_whatever_the_trace_has_next() -> None:
+    trace = RateTrace("t", (0, 10 * MS, 20 * MS), (RATE, 0, 2 * RATE), 30 * MS)
+    leg = make_leg(make_capacity(trace))
+    assert leg.drain_ns(9 * MS, 15_000) == 10 * MS
+    assert leg.drain_ns(10 * MS, 15_000) is None
+    assert leg.drain_ns(20 * MS, 15_000) == 5 * MS
+
+
+def test_opportunities_have_the_rate_of_the_last_100_ms() -> None:
+    leg = make_leg(make_capacity(OpportunityTrace("t", tuple(range(1, 1001, 2)))))
+    assert leg.drain_ns(500 * MS, 1500) == 2 * MS
+
+
+def test_a_leg_that_has_ended_knows_no_time() -> None:
+    leg = make_leg(make_capacity(OpportunityTrace("t", (1, 2)), "stop"))
+    leg.push(0, 1500, 0)
+    leg.push(1, 1600, 0)
+    assert not leg.push(2, 1500, 3 * MS)
+    assert leg.drain_ns(3 * MS) is None
+    rate = make_leg(make_capacity(RateTrace("t", (0,), (RATE,), MS), "stop"))
+    assert (rate.drain_ns(0), rate.drain_ns(MS)) == (0, None)
+
+
+def test_a_queue_has_room_up_to_its_limits() -> None:
+    by_packets = make_leg(queue_packets=1)
+    by_bytes = make_leg(queue_bytes=2000)
+    for leg in (by_packets, by_bytes):
+        assert leg.has_room(0, 1500)
+        leg.push(0, 1500, 0)
+    assert not by_packets.has_room(0, 1)
+    assert (by_bytes.has_room(0, 500), by_bytes.has_room(0, 501)) == (True, False)
+    assert by_packets.has_room(MS, 1500)
+
+
+@given(parameters, makers, loads)
+def test_what_has_room_is_not_dropped_at_the_queue_and_the_rest_is(
+    parameters: LegParameters, make: Callable[[], Capacity], load: list[tuple[int, int]]
+) -> None:
+    leg: Leg[int] = Leg(parameters, make(), Random(1))
+    now = 0
+    for number, (gap, size) in enumerate(load):
+        now += gap
+        room, dropped = leg.has_room(now, size), leg.statistics().dropped_queue
+        leg.push(number, size, now)
+        assert (leg.statistics().dropped_queue == dropped) == room
+
+
+@given(parameters, makers, loads, st.lists(st.integers(0, 60 * MS)))
+def test_asking_a_leg_changes_nothing(
+    parameters: LegParameters,
+    make: Callable[[], Capacity],
+    load: list[tuple[int, int]],
+    asked: list[int],
+) -> None:
+    def run(questions: list[int]) -> list[tuple[int, int]]:
+        """(time, packet) of all that comes out."""
+        leg: Leg[int] = Leg(parameters, make(), Random(1))
+        leg.start(0)
+        arrival, events = 0, [(time, -1, 0) for time in questions]
+        for number, (gap, size) in enumerate(load):
+            arrival += gap
+            events.append((arrival, number, size))
+        out: list[tuple[int, int]] = []
+
+        def poll_until(end: int) -> None:
+            while (time := leg.next_timeout()) is not None and time <= end:
+                out.extend((time, packet) for packet in leg.poll(time))
+
+        for time, number, size in sorted(events):
+            poll_until(time)
+            if number < 0:
+                leg.backlog_bytes(time)
+                leg.drain_ns(time, 1500)
+                leg.has_room(time, 1500)
+            else:
+                leg.push(number, size, time)
+        poll_until(10**12)
+        return out
+
+    assert run([]) == run(asked)
+
+
+@given(loads)
+def test_on_a_constant_rate_the_time_to_drain_is_when_the_last_packet_is_through(
+    load: list[tuple[int, int]],
+) -> None:
+    leg = make_leg(9_999_991)
+    now = 0
+    for number, (gap, size) in enumerate(load):
+        now += gap
+        leg.push(number, size, now)
+    drain = leg.drain_ns(now)
+    assert drain is not None
+    last = now
+    while (time := leg.next_timeout()) is not None:
+        leg.poll(time)
+        last = time
+    # A byte, of which the backlog may count one too many, takes 800 ns; ns are rounded up.
+    assert -1 <= now + drain - last <= 802 or (drain == 0 and last <= now)

@@ -1,0 +1,30 @@
+"""Legs that tests write down, as a policy sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minitopo_dc.pdcp import LegReport
+
+
+@dataclass
+class WrittenLeg:
+    """A view whose answers are fields; `ns_per_byte` is None where no time is known."""
+
+    backlog: int = 0
+    ns_per_byte: int | None = 1
+    mean_delay_ns: int = 0
+    is_up: bool = True
+    room: bool = True
+    sent_pdus: int = 0
+    sent_bytes: int = 0
+    report: LegReport | None = None
+
+    def backlog_bytes(self, now: int) -> int:  # noqa: ARG002
+        return self.backlog
+
+    def has_room(self, now: int, more: int) -> bool:  # noqa: ARG002
+        return self.room
+
+    def drain_ns(self, now: int, more: int = 0) -> int | None:  # noqa: ARG002
+        return None if self.ns_per_byte is None else (self.backlog + more) * self.ns_per_byte

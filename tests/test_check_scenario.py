@@ -1,0 +1,213 @@
+"""What is refused before a run begins, and that the error says what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.run.check import (
+    check_fields,
+    check_real,
+    check_scenario,
+    check_virtual,
+    chosen_runners,
+    runners_of,
+    why_unsupported,
+)
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.trace import TraceError
+
+LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
+REQUESTS: dict[str, Any] = {"workload": "request-response"}
+ICMP: dict[str, Any] = {"transport": "icmp", "workload": "ping"}
+MULTIPATH: dict[str, Any] = {"transport": "mptcp", "mode": "multipath"}
+
+
+def scenario(**fields: Any) -> Scenario:
+    values: dict[str, Any] = {"transport": "quic", "mode": "sc", "legs": [LEG, LEG]}
+    return Scenario.check(values | fields, "test")
+
+
+def flows(*given: dict[str, Any]) -> dict[str, Any]:
+    return {"mode": "flows", "flows": list(given)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "transports"),
+    [
+        ({}, ["quic"]),
+        (REQUESTS, ["quic"]),
+        (REQUESTS | {"mode": "dc-duplicate", "transport": "tcp"}, ["tcp"]),
+        (REQUESTS | MULTIPATH, ["mptcp"]),
+        (ICMP, ["icmp"]),
+        (
+            flows({"mode": "dc"}, {"mode": "sc", "transport": "tcp"} | REQUESTS),
+            ["quic", "tcp"],
+        ),
+    ],
+)
+def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[str]) -> None:
+    wanted = scenario(**fields)
+    check_fields(wanted)
+    assert [runner.name for runner in chosen_runners(wanted)] == transports
+    assert [runner.name for runner in runners_of(wanted)] == transports
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"transport": "ping"},
+            "transport: ping is a workload: write transport: icmp, workload: ping",
+        ),
+        (
+            flows({"mode": "sc", "transport": "ping"}),
+            "flows.0.transport: ping is a workload: write transport: icmp, workload: ping",
+        ),
+        (
+            {"workload": "ping"},
+            "workload: transport quic does not carry workload ping; "
+            "allowed: download, request-response",
+        ),
+        (
+            {"transport": "icmp"},
+            "workload: transport icmp does not carry workload download; allowed: ping",
+        ),
+        (
+            REQUESTS | {"transport": "quic-ngtcp2"},
+            "workload: transport quic-ngtcp2 does not carry workload request-response; "
+            "allowed: download",
+        ),
+        (
+            REQUESTS | {"transport": "mpquic", "mode": "multipath"},
+            "workload: transport mpquic does not carry workload request-response; "
+            "allowed: download",
+        ),
+        (
+            flows({"mode": "dc"}, {"mode": "sc", "workload": "ping"}),
+            "flows.1.workload: transport quic does not carry workload ping; "
+            "allowed: download, request-response",
+        ),
+        (
+            {"transport": "quic-ngtcp2", "workload": {"duration_s": 3}},
+            "workload: duration_s: the client of transport quic-ngtcp2 stops at the download's "
+            "end only; allowed: tcp, quic, mptcp",
+        ),
+        (
+            {"congestion_control": "vegas"},
+            "congestion_control: vegas; allowed: reno, cubic, bbr",
+        ),
+        (
+            flows({"mode": "sc"}, {"mode": "sc", "congestion_control": "vegas"}),
+            "flows.1.congestion_control: vegas; allowed: reno, cubic, bbr",
+        ),
+        (
+            {"mode": "multipath"},
+            "mode multipath: transport quic allows sc, dc, dc-duplicate, flows",
+        ),
+        (MULTIPATH | {"mode": "dc"}, "mode dc: transport mptcp allows multipath"),
+        ({"options": {"speed": 1}}, "options: runner quic: no option 'speed' (known: "),
+    ],
+)
+def test_what_a_transport_cannot_do_is_refused_with_what_is_allowed(
+    fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        check_fields(scenario(**fields))
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("fields", "where"),
+    [
+        (ICMP | {"mode": "dc"}, "mode dc"),
+        (ICMP | {"mode": "multipath"}, "mode multipath"),
+        (ICMP | flows({"mode": "sc"}), "flows.0.mode sc"),
+    ],
+)
+def test_echoes_take_every_leg_and_stand_alone(fields: dict[str, Any], where: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        check_fields(scenario(**fields))
+    assert str(caught.value) == (
+        f"{where}: transport icmp allows sc (it uses every leg), and no flows beside it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"congestion_control": "bbr"}, "runner quic has no bbr (choose reno or cubic)"),
+        (
+            MULTIPATH | {"transport": "mpquic"},
+            "runner mpquic has no reno (choose cubic or bbr)",
+        ),
+    ],
+)
+def test_a_congestion_control_that_only_others_have_makes_a_run_unsupported(
+    fields: dict[str, Any], reason: str
+) -> None:
+    wanted = scenario(**fields)
+    check_fields(wanted)
+    assert why_unsupported(wanted, runners_of(wanted)) == reason
+
+
+@pytest.mark.parametrize(
+    ("fields", "transport"),
+    [(ICMP, "icmp"), (REQUESTS | {"transport": "tcp"}, "tcp"), (REQUESTS | MULTIPATH, "mptcp")],
+)
+def test_a_transport_without_a_virtual_clock_makes_the_run_unsupported(
+    fields: dict[str, Any], transport: str
+) -> None:
+    wanted = scenario(clock="virtual", **fields)
+    check_fields(wanted)
+    assert why_unsupported(wanted, runners_of(wanted)) == (
+        f"transport {transport} needs the real clock (Linux, root, Mininet); "
+        "the virtual clock has quic"
+    )
+
+
+def test_requests_over_quic_are_supported_on_the_virtual_clock() -> None:
+    wanted = scenario(clock="virtual", **REQUESTS)
+    assert why_unsupported(wanted, runners_of(wanted)) is None
+
+
+def test_fields_of_the_virtual_clock_are_refused_on_the_real_one() -> None:
+    with pytest.raises(SettingsError, match=r"^virtual: needs clock: virtual; the real clock has"):
+        check_fields(scenario(virtual={"cpu_us_per_packet": 1}))
+
+
+def test_fields_of_the_real_clock_are_refused_on_the_virtual_one() -> None:
+    captured = scenario(clock="virtual", real={"capture": ["legs"], "backhaul": [LEG]})
+    with pytest.raises(SettingsError, match=r"^real\.\w+, real\.\w+: needs clock: real; the virt"):
+        check_fields(captured)
+
+
+@pytest.mark.parametrize(("backend", "refused"), [("user", False), ("kernel", True)])
+def test_of_the_backends_the_virtual_clock_refuses_the_kernel_s(
+    backend: str, refused: bool
+) -> None:
+    wanted = scenario(clock="virtual", real={"backend": backend})
+    if not refused:
+        check_virtual(wanted)
+        return
+    with pytest.raises(SettingsError, match=r"^real\.backend: needs clock: real"):
+        check_virtual(wanted)
+
+
+def test_legs_of_the_kernel_s_are_checked_for_the_kernel_only() -> None:
+    jitter = scenario(legs=[{"downlink": {"rate_mbps": 9, "jitter_ms": 1}}])
+    check_real(jitter)
+    real = jitter.real.model_copy(update={"backend": "kernel"})
+    with pytest.raises(SettingsError, match=r"^legs\.0\.downlink: backend kernel has no jitter_ms"):
+        check_real(jitter.model_copy(update={"real": real}))
+
+
+def test_traces_are_read_before_a_run(tmp_path: Path) -> None:
+    (tmp_path / "trace.csv").write_text("time_s,rate_mbps\n0,fast\n")
+    wanted = scenario(legs=[{"downlink": {"trace": str(tmp_path / "trace.csv")}}])
+    check_fields(wanted)
+    with pytest.raises(TraceError, match=r"trace\.csv:2"):
+        check_scenario(wanted)

@@ -1,0 +1,169 @@
+"""The result of a run by its workload, and the files of its rows."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.run.judge import blank_result, judge
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.runners.base import accepted
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads.request_response import request_rows
+
+LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
+REQUESTS = request_rows([(0.01, 0.03), (0.41, None), (0.81, 0.86)])
+ECHOES = [
+    {"leg": leg, "backhaul": 1, "time_s": time_s, "rtt_ms": 10.0 * leg}
+    for leg in (1, 2)
+    for time_s in (0.0, 1.0)
+]
+TRIPS = [{"leg": leg, "backhaul": 1, "sent": 2, "received": 2} for leg in (1, 2)]
+
+
+def scenario(**fields: Any) -> Scenario:
+    values: dict[str, Any] = {"transport": "quic", "mode": "dc", "legs": [LEG, LEG]}
+    return Scenario.check(values | fields, "test")
+
+
+def judged(
+    wanted: Scenario, directory: Path, *measured: Measurement, legs: list[int] | None = None
+) -> RunResult:
+    """As a run does: each flow's own measurement is accepted by its workload."""
+    flows = zip(wanted.resolved_flows, measured, strict=True)
+    taken = [accepted(flow.workload, each) for flow, each in flows]
+    return judge(blank_result(wanted, directory), wanted, taken, legs or [900_000, 900_000])
+
+
+def requests(transport: str = "quic", mode: str = "dc", **more: Any) -> Scenario:
+    workload = {"kind": "request-response", "count": 3}
+    return scenario(transport=transport, mode=mode, workload=workload, **more)
+
+
+def pings() -> Scenario:
+    return scenario(transport="icmp", mode="sc", workload={"kind": "ping", "count": 2})
+
+
+ASKED = Measurement(1500, 0.86, {"handshake_s": 0.009}, rows=REQUESTS)
+PINGED = Measurement(0, 2.0, {"round_trips": TRIPS}, rows=ECHOES)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_requests_are_a_row_each_and_no_answer_is_an_empty_field(tmp_path: Path) -> None:
+    judged(requests(), tmp_path, ASKED)
+    rows = rows_of(tmp_path / "request-response.csv")
+    assert list(rows[0]) == ["request", "sent_s", "answered_s", "delay_ms"]
+    assert [row["request"] for row in rows] == ["1", "2", "3"]
+    assert [row["answered_s"] for row in rows] == ["0.03", "", "0.86"]
+    assert rows[1]["delay_ms"] == ""
+    assert float(rows[2]["delay_ms"]) == pytest.approx(50)
+
+
+def test_echoes_are_a_row_each(tmp_path: Path) -> None:
+    judged(pings(), tmp_path, PINGED)
+    rows = rows_of(tmp_path / "ping.csv")
+    assert list(rows[0]) == ["leg", "backhaul", "time_s", "rtt_ms"]
+    assert [(row["leg"], row["rtt_ms"]) for row in rows] == [
+        *(("1", "10.0"), ("1", "10.0"), ("2", "20.0"), ("2", "20.0"))
+    ]
+
+
+def test_a_download_has_no_file_of_rows(tmp_path: Path) -> None:
+    judged(scenario(), tmp_path, Measurement(10_000_000, 4.0))
+    assert not list(tmp_path.iterdir())
+
+
+def test_each_of_several_flows_has_its_rows_in_its_own_directory(tmp_path: Path) -> None:
+    asking = {"mode": "dc", "workload": {"kind": "request-response", "count": 3}}
+    wanted = scenario(mode="flows", flows=[{"mode": "sc"}, asking])
+    judged(wanted, tmp_path, Measurement(10_000_000, 4.0), ASKED)
+    assert [path.relative_to(tmp_path) for path in tmp_path.rglob("*.csv")] == [
+        Path("flow-2/request-response.csv")
+    ]
+
+
+def test_a_run_of_requests_has_delays_in_place_of_a_goodput(tmp_path: Path) -> None:
+    result = judged(requests(), tmp_path, ASKED)
+    assert (result.status, result.workload) == ("ok", "request-response")
+    assert (result.goodput_mbps, result.capacity_share) == (None, None)
+    assert (result.size_bytes, result.completion_s) == (1500, 0.86)
+    found = {name: result.details[name] for name in ("requests", "answered", "unanswered")}
+    assert found == {"requests": 3, "answered": 2, "unanswered": 1}
+    assert result.details["delay_median_ms"] == pytest.approx(35)
+    assert result.details["handshake_s"] == 0.009
+    assert result.leg_bytes == [900_000, 900_000]
+
+
+def test_a_run_of_pings_has_round_trips_in_place_of_a_goodput(tmp_path: Path) -> None:
+    result = judged(pings(), tmp_path, PINGED)
+    assert (result.status, result.workload) == ("ok", "ping")
+    assert (result.goodput_mbps, result.capacity_share, result.size_bytes) == (None, None, 0)
+    assert (result.details["sent"], result.details["received"]) == (4, 4)
+    assert result.details["rtt_median_ms"] == 15.0
+    assert result.details["round_trips"] == TRIPS
+
+
+def test_before_its_end_a_run_of_requests_has_the_size_of_all_answers(tmp_path: Path) -> None:
+    assert blank_result(requests(), tmp_path).size_bytes == 3 * 750
+    assert blank_result(pings(), tmp_path).size_bytes == 0
+
+
+def test_the_size_of_an_ok_run_is_what_was_answered(tmp_path: Path) -> None:
+    assert judged(requests(), tmp_path, ASKED).size_bytes == 2 * 750
+
+
+def test_requests_may_leave_a_path_of_a_multipath_transport_unused(tmp_path: Path) -> None:
+    wanted = requests("mptcp", "multipath")
+    assert judged(wanted, tmp_path, ASKED, legs=[30_000, 400]).status == "ok"
+
+
+def test_a_download_may_not_leave_a_path_unused(tmp_path: Path) -> None:
+    wanted = scenario(transport="mptcp", mode="multipath")
+    result = judged(wanted, tmp_path, Measurement(10_000_000, 4.0), legs=[10_500_000, 400])
+    assert (result.status, result.goodput_mbps) == ("failed", None)
+    assert result.reason == "a leg carried no data: bytes per leg [10500000, 400]"
+    assert result.leg_bytes == [10_500_000, 400]
+
+
+def test_a_multipath_flow_of_requests_may_leave_a_path_unused(tmp_path: Path) -> None:
+    asking = {"mode": "multipath", "transport": "mptcp"} | {
+        "workload": {"kind": "request-response", "count": 3}
+    }
+    wanted = scenario(mode="flows", flows=[{"mode": "dc"}, asking])
+    assert judged(wanted, tmp_path, Measurement(10_000_000, 4.0), ASKED).status == "ok"
+
+
+def test_jain_s_index_is_of_the_flows_that_have_a_goodput(tmp_path: Path) -> None:
+    asking = {"mode": "dc", "workload": {"kind": "request-response", "count": 3}}
+    wanted = scenario(mode="flows", flows=[{"mode": "sc"}, {"mode": "sc"}, asking])
+    half = Measurement(10_000_000, 8.0)
+    result = judged(wanted, tmp_path, Measurement(10_000_000, 4.0), half, ASKED)
+    assert [flow["goodput_mbps"] for flow in result.details["flows"]] == [20.0, 10.0, None]
+    assert result.details["jain_index"] == pytest.approx(0.9)
+    assert (result.goodput_mbps, result.completion_s) == (None, 8.0)
+
+
+def test_flows_without_any_goodput_have_no_jain_s_index(tmp_path: Path) -> None:
+    asking = {"mode": "dc", "workload": {"kind": "request-response", "count": 3}}
+    wanted = scenario(mode="flows", flows=[asking, asking])
+    details = judged(wanted, tmp_path, ASKED, ASKED).details
+    assert details["jain_index"] is None
+    assert [flow["workload"] for flow in details["flows"]] == ["request-response"] * 2
+    assert [flow["unanswered"] for flow in details["flows"]] == [1, 1]
+
+
+@pytest.mark.parametrize("wanted", [requests(), pings()])
+def test_a_result_without_a_goodput_is_read_again_as_it_was(
+    wanted: Scenario, tmp_path: Path
+) -> None:
+    result = judged(wanted, tmp_path, PINGED if wanted.transport == "icmp" else ASKED)
+    result.save(tmp_path)
+    assert RunResult.load(tmp_path) == result

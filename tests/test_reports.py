@@ -1,0 +1,118 @@
+"""The receiver's reports: what a scenario says of them, and what the elements are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.router import ReportPath
+from minitopo_dc.run.addresses import leg_address
+from minitopo_dc.run.check import check_real
+from minitopo_dc.run.routers import gnb_settings, ue_settings
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import IpVersion, SettingsError
+from minitopo_dc.topologies.two_path import TwoPath
+
+STEADY: dict[str, Any] = {"rate_mbps": 20, "jitter_ms": 0}
+STILL: dict[str, Any] = {"downlink": STEADY, "uplink": STEADY}
+SEEING: dict[str, Any] = {"split": "least-delay"}
+REPORTED: dict[str, Any] = {"report_ms": 20}
+
+
+def scenario(pdcp: dict[str, Any], **fields: Any) -> Scenario:
+    values = {"transport": "quic", "mode": "dc", "legs": [STILL, STILL], "pdcp": pdcp}
+    return Scenario.check(values | fields, "test")
+
+
+def path(leg: int, bearer: int, version: IpVersion = 4) -> ReportPath:
+    ends = ("fd00:10:1:{}::2", "fd00:10:1:{}::1") if version == 6 else ("10.1.{}.2", "10.1.{}.1")
+    source, destination = (end.format(leg) for end in ends)
+    values = {"leg": leg, "source": source, "destination": destination, "port": 49152 + bearer}
+    return ReportPath.check(values, "test")
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_reports_go_from_ue_to_gnb_on_leg_1_and_both_are_told(
+    tmp_path: Path, version: IpVersion
+) -> None:
+    wanted = scenario(REPORTED, ip_version=version)
+    [received] = ue_settings(wanted, tmp_path).receive
+    [sent] = gnb_settings(wanted, tmp_path).transmit
+    assert received.report == sent.report == path(1, 1, version)
+
+
+def test_each_flow_s_reports_take_the_leg_of_its_uplink_to_a_port_of_their_own(
+    tmp_path: Path,
+) -> None:
+    flows = [{"mode": "dc"}, {"mode": "sc", "leg": 2}, {"mode": "dc-duplicate"}]
+    wanted = scenario(REPORTED, mode="flows", flows=flows)
+    reports = [bearer.report for bearer in ue_settings(wanted, tmp_path).receive]
+    assert reports == [path(1, 1), path(2, 3), path(1, 5)]
+
+
+def test_a_split_uplink_is_not_reported(tmp_path: Path) -> None:
+    wanted = scenario(REPORTED, split_uplink=True)
+    for bearer in (
+        *ue_settings(wanted, tmp_path).transmit,
+        *gnb_settings(wanted, tmp_path).receive,
+    ):
+        assert (bearer.report, bearer.pdcp.report_ms) == (None, None)
+
+
+def test_without_report_ms_there_are_none_and_no_file_has_the_field(tmp_path: Path) -> None:
+    wanted = scenario({})
+    assert [bearer.report for bearer in ue_settings(wanted, tmp_path).receive] == [None]
+    wanted.save(tmp_path / "scenario.yaml")
+    assert "report_ms" not in (tmp_path / "scenario.yaml").read_text()
+    reported = scenario(REPORTED)
+    reported.save(tmp_path / "reported.yaml")
+    assert Scenario.load(tmp_path / "reported.yaml") == reported
+
+
+@pytest.mark.parametrize("legs", [1, 3])
+def test_the_addresses_of_legs_are_the_topology_s(legs: int) -> None:
+    found = {
+        (here, link["intfName1"], link["params1"]["ip"])
+        for here, _, link in TwoPath(legs=legs).links(withInfo=True)
+        if link["intfName1"].startswith("gnb-leg")
+    } | {
+        (there, link["intfName2"], link["params2"]["ip"])
+        for _, there, link in TwoPath(legs=legs).links(withInfo=True)
+        if link["intfName2"].startswith("ue-leg")
+    }
+    expected = {
+        (host, f"{host}-leg{leg}", f"{leg_address(host, leg)}/24")
+        for host in ("gnb", "ue")
+        for leg in range(1, legs + 1)
+    }
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("pdcp", "words"),
+    [
+        (SEEING, "^pdcp.split: least-delay sees its legs, .* do not show; use backend: user$"),
+        (REPORTED, "^pdcp.report_ms: backend kernel sends no reports; use backend: user$"),
+    ],
+)
+@pytest.mark.parametrize(
+    "fields", [{"mode": "dc"}, {"mode": "flows", "flows": [{"mode": "sc"}, {"mode": "dc"}]}]
+)
+def test_legs_of_the_kernel_s_are_refused_before_a_run(
+    pdcp: dict[str, Any], words: str, fields: dict[str, Any]
+) -> None:
+    with pytest.raises(SettingsError, match=words):
+        check_real(scenario(pdcp, real={"backend": "kernel"}, **fields))
+
+
+@pytest.mark.parametrize("pdcp", [SEEING, REPORTED])
+@pytest.mark.parametrize(
+    "fields",
+    [{"mode": "sc"}, {"mode": "multipath", "transport": "mptcp"}, {"real": {"backend": "user"}}],
+)
+def test_they_are_no_reason_to_refuse_a_run_without_bearer_or_without_such_legs(
+    pdcp: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    check_real(scenario(pdcp, **({"real": {"backend": "kernel"}} | fields)))

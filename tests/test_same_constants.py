@@ -1,0 +1,18 @@
+"""What stands in two modules is the same in both."""
+
+from __future__ import annotations
+
+import pytest
+
+from minitopo_dc.emulation import echoes
+from minitopo_dc.runners import icmp_client
+from minitopo_dc.simulation import host
+
+
+def test_an_echo_has_the_data_that_its_serialisation_is_reckoned_with() -> None:
+    assert echoes.DATA_BYTES == icmp_client.DATA_BYTES
+
+
+def test_virtual_and_real_endpoints_read_as_many_datagrams_in_one_step() -> None:
+    quic_endpoint = pytest.importorskip("minitopo_dc.runners.quic_endpoint", reason="needs aioquic")
+    assert host.BATCH == quic_endpoint.BATCH
