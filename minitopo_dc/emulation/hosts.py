@@ -13,6 +13,7 @@ from mininet.log import setLogLevel
 from mininet.net import Mininet
 
 from minitopo_dc.settings import IpVersion
+from minitopo_dc.topologies.host import in_ipv6, run
 from minitopo_dc.topologies.two_path import TwoPath
 from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
@@ -87,6 +88,21 @@ def network(legs: int, backhaul: int = 0, ip_version: IpVersion = 4) -> Iterator
     net = Mininet(topo=topology, controller=None, build=False)
     try:
         net.build()
+        for leg in net.linksBetween(net["gnb"], net["ue"]):
+            for near, far in ((leg.intf1, leg.intf2), (leg.intf2, leg.intf1)):
+                _introduce(near, far, ip_version)
         yield Network(net)
     finally:
         net.stop()
+
+
+def _introduce(near: Any, far: Any, ip_version: IpVersion) -> None:
+    """Tell one end of a leg the other's link-layer address for good.
+
+    A radio bearer has no neighbours to find. A leg of the kernel's would delay and lose what finds
+    them (RFC 826, RFC 4861), and then all that waits for the answer.
+    """
+    addresses = [far.ip] if ip_version == 4 else [far.ip, in_ipv6(far.ip)]
+    for address in addresses:
+        link_layer = ("lladdr", far.MAC(), "dev", near.name)
+        run(near.node, "ip", "neighbour", "replace", address, *link_layer)
