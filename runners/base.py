@@ -17,6 +17,7 @@ from minitopo_dc.runners.options import NoOptions, parse_options
 from minitopo_dc.runners.ports import is_bound
 from minitopo_dc.runners.tools import Tool
 from minitopo_dc.runners.virtual import VirtualTransport
+from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Download, Measurement, Workload, as_download
 
 
@@ -36,7 +37,7 @@ class Transfer:
     congestion_control: str
     server_address: str
     port: int
-    client_addresses: tuple[str, ...]  # one per leg; the first is the primary
+    client_addresses: tuple[str, ...]  # one per leg
     directory: Path  # of this run: outputs and logs stay, large files are removed
     certificate: Path
     key: Path
@@ -44,6 +45,10 @@ class Transfer:
     options: Mapping[str, Any] = field(default_factory=dict)  # the runner's own
     # The server's addresses beyond the first, for workloads that use them all.
     more_server_addresses: tuple[str, ...] = ()
+    # When which leg has a path; None: each client address has one, from the beginning to the end.
+    paths: PathPlan | None = None
+    # Time zero of the legs and so of `paths` (`time.monotonic_ns()`); None: not yet.
+    begin_ns: int | None = None
 
     def __post_init__(self) -> None:
         if self.timeout_s <= 0:
@@ -53,6 +58,18 @@ class Transfer:
         if not self.client_addresses:
             raise ValueError("client_addresses must hold at least one address")
         ip_version((self.server_address, *self.client_addresses))
+        if self.paths and max(self.paths.legs) > len(self.client_addresses):
+            raise ValueError(f"client_addresses: {len(self.client_addresses)}; one per leg")
+
+    @property
+    def path_plan(self) -> PathPlan:
+        """`paths`, written out where there are none."""
+        return self.paths or PathPlan.whole(len(self.client_addresses))
+
+    @property
+    def first_address(self) -> str:
+        """The client's address that the connection begins from."""
+        return self.client_addresses[self.path_plan.initial[0] - 1]
 
     @property
     def download(self) -> Download:
@@ -117,8 +134,12 @@ class Runner(ABC):
     packages: ClassVar[tuple[str, ...]] = ()  # Python distributions whose versions matter
     set_up: ClassVar[bool] = False  # the project's own set-up gets all that it needs
     essential: ClassVar[bool] = False  # no comparison makes sense without it
-    # `read` fails when a client address of a multipath transport carried no data.
+    # It tells what each of its paths carried, in `details["paths"]` (`PathReport`).
     checks_paths: ClassVar[bool] = False
+    # It opens, abandons and changes paths as `Transfer.paths` says.
+    takes_paths: ClassVar[bool] = False
+    # Its paths are those of the client's host: with a schedule it must be alone in a run.
+    paths_of_host: ClassVar[bool] = False
     # Transfers at once must all have the same client addresses.
     one_client_address: ClassVar[bool] = False
     # How the server is asked to end; None: it ends by itself after one connection.
@@ -209,6 +230,9 @@ class Runner(ABC):
             raise ValueError(reason)
         if self.multipath and len(transfer.client_addresses) < 2:
             raise ValueError(f"runner {self.name}: client_addresses must hold two or more")
+        scheduled = transfer.path_plan != PathPlan.whole(len(transfer.client_addresses))
+        if scheduled and not self.takes_paths:
+            raise ValueError(f"runner {self.name} takes no path schedule")
 
     def files(self, transfer: Transfer) -> AbstractContextManager[None]:  # noqa: ARG002 (a hook)
         """Make the files of one transfer; large ones are removed at the end, whatever happens."""

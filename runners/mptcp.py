@@ -7,6 +7,7 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
@@ -14,6 +15,8 @@ from minitopo_dc.runners.host_command import run
 from minitopo_dc.runners.kernel_socket import IPPROTO_MPTCP
 from minitopo_dc.runners.tcp import TcpRunner
 from minitopo_dc.runners.tools import Tool
+from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads.paths import PATHS, PathReport
 
 
 @runner("mptcp")
@@ -56,6 +59,14 @@ class MptcpRunner(TcpRunner):
                 undo.enter_context(_subflow_endpoint(client, address))
             yield
 
+    def read(self, transfer: Transfer) -> Measurement:
+        """As `tcp`; what the kernel said of subflows is told of the paths that they are."""
+        measured = super().read(transfer)
+        details = dict(measured.details)
+        subflows = details.pop("subflows", [])
+        details[PATHS] = [_path(transfer, subflow) for subflow in subflows]
+        return replace(measured, details=details)
+
     def check_connection(self, transfer: Transfer, connection: dict[str, Any]) -> None:
         """Also: MPTCP to the end, and a subflow to each client address, of a download with data.
 
@@ -77,6 +88,18 @@ class MptcpRunner(TcpRunner):
         unused = [address for address in transfer.client_addresses if not carried[address]]
         if unused and transfer.workload.has_goodput:
             raise TransferFailed(f"no MPTCP subflow carried data to {', '.join(unused)}")
+
+
+def _path(transfer: Transfer, subflow: dict[str, Any]) -> dict[str, Any]:
+    """A subflow as a path, with its addresses."""
+    report = PathReport(
+        leg=transfer.client_addresses.index(subflow["remote"]) + 1,
+        opened_s=None,
+        closed_s=None,
+        bytes_sent=subflow["bytes_sent"],
+        packets_lost=subflow["retransmissions"],
+    )
+    return report.values() | {name: subflow[name] for name in ("local", "remote")}
 
 
 @contextmanager

@@ -59,8 +59,7 @@ def run_transfers(
         for job in jobs:
             stack.enter_context(job.runner.files(job.transfer))
         _set_up_hosts(jobs, server, client, stack)
-        flows, begin_ns = _run_processes(jobs, server, client, on_start)
-        return [flow.measure(begin_ns) for flow in flows]
+        return [flow.measure() for flow in _run_processes(jobs, server, client, on_start)]
 
 
 def _set_up_hosts(jobs: Sequence[Job], server: Host, client: Host, stack: ExitStack) -> None:
@@ -75,8 +74,8 @@ def _set_up_hosts(jobs: Sequence[Job], server: Host, client: Host, stack: ExitSt
 
 def _run_processes(
     jobs: Sequence[Job], server: Host, client: Host, on_start: Callable[[], None]
-) -> tuple[list[_Flow], int]:
-    """The flows when all have ended, and when `on_start` was called."""
+) -> list[_Flow]:
+    """The flows when all have ended."""
     with ExitStack() as stack:
         flows = [_Flow(job, server, client, stack) for job in jobs]
         for flow in flows:
@@ -86,9 +85,9 @@ def _run_processes(
         begin_ns = time.monotonic_ns()
         on_start()
         for flow in flows:
-            flow.start_client()
+            flow.start_client(begin_ns)
         _watch(flows)
-    return flows, begin_ns
+    return flows
 
 
 def _watch(flows: Sequence[_Flow]) -> None:
@@ -128,8 +127,10 @@ class _Flow:
         if runner.has_server:
             self._start("server", runner.server_command(transfer), transfer)
 
-    def start_client(self) -> None:
-        transfer = self._job.transfer
+    def start_client(self, begin_ns: int) -> None:
+        """Start it; the time of the legs and of the flow's paths counts from `begin_ns`."""
+        transfer = replace(self._job.transfer, begin_ns=begin_ns)
+        self._job = replace(self._job, transfer=transfer)
         self._start("client", self._job.runner.client_command(transfer), transfer)
         self._client_started_ns = time.monotonic_ns()
         self.deadline = time.monotonic() + transfer.timeout_s
@@ -154,14 +155,15 @@ class _Flow:
             else:
                 self._check_server()
 
-    def measure(self, begin_ns: int) -> Measurement:
-        """Read the outcome; times count from `begin_ns`."""
+    def measure(self) -> Measurement:
+        """Read the outcome."""
         runner, transfer = self._job.runner, self._job.transfer
         with self._named():
             measurement = accepted(transfer.workload, runner.read(transfer))
         times = {f"{role}_cpu_s": each.cpu_s for role, each in self._processes.items()}
         started_ns = measurement.started_ns or self._client_started_ns
-        times["started_s"] = (started_ns - begin_ns) / NS_PER_S
+        assert transfer.begin_ns is not None  # the client was started
+        times["started_s"] = (started_ns - transfer.begin_ns) / NS_PER_S
         return replace(measurement, details={**measurement.details, **times})
 
     def _start(self, role: str, command: list[str], transfer: Transfer) -> None:

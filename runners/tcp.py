@@ -83,7 +83,7 @@ class TcpRunner(Runner):
         return [
             *("curl", "--disable", "--noproxy", "*", "--silent", "--show-error", "--fail"),
             *("--http2", "--tlsv1.3", "--cacert", str(transfer.certificate)),
-            *("--interface", transfer.client_addresses[0]),
+            *("--interface", transfer.first_address),
             *("--resolve", f"{authority}:{bracketed(transfer.server_address)}"),
             *("--output", str(transfer.directory / BODY), "--write-out", CURL_REPORT),
             *_max_time(transfer.download),
@@ -132,7 +132,7 @@ class TcpRunner(Runner):
         return [
             *module_command("minitopo_dc.runners.tcp_requests"),
             *("--address", transfer.server_address, "--port", str(transfer.port)),
-            *("--bind", transfer.client_addresses[0], "--protocol", self.protocol),
+            *("--bind", transfer.first_address, "--protocol", self.protocol),
             *("--certificate", str(transfer.certificate)),
             *request_arguments(plan_of(workload)),
         ]

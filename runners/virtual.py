@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement, Workload
 
 Address = tuple[Any, ...]
@@ -103,6 +104,8 @@ class VirtualFlow:
         server_host: the server's.
         directory: for its logs.
         ended: to be called once, when the client has ended.
+        paths: of mode `multipath`, when which leg has a path, in s since `begin_s`.
+        begin_s: time zero of the legs, on the hosts' clock.
     """
 
     workload: Workload
@@ -114,6 +117,8 @@ class VirtualFlow:
     server_host: VirtualHost
     directory: Path
     ended: Callable[[], None]
+    paths: PathPlan | None = None
+    begin_s: float = 0.0
 
 
 VirtualTransport = Callable[[VirtualFlow], VirtualConnection]

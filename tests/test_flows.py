@@ -237,9 +237,8 @@ def test_a_multipath_flow_needs_more_than_a_handshake_on_each_path(
     sent: tuple[int, ...], status: str, tmp_path: Path
 ) -> None:
     wanted = scenario({"mode": "multipath", "transport": "mptcp"}, {"mode": "sc"})
-    addresses = ("10.2.1.2", "10.2.2.2", "10.2.2.2")
-    subflows = [{"remote": to, "bytes_sent": n} for to, n in zip(addresses, sent, strict=False)]
-    measured = [Measurement(1_000_000, 1.0, {"subflows": subflows}), Measurement(1_000_000, 1.0)]
+    paths = [{"leg": leg, "bytes_sent": n} for leg, n in zip((1, 2, 2), sent, strict=False)]
+    measured = [Measurement(1_000_000, 1.0, {"paths": paths}), Measurement(1_000_000, 1.0)]
     result = judge(blank_result(wanted, tmp_path), wanted, measured, [10**6, 10**6])
     assert result.status == status
     assert ("flow-1: a path carried no data" in result.reason) is (status == "failed")

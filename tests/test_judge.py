@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import accepted
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads.paths import PathSample
 from minitopo_dc.workloads.request_response import request_rows
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
@@ -138,7 +140,9 @@ def test_a_multipath_flow_of_requests_may_leave_a_path_unused(tmp_path: Path) ->
         "workload": {"kind": "request-response", "count": 3}
     }
     wanted = scenario(mode="flows", flows=[{"mode": "dc"}, asking])
-    assert judged(wanted, tmp_path, Measurement(10_000_000, 4.0), ASKED).status == "ok"
+    paths = {"paths": [{"leg": 1, "bytes_sent": 30_000}, {"leg": 2, "bytes_sent": 400}]}
+    measured = replace(ASKED, details=paths)
+    assert judged(wanted, tmp_path, Measurement(10_000_000, 4.0), measured).status == "ok"
 
 
 def test_jain_s_index_is_of_the_flows_that_have_a_goodput(tmp_path: Path) -> None:
@@ -167,3 +171,60 @@ def test_a_result_without_a_goodput_is_read_again_as_it_was(
     result = judged(wanted, tmp_path, PINGED if wanted.transport == "icmp" else ASKED)
     result.save(tmp_path)
     assert RunResult.load(tmp_path) == result
+
+
+def scheduled(*events: tuple[float, str, int], **more: Any) -> Scenario:
+    paths = {"initial": [1], "schedule": [{"at_s": at, what: leg} for at, what, leg in events]}
+    return scenario(transport="mptcp", mode="multipath", paths=paths, **more)
+
+
+@pytest.mark.parametrize(
+    ("events", "legs", "reason"),
+    [
+        ((), [9_000_000, 400], ""),
+        (((3.5, "open", 2),), [9_000_000, 400], ""),
+        (((1, "open", 2), (2, "backup", 2)), [9_000_000, 400], "a leg carried no data"),
+        (((1, "open", 2), (1.9, "backup", 2)), [9_000_000, 400], ""),
+        (((1, "open", 2),), [9_000_000, 400], "a leg carried no data"),
+        (((1, "open", 2), (1.9, "abandon", 1)), [400, 9_000_000], "a leg carried no data"),
+        ((), [9_000_000, 900_000], "leg 2 carried data, and its schedule opens no path there"),
+    ],
+)
+def test_with_a_schedule_the_legs_that_had_a_path_for_a_second_must_carry_data(
+    events: tuple[tuple[float, str, int], ...], legs: list[int], reason: str, tmp_path: Path
+) -> None:
+    result = judged(scheduled(*events), tmp_path, Measurement(10_000_000, 4.0), legs=legs)
+    assert result.status == ("failed" if reason else "ok")
+    assert result.reason.startswith(reason)
+
+
+def test_the_second_counts_from_the_client_s_start_of_connecting(tmp_path: Path) -> None:
+    late = Measurement(10_000_000, 4.0, {"started_s": 1.5})
+    wanted = scheduled((1, "open", 2), (2.4, "abandon", 1))
+    assert judged(wanted, tmp_path, late, legs=[400, 9_000_000]).status == "ok"
+
+
+@pytest.mark.parametrize(("sent", "status"), [(400, "failed"), (900_000, "ok")])
+def test_beside_other_flows_a_schedule_is_judged_by_what_the_flow_s_paths_carried(
+    sent: int, status: str, tmp_path: Path
+) -> None:
+    flow = {"mode": "multipath", "transport": "mptcp"} | {
+        "paths": {"initial": [1], "schedule": [{"at_s": 1, "open": 2}]}
+    }
+    wanted = scenario(mode="flows", flows=[{"mode": "dc"}, flow])
+    paths = [{"leg": 1, "bytes_sent": 9_000_000}, {"leg": 2, "bytes_sent": sent}]
+    measured = Measurement(10_000_000, 4.0, {"paths": paths})
+    result = judged(wanted, tmp_path, Measurement(10_000_000, 4.0), measured)
+    assert result.status == status
+
+
+def test_samples_of_paths_are_one_file_for_all_flows(tmp_path: Path) -> None:
+    flow = {"mode": "multipath", "transport": "mptcp"}
+    wanted = scenario(mode="flows", flows=[{"mode": "dc"}, flow])
+    paths = [{"leg": leg, "bytes_sent": 5_000_000} for leg in (1, 2)]
+    samples = [PathSample(0.5, leg, leg - 1, "open", bytes_sent=1) for leg in (1, 2)]
+    measured = Measurement(10_000_000, 4.0, {"paths": paths}, path_samples=samples)
+    judged(wanted, tmp_path, Measurement(10_000_000, 4.0), measured)
+    assert [(row["flow"], row["leg"]) for row in rows_of(tmp_path / "paths.csv")] == [
+        *(("2", "1"), ("2", "2"))
+    ]

@@ -49,6 +49,7 @@ def make_jobs(
             key=made.key,
             timeout_s=scenario.timeout_s + (flow.workload.lasts_s or 0),
             options=flow.options,
+            paths=flow.paths,
         )
         jobs.append(Job(get_runner(flow.transport), transfer, kept.name if scenario.flows else ""))
     return jobs

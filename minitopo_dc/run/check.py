@@ -9,7 +9,13 @@ from minitopo_dc.run.routers import client_legs, downlink_bearers
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runners.options import OptionError
 from minitopo_dc.scenario import RealSettings, ResolvedFlow, Scenario
-from minitopo_dc.settings import IpVersion, SettingsError, check_kernel_bearer, kernel_rates
+from minitopo_dc.settings import (
+    IpVersion,
+    PathPlan,
+    SettingsError,
+    check_kernel_bearer,
+    kernel_rates,
+)
 
 REAL_DEFAULT = RealSettings().model_dump()
 
@@ -20,13 +26,13 @@ def chosen_runners(scenario: Scenario) -> tuple[Runner, ...]:
     Raises:
         SettingsError: it does not, or there is no such transport; with what is allowed.
     """
-    version = scenario.ip_version
-    _known_runner(scenario.transport, scenario.options, version, "")
+    _known_runner(scenario.transport, scenario.options, scenario.ip_version, "")
     flows = scenario.resolved_flows
     if not scenario.flows:
-        return tuple(_runner_of(flow, version, "", ", flows") for flow in flows)
-    runners = tuple(_runner_of(flow, version, f"flows.{n}.") for n, flow in enumerate(flows))
+        return tuple(_runner_of(flow, scenario, "", ", flows") for flow in flows)
+    runners = tuple(_runner_of(flow, scenario, f"flows.{n}.") for n, flow in enumerate(flows))
     _check_addresses(scenario, runners)
+    _check_path_flows(scenario, runners)
     return runners
 
 
@@ -45,8 +51,8 @@ def _check_addresses(scenario: Scenario, runners: Sequence[Runner]) -> None:
             )
 
 
-def _runner_of(flow: ResolvedFlow, version: IpVersion, where: str, more: str = "") -> Runner:
-    runner = _known_runner(flow.transport, flow.options, version, where)
+def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "") -> Runner:
+    runner = _known_runner(flow.transport, flow.options, scenario.ip_version, where)
     if runner.every_leg and (where or flow.mode != "sc"):
         raise SettingsError(
             f"{where}mode {flow.mode}: transport {runner.name} allows sc (it uses every leg), and "
@@ -56,6 +62,7 @@ def _runner_of(flow: ResolvedFlow, version: IpVersion, where: str, more: str = "
         allowed = "multipath" if runner.multipath else f"sc, dc, dc-duplicate{more}"
         raise SettingsError(f"{where}mode {flow.mode}: transport {runner.name} allows {allowed}")
     _check_load(runner, flow, where)
+    _check_paths(runner, flow, len(scenario.legs), where)
     if where and runner.multipath and not runner.checks_paths:
         # Beside other flows the legs' counters do not show whether this one used them.
         able = ", ".join(each.name for each in all_runners() if each.checks_paths)
@@ -64,6 +71,29 @@ def _runner_of(flow: ResolvedFlow, version: IpVersion, where: str, more: str = "
             f"allowed with mode multipath: {able}"
         )
     return runner
+
+
+def _check_paths(runner: Runner, flow: ResolvedFlow, legs: int, where: str) -> None:
+    """Refuse a path schedule for a transport that opens every path at its start and keeps it."""
+    if flow.paths not in (None, PathPlan.whole(legs)) and not runner.takes_paths:
+        able = ", ".join(each.name for each in all_runners() if each.takes_paths)
+        raise SettingsError(
+            f"{where}paths: transport {runner.name} has a path on every leg from the beginning to "
+            f"the end; with a schedule allowed: {able}"
+        )
+
+
+def _check_path_flows(scenario: Scenario, runners: Sequence[Runner]) -> None:
+    """Refuse a schedule of paths that are the client host's beside another flow that has them."""
+    flows = list(zip(runners, scenario.resolved_flows, strict=True))
+    for n, (runner, flow) in enumerate(flows):
+        others = [m for m, (other, _) in enumerate(flows) if other.name == runner.name and m != n]
+        scheduled = flow.paths not in (None, PathPlan.whole(len(scenario.legs)))
+        if runner.paths_of_host and scheduled and others:
+            raise SettingsError(
+                f"flows.{n}.paths: the paths of transport {runner.name} are the client host's; "
+                f"leave them out, or flows.{others[0]}"
+            )
 
 
 def _check_load(runner: Runner, flow: ResolvedFlow, where: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,16 @@ from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.run.metrics import capacity_share, goodput_mbps, jain_index
 from minitopo_dc.run.results import RunResult, flow_directory, flow_windows
 from minitopo_dc.scenario import ResolvedFlow, Scenario
+from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads.paths import PathFile, bytes_of_legs
 
 MINIMUM_PATH_BYTES = 15_000
 """A path that carried less than ten full packets carried a handshake, not data."""
+MINIMUM_PATH_S = 1.0
+"""With a schedule, a path must have carried data if it was asked to be open and available for so
+long: at the papers' longest round trip of 400 ms that is enough to open it (MPTCP: two round trips,
+RFC 8684, section 3.2; QUIC: one, RFC 9000, section 8.2) and for a first window of ten packets."""
 
 
 def blank_result(scenario: Scenario, directory: Path) -> RunResult:
@@ -44,10 +49,12 @@ def judge(
 ) -> RunResult:
     """The result of flows that measured what was asked for, and their rows as files.
 
-    Failed when a multipath transport left a path unused that its workload should have filled.
+    Failed when a multipath transport left a path unused that its workload should have filled, or
+    used a leg on which its schedule opens none.
     """
     save_rows(scenario, measurements, Path(blank.directory))
-    reason = _unused_path(scenario, measurements, leg_bytes)
+    save_path_samples(measurements, Path(blank.directory))
+    reason = _wrong_path(scenario, measurements, leg_bytes)
     if reason is not None:
         return replace(blank, reason=reason, leg_bytes=leg_bytes)
     return ok_result(blank, scenario, measurements, leg_bytes)
@@ -68,26 +75,51 @@ def save_rows(scenario: Scenario, measurements: Sequence[Measurement], run: Path
                 table.writerows(measured.rows)
 
 
-def _unused_path(
+def save_path_samples(measurements: Sequence[Measurement], run: Path) -> None:
+    """Write `paths.csv` if any of the flows has samples of its paths."""
+    if any(measured.path_samples for measured in measurements):
+        with PathFile(run / "paths.csv") as file:
+            for number, measured in enumerate(measurements, start=1):
+                file.write(number, measured.path_samples)
+
+
+def _wrong_path(
     scenario: Scenario, measurements: Sequence[Measurement], leg_bytes: list[int]
 ) -> str | None:
-    if scenario.mode == "multipath":
-        unused = scenario.workload.has_goodput and min(leg_bytes) < MINIMUM_PATH_BYTES
-        return f"a leg carried no data: bytes per leg {leg_bytes}" if unused else None
-    for number, flow in enumerate(scenario.resolved_flows):
-        fills = flow.mode == "multipath" and flow.workload.has_goodput
-        paths = _path_bytes(measurements[number]) if fills else [inf]
-        if min(paths) < MINIMUM_PATH_BYTES:
-            return f"flow-{number + 1}: a path carried no data: bytes per path {paths}"
+    legs = len(scenario.legs)
+    for number, (flow, measured) in enumerate(
+        zip(scenario.resolved_flows, measurements, strict=True), start=1
+    ):
+        if flow.paths is None:
+            continue
+        # Beside other flows the legs' counters do not show what this one used.
+        alone = not scenario.flows
+        carried = leg_bytes if alone else bytes_of_legs(measured.details, legs)
+        if (what := _wrong_leg(flow, flow.paths, measured, carried)) is not None:
+            which, name = ("", "leg") if alone else (f"flow-{number}: ", "path")
+            return f"{which}{what.format(name)}: bytes per {name} {carried}"
     return None
 
 
-def _path_bytes(measurement: Measurement) -> list[int]:
-    """Bytes sent to each address of an MPTCP client, whose every address had some."""
-    carried: dict[str, int] = {}
-    for subflow in measurement.details["subflows"]:
-        carried[subflow["remote"]] = carried.get(subflow["remote"], 0) + subflow["bytes_sent"]
-    return list(carried.values())
+def _wrong_leg(
+    flow: ResolvedFlow, plan: PathPlan, measured: Measurement, carried: Sequence[int]
+) -> str | None:
+    """What is wrong with the legs that a flow used, with a place for what a leg is called."""
+    used = [leg for leg, count in enumerate(carried, start=1) if count >= MINIMUM_PATH_BYTES]
+    if closed := [leg for leg in used if leg not in plan.legs]:
+        return f"leg {closed[0]} carried data, and its schedule opens no path there"
+    if not flow.workload.has_goodput:  # small answers may all take one path
+        return None
+    unused = [leg for leg in _legs_to_use(plan, measured, len(carried)) if leg not in used]
+    return "a {} carried no data" if unused else None
+
+
+def _legs_to_use(plan: PathPlan, measured: Measurement, legs: int) -> tuple[int, ...]:
+    """All without a schedule; else those with a path open and available for long enough."""
+    if plan == PathPlan.whole(legs):
+        return plan.legs
+    start = measured.details.get("started_s", 0.0)
+    return plan.legs_to_use(start, start + measured.completion_s, MINIMUM_PATH_S)
 
 
 def ok_result(

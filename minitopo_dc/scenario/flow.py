@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import PlainSerializer, PlainValidator, PositiveInt, SerializationInfo
 
-from minitopo_dc.settings import Settings
+from minitopo_dc.settings import PathPlan, PathSchedule, Settings
 from minitopo_dc.workloads import Workload, parse_workload
 from minitopo_dc.workloads.base import workload_values
 
@@ -38,6 +38,8 @@ class FlowSettings(Settings):
     workload: WorkloadField | None = None
     congestion_control: str | None = None
     options: dict[str, Any] | None = None
+    paths: PathSchedule | None = None
+    """Of `mode: multipath`; None: a path on every leg from the beginning to the end."""
 
 
 @dataclass(frozen=True)
@@ -50,3 +52,5 @@ class ResolvedFlow:
     workload: Workload
     congestion_control: str
     options: Mapping[str, Any]
+    paths: PathPlan | None = None
+    """Of `mode: multipath`; None in every other mode."""

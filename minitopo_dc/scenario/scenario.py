@@ -11,7 +11,15 @@ from minitopo_dc.plugins import load_plugins
 from minitopo_dc.scenario.clocks import Clock, RealSettings, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow, WorkloadField
 from minitopo_dc.scenario.radio import RadioLeg
-from minitopo_dc.settings import IpVersion, LegSettings, PdcpSettings, Settings
+from minitopo_dc.settings import (
+    IpVersion,
+    LegSettings,
+    PathPlan,
+    PathSchedule,
+    PdcpSettings,
+    Settings,
+    SettingsError,
+)
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.base import Seconds
 
@@ -38,6 +46,9 @@ class Scenario(Settings):
     """Of the addresses that transports use (docs/mininet.md); 4 as in the papers."""
     pdcp: PdcpSettings = PdcpSettings()
     """The bearer's parameters in the modes `dc` and `dc-duplicate`."""
+    paths: PathSchedule | None = None
+    """Of `mode: multipath`: when the transport opens a path on which leg, and abandons it; None: a
+    path on every leg from the beginning to the end."""
     split_uplink: bool = False
     """Whether the uplink is split too; by default it takes leg 1, as in the papers."""
     workload: WorkloadField = Download()
@@ -91,6 +102,17 @@ class Scenario(Settings):
         if flow.mode == "dc" and self.pdcp.split == "duplicate":
             # By its mode a duplicated run is told from a split one in every table.
             raise ValueError(f"{where}mode dc: pdcp.split duplicate is mode dc-duplicate")
+        if flow.paths is not None and flow.mode != "multipath":
+            raise ValueError(f"{where}paths: mode {flow.mode} has no paths; allowed: multipath")
+        try:
+            self._plan(flow)
+        except SettingsError as error:
+            raise ValueError(f"{where}paths.{error}") from None
+
+    def _plan(self, flow: FlowSettings | Scenario) -> PathPlan | None:
+        if flow.mode != "multipath":
+            return None
+        return (flow.paths or PathSchedule()).plan(len(self.legs))
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Scenario], tuple[dict[str, Any]]]:
         """As plain values: another process has to load the plugins before their classes exist."""
@@ -122,7 +144,7 @@ class Scenario(Settings):
     def resolved_flows(self) -> tuple[ResolvedFlow, ...]:
         """The flows of `mode: flows`; in every other mode the one that the scenario itself is."""
         if self.mode != "flows":
-            return (self._resolve(FlowSettings(mode=self.mode, leg=self.leg)),)
+            return (self._resolve(FlowSettings(mode=self.mode, leg=self.leg, paths=self.paths)),)
         return tuple(self._resolve(flow) for flow in self.flows)
 
     def _resolve(self, flow: FlowSettings) -> ResolvedFlow:
@@ -135,6 +157,7 @@ class Scenario(Settings):
             workload=flow.workload or self.workload,
             congestion_control=flow.congestion_control or self.congestion_control,
             options=options if flow.options is None else flow.options,
+            paths=self._plan(flow),
         )
 
     @property

@@ -5,6 +5,7 @@ from minitopo_dc.settings.bearer import IpVersion, Match, PdcpSettings
 from minitopo_dc.settings.change import LegChange
 from minitopo_dc.settings.kernel import check_kernel_bearer, kernel_rates
 from minitopo_dc.settings.leg import BurstLoss, Direction, LegSettings
+from minitopo_dc.settings.paths import PathEvent, PathPlan, PathSchedule, PathStatus
 
 __all__ = [
     "BurstLoss",
@@ -13,6 +14,10 @@ __all__ = [
     "LegChange",
     "LegSettings",
     "Match",
+    "PathEvent",
+    "PathPlan",
+    "PathSchedule",
+    "PathStatus",
     "PdcpSettings",
     "Settings",
     "SettingsError",

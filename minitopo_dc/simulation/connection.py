@@ -15,6 +15,7 @@ from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.host import Host
 from minitopo_dc.simulation.loop import Loop
 from minitopo_dc.simulation.packet import Flow
+from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
 
 CLIENT_PORT = 50_000
@@ -58,6 +59,8 @@ class Connection:
                 server_host=self.server_host,
                 directory=self.directory,
                 ended=ended,
+                paths=flow.paths,
+                begin_s=loop.now / NS_PER_S,
             )
         )
         self.client_host.endpoint = self._ends.client

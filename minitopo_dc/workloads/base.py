@@ -10,6 +10,7 @@ from pydantic import Field
 
 from minitopo_dc.plugins import Registry
 from minitopo_dc.settings import Settings, SettingsError
+from minitopo_dc.workloads.paths import PathSample
 
 DAY_S = 86_400
 """The longest that anything may be asked to take: far above any use, far below what overflows
@@ -30,6 +31,7 @@ class Measurement:
         started_ns: the client's start of connecting, on the machine's monotonic clock; None: as
             good as the start of its process.
         rows: one per request, echo, ...; all with the same keys.
+        path_samples: of a transport with several paths on the real clock, for `paths.csv`.
     """
 
     bytes_received: int
@@ -37,6 +39,7 @@ class Measurement:
     details: Mapping[str, Any] = field(default_factory=dict)
     started_ns: int | None = None
     rows: Sequence[Row] = ()
+    path_samples: Sequence[PathSample] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) ->
     assert result.leg_bytes is not None
     assert min(result.leg_bytes) > 400_000
     if transport == "mptcp":
-        remotes = {flow["remote"] for flow in result.details["subflows"]}
+        remotes = {path["remote"] for path in result.details["paths"]}
         assert remotes == {"fd00:10:2:1::2", "fd00:10:2:2::2"}
 
 

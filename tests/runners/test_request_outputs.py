@@ -43,7 +43,10 @@ def transfer(tmp_path: Path) -> Transfer:
 def subflows(*bytes_sent: int) -> dict[str, Any]:
     """What the server says of MPTCP with subflows to the first addresses of the client."""
     ends = zip(CLIENT_ADDRESSES, bytes_sent, strict=False)
-    flows = [{"local": "10.83.0.1", "remote": end, "bytes_sent": sent} for end, sent in ends]
+    flows = [
+        {"local": "10.83.0.1", "remote": end, "bytes_sent": sent, "retransmissions": 0}
+        for end, sent in ends
+    ]
     return SERVER | {"multipath": True, "subflows": flows}
 
 

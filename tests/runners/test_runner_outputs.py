@@ -86,10 +86,10 @@ def test_curl_reports_bytes_and_time(transfer: Transfer) -> None:
     assert measurement.details["congestion_control"] == "cubic"
 
 
-def test_mptcp_reports_each_subflow(transfer: Transfer) -> None:
+def test_mptcp_reports_each_subflow_as_a_path(transfer: Transfer) -> None:
     write_content(transfer.directory / "body", SIZE)
-    subflows = read("mptcp", transfer, CURL, MPTCP_SERVER).details["subflows"]
-    assert [flow["bytes_sent"] for flow in subflows] == [1958406, 49467]
+    paths = read("mptcp", transfer, CURL, MPTCP_SERVER).details["paths"]
+    assert [(path["leg"], path["bytes_sent"]) for path in paths] == [(1, 1958406), (2, 49467)]
 
 
 def test_a_fallback_to_tcp_is_a_failure(transfer: Transfer) -> None:

@@ -119,6 +119,26 @@ def test_a_run_gives_the_measurement_and_leaves_no_server(transfer: Transfer) ->
     assert is_free(transfer.port)
 
 
+def test_client_and_reader_are_told_when_the_legs_time_began(transfer: Transfer) -> None:
+    class Reader(ScriptRunner):
+        def client_command(self, transfer: Transfer) -> list[str]:
+            return [sys.executable, "-c", f"print({transfer.begin_ns})"]
+
+        def read(self, transfer: Transfer) -> Measurement:
+            return Measurement(1000, 2.0, {"begin_ns": transfer.begin_ns, "at": called[0]} | told())
+
+    def told() -> dict[str, int]:
+        return {"client": int(transfer.client_output.read_text())}
+
+    called: list[int] = []
+    details = run_transfer(
+        Reader(), transfer, HOST, HOST, on_start=lambda: called.append(time.monotonic_ns())
+    ).details
+    assert details["begin_ns"] == details["client"]
+    assert 0 <= details["at"] - details["begin_ns"] < 1e9
+    assert transfer.begin_ns is None
+
+
 def test_cpu_times_are_measured(transfer: Transfer) -> None:
     burn = "import time\nwhile time.process_time() < 0.5: pass"
     details = run(ScriptRunner(client=burn), transfer).details

@@ -1,0 +1,216 @@
+"""Path schedules: which legs a multipath transport has a path on, and when that changes.
+
+The words are those of draft-ietf-quic-multipath: a path is opened, abandoned (PATH_ABANDON), and
+has the status backup or available. MPTCP (RFC 8684) has the same: MP_JOIN opens a subflow, removing
+its address closes it, MP_PRIO makes it a backup or not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+from typing import Literal, NamedTuple, Self, get_args
+
+from pydantic import NonNegativeFloat, PositiveInt, model_validator
+
+from minitopo_dc.settings.base import Settings, SettingsError
+
+PathAction = Literal["open", "abandon", "backup", "available"]
+PathStatus = Literal["available", "backup"]
+"""Of an open path. A backup carries data only where no path that is open is available."""
+ACTIONS: tuple[PathAction, ...] = get_args(PathAction)
+Period = tuple[float, float]
+"""From and to, in s since time zero of the legs; infinite: to the end."""
+
+
+class PathChange(Settings):
+    """What happens to the path on a leg at a moment: one of the four, with the leg's number."""
+
+    at_s: NonNegativeFloat
+    """In s since time zero of the legs, as that of traces, outages and changes."""
+    open: PositiveInt | None = None
+    abandon: PositiveInt | None = None
+    backup: PositiveInt | None = None
+    available: PositiveInt | None = None
+
+    @model_validator(mode="after")
+    def _is_one_change(self) -> Self:
+        if len(self._named()) != 1:
+            raise ValueError(f"give exactly one of {', '.join(ACTIONS)}, with a leg's number")
+        return self
+
+    @property
+    def event(self) -> PathEvent:
+        """The same, with its action by name."""
+        ((action, leg),) = self._named()
+        return PathEvent(self.at_s, action, leg)
+
+    def _named(self) -> list[tuple[PathAction, int]]:
+        return [(action, getattr(self, action)) for action in ACTIONS if getattr(self, action)]
+
+
+class PathSchedule(Settings):
+    """Which paths a multipath flow has at first, and how they change."""
+
+    initial: tuple[PositiveInt, ...] | None = None
+    """The legs that have a path at first; on the first of them the connection begins. None: all
+    legs of the scenario, in their order, as without a schedule."""
+    schedule: tuple[PathChange, ...] = ()
+    """In the order of their times; of equal times the list's order holds."""
+
+    @model_validator(mode="after")
+    def _is_in_order(self) -> Self:
+        if self.initial is not None and not self.initial:
+            raise ValueError("initial: name at least one leg")
+        if self.initial is not None and len(set(self.initial)) != len(self.initial):
+            raise ValueError(f"initial: {_listed(self.initial)}; name each leg once")
+        for earlier, later in pairwise(self.schedule):
+            if later.at_s < earlier.at_s:
+                raise ValueError(
+                    f"schedule: at_s {later.at_s:g} must not be before {earlier.at_s:g}"
+                )
+        return self
+
+    def plan(self, legs: int) -> PathPlan:
+        """What it means for so many legs.
+
+        Raises:
+            SettingsError: a leg does not exist, or a change is none of what is then open.
+        """
+        initial = tuple(range(1, legs + 1)) if self.initial is None else self.initial
+        for leg in initial:
+            _check_leg("initial", leg, legs)
+        status: dict[int, PathStatus] = dict.fromkeys(initial, "available")
+        events = tuple(change.event for change in self.schedule)
+        for number, event in enumerate(events):
+            _check_leg(f"schedule.{number}.{event.action}", event.leg, legs)
+            if (reason := _why_not(event, status)) is not None:
+                raise SettingsError(f"schedule.{number}.{event.action}: {event.leg}: {reason}")
+            _apply(event, status)
+        return PathPlan(initial, events)
+
+
+class PathEvent(NamedTuple):
+    """One change of a path."""
+
+    at_s: float
+    action: PathAction
+    leg: int
+
+
+@dataclass(frozen=True)
+class PathPlan:
+    """A path schedule that was checked for the legs of its scenario.
+
+    Attributes:
+        initial: legs that have a path at first; on the first of them the connection begins.
+        events: in the order in which they happen.
+    """
+
+    initial: tuple[int, ...]
+    events: tuple[PathEvent, ...] = ()
+
+    @classmethod
+    def whole(cls, legs: int) -> PathPlan:
+        """A path on every leg from the beginning to the end: what holds without a schedule."""
+        return cls(tuple(range(1, legs + 1)))
+
+    @classmethod
+    def from_json(cls, text: str) -> PathPlan:
+        """What `to_json` gave."""
+        values = json.loads(text)
+        return cls(tuple(values["initial"]), tuple(PathEvent(*each) for each in values["events"]))
+
+    def to_json(self) -> str:
+        """As one line, for a command line."""
+        return json.dumps({"initial": self.initial, "events": self.events})
+
+    @property
+    def legs(self) -> tuple[int, ...]:
+        """The legs that ever have a path, in the order in which they get their first one."""
+        opened = (event.leg for event in self.events if event.action == "open")
+        return tuple(dict.fromkeys((*self.initial, *opened)))
+
+    def open_periods(self, leg: int) -> list[Period]:
+        """When a leg has a path, whatever its status."""
+        return list(self._periods(leg, begins=("open",), ends=("abandon",)))
+
+    def available_periods(self, leg: int) -> list[Period]:
+        """When a leg has a path that is no backup."""
+        return list(self._periods(leg, begins=("open", "available"), ends=("abandon", "backup")))
+
+    def status(self, leg: int, at_s: float) -> PathStatus | None:
+        """What a leg's path was asked to be at a moment; None: not open."""
+        for name, periods in (
+            ("available", self.available_periods(leg)),
+            ("backup", self.open_periods(leg)),
+        ):
+            if any(begin <= at_s < end for begin, end in periods):
+                return name  # type: ignore[return-value]
+        return None
+
+    def legs_to_use(self, start_s: float, end_s: float, least_s: float) -> tuple[int, ...]:
+        """The legs whose path was open and available for at least `least_s` without a break.
+
+        Args:
+            start_s: what was before it does not count: when the flow began to connect.
+            end_s: nor what is after: when the flow had ended.
+            least_s: how long, in s.
+        """
+        return tuple(
+            leg
+            for leg in sorted(self.legs)
+            if any(
+                min(end, end_s) - max(begin, start_s) >= least_s
+                for begin, end in self.available_periods(leg)
+            )
+        )
+
+    def _periods(
+        self, leg: int, *, begins: Sequence[PathAction], ends: Sequence[PathAction]
+    ) -> Iterator[Period]:
+        begin = 0.0 if leg in self.initial else None
+        for event in self.events:
+            if event.leg == leg and event.action in begins and begin is None:
+                begin = event.at_s
+            elif event.leg == leg and event.action in ends and begin is not None:
+                yield begin, event.at_s
+                begin = None
+        if begin is not None:
+            yield begin, inf
+
+
+def _check_leg(where: str, leg: int, legs: int) -> None:
+    if leg > legs:
+        raise SettingsError(f"{where}: leg {leg} does not exist; allowed: 1 to {legs}")
+
+
+def _why_not(event: PathEvent, status: dict[int, PathStatus]) -> str | None:
+    """Why an event is none of the paths that are open."""
+    now = f"at {event.at_s:g} s open: {_listed(status)}"
+    if event.action == "open":
+        return f"its path is open; {now}" if event.leg in status else None
+    if event.leg not in status:
+        return f"no path to {_VERB[event.action]}; {now}"
+    if event.action == "abandon" and len(status) == 1:
+        return f"the last path cannot be abandoned; open another one before it ({now})"
+    if event.action == status[event.leg]:
+        return f"its path is {event.action} already; {now}"
+    return None
+
+
+_VERB = {"abandon": "abandon", "backup": "make a backup", "available": "make available"}
+
+
+def _apply(event: PathEvent, status: dict[int, PathStatus]) -> None:
+    if event.action == "abandon":
+        del status[event.leg]
+    else:
+        status[event.leg] = "backup" if event.action == "backup" else "available"
+
+
+def _listed(legs: Sequence[int] | dict[int, PathStatus]) -> str:
+    return ", ".join(map(str, legs))

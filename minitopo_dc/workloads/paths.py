@@ -1,0 +1,127 @@
+"""What a transport tells of its paths, the same for every transport and on both clocks.
+
+All times are s since time zero of the legs (docs/results.md). All counts are the server's, which
+sends the data; where a transport does not know a number it is None, in a file an empty field.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, astuple, dataclass, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+PATHS = "paths"
+"""Of `Measurement.details`: a list with `PathReport.values` of each path, and what else the
+transport tells of it."""
+PathState = Literal["open", "backup", "closed"]
+"""Open and available; open with the status backup; abandoned, or its subflow removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathReport:
+    """One path at the end of its flow. A leg that was opened again has another path.
+
+    Attributes:
+        leg: 1, 2, ...
+        opened_s: when it could first carry data.
+        closed_s: when it was abandoned; None: it lasted to the end.
+        bytes_sent: payload of TCP segments or UDP datagrams, retransmissions included.
+        bytes_received: the same in the other direction.
+        packets_sent: segments or QUIC packets.
+        packets_lost: QUIC packets declared lost; of TCP the segments retransmitted.
+    """
+
+    leg: int
+    opened_s: float | None
+    closed_s: float | None
+    bytes_sent: int
+    bytes_received: int | None = None
+    packets_sent: int | None = None
+    packets_lost: int | None = None
+
+    def values(self) -> dict[str, Any]:
+        """For `details["paths"]`."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class PathSample:
+    """One path at one moment: a row of `paths.csv`.
+
+    Attributes:
+        time_s: when.
+        leg: 1, 2, ...
+        path: the transport's own number of the path, never used again.
+        state: see `PathState`; a closed path has one last row.
+        cwnd_bytes: the congestion window.
+        in_flight_bytes: sent, and neither acknowledged nor taken for lost.
+        smoothed_rtt_ms: of RFC 9002 or RFC 6298.
+        bytes_sent: as of `PathReport`, so far.
+        bytes_acked: payload that the client acknowledged so far.
+        packets_lost: as of `PathReport`, so far.
+    """
+
+    time_s: float
+    leg: int
+    path: int
+    state: PathState
+    cwnd_bytes: int | None = None
+    in_flight_bytes: int | None = None
+    smoothed_rtt_ms: float | None = None
+    bytes_sent: int | None = None
+    bytes_acked: int | None = None
+    packets_lost: int | None = None
+
+
+COLUMNS = (
+    "time_s",
+    "flow",
+    *(field.name for field in fields(PathSample) if field.name != "time_s"),
+)
+"""Of `paths.csv`; `flow` is 1, 2, ..."""
+
+
+class PathFile:
+    """`paths.csv` while it is written: one row per flow, path and sample."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w", encoding="utf-8", newline="")
+        self._rows = csv.writer(self._file)
+        self._rows.writerow(COLUMNS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def write(self, flow: int, samples: Iterable[PathSample]) -> None:
+        """Add a row each; the flow's number is 1, 2, ..."""
+        for sample in samples:
+            time_s, *others = astuple(sample)
+            self._rows.writerow([f"{time_s:.4f}", flow, *others])
+
+    def close(self) -> None:
+        """Flush and close."""
+        self._file.close()
+
+
+def bytes_of_legs(details: Mapping[str, Any], legs: int) -> list[int]:
+    """Bytes that a flow's paths sent on each leg.
+
+    Args:
+        details: with `paths`.
+        legs: how many the scenario has.
+    """
+    carried = [0] * legs
+    for path in details[PATHS]:
+        carried[path["leg"] - 1] += path["bytes_sent"]
+    return carried
