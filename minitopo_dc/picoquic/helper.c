@@ -54,6 +54,9 @@ struct mdc_endpoint {
     size_t event_room;
     pattern *patterns;
     int failed; /* out of memory in a callback */
+    uint64_t local_error; /* when it ended */
+    uint64_t remote_error;
+    uint64_t application_error;
 };
 
 /* The smallest number of bytes to begin with, doubled when it is not enough. */
@@ -159,11 +162,22 @@ static void fill(mdc_endpoint *endpoint, uint64_t stream, void *context, size_t 
         drop_pattern(endpoint, stream);
 }
 
+/* Of a server's connection nothing can be asked afterwards: picoquic deletes it. */
 static void be_gone(mdc_endpoint *endpoint, uint64_t by)
 {
-    if (!endpoint->is_gone)
-        add_event(endpoint, MDC_CLOSED, by, 0, 0);
+    if (endpoint->is_gone)
+        return;
+    endpoint->local_error = picoquic_get_local_error(endpoint->connection);
+    endpoint->remote_error = picoquic_get_remote_error(endpoint->connection);
+    endpoint->application_error = picoquic_get_application_error(endpoint->connection);
+    add_event(endpoint, MDC_CLOSED, by, 0, 0);
     endpoint->is_gone = 1;
+}
+
+static int is_end(picoquic_call_back_event_t event)
+{
+    return event == picoquic_callback_close || event == picoquic_callback_application_close ||
+           event == picoquic_callback_stateless_reset;
 }
 
 static int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes, size_t length,
@@ -172,8 +186,10 @@ static int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes,
     mdc_endpoint *endpoint = context;
     (void)stream_context;
 
-    if (endpoint->connection == NULL && !endpoint->is_gone)
-        endpoint->connection = connection; /* a server's first */
+    /* A server's first. One that ends before anything else has happened was none: garbage that
+     * looked like the beginning of one, or a client that did not like the certificate. */
+    if (endpoint->connection == NULL && !endpoint->is_gone && !is_end(event))
+        endpoint->connection = connection;
     if (connection != endpoint->connection)
         return 0;
     switch (event) {
@@ -408,6 +424,27 @@ int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, 
     return endpoint->failed ? -1 : 0;
 }
 
+/* Picoquic begins with datagrams of a size of its own, and is not to look for larger ones. */
+static void set_datagram_size(mdc_endpoint *endpoint)
+{
+    picoquic_cnx_t *each = picoquic_get_first_cnx(endpoint->quic);
+
+    for (; each != NULL; each = picoquic_get_next_cnx(each))
+        for (int i = 0; i < each->nb_paths; i++)
+            each->path[i]->send_mtu = endpoint->datagram_bytes;
+}
+
+/* Picoquic deletes a server's connection when it has ended. */
+static void forget_deleted(mdc_endpoint *endpoint)
+{
+    picoquic_cnx_t *each = picoquic_get_first_cnx(endpoint->quic);
+
+    while (each != NULL && each != endpoint->connection)
+        each = picoquic_get_next_cnx(each);
+    if (each == NULL)
+        endpoint->connection = NULL;
+}
+
 /* Leave all datagrams that are to be sent now, and when there will be more. */
 int mdc_send(mdc_endpoint *endpoint, uint64_t now)
 {
@@ -415,6 +452,7 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
 
     endpoint->now = now;
     state->output_length = state->datagram_count = 0;
+    set_datagram_size(endpoint);
     for (;;) {
         struct sockaddr_storage to, from;
         size_t length = 0;
@@ -423,7 +461,7 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
         picoquic_cnx_t *last = NULL;
 
         if (make_room((void **)&endpoint->output, &endpoint->output_room,
-                      state->output_length + endpoint->datagram_bytes, 1) ||
+                      state->output_length + MAX_DATAGRAM, 1) ||
             make_room((void **)&endpoint->datagrams, &endpoint->datagram_room, state->datagram_count + 1,
                       sizeof(mdc_datagram)))
             return -1;
@@ -440,13 +478,8 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
     }
     state->output = endpoint->output;
     state->datagrams = endpoint->datagrams;
-    if (picoquic_get_first_cnx(endpoint->quic) == NULL) {
-        be_gone(endpoint, MDC_LOCALLY);
-        endpoint->connection = NULL;
-        state->wake = UINT64_MAX;
-    } else {
-        state->wake = picoquic_get_next_wake_time(endpoint->quic, now);
-    }
+    forget_deleted(endpoint);
+    state->wake = picoquic_get_next_wake_time(endpoint->quic, now);
     return endpoint->failed ? -1 : 0;
 }
 
@@ -456,20 +489,29 @@ void mdc_taken(mdc_endpoint *endpoint)
     endpoint->state.event_count = endpoint->state.notable_count = endpoint->state.input_length = 0;
 }
 
+/* Whether there is a connection, not over yet, whose user may ask for something. */
+static int is_live(mdc_endpoint *endpoint)
+{
+    return endpoint->connection != NULL && picoquic_get_cnx_state(endpoint->connection) < picoquic_state_disconnecting;
+}
+
 static void wake(mdc_endpoint *endpoint, uint64_t now)
 {
     picoquic_set_app_wake_time(endpoint->connection, now);
     endpoint->state.wake = now;
 }
 
+/* UINT64_MAX: there is no connection. */
 uint64_t mdc_open_stream(mdc_endpoint *endpoint)
 {
+    if (!is_live(endpoint))
+        return UINT64_MAX;
     return picoquic_get_next_local_stream_id(endpoint->connection, 0);
 }
 
 int mdc_write(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *data, size_t length, int fin)
 {
-    if (endpoint->connection == NULL)
+    if (!is_live(endpoint))
         return -1;
     return picoquic_add_to_stream(endpoint->connection, stream, data, length, fin);
 }
@@ -480,7 +522,7 @@ int mdc_write_pattern(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *bl
 {
     pattern *made = malloc(sizeof(pattern));
 
-    if (made == NULL || endpoint->connection == NULL) {
+    if (made == NULL || !is_live(endpoint)) {
         free(made);
         return -1;
     }
@@ -494,7 +536,7 @@ int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
     int result;
 
     endpoint->now = now;
-    if (endpoint->connection == NULL)
+    if (!is_live(endpoint))
         return -1;
     result = picoquic_probe_new_path(endpoint->connection, address_of(endpoint, remote), address_of(endpoint, local),
                                      now);
@@ -507,7 +549,7 @@ int mdc_abandon_path(mdc_endpoint *endpoint, uint64_t path, uint64_t reason, uin
     int result;
 
     endpoint->now = now;
-    if (endpoint->connection == NULL)
+    if (!is_live(endpoint))
         return -1;
     result = picoquic_abandon_path(endpoint->connection, path, reason, now);
     wake(endpoint, now);
@@ -519,7 +561,7 @@ int mdc_set_path_status(mdc_endpoint *endpoint, uint64_t path, int backup, uint6
     int result;
 
     endpoint->now = now;
-    if (endpoint->connection == NULL)
+    if (!is_live(endpoint))
         return -1;
     result = picoquic_set_path_status(endpoint->connection, path,
                                       backup ? picoquic_path_status_backup : picoquic_path_status_available);
@@ -565,7 +607,7 @@ int mdc_close(mdc_endpoint *endpoint, uint64_t error, const char *reason, uint64
     int result;
 
     endpoint->now = now;
-    if (endpoint->connection == NULL)
+    if (!is_live(endpoint))
         return -1;
     result = picoquic_close_ex(endpoint->connection, error, reason);
     wake(endpoint, now);
@@ -590,11 +632,12 @@ int mdc_is_multipath(mdc_endpoint *endpoint)
     return endpoint->connection != NULL && endpoint->connection->is_multipath_enabled;
 }
 
+/* With which the connection has ended. */
 void mdc_errors(mdc_endpoint *endpoint, uint64_t *local, uint64_t *remote, uint64_t *application)
 {
-    *local = endpoint->connection == NULL ? 0 : picoquic_get_local_error(endpoint->connection);
-    *remote = endpoint->connection == NULL ? 0 : picoquic_get_remote_error(endpoint->connection);
-    *application = endpoint->connection == NULL ? 0 : picoquic_get_application_error(endpoint->connection);
+    *local = endpoint->local_error;
+    *remote = endpoint->remote_error;
+    *application = endpoint->application_error;
 }
 
 const char *mdc_error_name(uint64_t error)
