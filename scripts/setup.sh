@@ -137,7 +137,7 @@ state() {
         "$SYSTEM_PYTHON" --version
         scripts/cargo.sh --version 2> /dev/null || echo "no cargo"
         cat setup.py pyproject.toml constraints.txt scripts/*.sh
-        cat minitopo_dc/picoquic/{library,build,sources}.py minitopo_dc/picoquic/helper.[ch]
+        cat minitopo_dc/picoquic/{library,build,sources}.py minitopo_dc/picoquic/*.[ch]
     } | sha256sum
 }
 

@@ -1,4 +1,4 @@
-"""The extension made: picoquic, picotls and `helper.c`, compiled into a cache.
+"""The extension made: picoquic, picotls and our helper, compiled into a cache.
 
 A compiler, Python's headers and OpenSSL's are needed, no root.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from cffi import FFI
 
-from minitopo_dc.picoquic.library import MODULE, build_directory, extension_name, find
+from minitopo_dc.picoquic.library import HELPER, MODULE, build_directory, extension_name, find
 from minitopo_dc.picoquic.sources import (
     BuildError,
     archive,
@@ -137,7 +137,7 @@ def _compile(sources: Path, directory: Path) -> list[Path]:
     here = Path(__file__).parent
     paths = (here, _python_headers(), *include_paths(sources))
     includes = [f"-I{path}" for path in paths]
-    jobs = list(enumerate([glue, here / "helper.c", *source_files(sources)]))
+    jobs = list(enumerate([glue, *(here / name for name in HELPER), *source_files(sources)]))
 
     def one(job: tuple[int, Path]) -> Path:
         number, source = job

@@ -108,7 +108,9 @@ def test_without_a_network_pip_s_words_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(BuildError, match="pip could not get picoquic's sources.*ERROR: .*aiopquic"):
+    with pytest.raises(
+        BuildError, match=r"pip could not get picoquic's sources.*ERROR: .*aiopquic"
+    ):
         sources.archive(tmp_path, silent)
 
 
