@@ -115,7 +115,9 @@ int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
     int result;
 
     endpoint->now = now;
-    if (!is_live(endpoint))
+    /* Before, and without multipath, picoquic would move the one path there. */
+    if (!is_live(endpoint) || picoquic_get_cnx_state(endpoint->connection) < picoquic_state_client_ready_start ||
+        !endpoint->connection->is_multipath_enabled)
         return -1;
     result = picoquic_probe_new_path(endpoint->connection, address_of(endpoint, remote), address_of(endpoint, local),
                                      now);
@@ -140,7 +142,7 @@ int mdc_set_path_status(mdc_endpoint *endpoint, uint64_t path, int backup, uint6
     int result;
 
     endpoint->now = now;
-    if (!is_live(endpoint))
+    if (!is_live(endpoint) || picoquic_get_path_id_from_unique(endpoint->connection, path) < 0)
         return -1;
     result = picoquic_set_path_status(endpoint->connection, path,
                                       backup ? picoquic_path_status_backup : picoquic_path_status_available);

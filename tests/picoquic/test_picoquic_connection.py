@@ -81,7 +81,13 @@ def test_one_block_answers_many_requests(make_pair: MakePair) -> None:
     control=st.sampled_from(CONGESTION_CONTROLS),
 )
 def test_every_byte_is_right_through_loss_reordering_and_duplicates(
-    make_pair: MakePair, seed: int, loss: float, jitter_ms: float, duplicates: float, control: str
+    make_pair: MakePair,
+    *,
+    seed: int,
+    loss: float,
+    jitter_ms: float,
+    duplicates: float,
+    control: str,
 ) -> None:
     network = Network(loss=loss, jitter_ms=jitter_ms, duplicates=duplicates, seed=seed)
     with make_pair(network, seed_value=seed, congestion_control=control) as pair:
