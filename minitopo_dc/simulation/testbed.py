@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -13,12 +12,10 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.connection import Connection
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.loop import START_NS, Loop, Timer
-from minitopo_dc.simulation.packet import Packet
+from minitopo_dc.simulation.packet import Packet, Take
 from minitopo_dc.simulation.series import ConnectionSeries, PacketTrace
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download
-
-Take = Callable[[Packet], None]
 
 
 class Testbed:
@@ -108,13 +105,14 @@ class Testbed:
     def _tap(self, directory: Path) -> PacketTrace:
         trace = PacketTrace(directory / "packets.csv", self.loop)
         for number, connection in enumerate(self.connections, start=1):
-            for direction, sender, flow in (
-                ("downlink", connection.server_host, connection.downlink),
-                ("uplink", connection.client_host, connection.uplink),
+            for direction, flows in (
+                ("downlink", connection.downlinks),
+                ("uplink", connection.uplinks),
             ):
                 add = partial(trace.add, number, direction)
-                sender.forward = _observed(partial(add, "sent"), sender.forward)
-                flow.deliver = _observed(partial(add, "received"), flow.deliver)
+                for flow in flows:
+                    flow.enter = _observed(partial(add, "sent"), flow.enter)
+                    flow.deliver = _observed(partial(add, "received"), flow.deliver)
         return trace
 
 
