@@ -24,10 +24,8 @@ from minitopo_dc.picoquic.events import (
     StreamReset,
 )
 from minitopo_dc.picoquic.library import library
+from minitopo_dc.picoquic.path import Address, PathStatistics
 from minitopo_dc.units import NS_PER_US
-
-Address = tuple[str, int]
-"""An IP address and a port."""
 
 CONGESTION_CONTROLS = ("newreno", "cubic", "bbr", "bbr1", "fast", "prague", "c4", "dcubic")
 """By picoquic's own names."""
@@ -96,39 +94,6 @@ class Configuration:
             raise ValueError(f"datagram_bytes {self.datagram_bytes}; allowed: 1200 to 1500")
         if not self.is_client and self.key is None:
             raise ValueError("a server needs the key of its certificate")
-
-
-@dataclass(frozen=True, slots=True)
-class PathStatistics:
-    """One path now, as this end sees it; counters since it was opened.
-
-    Attributes:
-        path_id: draft-ietf-quic-multipath; 0 is the handshake's.
-        local: this end's address.
-        remote: the peer's.
-        validated: whether the peer has answered a challenge (RFC 9000, section 8.2).
-        backup: whether it is used only when no other is.
-        abandoned: whether it is being given up.
-        smoothed_rtt_ms: None before the first sample.
-    """
-
-    path_id: int
-    local: Address | None
-    remote: Address
-    validated: bool
-    backup: bool
-    abandoned: bool
-    cwnd_bytes: int
-    in_flight_bytes: int
-    smoothed_rtt_ms: float | None
-    minimum_rtt_ms: float | None
-    packets_sent: int
-    packets_lost: int
-    spurious_losses: int
-    bytes_sent: int
-    bytes_received: int
-    bytes_acknowledged: int
-    bytes_lost: int
 
 
 def seed(value: int) -> None:
@@ -271,7 +236,7 @@ class Connection:
             elif kind == lib.MDC_PATH_SUSPENDED:
                 yield PathSuspended(value)
             elif kind == lib.MDC_PATH_DELETED:
-                yield PathDeleted(value)
+                yield PathDeleted(value, self._path(state.deleted[each.offset]))
 
     def _closed(self, by: Closer) -> Closed:
         codes = self._ffi.new("uint64_t[3]")

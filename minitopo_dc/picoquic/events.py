@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from minitopo_dc.picoquic.path import PathStatistics
+
 Closer = Literal["peer", "peer's application", "stateless reset", "this end"]
 
 
@@ -53,6 +55,8 @@ class PathDeleted:
     """A path is no more: abandoned by either end, or never validated."""
 
     path_id: int
+    statistics: PathStatistics
+    """At its end."""
 
 
 @dataclass(frozen=True, slots=True)

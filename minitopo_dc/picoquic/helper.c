@@ -52,6 +52,8 @@ struct mdc_endpoint {
     size_t input_room;
     mdc_event *events;
     size_t event_room;
+    mdc_path *deleted;
+    size_t deleted_room;
     pattern *patterns;
     int failed; /* out of memory in a callback */
 };
@@ -159,6 +161,63 @@ static void fill(mdc_endpoint *endpoint, uint64_t stream, void *context, size_t 
         drop_pattern(endpoint, stream);
 }
 
+static struct sockaddr *address_of(mdc_endpoint *endpoint, int number)
+{
+    return (struct sockaddr *)&endpoint->addresses[number];
+}
+
+static int number_of(mdc_endpoint *endpoint, const struct sockaddr_storage *address)
+{
+    for (int i = 0; i < endpoint->address_count; i++)
+        if (picoquic_compare_addr((const struct sockaddr *)address, address_of(endpoint, i)) == 0)
+            return i;
+    return -1;
+}
+
+static mdc_path describe(mdc_endpoint *endpoint, const picoquic_path_t *path)
+{
+    const picoquic_cnx_t *connection = endpoint->connection;
+    const picoquic_packet_context_t *packets =
+        connection->is_multipath_enabled ? &path->pkt_ctx : &connection->pkt_ctx[picoquic_packet_context_application];
+
+    return (mdc_path){
+        .id = path->unique_path_id,
+        .local = number_of(endpoint, &path->first_tuple->local_addr),
+        .remote = number_of(endpoint, &path->first_tuple->peer_addr),
+        .verified = path->first_tuple->challenge_verified,
+        .backup = path->path_is_backup,
+        .demoted = path->path_is_demoted,
+        .cwnd = path->cwin,
+        .in_flight = path->bytes_in_transit,
+        .smoothed_rtt_us = path->rtt_is_initialized ? path->smoothed_rtt : 0,
+        .minimum_rtt_us = path->rtt_is_initialized ? path->rtt_min : 0,
+        .packets_sent = packets->send_sequence,
+        .packets_lost = path->nb_losses_found,
+        .spurious_losses = path->nb_spurious,
+        .bytes_sent = path->bytes_sent,
+        .bytes_received = path->received,
+        .bytes_acknowledged = path->delivered,
+        .bytes_lost = path->total_bytes_lost,
+    };
+}
+
+/* Picoquic tells of the end of a path while it still has it. */
+static void keep_deleted(mdc_endpoint *endpoint, uint64_t identifier)
+{
+    mdc_state *state = &endpoint->state;
+    int index = picoquic_get_path_id_from_unique(endpoint->connection, identifier);
+
+    if (index < 0)
+        return;
+    if (make_room((void **)&endpoint->deleted, &endpoint->deleted_room, state->deleted_count + 1, sizeof(mdc_path))) {
+        endpoint->failed = 1;
+        return;
+    }
+    endpoint->deleted[state->deleted_count] = describe(endpoint, endpoint->connection->path[index]);
+    state->deleted = endpoint->deleted;
+    add_event(endpoint, MDC_PATH_DELETED, identifier, state->deleted_count++, 0);
+}
+
 static void be_gone(mdc_endpoint *endpoint, uint64_t by)
 {
     if (!endpoint->is_gone)
@@ -210,10 +269,7 @@ static int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes,
         add_event(endpoint, MDC_PATH_SUSPENDED, stream, 0, 0);
         break;
     case picoquic_callback_path_deleted:
-        add_event(endpoint, MDC_PATH_DELETED, stream, 0, 0);
-        break;
-    case picoquic_callback_next_path_allowed:
-        add_event(endpoint, MDC_NEXT_PATH_ALLOWED, 0, 0, 0);
+        keep_deleted(endpoint, stream);
         break;
     default:
         break;
@@ -338,6 +394,7 @@ void mdc_free(mdc_endpoint *endpoint)
     free(endpoint->datagrams);
     free(endpoint->input);
     free(endpoint->events);
+    free(endpoint->deleted);
     free(endpoint);
 }
 
@@ -365,19 +422,6 @@ int mdc_address(mdc_endpoint *endpoint, const char *ip, int port)
         return -1;
     }
     return endpoint->address_count++;
-}
-
-static struct sockaddr *address_of(mdc_endpoint *endpoint, int number)
-{
-    return (struct sockaddr *)&endpoint->addresses[number];
-}
-
-static int number_of(mdc_endpoint *endpoint, const struct sockaddr_storage *address)
-{
-    for (int i = 0; i < endpoint->address_count; i++)
-        if (picoquic_compare_addr((const struct sockaddr *)address, address_of(endpoint, i)) == 0)
-            return i;
-    return -1;
 }
 
 int mdc_connect(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
@@ -453,7 +497,9 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
 /* Python has read events and input. */
 void mdc_taken(mdc_endpoint *endpoint)
 {
-    endpoint->state.event_count = endpoint->state.notable_count = endpoint->state.input_length = 0;
+    mdc_state *state = &endpoint->state;
+
+    state->event_count = state->notable_count = state->input_length = state->deleted_count = 0;
 }
 
 static void wake(mdc_endpoint *endpoint, uint64_t now)
@@ -530,34 +576,13 @@ int mdc_set_path_status(mdc_endpoint *endpoint, uint64_t path, int backup, uint6
 /* The paths that there are now, `room` at most; how many. */
 int mdc_paths(mdc_endpoint *endpoint, mdc_path *found, int room)
 {
-    picoquic_cnx_t *connection = endpoint->connection;
-    int count = connection == NULL ? 0 : connection->nb_paths;
+    int count = endpoint->connection == NULL ? 0 : endpoint->connection->nb_paths;
 
-    for (int i = 0; i < count && i < room; i++) {
-        picoquic_path_t *path = connection->path[i];
-        picoquic_packet_context_t *packets =
-            connection->is_multipath_enabled ? &path->pkt_ctx : &connection->pkt_ctx[picoquic_packet_context_application];
-        found[i] = (mdc_path){
-            .id = path->unique_path_id,
-            .local = number_of(endpoint, &path->first_tuple->local_addr),
-            .remote = number_of(endpoint, &path->first_tuple->peer_addr),
-            .verified = path->first_tuple->challenge_verified,
-            .backup = path->path_is_backup,
-            .demoted = path->path_is_demoted,
-            .cwnd = path->cwin,
-            .in_flight = path->bytes_in_transit,
-            .smoothed_rtt_us = path->rtt_is_initialized ? path->smoothed_rtt : 0,
-            .minimum_rtt_us = path->rtt_is_initialized ? path->rtt_min : 0,
-            .packets_sent = packets->send_sequence,
-            .packets_lost = path->nb_losses_found,
-            .spurious_losses = path->nb_spurious,
-            .bytes_sent = path->bytes_sent,
-            .bytes_received = path->received,
-            .bytes_acknowledged = path->delivered,
-            .bytes_lost = path->total_bytes_lost,
-        };
-    }
-    return count < room ? count : room;
+    if (count > room)
+        count = room;
+    for (int i = 0; i < count; i++)
+        found[i] = describe(endpoint, endpoint->connection->path[i]);
+    return count;
 }
 
 int mdc_close(mdc_endpoint *endpoint, uint64_t error, const char *reason, uint64_t now)

@@ -12,8 +12,7 @@ enum {
     MDC_CLOSED,         /* the connection is no more; `value` is a reason of enum below */
     MDC_PATH_AVAILABLE, /* path `value` was validated, or is used again */
     MDC_PATH_SUSPENDED, /* path `value` lost its packets for some time and is not used */
-    MDC_PATH_DELETED,   /* path `value` is no more */
-    MDC_NEXT_PATH_ALLOWED
+    MDC_PATH_DELETED    /* path `value` is no more; `offset` is its place in `deleted` */
 };
 
 /* Who closed a connection. */
@@ -70,7 +69,7 @@ typedef struct {
     int destination;
 } mdc_datagram;
 
-/* What one call of mdc_send or mdc_receive left for Python to read. */
+/* What calls of mdc_send and mdc_receive left for Python to read. */
 typedef struct {
     uint64_t wake;             /* when to call mdc_send again, us */
     const uint8_t *output;     /* datagrams to send, one behind the other */
@@ -82,6 +81,8 @@ typedef struct {
     const mdc_event *events;
     size_t event_count;
     size_t notable_count;      /* events that are not MDC_DATA */
+    const mdc_path *deleted;   /* paths as they were at their end */
+    size_t deleted_count;
 } mdc_state;
 
 int mdc_seed(uint64_t seed);
