@@ -452,6 +452,34 @@ int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, 
     return endpoint->failed ? -1 : 0;
 }
 
+/* Have what is in flight on a path that is about to be deleted sent again on others.
+ *
+ * Picoquic frees it with the path: stream data that was neither acknowledged nor declared lost by
+ * then would be missing for ever, and the connection stall to its idle timeout. */
+static void save_pending(picoquic_cnx_t *connection, uint64_t now)
+{
+    if (connection == NULL || !connection->is_multipath_enabled || !connection->path_demotion_needed)
+        return;
+    for (int i = 0; i < connection->nb_paths; i++) {
+        picoquic_path_t *path = connection->path[i];
+        picoquic_packet_t *packet = path->pkt_ctx.pending_first;
+
+        if (!path->path_is_demoted || now < path->demotion_time)
+            continue;
+        while (packet != NULL) {
+            picoquic_packet_t *next = packet->packet_next;
+            int is_pure_ack = 1, is_unique = 0, has_stream_data = 0;
+            size_t copied = 0;
+
+            picoquic_copy_before_retransmit(packet, connection, NULL, 0, &is_pure_ack, &is_unique, 1, &copied,
+                                            &has_stream_data);
+            picoquic_dequeue_retransmit_packet(connection, &path->pkt_ctx, packet, is_pure_ack & is_unique,
+                                               has_stream_data);
+            packet = next;
+        }
+    }
+}
+
 /* Leave all datagrams that are to be sent now, and when there will be more. */
 int mdc_send(mdc_endpoint *endpoint, uint64_t now)
 {
@@ -459,6 +487,7 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
 
     endpoint->now = now;
     state->output_length = state->datagram_count = 0;
+    save_pending(endpoint->connection, now);
     for (;;) {
         struct sockaddr_storage to, from;
         size_t length = 0;
