@@ -23,11 +23,16 @@ from minitopo_dc.runners.quic_server import Session, initial_destination
 from minitopo_dc.runners.quic_virtual_certificate import identify, trust
 from minitopo_dc.runners.quic_virtual_log import VirtualLogger
 from minitopo_dc.runners.request_reports import plan_of
-from minitopo_dc.runners.virtual import Congestion, Received, VirtualFlow, VirtualHost
+from minitopo_dc.runners.virtual import (
+    NO_CONGESTION,
+    Congestion,
+    Received,
+    VirtualFlow,
+    VirtualHost,
+)
 from minitopo_dc.runners.virtual_seconds import SecondsHost, moment_of, seconds
 from minitopo_dc.workloads import Measurement, RequestResponse, as_download
-
-NO_CONGESTION = Congestion("", "", "", "")
+from minitopo_dc.workloads.paths import PathSample
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,10 @@ class QuicConnectionPair:
             "" if threshold is None else threshold,
             f"{recovery._rtt_smoothed * 1000:.3f}",
         )
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """None: it has one path."""
+        return ()
 
     def save_logs(self) -> None:
         """Write the qlog files."""

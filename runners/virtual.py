@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement, Workload
+from minitopo_dc.workloads.paths import PathSample
 
 Address = tuple[str, int]
 """An IP address and a port."""
@@ -69,6 +70,9 @@ class Congestion(NamedTuple):
     smoothed_rtt_ms: str
 
 
+NO_CONGESTION = Congestion("", "", "", "")
+
+
 class VirtualConnection(Protocol):
     """Both ends of one flow."""
 
@@ -93,8 +97,11 @@ class VirtualConnection(Protocol):
     def congestion(self) -> Congestion:
         """For the time series."""
 
+    def path_samples(self) -> Sequence[PathSample]:
+        """Of a transport with several paths: each now, and what changed since the last call."""
+
     def save_logs(self) -> None:
-        """Write what the endpoints logged (qlog), if anything."""
+        """The run is over, and nothing else was asked: write what the endpoints logged, if any."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from minitopo_dc.run.addresses import SERVER_PORT, client_address, server_address
@@ -16,6 +16,7 @@ from minitopo_dc.simulation.host import Host
 from minitopo_dc.simulation.loop import Loop
 from minitopo_dc.simulation.packet import Flow
 from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads.paths import PathSample
 
 CLIENT_PORT = 50_000
 """Of the first flow, from the range of ephemeral ports (RFC 6335)."""
@@ -35,6 +36,8 @@ class Connection:
         ended: Callable[[], None],
     ) -> None:
         self.workload = flow.workload
+        self.has_paths = flow.paths is not None
+        """Whether the transport is one of several paths."""
         self.directory = flow_directory(directory, index + 1, alone=not scenario.flows)
         version, port = scenario.ip_version, CLIENT_PORT + index
         server = (server_address(version=version), SERVER_PORT + index)
@@ -84,6 +87,10 @@ class Connection:
     def congestion(self) -> Congestion:
         """The server's congestion control now."""
         return self._ends.congestion()
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """The transport's several paths, if it has any."""
+        return self._ends.path_samples()
 
     def save_logs(self) -> None:
         """Write what the endpoints logged."""

@@ -13,7 +13,7 @@ from minitopo_dc.simulation.connection import Connection
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.loop import START_NS, Loop, Timer
 from minitopo_dc.simulation.packet import Packet, Take
-from minitopo_dc.simulation.series import ConnectionSeries, PacketTrace
+from minitopo_dc.simulation.series import ConnectionSeries, PacketTrace, PathSeries
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download
 
@@ -92,6 +92,8 @@ class Testbed:
             *self._ue.series(),
             ConnectionSeries(directory, self.connections, START_NS),
         ]
+        if any(each.has_paths for each in self.connections):
+            series.append(PathSeries(directory, self.connections))
         recorder = Recorder(series, self._scenario.statistics_ms, START_NS)
 
         def write() -> None:
