@@ -36,6 +36,8 @@ ENOUGH_INPUT = 1 << 16
 """Bytes of streams that are worth reading without an event: fewer, larger pieces cost less."""
 CLOSERS: tuple[Closer, ...] = ("peer", "peer's application", "stateless reset", "this end")
 """By the numbers of `helper.h`."""
+ERRORS = {0x44A: "no path is left, the last one failed its validation"}
+"""That picoquic has no words for: PICOQUIC_ERROR_PATH_LAST_REMAINING."""
 
 
 class PicoquicError(RuntimeError):
@@ -243,7 +245,7 @@ class Connection:
         self._lib.mdc_errors(self._endpoint, codes, codes + 1, codes + 2)
         local, remote, application = codes
         error = local or remote or application
-        name = self._ffi.string(self._lib.mdc_error_name(error)).decode()
+        name = ERRORS.get(error) or self._ffi.string(self._lib.mdc_error_name(error)).decode()
         reason = f"{name} ({error:#x})" if error else "no error"
         return Closed(by, error, f"closed by {by}: {reason}")
 

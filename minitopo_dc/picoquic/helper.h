@@ -1,4 +1,4 @@
-/* What Python needs of picoquic in few calls: see helper.c. cffi reads this file too, so it has
+/* What Python needs of picoquic in few calls: see endpoint.c. cffi reads this file too, so it has
  * declarations only, and none that the preprocessor makes. */
 
 typedef struct mdc_endpoint mdc_endpoint;
