@@ -7,6 +7,7 @@ from setuptools import find_packages, setup
 
 RUNTIME = [
     "aioquic>=1.3",
+    "cffi>=1.15",  # also cryptography's; makes and loads picoquic's extension
     "cryptography>=42",
     "distributed>=2024.8",
     "h2>=4.1",
@@ -59,7 +60,9 @@ with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
         python_requires=">=3.11",
         # minitopo_dc/runners, /topologies and /data are links to top-level folders, or hold such.
         packages=find_packages(include=["minitopo_dc*"]),
-        package_data={"minitopo_dc": ["py.typed", "campaign/report.html", "data/*/*"]},
+        package_data={
+            "minitopo_dc": ["py.typed", "campaign/report.html", "data/*/*", "picoquic/*.[ch]"]
+        },
         install_requires=RUNTIME,
         extras_require={"real": REAL_CLOCK, "dev": DEVELOPMENT},
         entry_points={"console_scripts": ["minitopo-dc=minitopo_dc.cli:main"]},

@@ -11,6 +11,7 @@ from minitopo_dc import __version__
 from minitopo_dc.analysis import ResultError
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.commands import (
+    build,
     calibrate,
     campaign,
     check,
@@ -33,6 +34,7 @@ COMMANDS: dict[str, ModuleType] = {
     "trace": trace,
     "template": template,
     "minitopo": minitopo,
+    "build": build,
     "check": check,
     "clean": clean,
 }

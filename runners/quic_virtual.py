@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from aioquic.h3.connection import H3_ALPN
@@ -23,10 +23,16 @@ from minitopo_dc.runners.quic_server import Session, initial_destination
 from minitopo_dc.runners.quic_virtual_certificate import identify, trust
 from minitopo_dc.runners.quic_virtual_log import VirtualLogger
 from minitopo_dc.runners.request_reports import plan_of
-from minitopo_dc.runners.virtual import Address, Congestion, VirtualFlow, VirtualHost
+from minitopo_dc.runners.virtual import (
+    NO_CONGESTION,
+    Congestion,
+    Received,
+    VirtualFlow,
+    VirtualHost,
+)
+from minitopo_dc.runners.virtual_seconds import SecondsHost, moment_of, seconds
 from minitopo_dc.workloads import Measurement, RequestResponse, as_download
-
-NO_CONGESTION = Congestion("", "", "", "")
+from minitopo_dc.workloads.paths import PathSample
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,9 @@ class QuicConnectionPair:
             # The server is sent acknowledgements only; its real twin's buffer stays as it is, too.
             flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
         self._flow = flow
+        clock = SecondsHost(flow.client_host).clock
         self._logs = [
-            VirtualLogger(flow.directory / "qlog" / role / "1.qlog", flow.client_host.clock)
+            VirtualLogger(flow.directory / "qlog" / role / "1.qlog", clock)
             for role in ("client", "server")
             if options.qlog
         ]
@@ -57,9 +64,9 @@ class QuicConnectionPair:
         self.client = Client(wanted, flow, client_log)
         self.server = Server(wanted, flow.server_host, server_log)
 
-    def start(self) -> float | None:
+    def start(self) -> int | None:
         """Begin to connect; when the client is to be called again."""
-        return self.client.application.start(self._flow.server_address)
+        return moment_of(self.client.application.start(self._flow.server_address))
 
     def measure(self) -> Measurement:
         """The client's report, as runner quic's, and what the server's socket dropped."""
@@ -86,6 +93,10 @@ class QuicConnectionPair:
             f"{recovery._rtt_smoothed * 1000:.3f}",
         )
 
+    def path_samples(self) -> Sequence[PathSample]:
+        """None: it has one path."""
+        return ()
+
     def save_logs(self) -> None:
         """Write the qlog files."""
         for log in self._logs:
@@ -111,13 +122,14 @@ class Client:
         self.application = make_client(flow, connection)
         self._ended = flow.ended
 
-    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
         """Act on what arrived and on what is due; when to be called again."""
-        timer = self.application.step(now, datagrams)
+        arrived = [(data, source) for data, source, _ in datagrams]
+        timer = self.application.step(seconds(now), arrived)
         if self.application.ended:
             self._ended()
             return None
-        return timer
+        return moment_of(timer)
 
 
 class Server:
@@ -126,7 +138,7 @@ class Server:
     def __init__(self, wanted: Wanted, host: VirtualHost, qlog: QuicLogger | None) -> None:
         self.session: Session | None = None
         self._wanted = wanted
-        self._host = host
+        self._host = SecondsHost(host)
         self._configuration = QuicConfiguration(
             is_client=False,
             alpn_protocols=H3_ALPN,
@@ -136,17 +148,18 @@ class Server:
         )
         identify(self._configuration)
 
-    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
         """Act on what arrived and on what is due; when to be called again."""
-        for data, address in datagrams:
+        now_s = seconds(now)
+        for data, address, _ in datagrams:
             if self.session is None:
                 self.session = self._accept(data)
             if self.session is not None:
-                self.session.connection.receive_datagram(data, address, now)
+                self.session.connection.receive_datagram(data, address, now_s)
         if self.session is None or self.session.ended:
             return None
-        self.session.drive(now, self._host.transmit)
-        return self.session.connection.get_timer()
+        self.session.drive(now_s, self._host.transmit)
+        return moment_of(self.session.connection.get_timer())
 
     def _accept(self, data: bytes) -> Session | None:
         destination = initial_destination(data)
@@ -168,7 +181,7 @@ def _connection(
 
 def make_client(flow: VirtualFlow, connection: QuicConnection) -> Download | RequestClient:
     """The client of a workload."""
-    host, workload = flow.client_host, flow.workload
+    host, workload = SecondsHost(flow.client_host), flow.workload
     if isinstance(workload, RequestResponse):
         return RequestClient(connection, plan_of(workload), host.transmit, host.clock)
     download = as_download(workload)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import datetime
 import functools
+from pathlib import Path
 
 from aioquic.quic.configuration import QuicConfiguration
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
 from cryptography.x509.oid import NameOID
 
 from minitopo_dc.runners.certificate import SERVER_NAME
@@ -27,6 +32,14 @@ def trust(client: QuicConfiguration) -> None:
 def identify(server: QuicConfiguration) -> None:
     """Give a server the certificate and its key."""
     server.certificate, server.private_key = _certificate(), _KEY
+
+
+def write_files(directory: Path) -> tuple[Path, Path]:
+    """Write the certificate and its key as PEM files; their paths."""
+    certificate, key = directory / "certificate.pem", directory / "key.pem"
+    certificate.write_bytes(_certificate().public_bytes(Encoding.PEM))
+    key.write_bytes(_KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return certificate, key
 
 
 @functools.cache

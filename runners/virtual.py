@@ -1,56 +1,64 @@
 """What a transport needs for the virtual clock: its two ends as sans-IO classes.
 
-A runner whose `virtual` returns a `VirtualTransport` runs there. Time is an argument in seconds; an
+A runner whose `virtual` returns a `VirtualTransport` runs there. Time is an argument in int ns; an
 end reads no clock but its host's, and opens no socket.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement, Workload
+from minitopo_dc.workloads.paths import PathSample
 
-Address = tuple[Any, ...]
-"""As a socket's `recvfrom` gives it: host and port first."""
-
-
-class Sender(Protocol):
-    """A connection that has datagrams to send; aioquic's is one."""
-
-    def datagrams_to_send(self, now: float) -> Iterable[tuple[bytes, Any]]:
-        """What is to be sent at `now` (s), with the address, which the host knows already."""
+Address = tuple[str, int]
+"""An IP address and a port."""
+Received = tuple[bytes, Address, Address]
+"""A datagram's payload, source and destination."""
+Sent = tuple[bytes, Address | None, Address]
+"""The same; without a source it is the host's first address that has a way to the destination."""
 
 
 class VirtualHost(Protocol):
-    """An end host as its endpoint sees it: a UDP socket and a clock."""
+    """An end host as its endpoint sees it: a UDP socket for each of its addresses, and a clock."""
+
+    @property
+    def now(self) -> int:
+        """The time in ns."""
 
     @property
     def socket_drops(self) -> int:
-        """Datagrams dropped because the receive buffer was full."""
+        """Datagrams dropped because a receive buffer was full."""
 
     @property
     def receive_buffer_bytes(self) -> int:
-        """The receive buffer, as Linux counts it."""
+        """The receive buffer of each socket, as Linux counts it."""
 
     def set_receive_buffer(self, size_bytes: int) -> None:
         """Change it; before anything arrives."""
 
-    def clock(self) -> float:
-        """The time in s."""
+    def send(self, datagrams: Iterable[Sent]) -> None:
+        """Send now, in this order.
 
-    def transmit(self, connection: Sender) -> int:
-        """Send what a connection has to send now; the number of bytes."""
+        Raises:
+            KeyError: the host has no way from a source to a destination.
+        """
 
 
 class VirtualEndpoint(Protocol):
     """One end of a flow."""
 
-    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
-        """Act on what arrived and on what is due; when to be called again (s), or None."""
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
+        """Act on what arrived, in order of arrival, and on what is due.
+
+        Returns:
+            when to be called again (ns) if nothing arrives before, or None. What is not after `now`
+            is taken for 1 us after it, so that time goes on.
+        """
 
 
 class Congestion(NamedTuple):
@@ -60,6 +68,9 @@ class Congestion(NamedTuple):
     in_flight_bytes: int | str
     ssthresh_bytes: int | str
     smoothed_rtt_ms: str
+
+
+NO_CONGESTION = Congestion("", "", "", "")
 
 
 class VirtualConnection(Protocol):
@@ -73,8 +84,8 @@ class VirtualConnection(Protocol):
     def server(self) -> VirtualEndpoint:
         """The server's end."""
 
-    def start(self) -> float | None:
-        """Begin to connect; when the client is to be called again."""
+    def start(self) -> int | None:
+        """Begin to connect; when the client is to be called again (ns)."""
 
     def measure(self) -> Measurement:
         """What was measured, at the end of the run.
@@ -86,8 +97,11 @@ class VirtualConnection(Protocol):
     def congestion(self) -> Congestion:
         """For the time series."""
 
+    def path_samples(self) -> Sequence[PathSample]:
+        """Of a transport with several paths: each now, and what changed since the last call."""
+
     def save_logs(self) -> None:
-        """Write what the endpoints logged (qlog), if anything."""
+        """The run is over, and nothing else was asked: write what the endpoints logged, if any."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +114,14 @@ class VirtualFlow:
         options: the runner's own.
         recovery: `modern`, or another loss recovery that the transport knows.
         server_address: where the client connects to.
+        client_addresses: by the leg that their datagrams take; the primary one first.
         client_host: the client's.
         server_host: the server's.
         directory: for its logs.
         ended: to be called once, when the client has ended.
-        paths: of mode `multipath`, when which leg has a path, in s since `begin_s`.
-        begin_s: time zero of the legs, on the hosts' clock.
+        begin: time zero of the legs, on the hosts' clock (ns).
+        seed: the scenario's, for what a transport draws at random.
+        paths: of mode `multipath`, when which leg has a path, in s since `begin`.
     """
 
     workload: Workload
@@ -113,12 +129,14 @@ class VirtualFlow:
     options: Mapping[str, Any]
     recovery: str
     server_address: Address
+    client_addresses: Mapping[int, Address]
     client_host: VirtualHost
     server_host: VirtualHost
     directory: Path
     ended: Callable[[], None]
+    begin: int
+    seed: int
     paths: PathPlan | None = None
-    begin_s: float = 0.0
 
 
 VirtualTransport = Callable[[VirtualFlow], VirtualConnection]

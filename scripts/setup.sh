@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Make everything that `make compare` and `make test` need: Debian packages, .venv, TQUIC's tools.
-# With --tests, also the tools with which tests look at results, where the distribution has them.
+# Make everything that `make compare` and `make test` need: Debian packages, .venv, TQUIC's tools,
+# picoquic. With --tests, also the tools with which tests look at results, where the distribution
+# has them.
 # Does nothing, in well under a second, when nothing has changed since the last time.
 # Writes to standard error only: standard output belongs to the command that is set up.
 set -euo pipefail
@@ -12,7 +13,8 @@ readonly SYSTEM_PYTHON=/usr/bin/python3
 readonly STAMP=.cache/setup.stamp
 readonly PACKAGES=(
     python3-venv python3-dev          # the environment, and headers to build NetfilterQueue
-    build-essential cmake             # NetfilterQueue, and TQUIC's BoringSSL
+    build-essential cmake             # NetfilterQueue, TQUIC's BoringSSL, picoquic
+    libssl-dev                        # picoquic
     libnetfilter-queue-dev            # NetfilterQueue
     ca-certificates                   # cargo fetches over TLS
     mininet iproute2 ethtool procps   # hosts, links, routes, offloads, sysctl
@@ -47,6 +49,7 @@ main() {
     fi
     make_environment
     install_optional_packages
+    build_picoquic
     scripts/tquic.sh
     state > "$STAMP" # anew: the TQUIC step may have installed a cargo
     say "done; .venv/bin/minitopo-dc check tells what this machine can do"
@@ -134,6 +137,7 @@ state() {
         "$SYSTEM_PYTHON" --version
         scripts/cargo.sh --version 2> /dev/null || echo "no cargo"
         cat setup.py pyproject.toml constraints.txt scripts/*.sh
+        cat minitopo_dc/picoquic/{library,build,sources}.py minitopo_dc/picoquic/*.[ch]
     } | sha256sum
 }
 
@@ -144,6 +148,13 @@ make_environment() {
     if ! PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/pip install --quiet --constraint constraints.txt --editable '.[real,dev]'; then
         say "pip could not install the tested versions (constraints.txt); its reason is above"
         exit 1
+    fi
+}
+
+# For the transports quic-picoquic and mpquic-picoquic; the command says what it does.
+build_picoquic() {
+    if ! .venv/bin/minitopo-dc build picoquic > /dev/null; then
+        say "goes on without picoquic; put that right, then: .venv/bin/minitopo-dc build picoquic"
     fi
 }
 

@@ -45,6 +45,7 @@ def test_the_library_keeps_every_import_rule() -> None:
         ("sans-io", "minitopo_dc/pdcp/codec.py", "import time"),
         ("sans-io", "minitopo_dc/link/leg.py", "import asyncio"),
         ("sans-io", "minitopo_dc/trace/model.py", "import socket"),
+        ("picoquic", "minitopo_dc/picoquic/connection.py", "import time"),
         ("element", "minitopo_dc/element/loop.py", "import mininet.net"),
         ("element", "minitopo_dc/settings/base.py", "import minitopo_dc.runners"),
         ("emulation", "minitopo_dc/emulation/plan.py", "import minitopo_dc.element.process"),

@@ -13,6 +13,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.pdcp import reordering_wait_ms
 from minitopo_dc.analysis.qlog import server_recovery
+from minitopo_dc.analysis.recovery import worst_recovery_s
 from minitopo_dc.analysis.reference import compare, read_reference, same_value
 from minitopo_dc.analysis.utilisation import arrived_copies, link_utilisation
 from minitopo_dc.campaign.file import Curve, Experiment, Reference
@@ -23,6 +24,7 @@ from minitopo_dc.run.metrics import jain_index
 
 FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
 WAITING = "reordering_wait_ms"
+RECOVERY = "recovery_s"
 UTILISATION = "utilisation_leg_"
 ON_LINKS = "links_"
 """`links_flow_1_mbps`, ..., `links_jain_index`."""
@@ -127,6 +129,8 @@ def measure(row: dict[Any, Any], name: str) -> float:
         return _on_links(row, name.removeprefix(ON_LINKS))
     if name == WAITING:
         return reordering_wait_ms(Path(row["directory"]))
+    if name == RECOVERY:
+        return worst_recovery_s(Path(row["directory"]))
     if name.startswith(UTILISATION):
         legs = enumerate(link_utilisation(Path(row["directory"])), start=1)
         return {f"{UTILISATION}{leg}": part for leg, part in legs}.get(name, math.nan)

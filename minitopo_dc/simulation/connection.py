@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from minitopo_dc.run.addresses import SERVER_PORT, client_address, server_address
@@ -15,8 +15,8 @@ from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.host import Host
 from minitopo_dc.simulation.loop import Loop
 from minitopo_dc.simulation.packet import Flow
-from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads.paths import PathSample
 
 CLIENT_PORT = 50_000
 """Of the first flow, from the range of ephemeral ports (RFC 6335)."""
@@ -35,17 +35,18 @@ class Connection:
         directory: Path,
         ended: Callable[[], None],
     ) -> None:
-        version, leg = scenario.ip_version, client_legs(scenario, flow)[0]
-        server = (server_address(version=version), SERVER_PORT + index)
-        client = (client_address(leg, version), CLIENT_PORT + index)
         self.workload = flow.workload
+        self.has_paths = flow.paths is not None
+        """Whether the transport is one of several paths."""
         self.directory = flow_directory(directory, index + 1, alone=not scenario.flows)
-        self.downlink, self.uplink = Flow(server, client), Flow(client, server)
+        version, port = scenario.ip_version, CLIENT_PORT + index
+        server = (server_address(version=version), SERVER_PORT + index)
+        clients = {leg: (client_address(leg, version), port) for leg in client_legs(scenario, flow)}
+        self.downlinks = [Flow(server, client) for client in clients.values()]
+        self.uplinks = [Flow(client, server) for client in clients.values()]
         cpu = round(scenario.virtual.cpu_us_per_packet * 1000)
-        self.client_host = Host(loop, self.uplink, cpu_ns=cpu)
-        self.server_host = Host(loop, self.downlink, cpu_ns=cpu)
-        self.downlink.deliver = self.client_host.receive
-        self.uplink.deliver = self.server_host.receive
+        self.client_host = Host(loop, self.uplinks, cpu_ns=cpu)
+        self.server_host = Host(loop, self.downlinks, cpu_ns=cpu)
         transport = get_runner(flow.transport).virtual()
         assert transport is not None  # `why_unsupported` has asked
         self._ends = transport(
@@ -55,12 +56,14 @@ class Connection:
                 options=flow.options,
                 recovery=scenario.virtual.recovery,
                 server_address=server,
+                client_addresses=clients,
                 client_host=self.client_host,
                 server_host=self.server_host,
                 directory=self.directory,
                 ended=ended,
+                begin=loop.now,
+                seed=scenario.seed,
                 paths=flow.paths,
-                begin_s=loop.now / NS_PER_S,
             )
         )
         self.client_host.endpoint = self._ends.client
@@ -68,7 +71,10 @@ class Connection:
 
     def attach(self, gnb: Element, ue: Element) -> None:
         """The routers next to the hosts."""
-        self.server_host.forward, self.client_host.forward = gnb.send, ue.send
+        for flow in self.downlinks:
+            flow.enter, flow.deliver = gnb.entrance(flow), self.client_host.receive
+        for flow in self.uplinks:
+            flow.enter, flow.deliver = ue.entrance(flow), self.server_host.receive
 
     def start(self) -> None:
         """Begin to connect."""
@@ -81,6 +87,10 @@ class Connection:
     def congestion(self) -> Congestion:
         """The server's congestion control now."""
         return self._ends.congestion()
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """The transport's several paths, if it has any."""
+        return self._ends.path_samples()
 
     def save_logs(self) -> None:
         """Write what the endpoints logged."""

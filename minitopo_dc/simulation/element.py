@@ -11,10 +11,8 @@ from minitopo_dc.router.report_counters import add_report_counters
 from minitopo_dc.router.schedule import Schedule
 from minitopo_dc.simulation.drivers import LegDriver, ReceiveDriver, TransmitDriver, delayed
 from minitopo_dc.simulation.loop import Loop, Timer
-from minitopo_dc.simulation.packet import Flow, Packet
+from minitopo_dc.simulation.packet import Flow, Packet, Take
 from minitopo_dc.simulation.reports import ReportSender
-
-Plain = Callable[[Packet], None]
 
 
 class Element:
@@ -52,7 +50,6 @@ class Element:
             transmit=[driver.entity.statistics for driver in self._transmit],
             receive=[driver.statistics for driver in self._receive],
         )
-        self._outgoing: dict[Flow, Plain] = {}
         self._incoming: dict[Flow, Callable[[tuple[int, Packet, int]], None]] = {}
         self._schedule = Schedule(settings.legs, self._legs)
         self._changes = Timer(loop, self._switch)
@@ -76,12 +73,17 @@ class Element:
         for sender in self._report_senders.values():
             sender.start()
 
-    def send(self, packet: Packet) -> None:
-        """A packet came from the end host on this side."""
-        route = self._outgoing.get(packet.flow)
-        if route is None:
-            route = self._outgoing[packet.flow] = self._route(packet.flow)
-        route(packet)
+    def entrance(self, flow: Flow) -> Take:
+        """What takes a flow's packets from the end host on this side.
+
+        That is the bearer whose filter the flow fits, else the leg of the client's address.
+        """
+        for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
+            if flow.belongs_to(bearer.match):
+                return delayed(self._loop, self._processing, driver.push)
+        addresses = (flow.source[0], flow.destination[0])
+        leg = self._legs[next(self._leg_of[each] for each in addresses if each in self._leg_of)]
+        return lambda packet: leg.push(packet, None, packet.size)
 
     def arrive(self, leg: int, packet: Packet, sn: int | None) -> None:
         """A packet crossed a leg of the other element."""
@@ -93,7 +95,7 @@ class Element:
             receive = self._incoming[packet.flow] = self._reorder(packet.flow)
         receive((leg, packet, sn))
 
-    def report_taker(self, bearer: int) -> Plain:
+    def report_taker(self, bearer: int) -> Take:
         """What takes the reports of a bearer that this element transmits."""
         [feedback] = [each.entity.feedback for each in self._transmit if each.bearer == bearer]
         assert feedback is not None
@@ -137,15 +139,6 @@ class Element:
             if bearer.report is not None and driver.reports is not None:
                 leg = self._legs[bearer.report.leg]
                 yield bearer.bearer, ReportSender(driver.reports, bearer.report, leg, self._loop)
-
-    def _route(self, flow: Flow) -> Plain:
-        """The bearer whose filter the flow fits, else the leg of the client's address."""
-        for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
-            if flow.belongs_to(bearer.match):
-                return delayed(self._loop, self._processing, driver.push)
-        addresses = (flow.source[0], flow.destination[0])
-        leg = self._legs[next(self._leg_of[each] for each in addresses if each in self._leg_of)]
-        return lambda packet: leg.push(packet, None, packet.size)
 
     def _reorder(self, flow: Flow) -> Callable[[tuple[int, Packet, int]], None]:
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):

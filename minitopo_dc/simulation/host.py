@@ -1,32 +1,19 @@
-"""An end host: one UDP socket with its receive buffer, one CPU, one QUIC endpoint."""
+"""An end host: a UDP socket for each of its addresses, one CPU, one endpoint of a transport."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 
-from minitopo_dc.runners.virtual import Sender, VirtualEndpoint
+from minitopo_dc.runners.virtual import Address, Sent, VirtualEndpoint
 from minitopo_dc.simulation.loop import Loop, Timer
 from minitopo_dc.simulation.packet import Flow, Packet
-from minitopo_dc.units import NS_PER_S
+from minitopo_dc.units import NS_PER_US
 
 LINUX_RECEIVE_BUFFER = 212_992
 """Bytes, net.core.rmem_default of Linux (and of the papers' 'QUIC default', thesis table 4.4)."""
 BATCH = 64
 """Datagrams read in one step, as by the real endpoints (`quic_endpoint.BATCH`)."""
-TIMER_MARGIN_NS = 1_000
-"""How much later than asked a connection's timer fires: aioquic compares floating-point sums of
-seconds, and a timer that fires a rounding error too early would be asked for again, for ever."""
-
-
-def seconds(moment: int) -> float:
-    """A moment as aioquic takes it; to the ns for 100 days (2^53 ns)."""
-    return moment / NS_PER_S
-
-
-def moment_of(timer: float) -> int:
-    """When to fire a connection's timer."""
-    return int(timer * NS_PER_S) + TIMER_MARGIN_NS
 
 
 class ReceiveBuffer:
@@ -51,32 +38,24 @@ class ReceiveBuffer:
     DESCRIPTOR_BYTES = 256
     """struct sk_buff."""
 
-    def __init__(self, limit: int, *, read_at_once: bool = False) -> None:
-        """Take the limit in bytes; it never bites where every datagram is read as it comes."""
+    def __init__(self, limit: int) -> None:
+        """Take the limit in bytes."""
         self.drops = 0
         self.limit = limit
-        self._bounded = not read_at_once
         self._used = 0
-        self._waiting: deque[tuple[bytes, int]] = deque()
 
-    def __len__(self) -> int:
-        """Datagrams waiting."""
-        return len(self._waiting)
-
-    def put(self, data: bytes) -> None:
-        """A datagram arrives."""
-        cost = self.truesize(len(data))
-        if self._bounded and self._used + cost > self.limit:
+    def put(self, payload: int) -> bool:
+        """A datagram of so many bytes arrives; whether it is kept."""
+        cost = self.truesize(payload)
+        if self._used + cost > self.limit:
             self.drops += 1
-            return
+            return False
         self._used += cost
-        self._waiting.append((data, cost))
+        return True
 
-    def take(self) -> bytes:
-        """The first datagram."""
-        data, cost = self._waiting.popleft()
-        self._used -= cost
-        return data
+    def take(self, payload: int) -> None:
+        """A datagram of so many bytes that was kept is read."""
+        self._used -= self.truesize(payload)
 
     @classmethod
     def truesize(cls, payload: int) -> int:
@@ -86,22 +65,27 @@ class ReceiveBuffer:
 
 
 class Host:
-    """A process on one CPU between a socket and its endpoint.
+    """A process on one CPU between its sockets and its endpoint.
 
     - Reading a datagram, and sending one, each take `cpu_ns`; the CPU does one thing at a time.
     - Without CPU time, datagrams are read as they arrive, those of one moment in steps of 64 (as by
-      the real endpoints); with it, one per step, and what arrives meanwhile waits in the buffer.
+      the real endpoints), and no receive buffer bites; with it, one per step, and what arrives
+      meanwhile waits in its socket's buffer.
+    - Those of several sockets are read in the order in which they arrived.
     """
 
-    def __init__(self, loop: Loop, flow: Flow, *, cpu_ns: int) -> None:
-        """Make a host that sends on `flow`, once `forward` and `endpoint` are set."""
+    def __init__(self, loop: Loop, flows: Sequence[Flow], *, cpu_ns: int) -> None:
+        """Make a host that sends on `flows`, once `endpoint` is set; a socket for each source."""
         self.endpoint: VirtualEndpoint
-        self.forward: Callable[[Packet], None]
-        self.buffer = ReceiveBuffer(LINUX_RECEIVE_BUFFER, read_at_once=not cpu_ns)
         self.received_bytes = 0
         """IP bytes that reached this host."""
         self._loop = loop
-        self._flow = flow
+        self._flows: dict[tuple[Address | None, Address], Flow] = {}
+        for flow in flows:
+            self._flows[flow.source, flow.destination] = flow
+            self._flows.setdefault((None, flow.destination), flow)
+        self._buffers = {flow.source: ReceiveBuffer(LINUX_RECEIVE_BUFFER) for flow in flows}
+        self._waiting: deque[Packet] = deque()
         self._cpu = cpu_ns
         self._busy_until = loop.now
         self._batch = 1 if cpu_ns else BATCH
@@ -110,65 +94,72 @@ class Host:
         self._departure = Timer(loop, self._depart)
 
     @property
+    def now(self) -> int:
+        """The time in ns."""
+        return self._loop.now
+
+    @property
     def socket_drops(self) -> int:
-        """Datagrams that found the receive buffer full."""
-        return self.buffer.drops
+        """Datagrams that found a receive buffer full."""
+        return sum(buffer.drops for buffer in self._buffers.values())
 
     @property
     def receive_buffer_bytes(self) -> int:
-        """The receive buffer's limit."""
-        return self.buffer.limit
+        """The limit of each receive buffer."""
+        return next(iter(self._buffers.values())).limit
 
     def set_receive_buffer(self, size_bytes: int) -> None:
-        """Change its limit; before anything arrives."""
-        self.buffer.limit = size_bytes
+        """Change it; before anything arrives."""
+        for buffer in self._buffers.values():
+            buffer.limit = size_bytes
 
-    def clock(self) -> float:
-        """The time in s."""
-        return seconds(self._loop.now)
-
-    def wake(self, timer: float | None) -> None:
-        """Let the endpoint act when its connection's timer says."""
-        if timer is not None:
+    def wake(self, moment: int | None) -> None:
+        """Let the endpoint act at a moment (ns), or when the CPU is free if that is later."""
+        if moment is not None:
             # Never the same moment again without a packet: time would stand still.
-            later = self._loop.now + TIMER_MARGIN_NS
-            self._timer.bring_forward(max(moment_of(timer), self._busy_until, later))
+            later = self._loop.now + NS_PER_US
+            self._timer.bring_forward(max(moment, self._busy_until, later))
 
     def receive(self, packet: Packet) -> None:
-        """A datagram reached the socket."""
+        """A datagram reached its socket."""
         self.received_bytes += packet.size
-        self.buffer.put(packet.data)
+        if self._cpu and not self._buffers[packet.flow.destination].put(len(packet.data)):
+            return
+        self._waiting.append(packet)
         self._timer.bring_forward(max(self._loop.now, self._busy_until))
 
-    def transmit(self, connection: Sender) -> int:
-        """Send what a connection has to send now; the number of bytes."""
-        sent = 0
-        for data, _ in connection.datagrams_to_send(seconds(self._loop.now)):
-            sent += len(data)
-            packet = Packet(self._flow, data)
+    def send(self, datagrams: Iterable[Sent]) -> None:
+        """Send datagrams, one behind the other as the CPU can."""
+        flows = self._flows
+        for data, source, destination in datagrams:
+            packet = Packet(flows[source, destination], data)
             if self._cpu:
                 self._busy_until += self._cpu
                 self._departures.append((self._busy_until, packet))
                 self._departure.bring_forward(self._busy_until)
             else:
-                self.forward(packet)
-        return sent
+                packet.flow.enter(packet)
 
     def _run(self) -> None:
         now = self._loop.now
-        buffer = self.buffer
-        taken = [
-            (buffer.take(), self._flow.destination) for _ in range(min(len(buffer), self._batch))
-        ]
+        taken = [self._take() for _ in range(min(len(self._waiting), self._batch))]
         self._busy_until = now + self._cpu * len(taken)
-        timer = self.endpoint.step(seconds(now), taken)
-        if buffer:
+        moment = self.endpoint.step(now, taken)
+        if self._waiting:
             self._timer.bring_forward(max(now, self._busy_until))
         else:
-            self.wake(timer)
+            self.wake(moment)
+
+    def _take(self) -> tuple[bytes, Address, Address]:
+        packet = self._waiting.popleft()
+        data, flow = packet.data, packet.flow
+        if self._cpu:
+            self._buffers[flow.destination].take(len(data))
+        return data, flow.source, flow.destination
 
     def _depart(self) -> None:
         departures, now = self._departures, self._loop.now
         while departures and departures[0][0] <= now:
-            self.forward(departures.popleft()[1])
+            packet = departures.popleft()[1]
+            packet.flow.enter(packet)
         self._departure.set(departures[0][0] if departures else None)

@@ -16,11 +16,13 @@ IP_HEADER_BYTES = {4: 20, 6: 40}
 class Flow:
     """All datagrams from one socket to another; two flows are never equal."""
 
-    __slots__ = ("deliver", "destination", "headers_bytes", "source")
+    __slots__ = ("deliver", "destination", "enter", "headers_bytes", "source")
 
     def __init__(self, source: tuple[str, int], destination: tuple[str, int]) -> None:
         self.source, self.destination = source, destination
-        self.deliver: Callable[[Packet], None] = _nowhere
+        self.enter: Take = _nowhere
+        """What takes a datagram from its source."""
+        self.deliver: Take = _nowhere
         """What takes a datagram at its destination."""
         self.headers_bytes = IP_HEADER_BYTES[ip_address(source[0]).version] + UDP_HEADER_BYTES
         """Of each of its datagrams."""
@@ -47,5 +49,8 @@ class Packet:
         self.size = len(data) + flow.headers_bytes
 
 
+Take = Callable[[Packet], None]
+
+
 def _nowhere(_packet: Packet) -> None:
-    raise LookupError("a datagram of a flow that ends nowhere")
+    raise LookupError("a datagram of a flow that leads nowhere")

@@ -11,6 +11,7 @@ from minitopo_dc.simulation.connection import Connection
 from minitopo_dc.simulation.loop import Loop
 from minitopo_dc.simulation.packet import Packet
 from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads.paths import PathFile
 
 
 class ConnectionSeries:
@@ -54,6 +55,23 @@ class ConnectionSeries:
         rows = csv.writer(self._files[-1])
         rows.writerow(header)
         return rows
+
+
+class PathSeries:
+    """`paths.csv`: one row per flow and path, at each interval and as it opens and closes."""
+
+    def __init__(self, directory: Path, connections: Sequence[Connection]) -> None:
+        self._connections = connections
+        self._file = PathFile(directory / "paths.csv")
+
+    def write(self, _now: int) -> None:
+        """Add the rows since the last call."""
+        for number, each in enumerate(self._connections, start=1):
+            self._file.write(number, each.path_samples())
+
+    def close(self) -> None:
+        """Flush and close."""
+        self._file.close()
 
 
 class PacketTrace:

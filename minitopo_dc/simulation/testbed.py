@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -13,12 +12,10 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.connection import Connection
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.loop import START_NS, Loop, Timer
-from minitopo_dc.simulation.packet import Packet
-from minitopo_dc.simulation.series import ConnectionSeries, PacketTrace
+from minitopo_dc.simulation.packet import Packet, Take
+from minitopo_dc.simulation.series import ConnectionSeries, PacketTrace, PathSeries
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download
-
-Take = Callable[[Packet], None]
 
 
 class Testbed:
@@ -95,6 +92,8 @@ class Testbed:
             *self._ue.series(),
             ConnectionSeries(directory, self.connections, START_NS),
         ]
+        if any(each.has_paths for each in self.connections):
+            series.append(PathSeries(directory, self.connections))
         recorder = Recorder(series, self._scenario.statistics_ms, START_NS)
 
         def write() -> None:
@@ -108,13 +107,14 @@ class Testbed:
     def _tap(self, directory: Path) -> PacketTrace:
         trace = PacketTrace(directory / "packets.csv", self.loop)
         for number, connection in enumerate(self.connections, start=1):
-            for direction, sender, flow in (
-                ("downlink", connection.server_host, connection.downlink),
-                ("uplink", connection.client_host, connection.uplink),
+            for direction, flows in (
+                ("downlink", connection.downlinks),
+                ("uplink", connection.uplinks),
             ):
                 add = partial(trace.add, number, direction)
-                sender.forward = _observed(partial(add, "sent"), sender.forward)
-                flow.deliver = _observed(partial(add, "received"), flow.deliver)
+                for flow in flows:
+                    flow.enter = _observed(partial(add, "sent"), flow.enter)
+                    flow.deliver = _observed(partial(add, "received"), flow.deliver)
         return trace
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from aioquic.h3.connection import H3_ALPN
@@ -10,10 +10,12 @@ from aioquic.quic.configuration import QuicConfiguration
 
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.http3_client import Http3Client
-from minitopo_dc.runners.quic_endpoint import Address, OrderedConnection, Transmit
+from minitopo_dc.runners.quic_endpoint import OrderedConnection, Transmit
 from minitopo_dc.runners.quic_server import Session, initial_destination
 from minitopo_dc.runners.quic_virtual_certificate import identify, trust
-from minitopo_dc.simulation.host import Host, seconds
+from minitopo_dc.runners.virtual import Received
+from minitopo_dc.runners.virtual_seconds import SecondsHost, moment_of, seconds
+from minitopo_dc.simulation.host import Host
 from minitopo_dc.simulation.loop import START_NS, Loop, Timer
 from minitopo_dc.simulation.packet import Flow, Packet
 
@@ -34,28 +36,28 @@ class _ClientEnd:
     client: Http3Client
     loop: Loop
 
-    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
-        timer = self.client.step(now, datagrams)
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
+        timer = self.client.step(seconds(now), [(data, source) for data, source, _ in datagrams])
         if self.client.ended:
             self.loop.stop()
-        return timer
+        return moment_of(timer)
 
 
 @dataclass
 class _ServerEnd:
-    host: Host
+    host: SecondsHost
     session: Session | None = None
     steps: list[float] = field(default_factory=list)
 
-    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
-        for data, address in datagrams:
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
+        for data, address, _ in datagrams:
             if self.session is None:
                 self.session = _accept(data)
-            self.session.connection.receive_datagram(data, address, now)
+            self.session.connection.receive_datagram(data, address, seconds(now))
         if self.session is None or self.session.ended:
             return None
-        self.session.drive(now, self.host.transmit)
-        return self.session.connection.get_timer()
+        self.session.drive(seconds(now), self.host.transmit)
+        return moment_of(self.session.connection.get_timer())
 
 
 def _accept(data: bytes) -> Session:
@@ -77,18 +79,19 @@ class Pair:
         self.loop = Loop()
         self._lost = lost
         there, back = Flow(CLIENT, SERVER), Flow(SERVER, CLIENT)
-        client_host, server_host = (Host(self.loop, flow, cpu_ns=0) for flow in (there, back))
+        client_host, server_host = (Host(self.loop, [flow], cpu_ns=0) for flow in (there, back))
         there.deliver, back.deliver = server_host.receive, client_host.receive
-        client_host.forward = server_host.forward = self._forward
+        there.enter = back.enter = self._forward
         connection = OrderedConnection(configuration=_client_configuration())
-        self.client = make_client(connection, client_host.transmit, client_host.clock)
-        self.server = server_host.endpoint = _ServerEnd(server_host)
+        here = SecondsHost(client_host)
+        self.client = make_client(connection, here.transmit, here.clock)
+        self.server = server_host.endpoint = _ServerEnd(SecondsHost(server_host))
         client_host.endpoint = _ClientEnd(self.client, self.loop)
         self._client_host = client_host
 
     def run(self, limit_s: float = 1000.0) -> float:
         """Run to the connection's end at the client; how long it took in s."""
-        self._client_host.wake(self.client.start(SERVER))
+        self._client_host.wake(moment_of(self.client.start(SERVER)))
         self.loop.run(START_NS + round(limit_s * 1e9))
         assert self.client.ended, f"the client has not ended in {limit_s} s"
         return seconds(self.loop.now) - START_S

@@ -40,14 +40,14 @@ class Downlink:
     def send(self, number: int, client: str = client_address(1), size: int = 1000) -> None:
         """Send packets at once, `size` bytes each; returns when all is done."""
         flow = Flow(SERVER, (client, 50_000))
-        flow.deliver = self._arrive
+        flow.enter, flow.deliver = self.gnb.entrance(flow), self._arrive
         packets = [
             Packet(flow, index.to_bytes(2, "big") + bytes(size - 30)) for index in range(number)
         ]
 
         def burst() -> None:
             for packet in packets:
-                self.gnb.send(packet)
+                flow.enter(packet)
 
         Timer(self.loop, burst).set(START_NS)
         self.loop.run(FAR)

@@ -1,0 +1,360 @@
+"""A connection of QUIC or MP-QUIC as a sans-IO object around picoquic.
+
+As with aioquic's, time is an argument: datagrams come in by `receive`, `datagrams` gives what is to
+be sent now, `next_timeout` says when to ask again. Times are int nanoseconds, which picoquic counts
+in microseconds. Several paths: RFC 9000 with draft-ietf-quic-multipath.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from minitopo_dc.picoquic.events import (
+    Closed,
+    Closer,
+    Event,
+    PathAvailable,
+    PathDeleted,
+    PathSuspended,
+    Ready,
+    StreamData,
+    StreamReset,
+)
+from minitopo_dc.picoquic.library import library
+from minitopo_dc.picoquic.path import Address, PathStatistics
+from minitopo_dc.units import NS_PER_US
+
+CONGESTION_CONTROLS = ("newreno", "cubic", "bbr", "bbr1", "fast", "prague", "c4", "dcubic")
+"""By picoquic's own names."""
+MAX_PATHS = 8
+"""At once, of a connection: PICOQUIC_NB_PATH_TARGET of picoquic."""
+NEVER_US = 2**64 - 1
+ENOUGH_INPUT = 1 << 16
+"""Bytes of streams that are worth reading without an event: fewer, larger pieces cost less."""
+CLOSERS: tuple[Closer, ...] = ("peer", "peer's application", "stateless reset", "this end")
+"""By the numbers of `helper.h`."""
+ERRORS = {0x44A: "no path is left, the last one failed its validation"}
+"""That picoquic has no words for: PICOQUIC_ERROR_PATH_LAST_REMAINING."""
+
+
+class PicoquicError(RuntimeError):
+    """Picoquic refused a call; the text says which."""
+
+
+class Datagram(NamedTuple):
+    """UDP payload with its addresses; `source` is None where picoquic leaves it to the host."""
+
+    data: bytes
+    source: Address | None
+    destination: Address
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What fixes an endpoint.
+
+    Attributes:
+        is_client: which end it is.
+        certificate: PEM; a server's own, a client's: the one it trusts. (With an Ed25519 key the
+            handshake has the same length in each run; ECDSA signatures vary.)
+        key: PEM, of a server.
+        alpn: the application protocol (RFC 7301).
+        server_name: RFC 6066.
+        congestion_control: one of `CONGESTION_CONTROLS`.
+        max_paths: at once; 1: no multipath, 2 to 8.
+        max_data: flow control of the connection, bytes; 0: picoquic's own (1 MiB, growing).
+        max_stream_data: of each stream, bytes; 0: picoquic's own (2 MiB, growing).
+        idle_timeout_s: the connection ends after this silence (RFC 9000, section 10.1).
+        datagram_bytes: of UDP payload at most; there is no path MTU discovery. 1200: RFC 9000,
+            section 14, as the other QUIC runners.
+        qlog: a directory for picoquic's log; written when the connection is freed.
+    """
+
+    is_client: bool
+    certificate: Path
+    alpn: str
+    server_name: str
+    key: Path | None = None
+    congestion_control: str = "newreno"
+    max_paths: int = 1
+    max_data: int = 0
+    max_stream_data: int = 0
+    idle_timeout_s: float = 30.0
+    datagram_bytes: int = 1200
+    qlog: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.congestion_control not in CONGESTION_CONTROLS:
+            allowed = ", ".join(CONGESTION_CONTROLS)
+            raise ValueError(f"congestion_control {self.congestion_control}; allowed: {allowed}")
+        if not 1 <= self.max_paths <= MAX_PATHS:
+            raise ValueError(f"max_paths {self.max_paths}; allowed: 1 to {MAX_PATHS}")
+        if not 1200 <= self.datagram_bytes <= 1500:
+            raise ValueError(f"datagram_bytes {self.datagram_bytes}; allowed: 1200 to 1500")
+        if not self.is_client and self.key is None:
+            raise ValueError("a server needs the key of its certificate")
+
+
+def seed(value: int) -> None:
+    """Draw all of picoquic's random numbers in this process from a seed from now on.
+
+    For simulations, and one at a time: keys and identifiers can be foretold.
+    """
+    library().lib.mdc_seed(value % 2**64)
+
+
+class Connection:
+    """One end of one connection. A server's begins with the first datagram of a client.
+
+    Raises:
+        NotBuiltError: the extension is not here.
+        PicoquicError: a file is not what it should be.
+    """
+
+    def __init__(self, configuration: Configuration, now: int) -> None:
+        """Make an end that has neither sent nor received yet, at `now` (ns)."""
+        self._configuration = configuration
+        module = library()
+        self._ffi, self._lib = module.ffi, module.lib
+        self._endpoint = self._ffi.gc(self._create(now), self._lib.mdc_free)
+        self._state = self._lib.mdc_get_state(self._endpoint)
+        self._numbers: dict[Address, int] = {}
+        self._addresses: list[Address] = []
+        self._room = self._ffi.new("mdc_path[]", MAX_PATHS)
+        self._kept: list[Any] = []  # blocks that picoquic reads until the end
+
+    def _create(self, now: int) -> Any:
+        wanted, kept = self._configuration, []
+
+        def text(value: object) -> Any:
+            if value is None:
+                return self._ffi.NULL
+            kept.append(self._ffi.new("char[]", str(value).encode()))
+            return kept[-1]
+
+        fields = self._ffi.new(
+            "mdc_configuration *",
+            {
+                "is_client": wanted.is_client,
+                "certificate": text(wanted.certificate),
+                "key": text(wanted.key),
+                "alpn": text(wanted.alpn),
+                "server_name": text(wanted.server_name),
+                "congestion_control": text(wanted.congestion_control),
+                "qlog": text(wanted.qlog),
+                "multipath": 0 if wanted.max_paths == 1 else wanted.max_paths,
+                "max_data": wanted.max_data,
+                "max_stream_data": wanted.max_stream_data,
+                "idle_timeout_ms": round(wanted.idle_timeout_s * 1000),
+                "datagram_bytes": wanted.datagram_bytes,
+                "now": now // NS_PER_US,
+            },
+        )
+        error = self._ffi.new("char **")
+        made = self._lib.mdc_create(fields, error)
+        if made == self._ffi.NULL:
+            raise PicoquicError(self._ffi.string(error[0]).decode())
+        return made
+
+    # Datagrams and time.
+
+    def connect(self, local: Address, remote: Address, now: int) -> None:
+        """Begin the handshake from one address to another (a client's)."""
+        result = self._lib.mdc_connect(
+            self._endpoint, self._number(local), self._number(remote), now // NS_PER_US
+        )
+        self._check(result, "connect")
+
+    def receive(self, datagram: bytes, source: Address, destination: Address, now: int) -> None:
+        """A datagram arrived; one that is not of QUIC is dropped without a word."""
+        numbers = self._numbers
+        from_ = numbers[source] if source in numbers else self._number(source)
+        to = numbers[destination] if destination in numbers else self._number(destination)
+        self._lib.mdc_receive(self._endpoint, datagram, len(datagram), from_, to, now // NS_PER_US)
+
+    def datagrams(self, now: int) -> list[Datagram]:
+        """What is to be sent now; after anything else was called, and at `next_timeout`."""
+        state = self._state
+        if self._lib.mdc_send(self._endpoint, now // NS_PER_US):
+            raise PicoquicError("prepare_next_packet")
+        if not state.datagram_count:
+            return []
+        output = self._ffi.buffer(state.output, state.output_length)[:]
+        addresses, found = self._addresses, state.datagrams
+        made = []
+        for index in range(state.datagram_count):
+            each = found[index]
+            start, source = each.offset, each.source
+            made.append(
+                Datagram(
+                    output[start : start + each.length],
+                    None if source < 0 else addresses[source],
+                    addresses[each.destination],
+                )
+            )
+        return made
+
+    def next_timeout(self) -> int | None:
+        """When to call `datagrams` next (ns) if nothing happens before; None: not at all."""
+        wake: int = self._state.wake
+        return None if wake >= NEVER_US // NS_PER_US else wake * NS_PER_US
+
+    def events(self, *, all_data: bool = False) -> Iterator[Event]:
+        """What has happened since the last call.
+
+        Data of streams may wait for more of it, or for an event beside it, unless `all_data`.
+        """
+        state = self._state
+        worth_it = state.notable_count or state.input_length >= ENOUGH_INPUT
+        if not worth_it and not (all_data and state.event_count):
+            return iter(())
+        made = list(self._read_events())
+        self._lib.mdc_taken(self._endpoint)
+        return iter(made)
+
+    def _read_events(self) -> Iterator[Event]:
+        state, lib = self._state, self._lib
+        data = self._ffi.buffer(state.input, state.input_length)[:] if state.input_length else b""
+        for index in range(state.event_count):
+            each = state.events[index]
+            kind, value = each.kind, each.value
+            if kind == lib.MDC_DATA:
+                yield StreamData(value, data[each.offset : each.offset + each.length], False)
+            elif kind == lib.MDC_FIN:
+                yield StreamData(value, b"", True)
+            elif kind == lib.MDC_RESET:
+                yield StreamReset(value)
+            elif kind == lib.MDC_READY:
+                yield Ready(
+                    bool(lib.mdc_is_multipath(self._endpoint)), lib.mdc_version(self._endpoint)
+                )
+            elif kind == lib.MDC_CLOSED:
+                yield self._closed(CLOSERS[value])
+            elif kind == lib.MDC_PATH_AVAILABLE:
+                yield PathAvailable(value)
+            elif kind == lib.MDC_PATH_SUSPENDED:
+                yield PathSuspended(value)
+            elif kind == lib.MDC_PATH_DELETED:
+                yield PathDeleted(value, self._path(state.deleted[each.offset]))
+
+    def _closed(self, by: Closer) -> Closed:
+        codes = self._ffi.new("uint64_t[3]")
+        self._lib.mdc_errors(self._endpoint, codes, codes + 1, codes + 2)
+        local, remote, application = codes
+        error = local or remote or application
+        name = ERRORS.get(error) or self._ffi.string(self._lib.mdc_error_name(error)).decode()
+        reason = f"{name} ({error:#x})" if error else "no error"
+        return Closed(by, error, f"closed by {by}: {reason}")
+
+    # Streams.
+
+    def open_stream(self) -> int:
+        """The identifier of a new stream of both directions."""
+        identifier: int = self._lib.mdc_open_stream(self._endpoint)
+        return identifier
+
+    def write(self, stream_id: int, data: bytes, *, end_stream: bool = False) -> None:
+        """Send bytes on a stream."""
+        result = self._lib.mdc_write(self._endpoint, stream_id, data, len(data), end_stream)
+        self._check(result, "add_to_stream")
+
+    def write_repeated(self, stream_id: int, block: bytes, size_bytes: int) -> None:
+        """Send a block again and again, `size_bytes` of it, and end the stream."""
+        kept = self._ffi.from_buffer(block)
+        self._kept.append(kept)
+        result = self._lib.mdc_write_pattern(
+            self._endpoint, stream_id, self._ffi.cast("uint8_t *", kept), len(block), size_bytes
+        )
+        self._check(result, "mark_active_stream")
+
+    # Paths.
+
+    def open_path(self, local: Address, remote: Address, now: int) -> None:
+        """Open a path; it is used when `PathAvailable` tells that it was validated.
+
+        Raises:
+            PicoquicError: multipath was not negotiated, there are too many paths, or the peer has
+                not given connection identifiers for another.
+        """
+        result = self._lib.mdc_open_path(
+            self._endpoint, self._number(local), self._number(remote), now // NS_PER_US
+        )
+        self._check(result, "probe_new_path")
+
+    def abandon_path(self, path_id: int, now: int) -> None:
+        """Give a path up for good (PATH_ABANDON).
+
+        Raises:
+            PicoquicError: it is not there, or it is the last one.
+        """
+        result = self._lib.mdc_abandon_path(self._endpoint, path_id, 0, now // NS_PER_US)
+        self._check(result, "abandon_path")
+
+    def set_path_status(self, path_id: int, *, backup: bool, now: int) -> None:
+        """Tell the peer to use a path only when no other is there, or as any other.
+
+        Raises:
+            PicoquicError: it is not there.
+        """
+        result = self._lib.mdc_set_path_status(self._endpoint, path_id, backup, now // NS_PER_US)
+        self._check(result, "set_path_status")
+
+    def paths(self) -> list[PathStatistics]:
+        """The paths that there are now, validated or not."""
+        count = self._lib.mdc_paths(self._endpoint, self._room, MAX_PATHS)
+        return [self._path(self._room[index]) for index in range(count)]
+
+    def _path(self, found: Any) -> PathStatistics:
+        measured = found.smoothed_rtt_us > 0
+        return PathStatistics(
+            path_id=found.id,
+            local=self._addresses[found.local] if found.local >= 0 else None,
+            remote=self._addresses[found.remote],
+            validated=bool(found.verified),
+            backup=bool(found.backup),
+            abandoned=bool(found.demoted),
+            cwnd_bytes=found.cwnd,
+            in_flight_bytes=found.in_flight,
+            smoothed_rtt_ms=found.smoothed_rtt_us / 1000 if measured else None,
+            minimum_rtt_ms=found.minimum_rtt_us / 1000 if measured else None,
+            packets_sent=found.packets_sent,
+            packets_lost=found.packets_lost,
+            spurious_losses=found.spurious_losses,
+            bytes_sent=found.bytes_sent,
+            bytes_received=found.bytes_received,
+            bytes_acknowledged=found.bytes_acknowledged,
+            bytes_lost=found.bytes_lost,
+        )
+
+    # The end.
+
+    def close(self, now: int, error: int = 0, reason: str = "") -> None:
+        """End the connection in order (RFC 9000, section 10.2)."""
+        result = self._lib.mdc_close(
+            self._endpoint, error, reason.encode() or self._ffi.NULL, now // NS_PER_US
+        )
+        self._check(result, "close")
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is no connection any more, or none yet."""
+        return bool(self._lib.mdc_is_disconnected(self._endpoint))
+
+    def free(self) -> None:
+        """Let go of picoquic's memory, and have its log written; nothing may be called after."""
+        self._ffi.release(self._endpoint)
+
+    def _number(self, address: Address) -> int:
+        if address not in self._numbers:
+            number = self._lib.mdc_address(self._endpoint, address[0].encode(), address[1])
+            self._check(min(number, 0), f"address {address[0]}")
+            self._numbers[address] = number
+            self._addresses.append(address)
+        return self._numbers[address]
+
+    def _check(self, result: int, what: str) -> None:
+        if result:
+            raise PicoquicError(f"picoquic refused {what} (error {result:#x})")

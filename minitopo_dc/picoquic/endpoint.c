@@ -1,0 +1,256 @@
+/* One endpoint with one connection of picoquic, driven from Python with few calls per datagram.
+ *
+ * Time is an argument (us), as everywhere in picoquic; there is no socket and no thread here.
+ * Addresses are numbers that mdc_address gives, so that no call converts one. What happens is kept
+ * as events and as the streams' bytes, one behind the other, until Python has read them
+ * (mdc_taken): so a datagram costs one call, and Python is not called back.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "endpoint.h"
+
+/* The smallest number of bytes to begin with, doubled when it is not enough. */
+int make_room(void **what, size_t *room, size_t wanted, size_t size)
+{
+    size_t more = *room ? *room : 64;
+    void *grown;
+
+    if (wanted <= *room)
+        return 0;
+    while (more < wanted)
+        more *= 2;
+    grown = realloc(*what, more * size);
+    if (grown == NULL)
+        return -1;
+    *what = grown;
+    *room = more;
+    return 0;
+}
+
+static int set_transport_parameters(picoquic_quic_t *quic, const mdc_configuration *wanted)
+{
+    picoquic_tp_t parameters = *picoquic_get_default_tp(quic);
+
+    if (wanted->max_data)
+        parameters.initial_max_data = wanted->max_data;
+    if (wanted->max_stream_data) {
+        parameters.initial_max_stream_data_bidi_local = wanted->max_stream_data;
+        parameters.initial_max_stream_data_bidi_remote = wanted->max_stream_data;
+        parameters.initial_max_stream_data_uni = wanted->max_stream_data;
+    }
+    parameters.max_idle_timeout = wanted->idle_timeout_ms;
+    parameters.initial_max_path_id = wanted->multipath;
+    return picoquic_set_default_tp(quic, &parameters);
+}
+
+static const char *configure(mdc_endpoint *endpoint, const mdc_configuration *wanted)
+{
+    picoquic_quic_t *quic = endpoint->quic;
+    picoquic_congestion_algorithm_t const *algorithm;
+
+    picoquic_register_all_congestion_control_algorithms();
+    algorithm = picoquic_get_congestion_algorithm(wanted->congestion_control);
+    if (algorithm == NULL)
+        return "no such congestion control";
+    if (wanted->congestion_control_option != NULL)
+        picoquic_set_default_congestion_algorithm_ex(quic, algorithm, wanted->congestion_control_option);
+    else
+        picoquic_set_default_congestion_algorithm(quic, algorithm);
+    picoquic_set_default_multipath_option(quic, wanted->multipath > 0);
+    if (set_transport_parameters(quic, wanted))
+        return "transport parameters were refused";
+    picoquic_set_default_idle_timeout(quic, wanted->idle_timeout_ms);
+    picoquic_set_default_pmtud_policy(quic, picoquic_pmtud_blocked);
+    picoquic_set_mtu_max(quic, (uint32_t)wanted->datagram_bytes);
+    picoquic_disable_port_blocking(quic, 1);
+    picoquic_enable_path_callbacks_default(quic, 1);
+    /* Holes in the numbers of packets against peers that acknowledge what they have not: random, and
+     * nothing that one's own peer does. */
+    picoquic_set_optimistic_ack_policy(quic, 0);
+    if (wanted->qlog != NULL && picoquic_set_qlog(quic, wanted->qlog))
+        return "qlog was refused";
+    /* Late packets of a path that is gone must not end the connection. */
+    quic->stateless_reset_next_time = UINT64_MAX;
+    return NULL;
+}
+
+mdc_endpoint *mdc_create(const mdc_configuration *wanted, const char **error)
+{
+    mdc_endpoint *endpoint = calloc(1, sizeof(mdc_endpoint));
+    const char *certificate = wanted->is_client ? NULL : wanted->certificate;
+    const char *roots = wanted->is_client ? wanted->certificate : NULL;
+    uint8_t reset_seed[PICOQUIC_RESET_SECRET_SIZE] = {0};
+
+    *error = "no memory";
+    if (endpoint == NULL)
+        return NULL;
+    endpoint->is_client = wanted->is_client;
+    endpoint->now = wanted->now;
+    endpoint->datagram_bytes = wanted->datagram_bytes;
+    endpoint->alpn = strdup(wanted->alpn);
+    endpoint->server_name = strdup(wanted->server_name);
+    endpoint->quic = picoquic_create(8, certificate, wanted->is_client ? NULL : wanted->key, roots, wanted->alpn,
+                                     on_event, endpoint, NULL, NULL, reset_seed, wanted->now, &endpoint->now, NULL, NULL, 0);
+    if (endpoint->quic == NULL)
+        *error = "picoquic refused the certificate or the key";
+    else
+        *error = configure(endpoint, wanted);
+    if (*error != NULL) {
+        mdc_free(endpoint);
+        return NULL;
+    }
+    endpoint->state.wake = UINT64_MAX;
+    return endpoint;
+}
+
+void mdc_free(mdc_endpoint *endpoint)
+{
+    if (endpoint == NULL)
+        return;
+    endpoint->is_gone = 1;
+    if (endpoint->quic != NULL)
+        picoquic_free(endpoint->quic); /* and its connections */
+    while (endpoint->patterns != NULL)
+        drop_pattern(endpoint, endpoint->patterns->stream);
+    free(endpoint->alpn);
+    free(endpoint->server_name);
+    free(endpoint->output);
+    free(endpoint->datagrams);
+    free(endpoint->input);
+    free(endpoint->events);
+    free(endpoint->deleted);
+    free(endpoint);
+}
+
+mdc_state *mdc_get_state(mdc_endpoint *endpoint)
+{
+    return &endpoint->state;
+}
+
+int mdc_connect(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
+{
+    endpoint->now = now;
+    endpoint->connection = picoquic_create_cnx(endpoint->quic, picoquic_null_connection_id,
+                                               picoquic_null_connection_id, address_of(endpoint, remote), now, 0,
+                                               endpoint->server_name, endpoint->alpn, 1);
+    if (endpoint->connection == NULL)
+        return -1;
+    picoquic_set_callback(endpoint->connection, on_event, endpoint);
+    picoquic_set_local_addr(endpoint->connection, address_of(endpoint, local));
+    endpoint->state.wake = now;
+    return picoquic_start_client_cnx(endpoint->connection);
+}
+
+int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, int from, int to, uint64_t now)
+{
+    uint8_t copy[MAX_DATAGRAM]; /* picoquic decrypts in place */
+
+    endpoint->now = now;
+    if (length > sizeof(copy))
+        return -1;
+    memcpy(copy, datagram, length);
+    picoquic_incoming_packet(endpoint->quic, copy, length, address_of(endpoint, from), address_of(endpoint, to), 0, 0,
+                             now);
+    endpoint->state.wake = now;
+    return endpoint->failed ? -1 : 0;
+}
+
+/* Leave all datagrams that are to be sent now, and when there will be more. */
+int mdc_send(mdc_endpoint *endpoint, uint64_t now)
+{
+    mdc_state *state = &endpoint->state;
+
+    endpoint->now = now;
+    state->output_length = state->datagram_count = 0;
+    save_pending(endpoint->connection, now);
+    for (;;) {
+        struct sockaddr_storage to, from;
+        size_t length = 0;
+        int interface;
+        picoquic_connection_id_t identifier;
+        picoquic_cnx_t *last = NULL;
+
+        if (make_room((void **)&endpoint->output, &endpoint->output_room,
+                      state->output_length + endpoint->datagram_bytes, 1) ||
+            make_room((void **)&endpoint->datagrams, &endpoint->datagram_room, state->datagram_count + 1,
+                      sizeof(mdc_datagram)))
+            return -1;
+        to.ss_family = from.ss_family = AF_UNSPEC;
+        if (picoquic_prepare_next_packet_ex(endpoint->quic, now, endpoint->output + state->output_length,
+                                            endpoint->datagram_bytes, &length, &to, &from, &interface, &identifier,
+                                            &last, NULL))
+            return -1;
+        if (length == 0)
+            break;
+        endpoint->datagrams[state->datagram_count++] = (mdc_datagram){
+            state->output_length, length, number_of(endpoint, &from), number_of(endpoint, &to)};
+        state->output_length += length;
+    }
+    state->output = endpoint->output;
+    state->datagrams = endpoint->datagrams;
+    if (picoquic_get_first_cnx(endpoint->quic) == NULL) {
+        be_gone(endpoint, MDC_LOCALLY);
+        endpoint->connection = NULL;
+        state->wake = UINT64_MAX;
+    } else {
+        state->wake = picoquic_get_next_wake_time(endpoint->quic, now);
+    }
+    return endpoint->failed ? -1 : 0;
+}
+
+/* Python has read events and input. */
+void mdc_taken(mdc_endpoint *endpoint)
+{
+    mdc_state *state = &endpoint->state;
+
+    state->event_count = state->notable_count = state->input_length = state->deleted_count = 0;
+}
+
+void wake(mdc_endpoint *endpoint, uint64_t now)
+{
+    picoquic_set_app_wake_time(endpoint->connection, now);
+    endpoint->state.wake = now;
+}
+
+int mdc_close(mdc_endpoint *endpoint, uint64_t error, const char *reason, uint64_t now)
+{
+    int result;
+
+    endpoint->now = now;
+    if (endpoint->connection == NULL)
+        return -1;
+    result = picoquic_close_ex(endpoint->connection, error, reason);
+    wake(endpoint, now);
+    return result;
+}
+
+int mdc_is_disconnected(mdc_endpoint *endpoint)
+{
+    return endpoint->connection == NULL ||
+           picoquic_get_cnx_state(endpoint->connection) >= picoquic_state_disconnected;
+}
+
+uint32_t mdc_version(mdc_endpoint *endpoint)
+{
+    if (endpoint->connection == NULL)
+        return 0;
+    return picoquic_supported_versions[endpoint->connection->version_index].version;
+}
+
+int mdc_is_multipath(mdc_endpoint *endpoint)
+{
+    return endpoint->connection != NULL && endpoint->connection->is_multipath_enabled;
+}
+
+void mdc_errors(mdc_endpoint *endpoint, uint64_t *local, uint64_t *remote, uint64_t *application)
+{
+    *local = endpoint->connection == NULL ? 0 : picoquic_get_local_error(endpoint->connection);
+    *remote = endpoint->connection == NULL ? 0 : picoquic_get_remote_error(endpoint->connection);
+    *application = endpoint->connection == NULL ? 0 : picoquic_get_application_error(endpoint->connection);
+}
+
+const char *mdc_error_name(uint64_t error)
+{
+    return picoquic_error_name(error);
+}

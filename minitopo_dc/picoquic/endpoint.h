@@ -1,0 +1,74 @@
+/* What the parts of the helper share; Python sees `helper.h` only. */
+#ifndef MDC_ENDPOINT_H
+#define MDC_ENDPOINT_H
+
+#include <picotls.h>
+
+#include "autoqlog.h"
+#include "picoquic_internal.h"
+#include "picoquic_crypto_provider_api.h"
+#include "picoquic_utils.h"
+#include "tls_api.h"
+
+#include "helper.h"
+
+#define MAX_ADDRESSES 600 /* a leg each way and to spare: topologies have at most 250 legs */
+#define MAX_DATAGRAM 1600
+
+/* A stream that is answered by a block again and again, cut at its length. */
+typedef struct pattern {
+    struct pattern *next;
+    uint64_t stream;
+    const uint8_t *block; /* Python keeps it */
+    size_t block_length;
+    uint64_t sent;
+    uint64_t length;
+} pattern;
+
+struct mdc_endpoint {
+    mdc_state state;
+    picoquic_quic_t *quic;
+    picoquic_cnx_t *connection;
+    char *alpn;
+    char *server_name;
+    int is_client;
+    int is_gone;
+    size_t datagram_bytes;
+    uint64_t now; /* picoquic reads it wherever it is not given the time */
+    struct sockaddr_storage addresses[MAX_ADDRESSES];
+    int address_count;
+    uint8_t *output;
+    size_t output_room;
+    mdc_datagram *datagrams;
+    size_t datagram_room;
+    uint8_t *input;
+    size_t input_room;
+    mdc_event *events;
+    size_t event_room;
+    mdc_path *deleted;
+    size_t deleted_room;
+    pattern *patterns;
+    int failed; /* out of memory in a callback */
+};
+
+int make_room(void **what, size_t *room, size_t wanted, size_t size);
+void wake(mdc_endpoint *endpoint, uint64_t now);
+
+/* events.c */
+void add_event(mdc_endpoint *endpoint, int kind, uint64_t value, size_t offset, size_t length);
+void be_gone(mdc_endpoint *endpoint, uint64_t by);
+int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes, size_t length,
+             picoquic_call_back_event_t event, void *context, void *stream_context);
+
+/* streams.c */
+void add_input(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *bytes, size_t length);
+void fill(mdc_endpoint *endpoint, uint64_t stream, void *context, size_t room);
+void drop_pattern(mdc_endpoint *endpoint, uint64_t stream);
+
+/* paths.c */
+struct sockaddr *address_of(mdc_endpoint *endpoint, int number);
+int number_of(mdc_endpoint *endpoint, const struct sockaddr_storage *address);
+void keep_deleted(mdc_endpoint *endpoint, uint64_t identifier);
+void save_pending(picoquic_cnx_t *connection, uint64_t now);
+
+#endif

@@ -1,0 +1,77 @@
+"""What a connection tells its user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from minitopo_dc.picoquic.path import PathStatistics
+
+Closer = Literal["peer", "peer's application", "stateless reset", "this end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The handshake is complete (RFC 9001, section 4.1.1)."""
+
+    multipath: bool
+    """Whether both ends negotiated it (initial_max_path_id of draft-ietf-quic-multipath)."""
+    version: int
+    """The negotiated version of QUIC (RFC 9000: 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamData:
+    """The next bytes of a stream, and whether it ends behind them."""
+
+    stream_id: int
+    data: bytes
+    end_stream: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReset:
+    """The peer gave up a stream, or asks to have it given up."""
+
+    stream_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PathAvailable:
+    """A path was validated, or carries packets again after it was suspended."""
+
+    path_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PathSuspended:
+    """Nothing came back on a path for several timeouts: picoquic sends no data on it."""
+
+    path_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PathDeleted:
+    """A path is no more: abandoned by either end, or never validated."""
+
+    path_id: int
+    statistics: PathStatistics
+    """At its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The connection is no more.
+
+    Attributes:
+        by: whose doing it was; a timeout is `this end`'s.
+        error: of the connection or of picoquic (0: none); see `reason`.
+        reason: in words.
+    """
+
+    by: Closer
+    error: int
+    reason: str
+
+
+Event = Ready | StreamData | StreamReset | PathAvailable | PathSuspended | PathDeleted | Closed

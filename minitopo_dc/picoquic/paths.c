@@ -1,0 +1,161 @@
+/* Addresses, and the paths between them. */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "endpoint.h"
+
+/* The number of an address, the same for the same one; -1: it is none, or there are too many. */
+int mdc_address(mdc_endpoint *endpoint, const char *ip, int port)
+{
+    struct sockaddr_storage *made;
+
+    if (endpoint->address_count == MAX_ADDRESSES)
+        return -1;
+    made = &endpoint->addresses[endpoint->address_count];
+    memset(made, 0, sizeof(*made));
+    if (inet_pton(AF_INET, ip, &((struct sockaddr_in *)made)->sin_addr) == 1) {
+        made->ss_family = AF_INET;
+        ((struct sockaddr_in *)made)->sin_port = htons((uint16_t)port);
+    } else if (inet_pton(AF_INET6, ip, &((struct sockaddr_in6 *)made)->sin6_addr) == 1) {
+        made->ss_family = AF_INET6;
+        ((struct sockaddr_in6 *)made)->sin6_port = htons((uint16_t)port);
+    } else {
+        return -1;
+    }
+    return endpoint->address_count++;
+}
+
+struct sockaddr *address_of(mdc_endpoint *endpoint, int number)
+{
+    return (struct sockaddr *)&endpoint->addresses[number];
+}
+
+int number_of(mdc_endpoint *endpoint, const struct sockaddr_storage *address)
+{
+    for (int i = 0; i < endpoint->address_count; i++)
+        if (picoquic_compare_addr((const struct sockaddr *)address, address_of(endpoint, i)) == 0)
+            return i;
+    return -1;
+}
+
+static mdc_path describe(mdc_endpoint *endpoint, const picoquic_path_t *path)
+{
+    const picoquic_cnx_t *connection = endpoint->connection;
+    const picoquic_packet_context_t *packets =
+        connection->is_multipath_enabled ? &path->pkt_ctx : &connection->pkt_ctx[picoquic_packet_context_application];
+
+    return (mdc_path){
+        .id = path->unique_path_id,
+        .local = number_of(endpoint, &path->first_tuple->local_addr),
+        .remote = number_of(endpoint, &path->first_tuple->peer_addr),
+        .verified = path->first_tuple->challenge_verified,
+        .backup = path->path_is_backup,
+        .demoted = path->path_is_demoted,
+        .cwnd = path->cwin,
+        .in_flight = path->bytes_in_transit,
+        .smoothed_rtt_us = path->rtt_is_initialized ? path->smoothed_rtt : 0,
+        .minimum_rtt_us = path->rtt_is_initialized ? path->rtt_min : 0,
+        .packets_sent = packets->send_sequence,
+        .packets_lost = path->nb_losses_found,
+        .spurious_losses = path->nb_spurious,
+        .bytes_sent = path->bytes_sent,
+        .bytes_received = path->received,
+        .bytes_acknowledged = path->delivered,
+        .bytes_lost = path->total_bytes_lost,
+    };
+}
+
+/* Picoquic tells of the end of a path while it still has it. */
+void keep_deleted(mdc_endpoint *endpoint, uint64_t identifier)
+{
+    mdc_state *state = &endpoint->state;
+    int index = picoquic_get_path_id_from_unique(endpoint->connection, identifier);
+
+    if (index < 0)
+        return;
+    if (make_room((void **)&endpoint->deleted, &endpoint->deleted_room, state->deleted_count + 1, sizeof(mdc_path))) {
+        endpoint->failed = 1;
+        return;
+    }
+    endpoint->deleted[state->deleted_count] = describe(endpoint, endpoint->connection->path[index]);
+    state->deleted = endpoint->deleted;
+    add_event(endpoint, MDC_PATH_DELETED, identifier, state->deleted_count++, 0);
+}
+
+/* Have what is in flight on a path that is about to be deleted sent again on others.
+ *
+ * Picoquic frees it with the path: stream data that was neither acknowledged nor declared lost by
+ * then would be missing for ever, and the connection stall to its idle timeout. */
+void save_pending(picoquic_cnx_t *connection, uint64_t now)
+{
+    if (connection == NULL || !connection->is_multipath_enabled || !connection->path_demotion_needed)
+        return;
+    for (int i = 0; i < connection->nb_paths; i++) {
+        picoquic_path_t *path = connection->path[i];
+        picoquic_packet_t *packet = path->pkt_ctx.pending_first;
+
+        if (!path->path_is_demoted || now < path->demotion_time)
+            continue;
+        while (packet != NULL) {
+            picoquic_packet_t *next = packet->packet_next;
+            int is_pure_ack = 1, is_unique = 0, has_stream_data = 0;
+            size_t copied = 0;
+
+            picoquic_copy_before_retransmit(packet, connection, NULL, 0, &is_pure_ack, &is_unique, 1, &copied,
+                                            &has_stream_data);
+            picoquic_dequeue_retransmit_packet(connection, &path->pkt_ctx, packet, is_pure_ack & is_unique,
+                                               has_stream_data);
+            packet = next;
+        }
+    }
+}
+
+int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
+{
+    int result;
+
+    endpoint->now = now;
+    if (endpoint->connection == NULL)
+        return -1;
+    result = picoquic_probe_new_path(endpoint->connection, address_of(endpoint, remote), address_of(endpoint, local),
+                                     now);
+    wake(endpoint, now);
+    return result;
+}
+
+int mdc_abandon_path(mdc_endpoint *endpoint, uint64_t path, uint64_t reason, uint64_t now)
+{
+    int result;
+
+    endpoint->now = now;
+    if (endpoint->connection == NULL)
+        return -1;
+    result = picoquic_abandon_path(endpoint->connection, path, reason, now);
+    wake(endpoint, now);
+    return result;
+}
+
+int mdc_set_path_status(mdc_endpoint *endpoint, uint64_t path, int backup, uint64_t now)
+{
+    int result;
+
+    endpoint->now = now;
+    if (endpoint->connection == NULL)
+        return -1;
+    result = picoquic_set_path_status(endpoint->connection, path,
+                                      backup ? picoquic_path_status_backup : picoquic_path_status_available);
+    wake(endpoint, now);
+    return result;
+}
+
+/* The paths that there are now, `room` at most; how many. */
+int mdc_paths(mdc_endpoint *endpoint, mdc_path *found, int room)
+{
+    int count = endpoint->connection == NULL ? 0 : endpoint->connection->nb_paths;
+
+    if (count > room)
+        count = room;
+    for (int i = 0; i < count; i++)
+        found[i] = describe(endpoint, endpoint->connection->path[i]);
+    return count;
+}

@@ -1,0 +1,120 @@
+"""Picoquic's and picotls' C sources, from a package registry: which are needed, and how they come.
+
+The source distribution of `aiopquic` carries picoquic and picotls, both MIT; nothing else of it is
+used. It stays in the cache, so that an extension of other glue needs no network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from minitopo_dc.picoquic.library import SOURCE
+
+PICOQUIC = (
+    *("bbr", "bbr1", "bytestream", "cc_common", "c4", "config", "cubic", "dualq_aqm", "ech"),
+    *("error_names", "fastcc", "frame_names", "frames", "intformat", "logger", "logwriter"),
+    *("loss_recovery", "newreno", "pacing", "packet", "packet_names", "paths", "performance_log"),
+    *("picohash", "picoquic_lb", "picoquic_ptls_fusion", "picoquic_ptls_minicrypto"),
+    *("picoquic_ptls_openssl", "picoquic_mbedtls", "picosocks", "picosplay", "port_blocking"),
+    *("prague", "qmux", "quicctx", "register_all_cc_algorithms", "sacks", "scone", "sender"),
+    *("sim_link", "siphash", "sockloop", "spinbit", "streams", "ticket_store", "timing"),
+    *("token_store", "tls_api", "tp_names", "transport", "unified_log", "util"),
+)
+LOGS = (
+    *("autoqlog", "cidset", "csv", "logconvert", "logreader", "memory_log", "qlog"),
+    *("qlog_frames", "qlog_fns", "svg"),
+)
+PICOTLS = (
+    *("hpke", "picotls", "pembase64", "openssl", "cifra", "uecc", "asn1", "minicrypto-pem", "ffx"),
+    *("cifra/x25519", "cifra/chacha20", "cifra/aes128", "cifra/aes256", "cifra/random"),
+)
+CIFRA = (
+    *("aes", "blockwise", "chacha20", "chash", "curve25519", "drbg", "hmac", "gcm", "gf128"),
+    *("modes", "poly1305", "sha256", "sha512"),
+)
+
+
+class BuildError(RuntimeError):
+    """The extension could not be made; the text says why and what to do."""
+
+
+def archive(cache: Path, say: Callable[[str], None]) -> Path:
+    """The pinned source distribution, which is fetched into the cache unless it is there.
+
+    Raises:
+        BuildError: pip could not get it, or what is there is something else.
+    """
+    kept = cache / f"{SOURCE.requirement.replace('==', '-')}.tar.gz"
+    if not kept.exists():
+        say(f"getting the sources ({SOURCE.requirement}, by pip)")
+        _download(cache)
+    if not kept.exists():
+        raise BuildError(f"pip has left no {kept}")
+    if hashlib.sha256(kept.read_bytes()).hexdigest() != SOURCE.sha256:
+        raise BuildError(f"{kept} is not the file whose hash is known: remove it")
+    return kept
+
+
+def unpack(kept: Path, directory: Path) -> Path:
+    """The folder of third-party sources in the archive, unpacked into a directory."""
+    with tarfile.open(kept) as tar:
+        # Python 3.11.4 and newer; before, the hash alone says that nothing leaves the directory.
+        tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
+        tar.extractall(directory)
+    return directory / kept.name.removesuffix(".tar.gz") / "third_party"
+
+
+def source_files(sources: Path) -> Iterator[Path]:
+    """The C files to compile."""
+    picotls = sources / "picotls"
+    yield from _named(sources / "picoquic" / "picoquic", PICOQUIC)
+    yield from _named(sources / "picoquic" / "loglib", LOGS)
+    yield from _named(picotls / "lib", PICOTLS)
+    yield from _named(picotls / "deps" / "cifra" / "src", CIFRA)
+    yield picotls / "deps" / "micro-ecc" / "uECC.c"
+
+
+def include_paths(sources: Path) -> Iterator[Path]:
+    """Where their headers are."""
+    picotls = sources / "picotls"
+    yield from (sources / "picoquic" / name for name in ("picoquic", "loglib"))
+    yield picotls / "include"
+    yield from (picotls / "deps" / name for name in ("cifra/src/ext", "cifra/src", "micro-ecc"))
+
+
+def run(command: Sequence[str], what: str) -> None:
+    """Run a program.
+
+    Raises:
+        BuildError: it failed; with what it said of errors, else its last words.
+    """
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        words = (done.stderr or done.stdout).strip().splitlines()
+        said = [line.strip() for line in words if "error" in line.lower()] or words[-3:]
+        raise BuildError(f"{what}: {' | '.join(said[:3])}")
+
+
+def _download(cache: Path) -> None:
+    """By pip, which checks the hash. What describes a package has no hash: it is not kept."""
+    wanted = cache / "requirements.txt"
+    wanted.write_text(f"{SOURCE.requirement} --hash=sha256:{SOURCE.sha256}\n", encoding="ascii")
+    command = [
+        *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"),
+        *("--no-deps", "--ignore-requires-python"),  # it wants Python 3.12, its C does not
+        *("--no-binary", ":all:", "--only-binary", "setuptools,cython,setuptools_scm,packaging"),
+        *("--dest", str(cache), "--require-hashes", "--requirement", str(wanted)),
+    ]
+    run(command, "pip could not get picoquic's sources, once (is there a network?)")
+    wanted.unlink()
+
+
+def _named(directory: Path, names: Iterable[str]) -> Iterator[Path]:
+    return (directory / f"{name}.c" for name in names)

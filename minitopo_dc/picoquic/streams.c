@@ -1,0 +1,96 @@
+/* The bytes of streams: those that arrived, and those of a block that is sent again and again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "endpoint.h"
+
+void add_input(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *bytes, size_t length)
+{
+    size_t offset = endpoint->state.input_length;
+
+    if (length == 0)
+        return;
+    if (make_room((void **)&endpoint->input, &endpoint->input_room, offset + length, 1)) {
+        endpoint->failed = 1;
+        return;
+    }
+    memcpy(endpoint->input + offset, bytes, length);
+    endpoint->state.input = endpoint->input;
+    endpoint->state.input_length += length;
+    add_event(endpoint, MDC_DATA, stream, offset, length);
+}
+
+static pattern *find_pattern(mdc_endpoint *endpoint, uint64_t stream)
+{
+    pattern *each = endpoint->patterns;
+
+    while (each != NULL && each->stream != stream)
+        each = each->next;
+    return each;
+}
+
+void drop_pattern(mdc_endpoint *endpoint, uint64_t stream)
+{
+    pattern **each = &endpoint->patterns;
+
+    while (*each != NULL) {
+        pattern *found = *each;
+        if (found->stream == stream) {
+            *each = found->next;
+            free(found);
+        } else {
+            each = &found->next;
+        }
+    }
+}
+
+/* Picoquic asks for the next bytes of a stream. */
+void fill(mdc_endpoint *endpoint, uint64_t stream, void *context, size_t room)
+{
+    pattern *sending = find_pattern(endpoint, stream);
+    uint64_t left = sending == NULL ? 0 : sending->length - sending->sent;
+    size_t length = left < room ? (size_t)left : room;
+    uint8_t *buffer = picoquic_provide_stream_data_buffer(context, length, length == left, length < left);
+    size_t done = 0;
+
+    if (buffer == NULL)
+        return;
+    while (done < length) {
+        size_t start = (size_t)(sending->sent % sending->block_length);
+        size_t piece = sending->block_length - start;
+        if (piece > length - done)
+            piece = length - done;
+        memcpy(buffer + done, sending->block + start, piece);
+        done += piece;
+        sending->sent += piece;
+    }
+    if (length == left)
+        drop_pattern(endpoint, stream);
+}
+
+uint64_t mdc_open_stream(mdc_endpoint *endpoint)
+{
+    return picoquic_get_next_local_stream_id(endpoint->connection, 0);
+}
+
+int mdc_write(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *data, size_t length, int fin)
+{
+    if (endpoint->connection == NULL)
+        return -1;
+    return picoquic_add_to_stream(endpoint->connection, stream, data, length, fin);
+}
+
+/* `length` bytes and the end of a stream; the block must outlive the endpoint. */
+int mdc_write_pattern(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *block, size_t block_length,
+                      uint64_t length)
+{
+    pattern *made = malloc(sizeof(pattern));
+
+    if (made == NULL || endpoint->connection == NULL) {
+        free(made);
+        return -1;
+    }
+    *made = (pattern){endpoint->patterns, stream, block, block_length, 0, length};
+    endpoint->patterns = made;
+    return picoquic_mark_active_stream(endpoint->connection, stream, 1, NULL);
+}

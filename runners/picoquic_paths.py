@@ -1,0 +1,202 @@
+"""The paths of a picoquic connection: the client keeps them as planned, the server counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from minitopo_dc.picoquic.connection import Connection, PicoquicError
+from minitopo_dc.picoquic.path import Address, PathStatistics
+from minitopo_dc.settings import PathPlan
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
+from minitopo_dc.workloads.paths import PathReport, PathSample, PathState
+
+RETRY_NS = 10 * NS_PER_MS
+"""How soon what picoquic refused is tried again: it lacks the peer's next connection identifier,
+which is one round trip away, or another path's validation."""
+REOPEN_NS = NS_PER_S
+"""How soon a path that picoquic has given up, as nothing came back on it, is opened again. The
+project's: draft-ietf-quic-multipath leaves it to the endpoints. 1 s is the first probe timeout of a
+path whose round trip is not known (RFC 9002, section 6.2.2)."""
+
+
+class PathKeeper:
+    """Makes the paths of a client's connection what its plan asks for, now and whenever it changes.
+
+    - A path that picoquic gave up is opened again, for as long as the plan has it open.
+    - The last path that works is neither abandoned nor made a backup until another one works: with
+      none picoquic's connection would be lost, and a lone backup stays silent.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        plan: PathPlan,
+        local: Sequence[Address],
+        remote: Address,
+        begin: int,
+    ) -> None:
+        """Take the client's address of each leg (1, 2, ... in order), and time zero (ns)."""
+        self._connection = connection
+        self._plan = plan
+        self._local = local
+        self._remote = remote
+        self._legs = {address: leg for leg, address in enumerate(local, start=1)}
+        self._changes = iter(sorted({begin + round(each.at_s * NS_PER_S) for each in plan.events}))
+        self._next_change = next(self._changes, None)
+        self._begin = begin
+        self._not_before: dict[int, int] = {}  # by leg: when its path may be opened (again)
+        self._retry: int | None = None
+        self._ready = False
+
+    @property
+    def first(self) -> Address:
+        """The address that the connection begins from."""
+        return self._local[self._plan.initial[0] - 1]
+
+    def next_timeout(self) -> int | None:
+        """When `keep` is to be called next (ns), if nothing happens before."""
+        if not self._ready:
+            return None
+        times = [time for time in (self._next_change, self._retry) if time is not None]
+        return min(times, default=None)
+
+    def on_ready(self, now: int) -> None:
+        """The handshake is complete: other paths than the first may be opened."""
+        self._ready = True
+        self.keep(now)
+
+    def on_deleted(self, statistics: PathStatistics, now: int) -> None:
+        """Picoquic has given up a path, or it was abandoned as planned."""
+        leg = self._legs.get(statistics.local) if statistics.local else None
+        if leg is not None and not statistics.abandoned:
+            self._not_before[leg] = now + REOPEN_NS
+        self.keep(now)
+
+    def keep(self, now: int) -> None:
+        """Compare what there is with what is to be, and do what can be done now."""
+        if not self._ready:
+            return
+        while self._next_change is not None and self._next_change <= now:
+            self._next_change = next(self._changes, None)
+        self._retry = None
+        wanted = self._wanted(now)
+        there = self._there()
+        for leg in wanted:
+            if leg not in there:
+                self._open(leg, now)
+        working = [leg for leg, path in there.items() if path.validated and leg in wanted]
+        self._abandon(there, wanted, working, now)
+        self._set_status(there, wanted, working, now)
+
+    def _wanted(self, now: int) -> Mapping[int, str]:
+        """The status of each leg that is to have a path now."""
+        at_s = (now - self._begin) / NS_PER_S
+        status = {leg: self._plan.status(leg, at_s) for leg in self._plan.legs}
+        return {leg: each for leg, each in status.items() if each is not None}
+
+    def _there(self) -> dict[int, PathStatistics]:
+        """The paths that are not being given up, by leg."""
+        return {
+            self._legs[path.local]: path
+            for path in self._connection.paths()
+            if path.local in self._legs and not path.abandoned
+        }
+
+    def _open(self, leg: int, now: int) -> None:
+        if self._not_before.get(leg, now) > now:
+            self._try_again(self._not_before[leg])
+            return
+        try:
+            self._connection.open_path(self._local[leg - 1], self._remote, now)
+        except PicoquicError:
+            self._try_again(now + RETRY_NS)
+
+    def _abandon(
+        self,
+        there: Mapping[int, PathStatistics],
+        wanted: Mapping[int, str],
+        working: Sequence[int],
+        now: int,
+    ) -> None:
+        for leg in there.keys() - wanted.keys():
+            if not working:
+                self._try_again(now + RETRY_NS)
+                continue
+            try:
+                self._connection.abandon_path(there[leg].path_id, now)
+            except PicoquicError:
+                self._try_again(now + RETRY_NS)
+
+    def _set_status(
+        self,
+        there: Mapping[int, PathStatistics],
+        wanted: Mapping[int, str],
+        working: Sequence[int],
+        now: int,
+    ) -> None:
+        alone = all(wanted[leg] == "backup" for leg in working)
+        for leg in working:
+            backup = wanted[leg] == "backup" and not alone
+            if there[leg].backup != backup:
+                self._connection.set_path_status(there[leg].path_id, backup=backup, now=now)
+
+    def _try_again(self, at: int) -> None:
+        self._retry = at if self._retry is None else min(self._retry, at)
+
+
+class PathLog:
+    """What the paths of a server's connection carried, by the client's addresses."""
+
+    def __init__(self, clients: Sequence[str], begin: int) -> None:
+        """Take the client's IP address of each leg (1, 2, ... in order), and time zero (ns)."""
+        self._legs = {address: leg for leg, address in enumerate(clients, start=1)}
+        self._begin = begin
+        self._known: dict[int, PathReport] = {}
+
+    def sample(self, paths: Sequence[PathStatistics], now: int) -> list[PathSample]:
+        """A row for each path that was validated; of one that is being given up the last one."""
+        time_s = (now - self._begin) / NS_PER_S
+        return [row for path in paths if (row := self._sample(path, time_s)) is not None]
+
+    def deleted(self, path: PathStatistics, now: int) -> list[PathSample]:
+        """The last row of a path that is no more, if it has had none."""
+        return self.sample([replace(path, abandoned=True)], now)
+
+    def reports(self) -> list[PathReport]:
+        """Each path, in the order in which they were opened."""
+        return [self._known[path_id] for path_id in sorted(self._known)]
+
+    def _sample(self, path: PathStatistics, time_s: float) -> PathSample | None:
+        leg = self._legs.get(path.remote[0])
+        before = self._known.get(path.path_id)
+        if leg is None or not (path.validated or before):
+            return None
+        closed = before.closed_s if before else None
+        report = PathReport(
+            leg=leg,
+            opened_s=before.opened_s if before else time_s,
+            closed_s=time_s if path.abandoned and closed is None else closed,
+            bytes_sent=path.bytes_sent,
+            bytes_received=path.bytes_received,
+            packets_sent=path.packets_sent,
+            packets_lost=path.packets_lost,
+        )
+        self._known[path.path_id] = report
+        return _row(path, leg, time_s) if closed is None else None
+
+
+def _row(path: PathStatistics, leg: int, time_s: float) -> PathSample:
+    state: PathState = "closed" if path.abandoned else "backup" if path.backup else "open"
+    return PathSample(
+        time_s=time_s,
+        leg=leg,
+        path=path.path_id,
+        state=state,
+        cwnd_bytes=path.cwnd_bytes,
+        in_flight_bytes=path.in_flight_bytes,
+        smoothed_rtt_ms=path.smoothed_rtt_ms,
+        bytes_sent=path.bytes_sent,
+        bytes_acked=path.bytes_acknowledged,
+        packets_lost=path.packets_lost,
+    )

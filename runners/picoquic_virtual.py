@@ -1,0 +1,190 @@
+"""Picoquic on the virtual clock: both ends of a flow, on one path or several."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.picoquic.connection import Configuration, Connection, seed
+from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.options import parse_options
+from minitopo_dc.runners.picoquic_reports import read_report
+from minitopo_dc.runners.picoquic_session import (
+    ALPN,
+    ClientSession,
+    DownloadSession,
+    RequestSession,
+    ServerSession,
+)
+from minitopo_dc.runners.quic_options import QuicOptions
+from minitopo_dc.runners.quic_virtual_certificate import write_files
+from minitopo_dc.runners.request_reports import plan_of
+from minitopo_dc.runners.virtual import (
+    NO_CONGESTION,
+    Congestion,
+    Received,
+    VirtualFlow,
+    VirtualHost,
+)
+from minitopo_dc.settings import PathPlan
+from minitopo_dc.workloads import Measurement, RequestResponse, as_download
+from minitopo_dc.workloads.paths import PATHS, PathSample
+
+ALIASES = {"reno": "newreno"}
+"""Of congestion controls: what other transports call it."""
+
+
+class PicoquicPair:
+    """A client and a server; one path without a plan of paths, else those of the plan."""
+
+    def __init__(self, flow: VirtualFlow) -> None:
+        options = parse_options(QuicOptions, flow.options, "picoquic")
+        if options.receive_buffer_bytes:
+            flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
+        self._flow = flow
+        client, server = _connections(flow, options)
+        self.client = Client(_client_session(flow, client), flow)
+        addresses = [address for address, _ in flow.client_addresses.values()]
+        self.server = Server(ServerSession(server, addresses, flow.begin), flow.server_host)
+
+    def start(self) -> int | None:
+        """Begin to connect; when the client is to be called again."""
+        now = self._flow.client_host.now
+        self.client.session.start(now)
+        return self.client.step(now, ())
+
+    def measure(self) -> Measurement:
+        """The client's report, what the server's socket dropped and, of several paths, each."""
+        client, server = self._flow.client_host, self._flow.server_host
+        outcome = self.client.session.outcome
+        outcome.socket_drops = client.socket_drops
+        outcome.receive_buffer_bytes = client.receive_buffer_bytes
+        report: dict[str, Any] = asdict(outcome) | {"server_socket_drops": server.socket_drops}
+        if self._flow.paths is not None:
+            report[PATHS] = [path.values() for path in self.server.session.paths.reports()]
+        return read_report(report, self._flow.workload)
+
+    def congestion(self) -> Congestion:
+        """Of a connection with one path; picoquic tells no slow start threshold."""
+        found = () if self._flow.paths is not None else self.server.session.connection.paths()
+        if not found:
+            return NO_CONGESTION
+        path = found[0]
+        rtt = "" if path.smoothed_rtt_ms is None else f"{path.smoothed_rtt_ms:.3f}"
+        return Congestion(path.cwnd_bytes, path.in_flight_bytes, "", rtt)
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """Of a connection with several paths: each now, and as it opened or closed since."""
+        if self._flow.paths is None:
+            return ()
+        self.server.count_paths(self._flow.server_host.now)
+        return self.server.session.take_samples()
+
+    def save_logs(self) -> None:
+        """Free both ends, which has picoquic write its qlog."""
+        self.client.end()
+        self.server.count_paths(self._flow.server_host.now)
+        for end in (self.client, self.server):
+            end.session.connection.free()
+
+
+class Client:
+    """Does what the workload asks for, and says when it has ended."""
+
+    def __init__(self, session: ClientSession, flow: VirtualFlow) -> None:
+        self.session = session
+        self._flow = flow
+
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
+        """Act on what arrived and on what is due; when to be called again."""
+        session = self.session
+        if session.ended:
+            return None
+        for data, source, destination in datagrams:
+            session.receive(data, source, destination, now)
+        self._flow.client_host.send(session.drive(now))
+        if session.ended:
+            self._flow.ended()
+            return None
+        return session.next_timeout()
+
+    def end(self) -> None:
+        """The run is over: count what has arrived, if the connection is not."""
+        if isinstance(self.session, DownloadSession) and not self.session.ended:
+            self.session.cut_off(self._flow.client_host.now)
+
+
+class Server:
+    """Accepts one connection and answers its requests."""
+
+    def __init__(self, session: ServerSession, host: VirtualHost) -> None:
+        self.session = session
+        self._host = host
+
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
+        """Act on what arrived and on what is due; when to be called again."""
+        session = self.session
+        for data, source, destination in datagrams:
+            session.receive(data, source, destination, now)
+        self._host.send(session.drive(now))
+        return session.next_timeout()
+
+    def count_paths(self, now: int) -> None:
+        """Note what each path has carried."""
+        self.session.finish(now)
+
+
+def _connections(flow: VirtualFlow, options: QuicOptions) -> tuple[Connection, Connection]:
+    """The client's end and the server's, neither of which has sent anything."""
+    seed(flow.seed)
+    now = flow.client_host.now
+    common: dict[str, Any] = {
+        "alpn": ALPN,
+        "server_name": SERVER_NAME,
+        "congestion_control": ALIASES.get(flow.congestion_control, flow.congestion_control),
+        "max_paths": 1 if flow.paths is None else max(2, len(flow.client_addresses)),
+        "max_data": options.max_data,
+        "max_stream_data": options.max_stream_data,
+        "datagram_bytes": options.max_datagram_bytes,
+    }
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        certificate, key = write_files(Path(name))
+        client, server = (
+            Connection(
+                Configuration(
+                    is_client=role == "client",
+                    certificate=certificate,
+                    key=None if role == "client" else key,
+                    qlog=_log_directory(flow, role) if options.qlog else None,
+                    **common,
+                ),
+                now,
+            )
+            for role in ("client", "server")
+        )
+    return client, server
+
+
+def _log_directory(flow: VirtualFlow, role: str) -> Path:
+    directory = flow.directory / "qlog" / role
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
+def _client_session(flow: VirtualFlow, connection: Connection) -> ClientSession:
+    """The client of a workload."""
+    plan = flow.paths or PathPlan.whole(1)
+    addresses = list(flow.client_addresses.values())
+    common = (connection, plan, addresses, flow.server_address, flow.begin)
+    if isinstance(flow.workload, RequestResponse):
+        return RequestSession(*common, requests=plan_of(flow.workload))
+    download = as_download(flow.workload)
+    return DownloadSession(
+        *common,
+        size_bytes=download.requested_bytes,
+        duration_s=download.duration_s or math.inf,
+    )

@@ -1,0 +1,139 @@
+"""How the extension is made, and what is said where it cannot be."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.cli import main
+from minitopo_dc.picoquic import build, library, sources
+from minitopo_dc.picoquic.sources import BuildError
+from tests.picoquic.extension import needs_picoquic
+
+
+def silent(_text: str) -> None:
+    pass
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """As for somebody who has not built it: the user's cache, which is empty."""
+    monkeypatch.setattr(library, "checkout", lambda: None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "minitopo-dc" / "picoquic"
+
+
+def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -> None:
+    assert library.missing() == "picoquic is not built (get it: minitopo-dc build picoquic)"
+    library.library.cache_clear()
+    with pytest.raises(library.NotBuiltError, match="minitopo-dc build picoquic"):
+        library.library()
+    assert library.build_directory() == nowhere
+
+
+@needs_picoquic
+def test_what_is_here_is_not_made_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "picoquic"]) == 0
+    said = capsys.readouterr()
+    assert Path(said.out.strip()) == library.find()
+    assert said.err == ""
+
+
+@needs_picoquic
+def test_the_user_s_own_does_where_a_checkout_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = library.find()
+    assert found is not None
+    mine = tmp_path / "cache" / "minitopo-dc" / "picoquic" / library.extension_name()
+    mine.parent.mkdir(parents=True)
+    shutil.copy(found, mine)
+    (tmp_path / "checkout").mkdir()
+    monkeypatch.setattr(library, "checkout", lambda: tmp_path / "checkout")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert library.find() == mine
+
+
+@pytest.mark.parametrize("changed", library.MADE_OF)
+def test_another_helper_or_another_way_to_compile_it_is_another_file(
+    changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = library.extension_name()
+    for name in library.MADE_OF:
+        shutil.copy(Path(library.__file__).parent / name, tmp_path)
+    monkeypatch.setattr(library, "_HERE", tmp_path)
+    assert library.extension_name() == before
+    with (tmp_path / changed).open("a", encoding="ascii") as file:
+        file.write("\n")
+    assert library.extension_name() != before
+
+
+def test_without_a_compiler_the_packages_are_named(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(build, "COMPILER", "no-such-compiler")
+    assert main(["build", "picoquic"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == (
+        "minitopo-dc: no C compiler (no-such-compiler) on PATH "
+        "(Debian and Ubuntu: apt-get install gcc python3-dev libssl-dev)\n"
+    )
+    assert [path.name for path in nowhere.iterdir()] == ["lock"]
+
+
+@pytest.mark.skipif(shutil.which(build.COMPILER) is None, reason="no C compiler")
+def test_a_missing_header_is_told_before_anything_is_fetched(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "HEADERS", ("no_such_header.h",))
+    with pytest.raises(BuildError, match=r"does not find no_such_header\.h \(Debian .*: .*error"):
+        build.build(silent)
+    assert not list(nowhere.glob("*.tar.gz"))
+
+
+def test_a_cache_that_cannot_be_written_is_told(
+    tmp_path: Path, nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(BuildError, match="Not a directory"):
+        build.build(silent)
+    assert not nowhere.exists()
+
+
+def test_without_a_network_pip_s_words_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(
+        BuildError, match=r"pip could not get picoquic's sources.*ERROR: .*aiopquic"
+    ):
+        sources.archive(tmp_path, silent)
+
+
+def test_sources_with_another_hash_are_not_compiled(tmp_path: Path) -> None:
+    kept = tmp_path / "aiopquic-0.6.1.tar.gz"
+    kept.write_bytes(b"something else")
+    with pytest.raises(BuildError, match=r"aiopquic-0\.6\.1\.tar\.gz is not the file whose hash"):
+        sources.archive(tmp_path, silent)
+
+
+def test_an_extension_that_cannot_be_loaded_has_its_reason(tmp_path: Path) -> None:
+    spoilt = tmp_path / Path(library.extension_name()).name
+    spoilt.write_bytes(b"no ELF file")
+    assert "ImportError" in str(build._why_not_loaded(spoilt))
+
+
+def test_what_older_and_killed_builds_have_left_is_removed(tmp_path: Path) -> None:
+    kept = {tmp_path / "new", tmp_path / "sources.tar.gz", tmp_path / "lock"}
+    for name in ("new", "old", "killed"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    for name in ("sources.tar.gz", "lock", "requirements.txt"):
+        (tmp_path / name).touch()
+    build._remove_others(tmp_path, kept)
+    assert set(tmp_path.iterdir()) == kept
+    assert (tmp_path / "new" / "file").exists()
