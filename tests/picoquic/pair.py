@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from minitopo_dc.picoquic.connection import Address, Configuration, Connection
+from minitopo_dc.picoquic.connection import Configuration, Connection
 from minitopo_dc.picoquic.events import Closed, Event, Ready, StreamData
+from minitopo_dc.picoquic.path import Address
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 SERVER: Address = ("10.0.0.1", 4433)
