@@ -101,6 +101,16 @@ class Transfer:
         """What the client writes to its standard error."""
         return self.directory / "client.log"
 
+    @property
+    def paths_output(self) -> Path:
+        """What the program of `Runner.paths_command` writes to its standard output."""
+        return self.directory / "paths.out"
+
+    @property
+    def paths_log(self) -> Path:
+        """What it writes to its standard error."""
+        return self.directory / "paths.log"
+
 
 class Host(Protocol):
     """A place where processes run: a network namespace, a Mininet node."""
@@ -170,6 +180,13 @@ class Runner(ABC):
     @abstractmethod
     def client_command(self, transfer: Transfer) -> list[str]:
         """The client's command line."""
+
+    def paths_command(self, transfer: Transfer) -> list[str] | None:  # noqa: ARG002 (a hook)
+        """The command line of a program on the client's host that changes paths; None: no need.
+
+        It is started behind the client and ended (SIGTERM) at the client's end.
+        """
+        return None
 
     def client_exit_codes(self, transfer: Transfer) -> frozenset[int]:  # noqa: ARG002 (a hook)
         """How a client ends that did what was asked for."""

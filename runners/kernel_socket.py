@@ -28,14 +28,22 @@ MPTCP_INFO_FLAG_FALLBACK = 1
 
 # struct tcp_info, to tcpi_bytes_retrans (Linux 4.19): offsets of what is read here
 TCP_INFO_BYTES = 216
+SND_MSS_OFFSET = 16
+UNACKED_OFFSET = 24  # tcpi_unacked, tcpi_sacked, tcpi_lost, tcpi_retrans
+RTT_OFFSET = 68
+SND_CWND_OFFSET = 80
 TOTAL_RETRANS_OFFSET = 100
+BYTES_ACKED_OFFSET = 120  # tcpi_bytes_acked, tcpi_bytes_received, tcpi_segs_out
 BYTES_SENT_OFFSET = 200
+TCP_ESTABLISHED = 1
+"""linux/net/tcp_states.h; tcpi_state is the first octet."""
 MPTCP_FLAGS_OFFSET = 8
 """struct mptcp_info: mptcpi_flags stands behind six octets and two of padding."""
 # struct mptcp_subflow_data; struct sockaddr_storage, twice in struct mptcp_subflow_addrs
 SUBFLOW_DATA = struct.Struct("@4I")
 SOCKADDR_BYTES = 128
 SOCKADDR_FAMILY = struct.Struct("@H")
+SOCKADDR_PORT = struct.Struct("!2xH")
 SOCKADDR_IN = struct.Struct("!4x4s")
 SOCKADDR_IN6 = struct.Struct("!8x16s")
 MOST_SUBFLOWS = 16
@@ -49,9 +57,22 @@ class Subflow:
 
     local: str
     remote: str
+    remote_port: int
+    is_open: bool  # established, and neither end has begun to close it
     bytes_sent: int  # payload, retransmissions included
     bytes_retransmitted: int
     retransmissions: int  # segments
+    bytes_acked: int
+    bytes_received: int
+    segments_sent: int
+    cwnd_bytes: int
+    in_flight_bytes: int
+    smoothed_rtt_ms: float
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What tells it from the others of its connection, also from those before it."""
+        return self.local, self.remote, self.remote_port
 
 
 def set_congestion_control(connection: socket.socket, name: str) -> None:
@@ -78,8 +99,10 @@ def is_multipath(connection: socket.socket) -> bool:
     return not flags & MPTCP_INFO_FLAG_FALLBACK
 
 
-def subflows(connection: socket.socket, peer: str) -> list[Subflow]:
+def subflows(connection: socket.socket, peer: tuple[str, int]) -> list[Subflow]:
     """The subflows of an MPTCP connection; a TCP connection to `peer` itself as the only one.
+
+    An initial subflow that the kernel has disconnected, which leaves no port, is not among them.
 
     Raises:
         OSError: an MPTCP connection is closed. (A TCP connection's counters outlive it.)
@@ -87,10 +110,11 @@ def subflows(connection: socket.socket, peer: str) -> list[Subflow]:
     if is_multipath(connection):
         infos = _subflow_structures(connection, MPTCP_TCPINFO, TCP_INFO_BYTES)
         pairs = _subflow_structures(connection, MPTCP_SUBFLOW_ADDRS, 2 * SOCKADDR_BYTES)
-        return [
-            _subflow(_address(pair), _address(pair[SOCKADDR_BYTES:]), info)
+        found = (
+            _subflow(_address(pair)[0], _address(pair[SOCKADDR_BYTES:]), info)
             for info, pair in zip(infos, pairs, strict=True)
-        ]
+        )
+        return [subflow for subflow in found if subflow.remote_port]
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_BYTES)
     return [_subflow(connection.getsockname()[0], peer, info)]
 
@@ -135,10 +159,30 @@ def _own_sockets() -> Iterator[socket.socket]:
             continue  # closed meanwhile
 
 
-def _subflow(local: str, remote: str, info: bytes) -> Subflow:
+def _subflow(local: str, remote: tuple[str, int], info: bytes) -> Subflow:
+    (mss,) = struct.unpack_from("@I", info, SND_MSS_OFFSET)
+    unacked, sacked, lost, again = struct.unpack_from("@4I", info, UNACKED_OFFSET)
+    (rtt_us,) = struct.unpack_from("@I", info, RTT_OFFSET)
+    (cwnd,) = struct.unpack_from("@I", info, SND_CWND_OFFSET)
     (retransmissions,) = struct.unpack_from("@I", info, TOTAL_RETRANS_OFFSET)
-    sent, again = struct.unpack_from("@2Q", info, BYTES_SENT_OFFSET)
-    return Subflow(local, remote, sent, again, retransmissions)
+    acked, received, segments = struct.unpack_from("@2QI", info, BYTES_ACKED_OFFSET)
+    sent, retransmitted = struct.unpack_from("@2Q", info, BYTES_SENT_OFFSET)
+    return Subflow(
+        local=local,
+        remote=remote[0],
+        remote_port=remote[1],
+        is_open=info[0] == TCP_ESTABLISHED,
+        bytes_sent=sent,
+        bytes_retransmitted=retransmitted,
+        retransmissions=retransmissions,
+        bytes_acked=acked,
+        bytes_received=received,
+        segments_sent=segments,
+        cwnd_bytes=cwnd * mss,
+        # tcp_packets_in_flight() of net/tcp.h
+        in_flight_bytes=max(0, unacked - sacked - lost + again) * mss,
+        smoothed_rtt_ms=rtt_us / 1000,
+    )
 
 
 def _subflow_structures(connection: socket.socket, option: int, size: int) -> list[bytes]:
@@ -156,7 +200,8 @@ def _subflow_structures(connection: socket.socket, option: int, size: int) -> li
     return [data[i * size : (i + 1) * size] for i in range(min(count, MOST_SUBFLOWS))]
 
 
-def _address(sockaddr: bytes) -> str:
+def _address(sockaddr: bytes) -> tuple[str, int]:
     (family,) = SOCKADDR_FAMILY.unpack_from(sockaddr)
     layout = SOCKADDR_IN6 if family == socket.AF_INET6 else SOCKADDR_IN
-    return socket.inet_ntop(family, *layout.unpack_from(sockaddr))
+    (port,) = SOCKADDR_PORT.unpack_from(sockaddr)
+    return socket.inet_ntop(family, *layout.unpack_from(sockaddr)), port

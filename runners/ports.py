@@ -9,23 +9,36 @@ from typing import Literal
 
 from minitopo_dc.runners.addresses import address_family
 
-TCP_LISTEN = "0A"
+TCP_ESTABLISHED, TCP_LISTEN = "01", "0A"
 """linux/net/tcp_states.h."""
 
 
 def is_bound(pid: int, table: Literal["tcp", "udp"], address: str, port: int) -> bool:
     """Whether `address:port` is bound (UDP) or listened at (TCP) where process `pid` lives."""
+    local = _table_address(address, port)
+    return any(
+        row[1] == local and (table == "udp" or row[3] == TCP_LISTEN)
+        for row in _rows(pid, table, address)
+    )
+
+
+def is_connected(pid: int | Literal["self"], address: str, peer: tuple[str, int]) -> bool:
+    """Whether a TCP connection from `address` to `peer` is established where `pid` lives."""
+    local, remote = _table_address(address, 0).partition(":")[0], _table_address(*peer)
+    return any(
+        row[1].partition(":")[0] == local and row[2:4] == [remote, TCP_ESTABLISHED]
+        for row in _rows(pid, "tcp", address)
+    )
+
+
+def _rows(pid: int | Literal["self"], table: str, address: str) -> list[list[str]]:
+    """The fields of each socket of an address's IP version (proc(5))."""
     suffix = "6" if address_family(address) == socket.AF_INET6 else ""
     try:
         lines = Path(f"/proc/{pid}/net/{table}{suffix}").read_text(encoding="ascii").splitlines()
     except OSError:
-        return False  # the process has ended, or its kernel has no IPv6
-    local = _table_address(address, port)
-    for line in lines[1:]:
-        fields = line.split()
-        if fields[1] == local and (table == "udp" or fields[3] == TCP_LISTEN):
-            return True
-    return False
+        return []  # the process has ended, or its kernel has no IPv6
+    return [line.split() for line in lines[1:]]
 
 
 def _table_address(address: str, port: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -107,7 +108,7 @@ class _Flow:
 
     def __init__(self, job: Job, server: Host, client: Host, stack: ExitStack) -> None:
         self._job = job
-        self._hosts = {"server": server, "client": client}
+        self._hosts = {"server": server, "client": client, "paths": client}
         self._stack = stack
         self._processes: dict[str, Process] = {}
         self._stopping = False
@@ -133,6 +134,8 @@ class _Flow:
         self._job = replace(self._job, transfer=transfer)
         self._start("client", self._job.runner.client_command(transfer), transfer)
         self._client_started_ns = time.monotonic_ns()
+        if (command := self._job.runner.paths_command(transfer)) is not None:
+            self._start("paths", command, transfer)
         self.deadline = time.monotonic() + transfer.timeout_s
 
     def wait_ready(self) -> None:
@@ -154,6 +157,7 @@ class _Flow:
                 self._check_client()
             else:
                 self._check_server()
+                self._check_paths()
 
     def measure(self) -> Measurement:
         """Read the outcome."""
@@ -170,6 +174,7 @@ class _Flow:
         files = {
             "server": (transfer.server_output, transfer.server_log),
             "client": (transfer.client_output, transfer.client_log),
+            "paths": (transfer.paths_output, transfer.paths_log),
         }
         with self._named():
             process = running(role, self._hosts[role], command, *files[role])
@@ -181,6 +186,7 @@ class _Flow:
         server, client = self._processes.get("server"), self._processes["client"]
         if server is not None and server.exit_code is not None and not self._may_end_first():
             raise server.failure("during the transfer")
+        self._check_paths()
         if client.exit_code is None:
             if time.monotonic() >= self.deadline:
                 raise client.failure(f"did not finish within {transfer.timeout_s:g} s")
@@ -189,6 +195,8 @@ class _Flow:
             raise client.failure("")
         if server is not None and runner.stop_signal is not None:
             server.send(runner.stop_signal)
+        if (paths := self._processes.get("paths")) is not None:
+            paths.send(signal.SIGTERM)
         self._stopping = True
         self.deadline = time.monotonic() + END_TIMEOUT_S
         self._check_server()
@@ -197,6 +205,12 @@ class _Flow:
         runner = self._job.runner
         code = self._processes["server"].exit_code
         return runner.stop_signal is None and code in runner.server_exit_codes
+
+    def _check_paths(self) -> None:
+        """The program may end when it has nothing left to change, or when it is told to."""
+        paths = self._processes.get("paths")
+        if paths is not None and paths.exit_code not in (None, 0, -signal.SIGTERM):
+            raise paths.failure("")
 
     def _check_server(self) -> None:
         server = self._processes.get("server")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict
 from typing import Any
 
 from minitopo_dc.runners.asgi import Message, Receive, Send, application
@@ -19,6 +19,7 @@ from minitopo_dc.runners.kernel_socket import (
     socket_with_peer,
     subflows,
 )
+from minitopo_dc.runners.subflow_history import SubflowHistory
 
 SAMPLE_S = 0.1
 DELIVERY_S = 0.01
@@ -67,18 +68,21 @@ class ReportingApplication:
 
 
 class Watch:
-    """Reads what the kernel says of one connection while it lasts.
-
-    A subflow's counters are gone once the client has closed it, which may be before the server
-    learns that the last byte arrived; so they are sampled and the last good sample is kept.
-    """
+    """Reads what the kernel says of one connection while it lasts."""
 
     def __init__(self, connection: socket.socket) -> None:
-        self._peer = connection.getpeername()[0]
-        self.report = describe(connection, self._peer)
+        self._peer = connection.getpeername()[:2]
         self._connection = connection
+        self._kind = _kind(connection)
+        self._history = SubflowHistory(samples=self._kind["multipath"])
         self._open_requests = 0
         self._answered = asyncio.Event()
+        self.sample()
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What was seen last, for JSON."""
+        return {**self._kind, "subflows": self._history.report()}
 
     @contextmanager
     def request(self) -> Iterator[None]:
@@ -92,13 +96,15 @@ class Watch:
                 self._answered.set()
 
     def sample(self) -> None:
-        """Replace the report unless the connection, or a subflow of it, was closed meanwhile."""
+        """Note what the kernel says, unless the connection was closed meanwhile."""
         try:
-            report = describe(self._connection, self._peer)
+            current = subflows(self._connection, self._peer)
+            self._kind = _kind(self._connection)
         except OSError:
             return
-        if _bytes_sent(report) >= _bytes_sent(self.report):
-            self.report = report
+        # Looked at behind the subflows: a client closes the connection first, then they go.
+        ended = is_closed_by_peer(self._connection)
+        self._history.take(time.monotonic_ns(), current, ended=ended)
 
     async def run(self) -> None:
         """Sample until the client closes the connection: often while its last bytes are awaited."""
@@ -118,8 +124,8 @@ class Watch:
                 await self._answered.wait()
 
 
-def describe(connection: socket.socket, peer: str) -> dict[str, Any]:
-    """What the kernel says of a connection to `peer`, for JSON.
+def _kind(connection: socket.socket) -> dict[str, Any]:
+    """What a connection is, beside its subflows.
 
     Raises:
         OSError: it is closed.
@@ -127,9 +133,4 @@ def describe(connection: socket.socket, peer: str) -> dict[str, Any]:
     return {
         "multipath": is_multipath(connection),
         "congestion_control": congestion_control(connection),
-        "subflows": [asdict(subflow) for subflow in subflows(connection, peer)],
     }
-
-
-def _bytes_sent(report: dict[str, Any]) -> int:
-    return sum(subflow["bytes_sent"] for subflow in report["subflows"])

@@ -26,6 +26,7 @@ from minitopo_dc.commands.options import (
     add_jobs_option,
     add_leg_options,
     add_output_option,
+    add_paths_option,
     add_plugin_option,
     add_transfer_options,
     base_scenario,
@@ -49,6 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_leg_options(parser)
     add_dc_options(parser)
     add_transfer_options(parser)
+    add_paths_option(parser)
     add_ip_option(parser)
     add_clock_option(parser)
     add_capture_option(parser)

@@ -10,7 +10,8 @@ from typing import Any, get_args, get_type_hints
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Clock, Mode, Scenario
-from minitopo_dc.settings import IpVersion, SettingsError
+from minitopo_dc.settings import IpVersion, PathSchedule, SettingsError, parse_path_words
+from minitopo_dc.settings.paths import ACTIONS
 from minitopo_dc.shipped import shipped
 from minitopo_dc.workloads import Workload, parse_workload, workload_names
 
@@ -141,6 +142,17 @@ def add_capture_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_paths_option(parser: argparse.ArgumentParser) -> None:
+    """When the paths of mode `multipath` are opened, abandoned and ranked."""
+    parser.add_argument(
+        "--paths",
+        nargs="+",
+        metavar=("LEGS", "SECONDS:ACTION:LEG"),
+        help="path schedule of mode multipath: the legs with a path at first (1,2), then changes "
+        f"(2.5:open:2); actions: {', '.join(ACTIONS)} (all legs from beginning to end)",
+    )
+
+
 def add_dc_options(parser: argparse.ArgumentParser) -> None:
     """Parameters of the split bearer."""
     group = parser.add_argument_group("Dual Connectivity")
@@ -171,7 +183,7 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
         "--transports",
         nargs="+",
         metavar="NAME",
-        help=f"of {', '.join(runner_names())} (those that the clock and the workload allow, "
+        help=f"of {', '.join(runner_names())} (those that clock, workload and paths allow, "
         f"but {', '.join(each.name for each in all_runners() if not each.compared)})",
     )
     group.add_argument(
@@ -269,16 +281,24 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: str) -> list[dic
     Raises:
         SettingsError: an unknown transport or mode, or nothing to run.
     """
+    paths = path_schedule(arguments)
     modes = _split(arguments.modes)
     for mode in modes:
         if mode not in MODES:
             raise SettingsError(f"--modes: {mode}; allowed: {', '.join(MODES)}")
     found = [
-        {"transport": name, "mode": mode, "options": _runner_options(name, arguments)}
-        for name in _split(arguments.transports or _compared(clock, workload))
+        {
+            "transport": name,
+            "mode": mode,
+            "options": _runner_options(name, arguments),
+            "paths": paths if mode == "multipath" else None,
+        }
+        for name in _split(arguments.transports or _compared(clock, workload, paths))
         for mode in modes
         if _can(name, mode)
     ]
+    if paths is not None and not any(row["paths"] for row in found):
+        raise SettingsError("--paths: no row of mode multipath whose transport takes a schedule")
     if not found:
         raise SettingsError(
             "--transports, --modes: no transport here can do any of these modes "
@@ -287,7 +307,16 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: str) -> list[dic
     return found
 
 
-def _compared(clock: Clock, workload: str) -> list[str]:
+def path_schedule(arguments: argparse.Namespace) -> PathSchedule | None:
+    """That of `--paths`.
+
+    Raises:
+        SettingsError: a word is wrong, with what is allowed.
+    """
+    return None if arguments.paths is None else parse_path_words(arguments.paths, "--paths")
+
+
+def _compared(clock: Clock, workload: str, paths: PathSchedule | None) -> list[str]:
     """What is compared unless the user says otherwise."""
     return [
         each.name
@@ -295,6 +324,7 @@ def _compared(clock: Clock, workload: str) -> list[str]:
         if each.compared
         and workload in each.workloads
         and (clock == "real" or each.virtual() is not None)
+        and (paths is None or each.takes_paths or not each.multipath)
     ]
 
 

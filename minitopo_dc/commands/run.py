@@ -20,7 +20,9 @@ from minitopo_dc.commands.options import (
     add_ip_option,
     add_minitopo_options,
     add_output_option,
+    add_paths_option,
     add_plugin_option,
+    path_schedule,
 )
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.progress import Progress
@@ -44,6 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_ip_option(parser, default=None)
     add_capture_option(parser)
     add_plugin_option(parser)
+    add_paths_option(parser)
     add_output_option(parser, "run")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -71,6 +74,8 @@ def execute(arguments: argparse.Namespace) -> int:
 def _changed(scenario: Scenario, arguments: argparse.Namespace, clock: Clock) -> Scenario:
     """With what the command line says otherwise."""
     capture = tuple(dict.fromkeys((*scenario.real.capture, *arguments.capture)))
+    if (paths := path_schedule(arguments)) is not None:
+        scenario = Scenario.check({**scenario.model_dump(), "paths": paths}, "--paths")
     return scenario.model_copy(
         update={
             "clock": clock,

@@ -115,7 +115,7 @@ def _mptcp() -> None:
         client.connect(listener.getsockname())
         if not is_multipath(client):
             raise RuntimeError("the connection fell back to TCP")
-        subflows(client, listener.getsockname()[0])
+        subflows(client, listener.getsockname()[:2])
 
 
 def _mptcp_socket() -> socket.socket:

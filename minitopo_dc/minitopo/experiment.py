@@ -13,6 +13,7 @@ from pathlib import Path
 from minitopo_dc.minitopo.lines import Line, ParameterFile
 from minitopo_dc.minitopo.values import boolean, fields, number, whole, word
 from minitopo_dc.runners.base import all_runners
+from minitopo_dc.settings import PathSchedule, SettingsError, parse_path_words
 
 PING = "ping"
 REQUEST_RESPONSE = "quicreqres"
@@ -45,6 +46,7 @@ SYSCTLS = {
 BUFFERS = ("rmem", "wmem")
 FILE_KEYS = ("file", "file_size")
 RUN_TIME = "quicReqresRunTime"
+PATHS = "paths"
 CAPTURES = {"clientPcap": "client", "serverPcap": "server"}
 NAMES = (
     *(
@@ -58,7 +60,7 @@ NAMES = (
         *FILE_KEYS,
         *SYSCTLS,
     ),
-    *(*CAPTURES, "snaplen_pcap", "flow", "duration", "clock", "timeout", "desc", *MPTCP_V0),
+    *(*CAPTURES, "snaplen_pcap", PATHS, "flow", "duration", "clock", "timeout", "desc", *MPTCP_V0),
 )
 
 
@@ -92,6 +94,8 @@ class Experiment:
     captures: tuple[str, ...]
     """The hosts whose packets are captured."""
     flows: tuple[Flow, ...]
+    paths: PathSchedule | None
+    """Its legs are numbered from 1, as `path_c2r_0` is leg 1."""
     duration_s: float | None
     """Measure what arrives in this time, in place of the time for `size_bytes`."""
     clock: str | None
@@ -138,6 +142,7 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         sysctl={name: value for key, name in SYSCTLS.items() for value in _sysctl(file, key)},
         captures=tuple(host for key, host in CAPTURES.items() if _boolean(file, key)),
         flows=tuple(_flow(line) for line in file.all("flow")),
+        paths=_paths(file),
         duration_s=_seconds(file, "duration"),
         clock=word(clock, clock.value, "clock", ("real", "virtual")) if clock else None,
         timeout_s=_seconds(file, "timeout"),
@@ -194,6 +199,16 @@ def _flow(line: Line) -> Flow:
     if mode != "sc" and transport is not None and transport.isdigit():
         raise line.error(f"{mode} uses all paths; only sc names one")
     return Flow(line, mode, whole(line, path, "path", 0, 250), transport)
+
+
+def _paths(file: ParameterFile) -> PathSchedule | None:
+    line = file.one(PATHS)
+    if line is None:
+        return None
+    try:
+        return parse_path_words(line.value.split(), "paths", first=0)
+    except SettingsError as error:
+        raise line.error(str(error).removeprefix("paths: ")) from None
 
 
 def _seconds(file: ParameterFile, key: str) -> float | None:

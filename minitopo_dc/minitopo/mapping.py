@@ -14,6 +14,7 @@ from typing import Any
 from minitopo_dc.minitopo.experiment import (
     CAPTURES,
     FILE_KEYS,
+    PATHS,
     PING,
     REQUEST_RESPONSE,
     RUN_TIME,
@@ -60,12 +61,14 @@ def read_minitopo(topology_file: Path, experiment_file: Path) -> MinitopoRun:
     mode = _mode(topology, experiment, transport)
     workload = _workload(experiment)
     _check_transports(experiment, transport, workload)
+    _check_paths(experiment, mode, len(topology.c2r))
     values = {
         "transport": transport,
         "mode": mode,
         "legs": [path.leg() for path in topology.c2r],
         **topology.bearer,
         "workload": workload,
+        "paths": experiment.paths,
         "congestion_control": experiment.congestion_control,
         "seed": topology.seed,
         "real": {
@@ -151,10 +154,27 @@ def _check_transports(experiment: Experiment, transport: str, workload: Workload
             raise (source.one("duration") or experiment.type).error(reason)
 
 
+def _check_paths(experiment: Experiment, mode: str, legs: int) -> None:
+    """That a path schedule is one of the paths that there are."""
+    if experiment.paths is None:
+        return
+    line = experiment.source.one(PATHS)
+    assert line is not None
+    if mode != "multipath":
+        raise line.error(f"mode {mode} has no paths to schedule; allowed: a multipath transport")
+    try:
+        experiment.paths.plan(legs)
+    except SettingsError as error:
+        raise line.error(f"{error} (leg 1 is path_c2r_0)") from None
+
+
 def _no_backup(topology: Topology) -> None:
     for path in topology.c2r:
         if path.backup:
-            raise path.line.error("no backup paths here; write backup 0, or leave the path out")
+            raise path.line.error(
+                "no backup paths here; write backup 0, and in the experiment file paths:0,1 "
+                f"0:backup:{topology.c2r.index(path)}"
+            )
 
 
 def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[str, Any]:

@@ -186,6 +186,7 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
     state->output_length = state->datagram_count = 0;
     set_datagram_size(endpoint);
     save_pending(endpoint->connection, now);
+    hold_without_identifier(endpoint->connection, now);
     for (;;) {
         struct sockaddr_storage to, from;
         size_t length = 0;

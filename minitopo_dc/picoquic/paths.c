@@ -82,6 +82,29 @@ void keep_deleted(mdc_endpoint *endpoint, uint64_t identifier)
     add_event(endpoint, MDC_PATH_DELETED, identifier, state->deleted_count++, 0);
 }
 
+/* Hold back new paths for which the peer has given no connection identifier yet.
+ *
+ * A lost PATH_NEW_CONNECTION_ID makes such a path: the peer's challenge comes before it. Picoquic
+ * would answer, and read the identifier that is not there. The path goes on once it is. */
+void hold_without_identifier(picoquic_cnx_t *connection, uint64_t now)
+{
+    if (connection == NULL || !connection->is_multipath_enabled)
+        return;
+    for (int i = 0; i < connection->nb_paths; i++) {
+        picoquic_path_t *path = connection->path[i];
+        picoquic_tuple_t *tuple = path->first_tuple;
+
+        if (tuple->p_remote_cnxid != NULL || path->path_is_demoted)
+            continue;
+        tuple->challenge_required = 0;
+        tuple->response_required = 0;
+        if (picoquic_assign_peer_cnxid_to_tuple(connection, path, tuple) == 0) {
+            picoquic_set_path_challenge(connection, i, now);
+            tuple->response_required = tuple->challenge_response != 0;
+        }
+    }
+}
+
 /* Have what is in flight on a path that is about to be deleted sent again on others.
  *
  * Picoquic frees it with the path: stream data that was neither acknowledged nor declared lost by

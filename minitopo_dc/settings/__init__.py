@@ -5,6 +5,7 @@ from minitopo_dc.settings.bearer import IpVersion, Match, PdcpSettings
 from minitopo_dc.settings.change import LegChange
 from minitopo_dc.settings.kernel import check_kernel_bearer, kernel_rates
 from minitopo_dc.settings.leg import BurstLoss, Direction, LegSettings
+from minitopo_dc.settings.path_words import parse_path_words
 from minitopo_dc.settings.paths import PathEvent, PathPlan, PathSchedule, PathStatus
 
 __all__ = [
@@ -23,5 +24,6 @@ __all__ = [
     "SettingsError",
     "check_kernel_bearer",
     "kernel_rates",
+    "parse_path_words",
     "read_yaml",
 ]

@@ -44,7 +44,11 @@ def subflows(*bytes_sent: int) -> dict[str, Any]:
     """What the server says of MPTCP with subflows to the first addresses of the client."""
     ends = zip(CLIENT_ADDRESSES, bytes_sent, strict=False)
     flows = [
-        {"local": "10.83.0.1", "remote": end, "bytes_sent": sent, "retransmissions": 0}
+        {
+            **{"local": "10.83.0.1", "remote": end, "bytes_sent": sent, "retransmissions": 0},
+            **{"opened_ns": 1, "closed_ns": None, "bytes_received": 0, "segments_sent": 9},
+            "samples": [],
+        }
         for end, sent in ends
     ]
     return SERVER | {"multipath": True, "subflows": flows}

@@ -11,6 +11,7 @@ import pytest
 
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.content import content_sha256, write_content
+from minitopo_dc.settings import PathEvent, PathPlan
 from minitopo_dc.workloads import Download, Measurement
 
 SIZE = 2_000_000
@@ -23,11 +24,27 @@ TCP_SERVER = (
     '"remote": "10.83.1.2", "bytes_sent": 2007903, "bytes_retransmitted": 0, '
     '"retransmissions": 0}]}\n'
 )
+# The counts of bytes are a real run's, times and samples are not.
 MPTCP_SERVER = (
     '{"multipath": true, "congestion_control": "cubic", "subflows": [{"local": "10.83.0.1", '
-    '"remote": "10.83.1.2", "bytes_sent": 1958406, "bytes_retransmitted": 0, '
-    '"retransmissions": 0}, {"local": "10.83.0.1", "remote": "10.83.2.2", "bytes_sent": 49467, '
-    '"bytes_retransmitted": 0, "retransmissions": 0}]}\n'
+    '"remote": "10.83.1.2", "remote_port": 46649, "is_open": true, "bytes_sent": 1958406, '
+    '"bytes_retransmitted": 0, "retransmissions": 0, "bytes_acked": 1958407, '
+    '"bytes_received": 793, "segments_sent": 1360, "cwnd_bytes": 82536, "in_flight_bytes": 0, '
+    '"smoothed_rtt_ms": 52.5, "opened_ns": 71000000000, "closed_ns": null, "samples": ['
+    '{"time_ns": 71000000000, "cwnd_bytes": 14480, "in_flight_bytes": 1448, '
+    '"smoothed_rtt_ms": 20.5, "bytes_sent": 1448, "bytes_acked": 0, "packets_lost": 0}, '
+    '{"time_ns": 71200000000, "cwnd_bytes": 82536, "in_flight_bytes": 0, '
+    '"smoothed_rtt_ms": 52.5, "bytes_sent": 1958406, "bytes_acked": 1958407, '
+    '"packets_lost": 0}]}, '
+    '{"local": "10.83.0.1", "remote": "10.83.2.2", "remote_port": 41251, "is_open": true, '
+    '"bytes_sent": 49467, "bytes_retransmitted": 0, "retransmissions": 0, "bytes_acked": 49468, '
+    '"bytes_received": 0, "segments_sent": 36, "cwnd_bytes": 14480, "in_flight_bytes": 0, '
+    '"smoothed_rtt_ms": 21.5, "opened_ns": 71050000000, "closed_ns": 71150000000, "samples": ['
+    '{"time_ns": 71050000000, "cwnd_bytes": 14480, "in_flight_bytes": 14480, '
+    '"smoothed_rtt_ms": 20.5, "bytes_sent": 14480, "bytes_acked": 0, "packets_lost": 0}, '
+    '{"time_ns": 71150000000, "cwnd_bytes": 14480, "in_flight_bytes": 0, '
+    '"smoothed_rtt_ms": 21.5, "bytes_sent": 49467, "bytes_acked": 49468, "packets_lost": 0}]}'
+    "]}\n"
 )
 QUIC_CLIENT = (
     '{"status": 200, "bytes_received": 2000000, "sha256": '
@@ -70,6 +87,7 @@ def transfer(tmp_path: Path) -> Transfer:
         certificate=tmp_path / "certificate.pem",
         key=tmp_path / "key.pem",
         timeout_s=10.0,
+        begin_ns=70_900_000_000,
     )
 
 
@@ -92,6 +110,47 @@ def test_mptcp_reports_each_subflow_as_a_path(transfer: Transfer) -> None:
     assert [(path["leg"], path["bytes_sent"]) for path in paths] == [(1, 1958406), (2, 49467)]
 
 
+def test_paths_of_mptcp_have_times_since_the_legs_began(transfer: Transfer) -> None:
+    write_content(transfer.directory / "body", SIZE)
+    paths = read("mptcp", transfer, CURL, MPTCP_SERVER).details["paths"]
+    times = [(path["opened_s"], path["closed_s"]) for path in paths]
+    assert times == [(pytest.approx(0.1), None), (pytest.approx(0.15), pytest.approx(0.25))]
+
+
+def test_samples_of_mptcp_s_paths_are_in_the_order_of_their_times(transfer: Transfer) -> None:
+    write_content(transfer.directory / "body", SIZE)
+    samples = read("mptcp", transfer, CURL, MPTCP_SERVER).path_samples
+    found = [(round(each.time_s, 3), each.leg, each.path, each.state) for each in samples]
+    assert found == [
+        *((0.1, 1, 0, "open"), (0.15, 2, 1, "open"), (0.25, 2, 1, "closed"), (0.3, 1, 0, "open")),
+    ]
+    assert (samples[1].cwnd_bytes, samples[1].smoothed_rtt_ms) == (14480, 20.5)
+
+
+CHANGES = [
+    {"at_s": 0.12, "action": "backup", "leg": 1, "done_s": 0.2},
+    {"at_s": 0.2, "action": "abandon", "leg": 2, "done_s": 0.24},
+]
+
+
+def test_a_path_is_a_backup_from_when_the_client_s_kernel_was_told(transfer: Transfer) -> None:
+    write_content(transfer.directory / "body", SIZE)
+    transfer.paths_output.write_text("".join(f"{json.dumps(each)}\n" for each in CHANGES))
+    events = tuple(PathEvent(each["at_s"], each["action"], each["leg"]) for each in CHANGES)  # type: ignore[arg-type]
+    scheduled = replace(transfer, paths=PathPlan((1, 2), events))
+    measured = read("mptcp", scheduled, CURL, MPTCP_SERVER)
+    assert [each.state for each in measured.path_samples] == ["open", "open", "closed", "backup"]
+    assert measured.details["path_changes"] == CHANGES
+
+
+def test_with_a_schedule_an_address_may_carry_nothing(transfer: Transfer) -> None:
+    write_content(transfer.directory / "body", SIZE)
+    scheduled = replace(transfer, paths=PathPlan((1,)))
+    report = json.loads(MPTCP_SERVER)
+    del report["subflows"][1]
+    assert read("mptcp", scheduled, CURL, json.dumps(report)).bytes_received == SIZE
+
+
 def test_a_fallback_to_tcp_is_a_failure(transfer: Transfer) -> None:
     write_content(transfer.directory / "body", SIZE)
     with pytest.raises(TransferFailed, match="fell back to TCP"):
@@ -100,7 +159,7 @@ def test_a_fallback_to_tcp_is_a_failure(transfer: Transfer) -> None:
 
 def test_an_address_without_data_is_a_failure(transfer: Transfer) -> None:
     write_content(transfer.directory / "body", SIZE)
-    server = MPTCP_SERVER.replace("49467", "0")
+    server = MPTCP_SERVER.replace('"bytes_sent": 49467', '"bytes_sent": 0')
     with pytest.raises(TransferFailed, match=r"no MPTCP subflow carried data to 10\.83\.2\.2"):
         read("mptcp", transfer, CURL, server)
 

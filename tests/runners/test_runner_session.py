@@ -139,6 +139,39 @@ def test_client_and_reader_are_told_when_the_legs_time_began(transfer: Transfer)
     assert transfer.begin_ns is None
 
 
+@dataclass
+class WithPaths(ScriptRunner):
+    """A transport whose paths another program changes."""
+
+    paths: str = WAIT_FOREVER
+
+    def paths_command(self, transfer: Transfer) -> list[str] | None:
+        return [sys.executable, "-c", f"import sys, time; print({transfer.begin_ns}); {self.paths}"]
+
+
+def test_a_program_that_changes_paths_is_ended_with_the_client(transfer: Transfer) -> None:
+    client = "import time; time.sleep(0.5)"
+    begun = time.monotonic()
+    details = run(WithPaths(client=client), transfer).details
+    assert time.monotonic() - begun < 10
+    assert details["paths_cpu_s"] >= 0
+
+
+def test_a_program_that_changes_paths_may_be_done_before_the_client(transfer: Transfer) -> None:
+    client = "import time; time.sleep(1)"
+    assert run(WithPaths(client=client, paths="pass"), transfer).bytes_received == 1000
+    assert int(transfer.paths_output.read_text()) > 0
+
+
+def test_a_change_of_paths_that_fails_fails_the_transfer(transfer: Transfer) -> None:
+    runner = WithPaths(client="import time; time.sleep(30)", paths="sys.exit('no such address')")
+    begun = time.monotonic()
+    with pytest.raises(TransferFailed) as caught:
+        run(runner, transfer)
+    assert str(caught.value) == "paths ended with exit code 1: no such address"
+    assert time.monotonic() - begun < 15
+
+
 def test_cpu_times_are_measured(transfer: Transfer) -> None:
     burn = "import time\nwhile time.process_time() < 0.5: pass"
     details = run(ScriptRunner(client=burn), transfer).details
