@@ -31,7 +31,7 @@ CONGESTION_CONTROLS = ("newreno", "cubic", "bbr", "bbr1", "fast", "prague", "c4"
 """By picoquic's own names."""
 MAX_PATHS = 8
 """At once, of a connection: PICOQUIC_NB_PATH_TARGET of picoquic."""
-NEVER_US = 2**64 - 1
+NEVER_US = NO_STREAM = 2**64 - 1
 ENOUGH_INPUT = 1 << 16
 """Bytes of streams that are worth reading without an event: fewer, larger pieces cost less."""
 CLOSERS: tuple[Closer, ...] = ("peer", "peer's application", "stateless reset", "this end")
@@ -124,7 +124,7 @@ class Connection:
         self._numbers: dict[Address, int] = {}
         self._addresses: list[Address] = []
         self._room = self._ffi.new("mdc_path[]", MAX_PATHS)
-        self._kept: list[Any] = []  # blocks that picoquic reads until the end
+        self._kept: dict[int, Any] = {}  # blocks that picoquic reads until the end
 
     def _create(self, now: int) -> Any:
         wanted, kept = self._configuration, []
@@ -254,6 +254,8 @@ class Connection:
     def open_stream(self) -> int:
         """The identifier of a new stream of both directions."""
         identifier: int = self._lib.mdc_open_stream(self._endpoint)
+        if identifier == NO_STREAM:
+            raise PicoquicError("there is no connection to open a stream on")
         return identifier
 
     def write(self, stream_id: int, data: bytes, *, end_stream: bool = False) -> None:
@@ -263,8 +265,11 @@ class Connection:
 
     def write_repeated(self, stream_id: int, block: bytes, size_bytes: int) -> None:
         """Send a block again and again, `size_bytes` of it, and end the stream."""
-        kept = self._ffi.from_buffer(block)
-        self._kept.append(kept)
+        if not block:
+            raise ValueError("an empty block has nothing to repeat")
+        if id(block) not in self._kept:
+            self._kept[id(block)] = self._ffi.from_buffer(block)
+        kept = self._kept[id(block)]
         result = self._lib.mdc_write_pattern(
             self._endpoint, stream_id, self._ffi.cast("uint8_t *", kept), len(block), size_bytes
         )

@@ -156,6 +156,27 @@ int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, 
     return endpoint->failed ? -1 : 0;
 }
 
+/* Picoquic begins with datagrams of a size of its own, and is not to look for larger ones. */
+static void set_datagram_size(mdc_endpoint *endpoint)
+{
+    picoquic_cnx_t *each = picoquic_get_first_cnx(endpoint->quic);
+
+    for (; each != NULL; each = picoquic_get_next_cnx(each))
+        for (int i = 0; i < each->nb_paths; i++)
+            each->path[i]->send_mtu = endpoint->datagram_bytes;
+}
+
+/* Picoquic deletes a server's connection when it has ended. */
+static void forget_deleted(mdc_endpoint *endpoint)
+{
+    picoquic_cnx_t *each = picoquic_get_first_cnx(endpoint->quic);
+
+    while (each != NULL && each != endpoint->connection)
+        each = picoquic_get_next_cnx(each);
+    if (each == NULL)
+        endpoint->connection = NULL;
+}
+
 /* Leave all datagrams that are to be sent now, and when there will be more. */
 int mdc_send(mdc_endpoint *endpoint, uint64_t now)
 {
@@ -163,7 +184,9 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
 
     endpoint->now = now;
     state->output_length = state->datagram_count = 0;
+    set_datagram_size(endpoint);
     save_pending(endpoint->connection, now);
+    hold_without_identifier(endpoint->connection, now);
     for (;;) {
         struct sockaddr_storage to, from;
         size_t length = 0;
@@ -172,7 +195,7 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
         picoquic_cnx_t *last = NULL;
 
         if (make_room((void **)&endpoint->output, &endpoint->output_room,
-                      state->output_length + endpoint->datagram_bytes, 1) ||
+                      state->output_length + MAX_DATAGRAM, 1) || /* it may write more than it was told */
             make_room((void **)&endpoint->datagrams, &endpoint->datagram_room, state->datagram_count + 1,
                       sizeof(mdc_datagram)))
             return -1;
@@ -189,13 +212,8 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
     }
     state->output = endpoint->output;
     state->datagrams = endpoint->datagrams;
-    if (picoquic_get_first_cnx(endpoint->quic) == NULL) {
-        be_gone(endpoint, MDC_LOCALLY);
-        endpoint->connection = NULL;
-        state->wake = UINT64_MAX;
-    } else {
-        state->wake = picoquic_get_next_wake_time(endpoint->quic, now);
-    }
+    forget_deleted(endpoint);
+    state->wake = picoquic_get_next_wake_time(endpoint->quic, now);
     return endpoint->failed ? -1 : 0;
 }
 
@@ -205,6 +223,13 @@ void mdc_taken(mdc_endpoint *endpoint)
     mdc_state *state = &endpoint->state;
 
     state->event_count = state->notable_count = state->input_length = state->deleted_count = 0;
+}
+
+/* Whether there is a connection, not over yet, whose user may ask for something. */
+int is_live(const mdc_endpoint *endpoint)
+{
+    return endpoint->connection != NULL &&
+           picoquic_get_cnx_state(endpoint->connection) < picoquic_state_disconnecting;
 }
 
 void wake(mdc_endpoint *endpoint, uint64_t now)
@@ -218,7 +243,7 @@ int mdc_close(mdc_endpoint *endpoint, uint64_t error, const char *reason, uint64
     int result;
 
     endpoint->now = now;
-    if (endpoint->connection == NULL)
+    if (!is_live(endpoint))
         return -1;
     result = picoquic_close_ex(endpoint->connection, error, reason);
     wake(endpoint, now);
@@ -243,11 +268,12 @@ int mdc_is_multipath(mdc_endpoint *endpoint)
     return endpoint->connection != NULL && endpoint->connection->is_multipath_enabled;
 }
 
+/* With which the connection has ended. */
 void mdc_errors(mdc_endpoint *endpoint, uint64_t *local, uint64_t *remote, uint64_t *application)
 {
-    *local = endpoint->connection == NULL ? 0 : picoquic_get_local_error(endpoint->connection);
-    *remote = endpoint->connection == NULL ? 0 : picoquic_get_remote_error(endpoint->connection);
-    *application = endpoint->connection == NULL ? 0 : picoquic_get_application_error(endpoint->connection);
+    *local = endpoint->local_error;
+    *remote = endpoint->remote_error;
+    *application = endpoint->application_error;
 }
 
 const char *mdc_error_name(uint64_t error)

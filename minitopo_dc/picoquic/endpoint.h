@@ -49,14 +49,17 @@ struct mdc_endpoint {
     size_t deleted_room;
     pattern *patterns;
     int failed; /* out of memory in a callback */
+    uint64_t local_error; /* when it ended */
+    uint64_t remote_error;
+    uint64_t application_error;
 };
 
 int make_room(void **what, size_t *room, size_t wanted, size_t size);
+int is_live(const mdc_endpoint *endpoint);
 void wake(mdc_endpoint *endpoint, uint64_t now);
 
 /* events.c */
 void add_event(mdc_endpoint *endpoint, int kind, uint64_t value, size_t offset, size_t length);
-void be_gone(mdc_endpoint *endpoint, uint64_t by);
 int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes, size_t length,
              picoquic_call_back_event_t event, void *context, void *stream_context);
 
@@ -69,6 +72,7 @@ void drop_pattern(mdc_endpoint *endpoint, uint64_t stream);
 struct sockaddr *address_of(mdc_endpoint *endpoint, int number);
 int number_of(mdc_endpoint *endpoint, const struct sockaddr_storage *address);
 void keep_deleted(mdc_endpoint *endpoint, uint64_t identifier);
+void hold_without_identifier(picoquic_cnx_t *connection, uint64_t now);
 void save_pending(picoquic_cnx_t *connection, uint64_t now);
 
 #endif

@@ -22,21 +22,34 @@ void add_event(mdc_endpoint *endpoint, int kind, uint64_t value, size_t offset, 
     endpoint->state.notable_count += kind != MDC_DATA;
 }
 
-void be_gone(mdc_endpoint *endpoint, uint64_t by)
+/* Of a server's connection nothing can be asked afterwards: picoquic deletes it. */
+static void be_gone(mdc_endpoint *endpoint, uint64_t by)
 {
-    if (!endpoint->is_gone)
-        add_event(endpoint, MDC_CLOSED, by, 0, 0);
+    if (endpoint->is_gone)
+        return;
+    endpoint->local_error = picoquic_get_local_error(endpoint->connection);
+    endpoint->remote_error = picoquic_get_remote_error(endpoint->connection);
+    endpoint->application_error = picoquic_get_application_error(endpoint->connection);
+    add_event(endpoint, MDC_CLOSED, by, 0, 0);
     endpoint->is_gone = 1;
 }
 
+static int is_end(picoquic_call_back_event_t event)
+{
+    return event == picoquic_callback_close || event == picoquic_callback_application_close ||
+           event == picoquic_callback_stateless_reset;
+}
+
 int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes, size_t length,
-                    picoquic_call_back_event_t event, void *context, void *stream_context)
+             picoquic_call_back_event_t event, void *context, void *stream_context)
 {
     mdc_endpoint *endpoint = context;
     (void)stream_context;
 
-    if (endpoint->connection == NULL && !endpoint->is_gone)
-        endpoint->connection = connection; /* a server's first */
+    /* A server's first. One that ends before anything else has happened was none: garbage that
+     * looked like the beginning of one, or a client that did not like the certificate. */
+    if (endpoint->connection == NULL && !endpoint->is_gone && !is_end(event))
+        endpoint->connection = connection;
     if (connection != endpoint->connection)
         return 0;
     switch (event) {

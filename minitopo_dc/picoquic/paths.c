@@ -82,6 +82,29 @@ void keep_deleted(mdc_endpoint *endpoint, uint64_t identifier)
     add_event(endpoint, MDC_PATH_DELETED, identifier, state->deleted_count++, 0);
 }
 
+/* Hold back new paths for which the peer has given no connection identifier yet.
+ *
+ * A lost PATH_NEW_CONNECTION_ID makes such a path: the peer's challenge comes before it. Picoquic
+ * would answer, and read the identifier that is not there. The path goes on once it is. */
+void hold_without_identifier(picoquic_cnx_t *connection, uint64_t now)
+{
+    if (connection == NULL || !connection->is_multipath_enabled)
+        return;
+    for (int i = 0; i < connection->nb_paths; i++) {
+        picoquic_path_t *path = connection->path[i];
+        picoquic_tuple_t *tuple = path->first_tuple;
+
+        if (tuple->p_remote_cnxid != NULL || path->path_is_demoted)
+            continue;
+        tuple->challenge_required = 0;
+        tuple->response_required = 0;
+        if (picoquic_assign_peer_cnxid_to_tuple(connection, path, tuple) == 0) {
+            picoquic_set_path_challenge(connection, i, now);
+            tuple->response_required = tuple->challenge_response != 0;
+        }
+    }
+}
+
 /* Have what is in flight on a path that is about to be deleted sent again on others.
  *
  * Picoquic frees it with the path: stream data that was neither acknowledged nor declared lost by
@@ -115,7 +138,9 @@ int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
     int result;
 
     endpoint->now = now;
-    if (endpoint->connection == NULL)
+    /* Before, and without multipath, picoquic would move the one path there. */
+    if (!is_live(endpoint) || picoquic_get_cnx_state(endpoint->connection) < picoquic_state_client_ready_start ||
+        !endpoint->connection->is_multipath_enabled)
         return -1;
     result = picoquic_probe_new_path(endpoint->connection, address_of(endpoint, remote), address_of(endpoint, local),
                                      now);
@@ -128,7 +153,7 @@ int mdc_abandon_path(mdc_endpoint *endpoint, uint64_t path, uint64_t reason, uin
     int result;
 
     endpoint->now = now;
-    if (endpoint->connection == NULL)
+    if (!is_live(endpoint))
         return -1;
     result = picoquic_abandon_path(endpoint->connection, path, reason, now);
     wake(endpoint, now);
@@ -140,7 +165,7 @@ int mdc_set_path_status(mdc_endpoint *endpoint, uint64_t path, int backup, uint6
     int result;
 
     endpoint->now = now;
-    if (endpoint->connection == NULL)
+    if (!is_live(endpoint) || picoquic_get_path_id_from_unique(endpoint->connection, path) < 0)
         return -1;
     result = picoquic_set_path_status(endpoint->connection, path,
                                       backup ? picoquic_path_status_backup : picoquic_path_status_available);

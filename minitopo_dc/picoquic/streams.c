@@ -68,14 +68,17 @@ void fill(mdc_endpoint *endpoint, uint64_t stream, void *context, size_t room)
         drop_pattern(endpoint, stream);
 }
 
+/* UINT64_MAX: there is no connection. */
 uint64_t mdc_open_stream(mdc_endpoint *endpoint)
 {
+    if (!is_live(endpoint))
+        return UINT64_MAX;
     return picoquic_get_next_local_stream_id(endpoint->connection, 0);
 }
 
 int mdc_write(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *data, size_t length, int fin)
 {
-    if (endpoint->connection == NULL)
+    if (!is_live(endpoint))
         return -1;
     return picoquic_add_to_stream(endpoint->connection, stream, data, length, fin);
 }
@@ -86,7 +89,7 @@ int mdc_write_pattern(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *bl
 {
     pattern *made = malloc(sizeof(pattern));
 
-    if (made == NULL || endpoint->connection == NULL) {
+    if (made == NULL || !is_live(endpoint)) {
         free(made);
         return -1;
     }

@@ -1,0 +1,312 @@
+"""One connection on one path: handshake, streams, time, and what is refused."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minitopo_dc.picoquic.connection import (
+    CONGESTION_CONTROLS,
+    Configuration,
+    Connection,
+    PicoquicError,
+)
+from minitopo_dc.picoquic.events import Closed, Ready, StreamData
+from tests.picoquic.conftest import MakePair, configurations, make_files
+from tests.picoquic.extension import needs_picoquic
+from tests.picoquic.pair import BEGIN, CLIENTS, SERVER, Files, Network, Pair, content
+
+pytestmark = needs_picoquic
+
+
+def test_both_ends_shake_hands_in_a_round_trip_or_two(make_pair: MakePair) -> None:
+    with make_pair(Network(delay_ms=10)) as pair:
+        pair.connected()
+        assert 0.02 < pair.elapsed_s < 0.06
+        assert Ready(multipath=False, version=1) in pair.client.events
+        assert Ready(multipath=False, version=1) in pair.server.events
+
+
+def test_bytes_arrive_as_they_were_sent_in_both_directions(make_pair: MakePair) -> None:
+    with make_pair() as pair:
+        stream = pair.connected().get(1_000_003)
+        assert pair.wait_for(stream) == content(1_000_003)
+        assert pair.server.received[stream] == b"GET 1000003"
+        assert stream in pair.server.finished
+
+
+def test_what_is_written_in_pieces_arrives_as_one(make_pair: MakePair) -> None:
+    with make_pair() as pair:
+        connection = pair.connected().client.connection
+        stream = connection.open_stream()
+        for piece in (b"GE", b"T ", b"30", b""):
+            connection.write(stream, piece, end_stream=not piece)
+        pair.send()
+        assert pair.wait_for(stream) == content(30)
+
+
+@pytest.mark.parametrize("size", [0, 1, 250, 251, 1756, 1757, 1758])
+def test_repeated_content_ends_where_it_was_told_to(make_pair: MakePair, size: int) -> None:
+    with make_pair() as pair:
+        assert pair.wait_for(pair.connected().get(size)) == content(size)
+
+
+def test_streams_do_not_mix(make_pair: MakePair) -> None:
+    with make_pair() as pair:
+        pair.connected()
+        streams = {size: pair.get(size) for size in (300_000, 200_000, 100_000, 1)}
+        assert len(set(streams.values())) == 4
+        for size, stream in streams.items():
+            assert pair.wait_for(stream) == content(size)
+
+
+def test_one_block_answers_many_requests(make_pair: MakePair) -> None:
+    with make_pair() as pair:
+        pair.connected()
+        for _ in range(300):
+            assert pair.wait_for(pair.get(100)) == content(100)
+
+
+@settings(max_examples=15)
+@given(
+    seed=st.integers(0, 2**32),
+    loss=st.sampled_from([0.0, 0.01, 0.1]),
+    jitter_ms=st.sampled_from([0.0, 1.0, 40.0]),
+    duplicates=st.sampled_from([0.0, 0.1]),
+    control=st.sampled_from(CONGESTION_CONTROLS),
+)
+def test_every_byte_is_right_through_loss_reordering_and_duplicates(
+    make_pair: MakePair,
+    *,
+    seed: int,
+    loss: float,
+    jitter_ms: float,
+    duplicates: float,
+    control: str,
+) -> None:
+    network = Network(loss=loss, jitter_ms=jitter_ms, duplicates=duplicates, seed=seed)
+    with make_pair(network, seed_value=seed, congestion_control=control) as pair:
+        assert pair.wait_for(pair.connected().get(200_000)) == content(200_000)
+
+
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
+def test_each_congestion_control_fills_most_of_a_path(make_pair: MakePair, control: str) -> None:
+    with make_pair(Network(rate_mbps=20), congestion_control=control) as pair:
+        stream = pair.connected().get(4_000_000)
+        pair.wait_for(stream)
+        assert 4_000_000 * 8 / pair.elapsed_s > 14e6
+
+
+def test_two_runs_with_one_seed_send_the_same_datagrams_at_the_same_times(
+    make_pair: MakePair,
+) -> None:
+    def digest(seed_value: int) -> str:
+        network = Network(loss=0.02, jitter_ms=3)
+        with make_pair(network, seed_value=seed_value) as pair:
+            pair.wait_for(pair.connected().get(300_000))
+            return pair.digest()
+
+    first = digest(7)
+    assert digest(8) != first
+    assert digest(7) == first
+
+
+def test_silence_ends_the_connection_and_says_so(make_pair: MakePair) -> None:
+    with make_pair(idle_timeout_s=2.0) as pair:
+        pair.connected().run(4.0)
+        for end in (pair.client, pair.server):
+            closed = end.closed()
+            assert closed is not None
+            assert closed.by == "this end"
+            assert "idle" in closed.reason.lower()
+            assert end.connection.ended
+            assert end.connection.next_timeout() is None
+
+
+def test_without_an_answer_a_client_gives_up(make_pair: MakePair) -> None:
+    with make_pair(Network(down={SERVER}), idle_timeout_s=3.0) as pair:
+        pair.run(60.0)
+        assert pair.client.closed() is not None
+        assert pair.client.connection.ended
+        assert pair.server.connection.ended  # never began
+
+
+def test_closing_tells_the_peer(make_pair: MakePair) -> None:
+    with make_pair() as pair:
+        pair.connected().client.connection.close(pair.now, error=5, reason="enough")
+        pair.send()
+        pair.run(3.0)
+        closed = pair.server.closed()
+        assert closed is not None
+        assert closed.by == "peer's application"
+        assert closed.error == 5
+        assert pair.client.connection.ended
+        assert pair.server.connection.ended
+
+
+def test_what_is_not_of_quic_does_nothing(make_pair: MakePair) -> None:
+    with make_pair(Network()) as pair:
+        stream = pair.connected().get(200_000)
+        for number in range(200):
+            for end, source, own in (
+                (pair.client, SERVER, CLIENTS[0]),
+                (pair.server, CLIENTS[0], SERVER),
+            ):
+                garbage = bytes((number * 7 + index * 13) % 256 for index in range(number * 7))
+                end.connection.receive(garbage, source, own, pair.now)
+            pair.step(pair.now + 10**8)
+        assert pair.wait_for(stream) == content(200_000)
+
+
+def test_a_datagram_larger_than_any_is_dropped(make_pair: MakePair) -> None:
+    with make_pair() as pair:
+        pair.connected().server.connection.receive(bytes(4000), CLIENTS[0], SERVER, pair.now)
+        assert pair.wait_for(pair.get(1000)) == content(1000)
+
+
+def test_a_server_of_garbage_has_no_connection(files: Files) -> None:
+    _, configuration = configurations(files)
+    server = Connection(configuration, BEGIN)
+    for size in (0, 1, 20, 1200, 1500):
+        server.receive(b"\xc0\0\0\0\1" + bytes(size), CLIENTS[0], SERVER, BEGIN)
+        server.datagrams(BEGIN)
+    assert server.ended
+    assert server.paths() == []
+
+
+def test_a_client_that_sends_nothing_yet_wants_to_at_once(files: Files) -> None:
+    configuration, _ = configurations(files)
+    client = Connection(configuration, BEGIN)
+    assert client.next_timeout() is None
+    client.connect(CLIENTS[0], SERVER, BEGIN)
+    assert client.next_timeout() == BEGIN
+    (first,) = client.datagrams(BEGIN)
+    assert (len(first.data), first.destination) == (1200, SERVER)
+    assert (client.next_timeout() or 0) > BEGIN
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"),
+    [
+        ("congestion_control", "reno", "congestion_control reno; allowed: newreno, cubic"),
+        ("max_paths", 0, "max_paths 0; allowed: 1 to 8"),
+        ("max_paths", 9, "max_paths 9; allowed: 1 to 8"),
+        ("datagram_bytes", 1100, "datagram_bytes 1100; allowed: 1200 to 1500"),
+        ("key", None, "a server needs the key of its certificate"),
+    ],
+)
+def test_a_wrong_setting_is_told_with_what_is_allowed(
+    files: Files, field: str, value: object, text: str
+) -> None:
+    _, configuration = configurations(files)
+    with pytest.raises(ValueError, match=text):
+        replace(configuration, **{field: value})  # type: ignore[arg-type]
+
+
+def test_a_file_that_is_no_certificate_is_refused(files: Files, tmp_path: Path) -> None:
+    (tmp_path / "wrong.pem").write_text("nothing")
+    _, configuration = configurations(files)
+    for wrong in (tmp_path / "wrong.pem", tmp_path / "none.pem"):
+        with pytest.raises(PicoquicError, match="certificate or the key"):
+            Connection(replace(configuration, certificate=wrong), BEGIN)
+        with pytest.raises(PicoquicError, match="certificate or the key"):
+            Connection(replace(configuration, key=wrong), BEGIN)
+
+
+@pytest.mark.parametrize("trusted", ["another", "nothing"])
+def test_a_client_ends_when_it_does_not_trust_the_certificate(
+    files: Files, tmp_path: Path, trusted: str
+) -> None:
+    other = make_files(tmp_path)
+    if trusted == "nothing":
+        other.certificate.write_text("no certificate")
+    client, server = configurations(files)
+    with Pair(replace(client, certificate=other.certificate), server, Network()) as pair:
+        pair.run(20.0)
+        closed = pair.client.closed()
+        assert closed is not None
+        assert closed.error
+        assert not pair.client.is_ready()
+        assert not pair.server.is_ready()
+
+
+def test_what_is_no_address_is_refused(files: Files) -> None:
+    configuration, _ = configurations(files)
+    client = Connection(configuration, BEGIN)
+    with pytest.raises(PicoquicError, match=r"address 10\.0\.0\.256"):
+        client.connect(("10.0.0.256", 1), SERVER, BEGIN)
+
+
+def test_ipv6_addresses_do(files: Files) -> None:
+    configuration, _ = configurations(files)
+    client = Connection(configuration, BEGIN)
+    client.connect(("fd00::1", 5), ("fd00::2", 4433), BEGIN)
+    (first,) = client.datagrams(BEGIN)
+    assert first.destination == ("fd00::2", 4433)
+
+
+def test_events_are_told_once(make_pair: MakePair) -> None:
+    with make_pair() as pair:
+        pair.connected()
+        assert list(pair.client.connection.events(all_data=True)) == []
+
+
+def test_all_data_is_had_when_asked_for(make_pair: MakePair) -> None:
+    with make_pair() as pair:
+        stream = pair.connected().get(20_000)
+        pair.client.react = lambda **_: None  # type: ignore[method-assign]
+        pair.run(0.03)
+        early = list(pair.client.connection.events(all_data=True))
+        assert early
+        assert all(isinstance(each, StreamData) and each.stream_id == stream for each in early)
+
+
+def test_memory_is_let_go_of_once(files: Files) -> None:
+    configuration, _ = configurations(files)
+    connection = Connection(configuration, BEGIN)
+    connection.connect(CLIENTS[0], SERVER, BEGIN)
+    connection.free()
+    connection.free()
+    del connection
+    gc.collect()
+
+
+def test_a_log_is_written_when_a_connection_is_freed(make_pair: MakePair, tmp_path: Path) -> None:
+    with make_pair(qlog=tmp_path) as pair:
+        pair.wait_for(pair.connected().get(1000))
+    logs = list(tmp_path.glob("*.qlog"))
+    assert logs
+    assert "packet_sent" in logs[0].read_text(encoding="utf-8")
+
+
+def test_a_connection_that_was_closed_takes_no_more(make_pair: MakePair) -> None:
+    with make_pair(idle_timeout_s=1.0) as pair:
+        pair.connected().run(3.0)
+        connection = pair.client.connection
+        for call in (
+            lambda: connection.write(0, b"x"),
+            lambda: connection.write_repeated(0, b"x", 1),
+            lambda: connection.open_path(CLIENTS[1], SERVER, pair.now),
+            lambda: connection.abandon_path(0, pair.now),
+            lambda: connection.set_path_status(0, backup=True, now=pair.now),
+            lambda: connection.close(pair.now),
+            connection.open_stream,
+        ):
+            with pytest.raises(PicoquicError):
+                call()
+
+
+def test_before_it_connects_an_end_refuses_what_needs_a_connection(files: Files) -> None:
+    configuration, _ = configurations(files)
+    client = Connection(configuration, BEGIN)
+    with pytest.raises(PicoquicError):
+        client.open_stream()
+    with pytest.raises(PicoquicError):
+        client.write(0, b"x")
+    assert isinstance(configuration, Configuration)
+    assert not any(isinstance(each, Closed) for each in client.events())

@@ -1,0 +1,231 @@
+"""Several paths of one connection: opened, given up, kept in reserve, lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minitopo_dc.picoquic.connection import PicoquicError
+from minitopo_dc.picoquic.events import PathAvailable, PathDeleted, Ready
+from minitopo_dc.picoquic.path import PathStatistics
+from tests.picoquic.conftest import MakePair
+from tests.picoquic.extension import needs_picoquic
+from tests.picoquic.pair import CLIENTS, SERVER, Network, Pair, content
+
+pytestmark = needs_picoquic
+
+
+def open_paths(pair: Pair, *numbers: int) -> None:
+    """From the client's addresses of these numbers; returns when they can be used."""
+    for number in numbers:
+        before = available(pair)
+        pair.client.connection.open_path(CLIENTS[number], SERVER, pair.now)
+        pair.send()
+        pair.run(0.3)
+        assert available(pair) > before
+
+
+def available(pair: Pair) -> int:
+    return sum(isinstance(each, PathAvailable) for each in pair.client.events)
+
+
+def by_address(pair: Pair) -> dict[str, PathStatistics]:
+    """The server's paths, which is the sender's view, by the client's IP address."""
+    return {path.remote[0]: path for path in pair.server.connection.paths()}
+
+
+def test_multipath_is_negotiated(make_pair: MakePair) -> None:
+    with make_pair(max_paths=2) as pair:
+        pair.connected()
+        assert Ready(multipath=True, version=1) in pair.client.events
+        assert Ready(multipath=True, version=1) in pair.server.events
+
+
+@pytest.mark.parametrize("legs", [2, 3, 4, 8])
+def test_a_download_uses_every_path_that_was_opened(make_pair: MakePair, legs: int) -> None:
+    with make_pair(Network(rate_mbps=10), max_paths=legs) as pair:
+        open_paths(pair.connected(), *range(1, legs))
+        size = legs * 1_000_000
+        begin = pair.now
+        assert pair.wait_for(pair.get(size)) == content(size)
+        assert size * 8e3 / (pair.now - begin) > legs * 10 * 0.7
+        paths = by_address(pair)
+        assert set(paths) == {address for address, _ in CLIENTS[:legs]}
+        for path in paths.values():
+            assert path.validated
+            assert path.bytes_acknowledged > 500_000
+            assert 20 < (path.minimum_rtt_ms or 0) < 30
+            assert path.bytes_sent >= path.bytes_acknowledged
+        assert sum(path.bytes_acknowledged for path in paths.values()) > size
+
+
+def test_statistics_are_of_the_path_that_they_name(make_pair: MakePair) -> None:
+    with make_pair(Network(), max_paths=2) as pair:
+        pair.wait_for(pair.connected().get(100_000))
+        open_paths(pair, 1)
+        paths = by_address(pair)
+        first, second = paths[CLIENTS[0][0]], paths[CLIENTS[1][0]]
+        assert first.path_id == 0
+        assert second.path_id > 0
+        assert first.local == second.local == SERVER
+        assert first.bytes_acknowledged > 100_000 > second.bytes_acknowledged
+        assert first.in_flight_bytes <= first.cwnd_bytes + 1200
+
+
+def test_an_abandoned_path_carries_nothing_and_the_rest_arrives(make_pair: MakePair) -> None:
+    with make_pair(Network(rate_mbps=10), max_paths=2) as pair:
+        open_paths(pair.connected(), 1)
+        stream = pair.get(3_000_000)
+        pair.run(0.5)
+        pair.client.connection.abandon_path(0, pair.now)
+        pair.send()
+        pair.run(0.1)
+        sent = len(pair.sent)
+        assert pair.wait_for(stream) == content(3_000_000)
+        assert CLIENTS[0] not in {to for _, _, to, _ in pair.sent[sent:]}
+        pair.run(5.0)
+        assert {path.local for path in pair.client.connection.paths()} == {CLIENTS[1]}
+        (deleted,) = (each for each in pair.client.events if isinstance(each, PathDeleted))
+        assert deleted.path_id == 0
+
+
+def test_a_path_is_opened_again_from_the_same_address(make_pair: MakePair) -> None:
+    with make_pair(Network(rate_mbps=10), max_paths=2) as pair:
+        open_paths(pair.connected(), 1)
+        stream = pair.get(6_000_000)
+        pair.run(0.5)
+        (second,) = (path for path in pair.client.connection.paths() if path.local == CLIENTS[1])
+        pair.client.connection.abandon_path(second.path_id, pair.now)
+        pair.send()
+        pair.run(0.5)
+        open_paths(pair, 1)
+        sent = len(pair.sent)
+        assert pair.wait_for(stream) == content(6_000_000)
+        again = [len(data) for _, _, to, data in pair.sent[sent:] if to == CLIENTS[1]]
+        assert sum(again) > 1_000_000
+
+
+def test_a_backup_path_waits_until_it_is_needed(make_pair: MakePair) -> None:
+    with make_pair(Network(rate_mbps=10), max_paths=2) as pair:
+        open_paths(pair.connected(), 1)
+        client = pair.client.connection
+        (second,) = (path for path in client.paths() if path.local == CLIENTS[1])
+        client.set_path_status(second.path_id, backup=True, now=pair.now)
+        pair.send()
+        pair.run(0.2)
+        stream = pair.get(1_000_000)
+        sent = len(pair.sent)
+        assert pair.wait_for(stream) == content(1_000_000)
+        held = [len(data) for _, _, to, data in pair.sent[sent:] if to == CLIENTS[1]]
+        assert sum(held) < 20_000
+        client.set_path_status(second.path_id, backup=False, now=pair.now)
+        pair.send()
+        pair.run(0.2)
+        sent = len(pair.sent)
+        assert pair.wait_for(pair.get(1_000_000)) == content(1_000_000)
+        used = [len(data) for _, _, to, data in pair.sent[sent:] if to == CLIENTS[1]]
+        assert sum(used) > 200_000
+
+
+def test_when_a_path_goes_dark_the_other_carries_on(make_pair: MakePair) -> None:
+    with make_pair(Network(rate_mbps=10), max_paths=2) as pair:
+        open_paths(pair.connected(), 1)
+        stream = pair.get(4_000_000)
+        pair.run(0.3)
+        pair.network.down.add(CLIENTS[1])
+        assert pair.wait_for(stream) == content(4_000_000)
+        dark = by_address(pair)[CLIENTS[1][0]]
+        assert dark.packets_lost > 50
+        assert dark.cwnd_bytes < 10_000
+
+
+def test_without_multipath_no_path_is_opened(make_pair: MakePair) -> None:
+    with make_pair(max_paths=1) as pair:
+        pair.connected()
+        with pytest.raises(PicoquicError, match="probe_new_path"):
+            pair.client.connection.open_path(CLIENTS[1], SERVER, pair.now)
+        assert pair.wait_for(pair.get(1000)) == content(1000)
+        assert [path.local for path in pair.client.connection.paths()] == [CLIENTS[0]]
+
+
+def test_before_the_handshake_is_over_no_path_is_opened(make_pair: MakePair) -> None:
+    with make_pair(max_paths=2) as pair:
+        with pytest.raises(PicoquicError, match="probe_new_path"):
+            pair.client.connection.open_path(CLIENTS[1], SERVER, pair.now)
+        assert pair.wait_for(pair.connected().get(1000)) == content(1000)
+        assert [path.local for path in pair.client.connection.paths()] == [CLIENTS[0]]
+
+
+def test_the_last_path_is_not_given_up(make_pair: MakePair) -> None:
+    with make_pair(max_paths=2) as pair:
+        pair.connected()
+        with pytest.raises(PicoquicError, match="abandon_path"):
+            pair.client.connection.abandon_path(0, pair.now)
+        assert pair.wait_for(pair.get(1000)) == content(1000)
+
+
+def test_a_path_that_is_not_there_is_refused(make_pair: MakePair) -> None:
+    with make_pair(max_paths=2) as pair:
+        client = pair.connected().client.connection
+        with pytest.raises(PicoquicError, match="abandon_path"):
+            client.abandon_path(5, pair.now)
+        with pytest.raises(PicoquicError, match="set_path_status"):
+            client.set_path_status(5, backup=True, now=pair.now)
+
+
+def test_more_paths_than_were_agreed_on_are_refused(make_pair: MakePair) -> None:
+    with make_pair(max_paths=2) as pair:
+        pair.connected()
+        with pytest.raises(PicoquicError, match="probe_new_path"):
+            for number in range(1, 8):
+                open_paths(pair, number)
+        assert pair.wait_for(pair.get(1000)) == content(1000)
+
+
+@settings(max_examples=20)
+@given(
+    seed=st.integers(0, 2**32),
+    loss=st.sampled_from([0.0, 0.02]),
+    jitter_ms=st.sampled_from([0.0, 5.0]),
+    actions=st.lists(
+        st.tuples(st.sampled_from(["open", "abandon", "backup", "use"]), st.integers(0, 2)),
+        max_size=8,
+    ),
+)
+def test_whatever_is_done_to_paths_every_byte_is_right_or_the_end_has_a_reason(
+    make_pair: MakePair,
+    *,
+    seed: int,
+    loss: float,
+    jitter_ms: float,
+    actions: list[tuple[str, int]],
+) -> None:
+    network = Network(rate_mbps=10, loss=loss, jitter_ms=jitter_ms, seed=seed)
+    with make_pair(network, seed_value=seed, max_paths=3, idle_timeout_s=10.0) as pair:
+        stream = pair.connected().get(2_000_000)
+        for action, number in actions:
+            act(pair, action, number)
+            pair.run(0.15)
+        pair.run(60.0)
+        if stream in pair.client.finished:
+            assert pair.client.received[stream] == content(2_000_000)
+        else:
+            closed = pair.client.closed()
+            assert closed is not None
+            assert closed.error
+
+
+def act(pair: Pair, action: str, number: int) -> None:
+    client = pair.client.connection
+    found = [path.path_id for path in client.paths() if path.local == CLIENTS[number]]
+    try:
+        if action == "open":
+            client.open_path(CLIENTS[number], SERVER, pair.now)
+        elif action == "abandon" and found:
+            client.abandon_path(found[-1], pair.now)
+        elif found:
+            client.set_path_status(found[-1], backup=action == "backup", now=pair.now)
+    except PicoquicError:
+        pass  # too many, the last one, or the connection has ended
+    pair.send()
