@@ -105,14 +105,17 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
         goodput_figure(frame, capacity_over_time(base, longest, _step(longest)), figure)
     else:
         rows_figure(frame, base.workload, figure)
-    paths_figure(_first_of_each(results), root / "paths.png")
+    figures = [figure.name]
+    if paths_figure(_first_of_each(results), root / "paths.png"):
+        figures.append("paths.png")
     if as_json:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
     else:
         console = Console()
         console.print(render_table(compare_table(frame)))
         console.print(
-            f"Results: {root} (results.csv, results.parquet, {figure.name}, one directory per run)"
+            f"Results: {root} (results.csv, results.parquet, {', '.join(figures)}, "
+            "one directory per run)"
         )
 
 
