@@ -282,7 +282,7 @@ _RUNNERS: Registry[type[Runner]] = Registry(
     "minitopo_dc.runners",
     tuple(
         f"minitopo_dc.runners.{module}"
-        for module in ("tcp", "quic", "quic_ngtcp2", "mptcp", "mpquic", "mpquic_picoquic", "icmp")
+        for module in ("tcp", "quic", "quic_ngtcp2", "mptcp", "mpquic", "picoquic", "icmp")
     ),
 )
 

@@ -13,7 +13,8 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, QuicEvent
 
 from minitopo_dc.runners.certificate import SERVER_NAME
-from minitopo_dc.runners.quic_endpoint import Address, Transmit, events
+from minitopo_dc.runners.quic_endpoint import Transmit, events
+from minitopo_dc.runners.udp_socket import Address
 
 
 class Http3Client(ABC):

@@ -12,6 +12,7 @@ from typing import Any
 from minitopo_dc.picoquic.connection import Configuration, Connection, seed
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.options import parse_options
+from minitopo_dc.runners.picoquic_options import congestion_control
 from minitopo_dc.runners.picoquic_reports import read_report
 from minitopo_dc.runners.picoquic_session import (
     ALPN,
@@ -33,9 +34,6 @@ from minitopo_dc.runners.virtual import (
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement, RequestResponse, as_download
 from minitopo_dc.workloads.paths import PATHS, PathSample
-
-ALIASES = {"reno": "newreno"}
-"""Of congestion controls: what other transports call it."""
 
 
 class PicoquicPair:
@@ -143,7 +141,7 @@ def _connections(flow: VirtualFlow, options: QuicOptions) -> tuple[Connection, C
     common: dict[str, Any] = {
         "alpn": ALPN,
         "server_name": SERVER_NAME,
-        "congestion_control": ALIASES.get(flow.congestion_control, flow.congestion_control),
+        "congestion_control": congestion_control(flow.congestion_control),
         "max_paths": 1 if flow.paths is None else max(2, len(flow.client_addresses)),
         "max_data": options.max_data,
         "max_stream_data": options.max_stream_data,

@@ -27,18 +27,17 @@ from aioquic.quic.logger import QuicFileLogger
 from minitopo_dc.runners.addresses import address_family, socket_address
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.http3_client import Http3Client
-from minitopo_dc.runners.quic_endpoint import (
-    Address,
-    OrderedConnection,
-    Transmit,
-    receive_batch,
-    transmit,
-    wait_readable,
-)
+from minitopo_dc.runners.quic_endpoint import OrderedConnection, Transmit, transmit
 from minitopo_dc.runners.quic_requests import RequestClient
 from minitopo_dc.runners.request_options import add_request_options, request_plan
 from minitopo_dc.runners.requests import RequestPlan
-from minitopo_dc.runners.udp_socket import set_receive_buffer, socket_drops
+from minitopo_dc.runners.udp_socket import (
+    Address,
+    receive_batch,
+    set_receive_buffer,
+    socket_drops,
+    wait_readable,
+)
 
 
 @dataclass

@@ -7,26 +7,17 @@ follows, and timers are kept to the microsecond: fewer calls per packet, and pac
 
 from __future__ import annotations
 
-import select
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
-from typing import Any
 
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import QuicEvent
 from aioquic.quic.stream import QuicStream
 
-Address = tuple[Any, ...]
-"""A socket's address: host and port, with IPv6 also flow label and scope."""
 Transmit = Callable[[QuicConnection], int]
 """Sends what a connection has to send now; returns the number of bytes."""
-
-DATAGRAM_BYTES = 2048
-"""An Ethernet frame's largest UDP payload is 1472 bytes."""
-BATCH = 64
-"""Datagrams taken in before a transmission: a bound, so that acknowledgements are never late."""
 
 
 class _Queue(list[QuicStream]):
@@ -50,23 +41,6 @@ class OrderedConnection(QuicConnection):
     @_streams_queue.setter
     def _streams_queue(self, streams: list[QuicStream]) -> None:
         self._ordered_streams = _Queue(streams)
-
-
-def receive_batch(udp: socket.socket) -> Iterator[tuple[bytes, Address]]:
-    """The datagrams that wait in a socket, at most `BATCH` of them."""
-    for _ in range(BATCH):
-        try:
-            yield udp.recvfrom(DATAGRAM_BYTES, socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return
-        except ConnectionRefusedError:
-            continue  # an ICMP error of an earlier datagram; QUIC's own timers decide
-
-
-def wait_readable(sockets: Sequence[socket.socket], until: float | None) -> None:
-    """Sleep until something waits in one of the sockets or the monotonic time `until` has come."""
-    timeout = None if until is None else max(0.0, until - time.monotonic())
-    select.select(sockets, [], [], timeout)
 
 
 def advance(connection: QuicConnection, now: float) -> None:

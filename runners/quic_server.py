@@ -16,7 +16,6 @@ from collections import deque
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from types import FrameType
 
 from aioquic.h3.connection import H3_ALPN, ErrorCode, H3Connection
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
@@ -33,10 +32,10 @@ from minitopo_dc.runners.quic_endpoint import (
     Transmit,
     advance,
     events,
-    receive_batch,
     transmit,
-    wait_readable,
 )
+from minitopo_dc.runners.stop_signal import StopSignal
+from minitopo_dc.runners.udp_socket import receive_batch, wait_readable
 
 LOW_WATER_BYTES = 1024 * 1024
 """The body is handed to aioquic in pieces, so that the first packet need not wait for 40 MB to be
@@ -126,30 +125,20 @@ class Session:
 class Server:
     """Accepts a connection, serves it to its end, then accepts the next."""
 
-    def __init__(self, udp: socket.socket, configuration: QuicConfiguration) -> None:
+    def __init__(
+        self, udp: socket.socket, configuration: QuicConfiguration, stop: StopSignal
+    ) -> None:
         self._udp = udp
         self._configuration = configuration
         self._session: Session | None = None
-        self._stopping = False
-        # A signal alone would not end a select call (PEP 475), a byte in this socket does.
-        self._wake, self._waker = socket.socketpair()
-        self._waker.setblocking(False)
-
-    def stop_on(self, *numbers: signal.Signals) -> None:
-        """Let signals call `stop`."""
-        signal.set_wakeup_fd(self._waker.fileno())
-        for number in numbers:
-            signal.signal(number, self.stop)
-
-    def stop(self, _signal: int, _frame: FrameType | None) -> None:
-        """Signal handler: have the connection closed, then end."""
-        self._stopping = True
+        self._stop = stop
 
     def run(self) -> None:
-        """Serve until `stop` was called."""
-        while not (self._stopping and self._session is None):
+        """Serve until the signal came; then have the connection closed, and end."""
+        while not (self._stop.requested and self._session is None):
             timer = None if self._session is None else self._session.connection.get_timer()
-            wait_readable([self._udp] if self._stopping else [self._udp, self._wake], timer)
+            more = [] if self._stop.requested else [self._stop.waiting]
+            wait_readable([self._udp, *more], timer)
             self._receive()
             if self._session is not None:
                 self._drive(self._session)
@@ -163,7 +152,7 @@ class Server:
                 self._session.connection.receive_datagram(data, address, now)
 
     def _drive(self, session: Session) -> None:
-        if self._stopping:
+        if self._stop.requested:
             session.connection.close(error_code=ErrorCode.H3_NO_ERROR)  # once; then it does nothing
         session.drive(time.monotonic(), lambda connection: transmit(connection, self._udp))
         if session.ended:
@@ -203,8 +192,7 @@ def main() -> None:
     configuration.load_cert_chain(options.certificate, options.key)
     udp = socket.socket(address_family(options.address), socket.SOCK_DGRAM)
     udp.bind((options.address, options.port))
-    server = Server(udp, configuration)
-    server.stop_on(signal.SIGTERM, signal.SIGINT)
+    server = Server(udp, configuration, StopSignal(signal.SIGTERM, signal.SIGINT))
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     server.run()
 

@@ -1,14 +1,26 @@
-"""A UDP socket's receive buffer, and what was dropped because it was full."""
+"""UDP sockets: waiting, reading in batches, the receive buffer and what it dropped."""
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+Address = tuple[Any, ...]
+"""A socket's address: host and port, with IPv6 also flow label and scope."""
 
 # linux/socket.h and asm-generic/socket.h, which the socket module does not name
 SO_RCVBUFFORCE = 33
 SO_MEMINFO = 55
 SK_MEMINFO_DROPS = 8
+
+DATAGRAM_BYTES = 2048
+"""An Ethernet frame's largest UDP payload is 1472 bytes."""
+BATCH = 64
+"""Datagrams taken in before a transmission: a bound, so that acknowledgements are never late."""
 
 
 def set_receive_buffer(udp: socket.socket, size_bytes: int) -> None:
@@ -27,3 +39,24 @@ def socket_drops(udp: socket.socket) -> int:
     """The datagrams that the kernel dropped because a socket's receive buffer was full."""
     memory = udp.getsockopt(socket.SOL_SOCKET, SO_MEMINFO, 4 * (SK_MEMINFO_DROPS + 1))
     return int(struct.unpack("@9I", memory)[SK_MEMINFO_DROPS])
+
+
+def receive_batch(udp: socket.socket) -> Iterator[tuple[bytes, Address]]:
+    """The datagrams that wait in a socket, at most `BATCH` of them."""
+    for _ in range(BATCH):
+        try:
+            yield udp.recvfrom(DATAGRAM_BYTES, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except ConnectionRefusedError:
+            continue  # an ICMP error of an earlier datagram; QUIC's own timers decide
+
+
+def wait_readable(sockets: Sequence[socket.socket], until: float | None) -> list[socket.socket]:
+    """Sleep until something waits in one of the sockets or the monotonic time `until` has come.
+
+    Returns:
+        those in which something waits.
+    """
+    timeout = None if until is None else max(0.0, until - time.monotonic())
+    return select.select(sockets, [], [], timeout)[0]

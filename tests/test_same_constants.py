@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from minitopo_dc.emulation import echoes
-from minitopo_dc.runners import icmp_client
+from minitopo_dc.runners import icmp_client, udp_socket
 from minitopo_dc.simulation import host
 
 
@@ -14,5 +12,4 @@ def test_an_echo_has_the_data_that_its_serialisation_is_reckoned_with() -> None:
 
 
 def test_virtual_and_real_endpoints_read_as_many_datagrams_in_one_step() -> None:
-    quic_endpoint = pytest.importorskip("minitopo_dc.runners.quic_endpoint", reason="needs aioquic")
-    assert host.BATCH == quic_endpoint.BATCH
+    assert host.BATCH == udp_socket.BATCH

@@ -13,7 +13,7 @@ from minitopo_dc.units import NS_PER_US
 LINUX_RECEIVE_BUFFER = 212_992
 """Bytes, net.core.rmem_default of Linux (and of the papers' 'QUIC default', thesis table 4.4)."""
 BATCH = 64
-"""Datagrams read in one step, as by the real endpoints (`quic_endpoint.BATCH`)."""
+"""Datagrams read in one step, as by the real endpoints (`udp_socket.BATCH`)."""
 
 
 class ReceiveBuffer:

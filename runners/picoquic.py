@@ -1,0 +1,175 @@
+"""Picoquic inside our own server and client: QUIC on one path, and MP-QUIC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from minitopo_dc.picoquic.connection import MAX_PATHS
+from minitopo_dc.picoquic.library import PICOQUIC_VERSION, missing
+from minitopo_dc.runners.base import Transfer, runner
+from minitopo_dc.runners.datagrams import DatagramRunner
+from minitopo_dc.runners.options import parse_options
+from minitopo_dc.runners.output import last_json
+from minitopo_dc.runners.picoquic_options import CONGESTION_CONTROLS
+from minitopo_dc.runners.picoquic_reports import read_report
+from minitopo_dc.runners.quic_options import QuicOptions
+from minitopo_dc.runners.request_options import request_arguments
+from minitopo_dc.runners.request_reports import plan_of
+from minitopo_dc.runners.virtual import VirtualTransport
+from minitopo_dc.shipped import module_command
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Measurement, RequestResponse, Workload, as_download
+from minitopo_dc.workloads.paths import PATHS, PathSample
+
+
+@runner("quic-picoquic")
+class PicoquicRunner(DatagramRunner):
+    """QUIC on one path."""
+
+    multipath: ClassVar[bool] = False
+    socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
+    congestion_controls: ClassVar[tuple[str, ...]] = CONGESTION_CONTROLS
+    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response")
+    options_type: ClassVar[type] = QuicOptions
+    compared: ClassVar[bool] = False  # a second QUIC would make the main job longer
+    takes_duration: ClassVar[bool] = True
+
+    def missing(self) -> str | None:
+        """Both sides are picoquic's."""
+        return missing()
+
+    def virtual(self) -> VirtualTransport | None:
+        """Picoquic takes time as an argument, and so do both ends."""
+        from minitopo_dc.runners.picoquic_virtual import PicoquicPair  # noqa: PLC0415 (its weight)
+
+        return PicoquicPair
+
+    def server_command(self, transfer: Transfer) -> list[str]:
+        """`minitopo_dc.runners.picoquic_server`."""
+        return [
+            *module_command("minitopo_dc.runners.picoquic_server"),
+            *("--key", str(transfer.key)),
+            *self._both(transfer, "server"),
+        ]
+
+    def client_command(self, transfer: Transfer) -> list[str]:
+        """`minitopo_dc.runners.picoquic_client`."""
+        options = self._options(transfer)
+        command = [
+            *module_command("minitopo_dc.runners.picoquic_client"),
+            *self._both(transfer, "client"),
+            *_load(transfer.workload),
+            *self._plan(transfer),
+        ]
+        if options.receive_buffer_bytes is not None:
+            command += ["--receive-buffer", str(options.receive_buffer_bytes)]
+        return command
+
+    @contextmanager
+    def files(self, transfer: Transfer) -> Iterator[None]:
+        """Make the directories for qlog files, which stay."""
+        if self._options(transfer).qlog:
+            for role in ("server", "client"):
+                _qlog_directory(transfer, role).mkdir(parents=True, exist_ok=True)
+        yield
+
+    def read(self, transfer: Transfer) -> Measurement:
+        """The client's report, whose bytes are checked, and what the server knows."""
+        measured = read_report(last_json(transfer.client_output, "client"), transfer.workload)
+        server = last_json(transfer.server_output, "server")
+        server.pop(PATHS)
+        server.pop("path_samples")
+        details = {**measured.details, **server, "picoquic": PICOQUIC_VERSION}
+        return replace(measured, details=details)
+
+    def _both(self, transfer: Transfer, role: str) -> list[str]:
+        """The arguments that both programs have."""
+        options = self._options(transfer)
+        qlog = ["--qlog", str(_qlog_directory(transfer, role))] if options.qlog else []
+        return [
+            *("--address", transfer.server_address, "--port", str(transfer.port)),
+            *("--clients", *self._addresses(transfer)),
+            *("--certificate", str(transfer.certificate)),
+            *("--congestion-control", transfer.congestion_control),
+            *("--max-data", str(options.max_data)),
+            *("--max-stream-data", str(options.max_stream_data)),
+            *("--max-datagram", str(options.max_datagram_bytes)),
+            *qlog,
+        ]
+
+    def _addresses(self, transfer: Transfer) -> tuple[str, ...]:
+        """The client's that are used."""
+        return transfer.client_addresses[:1]
+
+    def _plan(self, transfer: Transfer) -> list[str]:  # noqa: ARG002 (of one path)
+        """When which path is there, as the client's arguments."""
+        return []
+
+    def _options(self, transfer: Transfer) -> QuicOptions:
+        return parse_options(QuicOptions, transfer.options, self.name)
+
+
+@runner("mpquic-picoquic")
+class MultipathPicoquicRunner(PicoquicRunner):
+    """MP-QUIC (draft-ietf-quic-multipath) on one path per client address."""
+
+    multipath: ClassVar[bool] = True
+    compared: ClassVar[bool] = True
+    checks_paths: ClassVar[bool] = True
+    takes_paths: ClassVar[bool] = True
+
+    def validate(self, transfer: Transfer) -> None:
+        """Also: picoquic has room for so many paths.
+
+        Raises:
+            ValueError: as any runner's; or there are too many client addresses.
+        """
+        super().validate(transfer)
+        if len(transfer.client_addresses) > MAX_PATHS:
+            raise ValueError(f"runner {self.name}: client_addresses must hold 2 to {MAX_PATHS}")
+
+    def read(self, transfer: Transfer) -> Measurement:
+        """Also each path, whose times are counted from time zero of the legs."""
+        measured = super().read(transfer)
+        server = last_json(transfer.server_output, "server")
+        begin_s = (transfer.begin_ns or 0) / NS_PER_S
+        paths = [_counted_from(begin_s, path, "opened_s", "closed_s") for path in server[PATHS]]
+        samples = (_counted_from(begin_s, each, "time_s") for each in server["path_samples"])
+        return replace(
+            measured,
+            details={**measured.details, PATHS: paths},
+            path_samples=[PathSample(**each) for each in samples],
+        )
+
+    def _addresses(self, transfer: Transfer) -> tuple[str, ...]:
+        return transfer.client_addresses
+
+    def _plan(self, transfer: Transfer) -> list[str]:
+        assert transfer.begin_ns is not None  # clients are started with it
+        return [
+            *("--paths", transfer.path_plan.to_json()),
+            *("--begin-ns", str(transfer.begin_ns)),
+        ]
+
+
+def _counted_from(begin_s: float, values: dict[str, Any], *times: str) -> dict[str, Any]:
+    """The same with times that count from a moment of the monotonic clock."""
+    moved = {name: values[name] - begin_s for name in times if values[name] is not None}
+    return values | moved
+
+
+def _load(workload: Workload) -> list[str]:
+    """What the client is to do, as its arguments."""
+    if isinstance(workload, RequestResponse):
+        return request_arguments(plan_of(workload))
+    download = as_download(workload)
+    until = [] if download.duration_s is None else ["--duration", str(download.duration_s)]
+    return ["--size", str(download.requested_bytes), *until]
+
+
+def _qlog_directory(transfer: Transfer, role: str) -> Path:
+    return transfer.directory / "qlog" / role

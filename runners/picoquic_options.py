@@ -1,0 +1,27 @@
+"""What both ends of a flow over picoquic are told, on either clock."""
+
+from __future__ import annotations
+
+from minitopo_dc.picoquic.connection import CONGESTION_CONTROLS as OWN
+from minitopo_dc.picoquic.connection import MAX_PATHS
+
+ALIASES = {"reno": "newreno"}
+"""Of congestion controls: what other transports call it."""
+CONGESTION_CONTROLS = (*ALIASES, *OWN)
+"""All names."""
+
+
+def congestion_control(name: str) -> str:
+    """Picoquic's own name of a congestion control."""
+    return ALIASES.get(name, name)
+
+
+def most_paths(addresses: int) -> int:
+    """What a connection is allowed that has so many addresses: with less than 2 no multipath.
+
+    Raises:
+        ValueError: picoquic has no room for so many.
+    """
+    if addresses > MAX_PATHS:
+        raise ValueError(f"{addresses} paths; picoquic has {MAX_PATHS} at most")
+    return addresses

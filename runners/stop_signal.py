@@ -1,0 +1,24 @@
+"""A signal that asks a server to end, as something that a select call can wait for."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from types import FrameType
+
+
+class StopSignal:
+    """Whether one of some signals came. A signal alone would not end a select call (PEP 475)."""
+
+    def __init__(self, *numbers: signal.Signals) -> None:
+        """Catch these from now on."""
+        self.requested = False
+        self.waiting, self._waker = socket.socketpair()
+        """Readable from the first signal on."""
+        self._waker.setblocking(False)
+        signal.set_wakeup_fd(self._waker.fileno())
+        for number in numbers:
+            signal.signal(number, self._request)
+
+    def _request(self, _signal: int, _frame: FrameType | None) -> None:
+        self.requested = True
