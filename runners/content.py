@@ -12,6 +12,8 @@ BLOCK_BYTES = 64 * 1024
 BLOCK = random.Random(38323).randbytes(BLOCK_BYTES)
 """A fixed seed: the content is the same in every run and on every machine. Random bytes, so that
 nothing on the way can shorten them."""
+SEVERAL_BLOCKS = BLOCK * 4
+"""Longer than most pieces that arrive."""
 
 
 def blocks(size_bytes: int) -> Iterator[bytes]:
@@ -49,22 +51,32 @@ def write_content(path: Path, size_bytes: int) -> None:
 
 
 class Received:
-    """What has arrived of something whose bytes are to be the content's first ones."""
+    """What has arrived of something whose bytes are to be the content's first ones.
+
+    Each byte is compared: a tenth of what it takes to hash it.
+    """
 
     def __init__(self) -> None:
         self.size_bytes = 0
-        self._digest = hashlib.sha256()
+        self.is_right = True
+        """Whether all that has arrived is what was sent."""
 
     def take(self, data: bytes) -> None:
         """The next piece."""
+        self.is_right = self.is_right and _is_at(self.size_bytes, data)
         self.size_bytes += len(data)
-        self._digest.update(data)
 
     def is_content(self, size_bytes: int) -> bool:
         """Whether it is the content of a transfer of `size_bytes`, no byte more or less."""
-        if self.size_bytes != size_bytes:
-            return False
-        return self._digest.hexdigest() == content_sha256(size_bytes)
+        return self.is_right and self.size_bytes == size_bytes
+
+
+def _is_at(offset: int, data: bytes) -> bool:
+    """Whether these are the content's bytes from `offset` on."""
+    start = offset % BLOCK_BYTES
+    if start + len(data) <= len(SEVERAL_BLOCKS):
+        return SEVERAL_BLOCKS.startswith(data, start)
+    return (BLOCK * (2 + len(data) // BLOCK_BYTES)).startswith(data, start)
 
 
 def requested_size(path: str) -> int | None:

@@ -7,7 +7,6 @@ behind the line. Times are int ns.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -25,7 +24,14 @@ from minitopo_dc.picoquic.events import (
     StreamReset,
 )
 from minitopo_dc.picoquic.path import Address
-from minitopo_dc.runners.content import BLOCK, Received, blocks, requested_size, response_size
+from minitopo_dc.runners.content import (
+    BLOCK,
+    Received,
+    blocks,
+    content_sha256,
+    requested_size,
+    response_size,
+)
 from minitopo_dc.runners.picoquic_paths import PathKeeper, PathLog
 from minitopo_dc.runners.requests import RequestPlan, Requests, RequestsOutcome, WrongAnswer
 from minitopo_dc.settings import PathPlan
@@ -64,6 +70,8 @@ class Session(ABC):
         """Whether the connection is over, and nothing is to be sent any more."""
         self.ready: Ready | None = None
         """Once the handshake is complete: version of QUIC, multipath or not."""
+        self._due: float = 0
+        """When `_on_time` is to be called next (ns)."""
 
     def receive(self, datagram: bytes, source: Address, destination: Address, now: int) -> None:
         """A datagram arrived; `drive` acts on it."""
@@ -71,31 +79,37 @@ class Session(ABC):
 
     def drive(self, now: int) -> list[Datagram]:
         """Act on what arrived and on what is due; what is to be sent now."""
-        self._on_time(now)
-        self._handle_all(now)
-        sent = self.connection.datagrams(now)
-        while self._handle_all(now):
-            sent += self.connection.datagrams(now)
+        connection = self.connection
+        if now >= self._due:
+            self._on_time(now)
+            self._set_due()
+        if connection.has_events:
+            self._handle_all(now)
+        sent = connection.datagrams(now)
+        while connection.has_events:
+            self._handle_all(now)
+            sent += connection.datagrams(now)
         return sent
 
     def next_timeout(self) -> int | None:
         """When to call `drive` next (ns) if nothing arrives before; None: not at all."""
-        times = [
-            time for time in (self.connection.next_timeout(), self._timeout()) if time is not None
-        ]
-        return min(times, default=None)
+        wake, due = self.connection.next_timeout(), self._due
+        if wake is None or due < wake:
+            return None if due == math.inf else int(due)
+        return wake
 
-    def _handle_all(self, now: int, *, all_data: bool = False) -> bool:
-        """Whether there was anything to handle."""
-        any_event = False
+    def _handle_all(self, now: int, *, all_data: bool = False) -> None:
         for event in self.connection.events(all_data=all_data):
-            any_event = True
             if isinstance(event, Ready):
                 self.ready = event
             elif isinstance(event, Closed):
                 self.ended = True
             self._on_event(event, now)
-        return any_event
+        self._set_due()
+
+    def _set_due(self) -> None:
+        due = self._timeout()
+        self._due = math.inf if due is None else due
 
     def _timeout(self) -> int | None:
         """When `_on_time` is to be called next."""
@@ -163,9 +177,11 @@ class ClientSession(Session):
             self._paths.on_deleted(event.statistics, now)
         elif isinstance(event, PathAvailable | PathSuspended) and not self._closing:
             self._paths.keep(now)
-        elif isinstance(event, Closed) and not self._closing:
-            self._closing = True
-            self.outcome.error = event.reason
+        elif isinstance(event, Closed):
+            if not self._closing:
+                self._closing = True
+                self.outcome.error = event.reason
+            self._on_closed()
 
     def _finish(self, now: int, error: str | None = None) -> None:
         """What was asked for is there, or never will be."""
@@ -187,6 +203,9 @@ class ClientSession(Session):
     @abstractmethod
     def _on_stream(self, event: StreamData | StreamReset, now: int) -> None:
         """Something of a stream arrived."""
+
+    def _on_closed(self) -> None:
+        """The connection is over: nothing is to be sent, and time does not count any more."""
 
     @abstractmethod
     def _workload_timeout(self) -> int | None:
@@ -217,7 +236,7 @@ class DownloadSession(ClientSession):
         self._size = size_bytes
         self._duration = duration_s
         self._deadline: int | None = None
-        self._digest = hashlib.sha256()
+        self._content = Received()
 
     def _on_start(self, now: int) -> None:
         if self._duration != math.inf:
@@ -234,9 +253,11 @@ class DownloadSession(ClientSession):
             return
         if self.outcome.first_byte_s is None:
             self.outcome.first_byte_s = self._since_start(now)
-        self._digest.update(event.data)
-        self.outcome.bytes_received += len(event.data)
-        if event.end_stream:
+        self._content.take(event.data)
+        self.outcome.bytes_received = self._content.size_bytes
+        if not self._content.is_right:
+            self._finish(now, "other bytes arrived than those sent")
+        elif event.end_stream:
             self.outcome.completion_s = self._since_start(now)
             self._end_body(now)
 
@@ -252,12 +273,16 @@ class DownloadSession(ClientSession):
 
     def _end_body(self, now: int) -> None:
         self._deadline = None
-        self.outcome.sha256 = self._digest.hexdigest()
         self._finish(now)
+
+    def _on_closed(self) -> None:
+        if self._content.is_right:
+            self.outcome.sha256 = content_sha256(self._content.size_bytes)
 
     def cut_off(self, now: int) -> None:
         """Count what has arrived: the run is over before the connection is."""
         self._handle_all(now, all_data=True)
+        self._on_closed()
 
 
 class RequestSession(ClientSession):

@@ -103,8 +103,7 @@ class Client:
         session = self.session
         if session.ended:
             return None
-        for data, source, destination in datagrams:
-            session.receive(data, source, destination, now)
+        session.connection.receive_all(datagrams, now)
         self._flow.client_host.send(session.drive(now))
         if session.ended:
             self._flow.ended()
@@ -127,8 +126,7 @@ class Server:
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
         """Act on what arrived and on what is due; when to be called again."""
         session = self.session
-        for data, source, destination in datagrams:
-            session.receive(data, source, destination, now)
+        session.connection.receive_all(datagrams, now)
         self._host.send(session.drive(now))
         return session.next_timeout()
 

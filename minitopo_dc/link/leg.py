@@ -288,11 +288,12 @@ class Leg(Generic[T]):
             self._serialise(start)
 
     def _serialise(self, start: int) -> None:
-        finish = self._capacity.finish(start - self._zero, self._head_bits)
+        zero = self._zero
+        finish = self._capacity.finish(start - zero, self._head_bits)
         if finish is None:
             self._stopped = True
         else:
-            self._finish = finish + self._zero
+            self._finish = finish + zero
 
     def _refuse(self) -> bool:
         """Take back the newest packet: the capacity has ended."""

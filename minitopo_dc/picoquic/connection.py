@@ -7,10 +7,11 @@ in microseconds. Several paths: RFC 9000 with draft-ietf-quic-multipath.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from struct import Struct
+from typing import Any
 
 from minitopo_dc.picoquic.events import (
     Closed,
@@ -40,16 +41,16 @@ ERRORS = {0x44A: "no path is left, the last one failed its validation"}
 """That picoquic has no words for: PICOQUIC_ERROR_PATH_LAST_REMAINING."""
 
 
+Received = tuple[bytes, Address, Address]
+"""A datagram's payload, its source and its destination."""
+Datagram = tuple[bytes, Address | None, Address]
+"""The same of one to be sent; the source is None where picoquic leaves it to the host."""
+MDC_DATAGRAM = Struct("NNii")
+"""The structure of `helper.h`: offset, length, and the addresses' numbers."""
+
+
 class PicoquicError(RuntimeError):
     """Picoquic refused a call; the text says which."""
-
-
-class Datagram(NamedTuple):
-    """UDP payload with its addresses; `source` is None where picoquic leaves it to the host."""
-
-    data: bytes
-    source: Address | None
-    destination: Address
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,8 @@ class Connection:
         self._ffi, self._lib = module.ffi, module.lib
         self._endpoint = self._ffi.gc(self._create(now), self._lib.mdc_free)
         self._state = self._lib.mdc_get_state(self._endpoint)
-        self._numbers: dict[Address, int] = {}
-        self._addresses: list[Address] = []
+        self._numbers = _Numbers(self._number)
+        self._addresses: dict[int, Any] = {-1: None}
         self._room = self._ffi.new("mdc_path[]", MAX_PATHS)
         self._kept: dict[int, Any] = {}  # blocks that picoquic reads until the end
 
@@ -164,16 +165,20 @@ class Connection:
     def connect(self, local: Address, remote: Address, now: int) -> None:
         """Begin the handshake from one address to another (a client's)."""
         result = self._lib.mdc_connect(
-            self._endpoint, self._number(local), self._number(remote), now // NS_PER_US
+            self._endpoint, self._numbers[local], self._numbers[remote], now // NS_PER_US
         )
         self._check(result, "connect")
 
     def receive(self, datagram: bytes, source: Address, destination: Address, now: int) -> None:
         """A datagram arrived; one that is not of QUIC is dropped without a word."""
-        numbers = self._numbers
-        from_ = numbers[source] if source in numbers else self._number(source)
-        to = numbers[destination] if destination in numbers else self._number(destination)
-        self._lib.mdc_receive(self._endpoint, datagram, len(datagram), from_, to, now // NS_PER_US)
+        self.receive_all([(datagram, source, destination)], now)
+
+    def receive_all(self, datagrams: Iterable[Received], now: int) -> None:
+        """Datagrams arrived, in this order."""
+        numbers, endpoint, receive = self._numbers, self._endpoint, self._lib.mdc_receive
+        now_us = now // NS_PER_US
+        for data, source, destination in datagrams:
+            receive(endpoint, data, len(data), numbers[source], numbers[destination], now_us)
 
     def datagrams(self, now: int) -> list[Datagram]:
         """What is to be sent now; after anything else was called, and at `next_timeout`."""
@@ -182,34 +187,29 @@ class Connection:
             raise PicoquicError("prepare_next_packet")
         if not state.datagram_count:
             return []
-        output = self._ffi.buffer(state.output, state.output_length)[:]
-        addresses, found = self._addresses, state.datagrams
-        made = []
-        for index in range(state.datagram_count):
-            each = found[index]
-            start, source = each.offset, each.source
-            made.append(
-                Datagram(
-                    output[start : start + each.length],
-                    None if source < 0 else addresses[source],
-                    addresses[each.destination],
-                )
-            )
-        return made
+        buffer, addresses = self._ffi.buffer, self._addresses
+        output = buffer(state.output, state.output_length)
+        found = buffer(state.datagrams, state.datagram_count * MDC_DATAGRAM.size)
+        return [
+            (output[offset : offset + length], addresses[source], addresses[destination])
+            for offset, length, source, destination in MDC_DATAGRAM.iter_unpack(found)
+        ]
 
     def next_timeout(self) -> int | None:
         """When to call `datagrams` next (ns) if nothing happens before; None: not at all."""
         wake: int = self._state.wake
         return None if wake >= NEVER_US // NS_PER_US else wake * NS_PER_US
 
-    def events(self, *, all_data: bool = False) -> Iterator[Event]:
-        """What has happened since the last call.
-
-        Data of streams may wait for more of it, or for an event beside it, unless `all_data`.
-        """
+    @property
+    def has_events(self) -> bool:
+        """Whether `events` is worth a call; data of streams alone may wait for more of it."""
         state = self._state
-        worth_it = state.notable_count or state.input_length >= ENOUGH_INPUT
-        if not worth_it and not (all_data and state.event_count):
+        return bool(state.notable_count or state.input_length >= ENOUGH_INPUT)
+
+    def events(self, *, all_data: bool = False) -> Iterator[Event]:
+        """What has happened since the last call; nothing unless `has_events` or `all_data`."""
+        state = self._state
+        if not self.has_events and not (all_data and state.event_count):
             return iter(())
         made = list(self._read_events())
         self._lib.mdc_taken(self._endpoint)
@@ -288,7 +288,7 @@ class Connection:
                 not given connection identifiers for another.
         """
         result = self._lib.mdc_open_path(
-            self._endpoint, self._number(local), self._number(remote), now // NS_PER_US
+            self._endpoint, self._numbers[local], self._numbers[remote], now // NS_PER_US
         )
         self._check(result, "probe_new_path")
 
@@ -319,7 +319,7 @@ class Connection:
         measured = found.smoothed_rtt_us > 0
         return PathStatistics(
             path_id=found.id,
-            local=self._addresses[found.local] if found.local >= 0 else None,
+            local=self._addresses[found.local],
             remote=self._addresses[found.remote],
             validated=bool(found.verified),
             backup=bool(found.backup),
@@ -356,13 +356,23 @@ class Connection:
         self._ffi.release(self._endpoint)
 
     def _number(self, address: Address) -> int:
-        if address not in self._numbers:
-            number = self._lib.mdc_address(self._endpoint, address[0].encode(), address[1])
-            self._check(min(number, 0), f"address {address[0]}")
-            self._numbers[address] = number
-            self._addresses.append(address)
-        return self._numbers[address]
+        number: int = self._lib.mdc_address(self._endpoint, address[0].encode(), address[1])
+        self._check(min(number, 0), f"address {address[0]}")
+        self._addresses[number] = address
+        return number
 
     def _check(self, result: int, what: str) -> None:
         if result:
             raise PicoquicError(f"picoquic refused {what} (error {result:#x})")
+
+
+class _Numbers(dict[Address, int]):
+    """The numbers of addresses, each made when it is first asked for."""
+
+    def __init__(self, make: Callable[[Address], int]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, address: Address) -> int:
+        self[address] = number = self._make(address)
+        return number

@@ -17,8 +17,8 @@ from minitopo_dc.simulation.packet import Packet
 
 T = TypeVar("T")
 Carried = tuple[Packet, int | None]
-Arrive = Callable[[int, Packet, int | None], None]
-"""Takes what crossed a leg: the leg's number, the packet, its SN."""
+Arrive = Callable[[int, Packet, int], None]
+"""Takes a PDU that crossed a leg: the leg's number, the packet, its SN."""
 
 
 class LegDriver:
@@ -31,10 +31,16 @@ class LegDriver:
         self._loop = loop
         self._timer = Timer(loop, self._fire)
 
-    def push(self, packet: Packet, sn: int | None, size: int) -> None:
-        """Put a packet on the leg that has `size` bytes there."""
+    def push(self, packet: Packet, sn: int, size: int) -> None:
+        """Put a PDU on the leg that has `size` bytes there."""
         self.leg.push((packet, sn), size, self._loop.now)
         if self._timer.at is None:  # else what is under way comes out before this one
+            self._timer.set(self.leg.next_timeout())
+
+    def push_plain(self, packet: Packet) -> None:
+        """Put a packet on the leg that no bearer takes."""
+        self.leg.push((packet, None), packet.size, self._loop.now)
+        if self._timer.at is None:
             self._timer.set(self.leg.next_timeout())
 
     def rearm(self) -> None:
@@ -42,9 +48,11 @@ class LegDriver:
         self._timer.set(self.leg.next_timeout())
 
     def _fire(self) -> None:
-        number, arrive = self.number, self.arrive
         for packet, sn in self.leg.poll(self._loop.now):
-            arrive(number, packet, sn)
+            if sn is None:
+                packet.flow.deliver(packet)
+            else:
+                self.arrive(self.number, packet, sn)
         self._timer.set(self.leg.next_timeout())
 
 
@@ -142,5 +150,5 @@ class DelayLine(Generic[T]):
         self._timer.set(held[0][0] if held else None)
 
 
-def _unconnected(_leg: int, _packet: Packet, _sn: int | None) -> None:
+def _unconnected(_leg: int, _packet: Packet, _sn: int) -> None:
     raise LookupError("a leg that leads nowhere")

@@ -56,7 +56,7 @@ class Element:
         self._started = loop.now
 
     def connect(self, peer: Element) -> None:
-        """What crosses this element's legs reaches `peer`."""
+        """The PDUs that cross this element's legs reach `peer`."""
         for leg in self._legs.values():
             leg.arrive = peer.arrive
         for bearer, sender in self._report_senders.items():
@@ -83,13 +83,10 @@ class Element:
                 return delayed(self._loop, self._processing, driver.push)
         addresses = (flow.source[0], flow.destination[0])
         leg = self._legs[next(self._leg_of[each] for each in addresses if each in self._leg_of)]
-        return lambda packet: leg.push(packet, None, packet.size)
+        return leg.push_plain
 
-    def arrive(self, leg: int, packet: Packet, sn: int | None) -> None:
-        """A packet crossed a leg of the other element."""
-        if sn is None:
-            packet.flow.deliver(packet)
-            return
+    def arrive(self, leg: int, packet: Packet, sn: int) -> None:
+        """A PDU crossed a leg of the other element."""
         receive = self._incoming.get(packet.flow)
         if receive is None:
             receive = self._incoming[packet.flow] = self._reorder(packet.flow)

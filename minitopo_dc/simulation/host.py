@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from minitopo_dc.runners.virtual import Address, Sent, VirtualEndpoint
+from minitopo_dc.runners.virtual import Address, Received, Sent, VirtualEndpoint
 from minitopo_dc.simulation.loop import Loop, Timer
 from minitopo_dc.simulation.packet import Flow, Packet
 from minitopo_dc.units import NS_PER_US
@@ -85,7 +85,7 @@ class Host:
             self._flows[flow.source, flow.destination] = flow
             self._flows.setdefault((None, flow.destination), flow)
         self._buffers = {flow.source: ReceiveBuffer(LINUX_RECEIVE_BUFFER) for flow in flows}
-        self._waiting: deque[Packet] = deque()
+        self._waiting: deque[Received] = deque()
         self._cpu = cpu_ns
         self._busy_until = loop.now
         self._batch = 1 if cpu_ns else BATCH
@@ -116,46 +116,59 @@ class Host:
     def wake(self, moment: int | None) -> None:
         """Let the endpoint act at a moment (ns), or when the CPU is free if that is later."""
         if moment is not None:
-            # Never the same moment again without a packet: time would stand still.
-            later = self._loop.now + NS_PER_US
-            self._timer.bring_forward(max(moment, self._busy_until, later))
+            self._timer.bring_forward(max(moment, self._busy_until, self._loop.now))
 
     def receive(self, packet: Packet) -> None:
         """A datagram reached its socket."""
         self.received_bytes += packet.size
         if self._cpu and not self._buffers[packet.flow.destination].put(len(packet.data)):
             return
-        self._waiting.append(packet)
-        self._timer.bring_forward(max(self._loop.now, self._busy_until))
+        flow = packet.flow
+        self._waiting.append((packet.data, flow.source, flow.destination))
+        now, busy, at = self._loop.now, self._busy_until, self._timer.at
+        due = now if now > busy else busy
+        if at is None or due < at:
+            self._timer.set(due)
 
     def send(self, datagrams: Iterable[Sent]) -> None:
         """Send datagrams, one behind the other as the CPU can."""
         flows = self._flows
         for data, source, destination in datagrams:
-            packet = Packet(flows[source, destination], data)
+            flow = flows[source, destination]
             if self._cpu:
-                self._busy_until += self._cpu
-                self._departures.append((self._busy_until, packet))
-                self._departure.bring_forward(self._busy_until)
+                self._depart_later(Packet(flow, data))
             else:
-                packet.flow.enter(packet)
+                flow.enter(Packet(flow, data))
 
     def _run(self) -> None:
         now = self._loop.now
-        taken = [self._take() for _ in range(min(len(self._waiting), self._batch))]
-        self._busy_until = now + self._cpu * len(taken)
+        taken = self._take()
+        if self._cpu:
+            self._read(now, taken)
         moment = self.endpoint.step(now, taken)
         if self._waiting:
-            self._timer.bring_forward(max(now, self._busy_until))
-        else:
-            self.wake(moment)
+            self._timer.set(max(now, self._busy_until))
+        elif moment is not None:
+            # Never the same moment again without a packet: time would stand still.
+            self._timer.set(max(moment, self._busy_until, now + NS_PER_US))
 
-    def _take(self) -> tuple[bytes, Address, Address]:
-        packet = self._waiting.popleft()
-        data, flow = packet.data, packet.flow
-        if self._cpu:
-            self._buffers[flow.destination].take(len(data))
-        return data, flow.source, flow.destination
+    def _take(self) -> Sequence[Received]:
+        waiting, batch = self._waiting, self._batch
+        if len(waiting) > batch:
+            return [waiting.popleft() for _ in range(batch)]
+        taken = list(waiting)
+        waiting.clear()
+        return taken
+
+    def _read(self, now: int, taken: Sequence[Received]) -> None:
+        for data, _, destination in taken:
+            self._buffers[destination].take(len(data))
+        self._busy_until = now + self._cpu * len(taken)
+
+    def _depart_later(self, packet: Packet) -> None:
+        self._busy_until += self._cpu
+        self._departures.append((self._busy_until, packet))
+        self._departure.bring_forward(self._busy_until)
 
     def _depart(self) -> None:
         departures, now = self._departures, self._loop.now

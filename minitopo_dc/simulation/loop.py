@@ -14,14 +14,10 @@ class Loop:
 
     def __init__(self) -> None:
         self.now = START_NS
-        self._events: list[tuple[int, int, Timer]] = []
-        self._number = 0
+        self.events: list[tuple[int, int, Timer]] = []
+        """What `Timer` has asked for, with a number that tells which came first."""
+        self.number = 0
         self._stopping = False
-
-    def schedule(self, moment: int, timer: Timer) -> None:
-        """Have `timer` looked at at `moment`; for `Timer` only."""
-        self._number += 1
-        heappush(self._events, (moment, self._number, timer))
 
     def stop(self) -> None:
         """End `run` after the current event."""
@@ -29,7 +25,7 @@ class Loop:
 
     def run(self, end: int) -> None:
         """Fire what is due until `stop`, until `end` (ns), or until nothing is left to do."""
-        events = self._events
+        events = self.events
         while events and not self._stopping:
             moment, _, timer = heappop(events)
             if timer.at != moment:
@@ -56,7 +52,9 @@ class Timer:
         if moment != self.at:
             self.at = moment
             if moment is not None:
-                self._loop.schedule(moment, self)
+                loop = self._loop
+                loop.number += 1
+                heappush(loop.events, (moment, loop.number, self))
 
     def bring_forward(self, moment: int) -> None:
         """Fire at `moment` unless it fires before."""

@@ -28,5 +28,5 @@ class ReportSender:
         report = self._maker.poll(self._loop.now)
         if report is not None:
             packet = Packet(self.flow, report)
-            self._leg.push(packet, None, packet.size)
+            self._leg.push_plain(packet)
         self._timer.set(self._maker.next_timeout())

@@ -19,21 +19,24 @@ FAR = START_NS * 1000
 class Counting:
     """An endpoint that notes what each step brings."""
 
-    def __init__(self) -> None:
+    def __init__(self, again_ns: int = 1_000_000) -> None:
+        self._again = again_ns
         self.steps: list[tuple[int, int]] = []
         self.received: list[Received] = []
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
         self.steps.append((now - START_NS, len(datagrams)))
         self.received += datagrams
-        return now + 1_000_000 if len(self.steps) == 1 else None
+        return now + self._again if len(self.steps) == 1 else None
 
 
-def counting_host(cpu_us: int, limit: int = 212_992) -> tuple[Loop, Host, Counting]:
+def counting_host(
+    cpu_us: int, limit: int = 212_992, again_ns: int = 1_000_000
+) -> tuple[Loop, Host, Counting]:
     loop = Loop()
     host = Host(loop, [Flow(HERE, THERE)], cpu_ns=cpu_us * US)
     host.set_receive_buffer(limit)
-    host.endpoint = endpoint = Counting()
+    host.endpoint = endpoint = Counting(again_ns)
     return loop, host, endpoint
 
 
@@ -111,10 +114,10 @@ def test_an_endpoint_is_called_again_at_the_time_it_named() -> None:
 
 
 def test_a_time_that_is_not_later_is_a_microsecond_later() -> None:
-    loop, host, endpoint = counting_host(cpu_us=0)
-    host.wake(START_NS)
-    loop.run(START_NS + 1 * US)
-    assert endpoint.steps == [(1 * US, 0)]
+    loop, host, endpoint = counting_host(cpu_us=0, again_ns=0)
+    burst(loop, host, 1)
+    loop.run(FAR)
+    assert endpoint.steps == [(0, 1), (1 * US, 0)]
 
 
 SECOND = ("10.2.2.2", 50_000)
