@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.picoquic.connection import MAX_PATHS
-from minitopo_dc.picoquic.library import PICOQUIC_VERSION, missing
-from minitopo_dc.runners.base import Transfer, runner
+from minitopo_dc.picoquic.library import missing
+from minitopo_dc.runners.base import Transfer, TransferFailed, runner
 from minitopo_dc.runners.datagrams import DatagramRunner
 from minitopo_dc.runners.options import parse_options
 from minitopo_dc.runners.output import last_json
-from minitopo_dc.runners.picoquic_options import CONGESTION_CONTROLS
+from minitopo_dc.runners.picoquic_options import CONGESTION_CONTROLS, congestion_control
 from minitopo_dc.runners.picoquic_reports import read_report
 from minitopo_dc.runners.quic_options import QuicOptions
 from minitopo_dc.runners.request_options import request_arguments
@@ -83,8 +83,16 @@ class PicoquicRunner(DatagramRunner):
         server = last_json(transfer.server_output, "server")
         server.pop(PATHS)
         server.pop("path_samples")
-        details = {**measured.details, **server, "picoquic": PICOQUIC_VERSION}
-        return replace(measured, details=details)
+        self._check(transfer, server)
+        return replace(measured, details={**measured.details, **server})
+
+    def _check(self, transfer: Transfer, server: dict[str, Any]) -> None:
+        """What was asked for is what the connection had."""
+        used, asked = server.get("congestion_control"), transfer.congestion_control
+        if used != congestion_control(asked):
+            raise TransferFailed(f"the connection used congestion control {used}, not {asked}")
+        if server["multipath"] != self.multipath:
+            raise TransferFailed("multipath was not negotiated")
 
     def _both(self, transfer: Transfer, role: str) -> list[str]:
         """The arguments that both programs have."""

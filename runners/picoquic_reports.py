@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitopo_dc.picoquic.library import PICOQUIC_VERSION
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.content import content_sha256
+from minitopo_dc.runners.picoquic_session import Session
 from minitopo_dc.runners.request_reports import read_requests
 from minitopo_dc.workloads import Measurement, RequestResponse, Workload
+
+
+def describe(server: Session) -> dict[str, Any]:
+    """What was negotiated, and with which version of picoquic and congestion control the data came.
+
+    Nothing of a connection that never was.
+    """
+    if server.ready is None:
+        return {}
+    return {
+        "picoquic": PICOQUIC_VERSION,
+        "quic_version": server.ready.version,
+        "multipath": server.ready.multipath,
+        "congestion_control": server.ready.congestion_control,
+    }
 
 
 def read_report(report: dict[str, Any], workload: Workload) -> Measurement:

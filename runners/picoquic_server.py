@@ -17,6 +17,7 @@ from typing import Any
 
 from minitopo_dc.picoquic.connection import Connection, PicoquicError
 from minitopo_dc.runners.picoquic_endpoint import Sockets, add_options, configuration, drive
+from minitopo_dc.runners.picoquic_reports import describe
 from minitopo_dc.runners.picoquic_session import ServerSession
 from minitopo_dc.runners.stop_signal import StopSignal
 from minitopo_dc.runners.udp_socket import wait_readable
@@ -60,7 +61,7 @@ def _close(session: ServerSession, sockets: Sockets) -> None:
 
 def _report(session: ServerSession, sockets: Sockets) -> dict[str, Any]:
     return {
-        "quic_version": None if session.ready is None else session.ready.version,
+        **describe(session),
         "server_datagrams_sent": sockets.sent,
         "server_datagrams_received": sockets.received,
         "server_socket_drops": sockets.drops,

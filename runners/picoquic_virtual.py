@@ -13,7 +13,7 @@ from minitopo_dc.picoquic.connection import Configuration, Connection, seed
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.options import parse_options
 from minitopo_dc.runners.picoquic_options import congestion_control
-from minitopo_dc.runners.picoquic_reports import read_report
+from minitopo_dc.runners.picoquic_reports import describe, read_report
 from minitopo_dc.runners.picoquic_session import (
     ALPN,
     ClientSession,
@@ -61,7 +61,8 @@ class PicoquicPair:
         outcome = self.client.session.outcome
         outcome.socket_drops = client.socket_drops
         outcome.receive_buffer_bytes = client.receive_buffer_bytes
-        report: dict[str, Any] = asdict(outcome) | {"server_socket_drops": server.socket_drops}
+        report: dict[str, Any] = asdict(outcome) | describe(self.server.session)
+        report["server_socket_drops"] = server.socket_drops
         if self._flow.paths is not None:
             report[PATHS] = [path.values() for path in self.server.session.paths.reports()]
         return read_report(report, self._flow.workload)

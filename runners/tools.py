@@ -23,8 +23,8 @@ class Tool:
     package: str | None = None
     """Debian's, that holds it; None: there is none."""
     variable: str | None = None
-    """If this environment variable is set, the program is the one that it names, or the one in the
-    directory that it names, and no other."""
+    """If this environment variable is set, the program is the one in the directory that it names,
+    and no other."""
     built: str | None = None
     """The folder of a checkout into which the set-up builds it; None: the set-up does not."""
 
@@ -32,7 +32,7 @@ class Tool:
         """Its path; None when it is nowhere."""
         given = self._given()
         if given:
-            return shutil.which(self.name, path=given) or shutil.which(given)
+            return shutil.which(self.name, path=given)
         places = [os.environ.get("PATH", os.defpath), *SYSTEM_PLACES]
         root = checkout()
         if self.built is not None and root is not None:

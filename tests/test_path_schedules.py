@@ -212,3 +212,15 @@ def test_a_schedule_that_changes_nothing_needs_no_transport_that_takes_one() -> 
 
 def test_no_transport_takes_a_schedule_unless_it_says_so() -> None:
     assert not Runner.takes_paths
+
+
+def test_the_paths_of_a_host_are_scheduled_for_one_flow_only() -> None:
+    first, second = {"mode": "multipath", "paths": ISSUE}, {"mode": "multipath"}
+    check_fields(scenario(None, mode="flows", flows=[first, {"mode": "sc", "transport": "tcp"}]))
+    check_fields(scenario(None, mode="flows", flows=[second, second]))
+    with pytest.raises(SettingsError) as caught:
+        check_fields(scenario(None, mode="flows", flows=[second, first]))
+    assert str(caught.value) == (
+        "flows.1.paths: the paths of transport mptcp are the client host's; leave them out, or "
+        "flows.0"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.figure import goodput_figure
 from minitopo_dc.analysis.load import load_results
+from minitopo_dc.analysis.path_rates import path_rates, path_series, paths_figure
 from minitopo_dc.analysis.render import render_table
 from minitopo_dc.analysis.rows_figure import read_rows, rows_figure
 from minitopo_dc.analysis.save import save_tables
@@ -18,6 +19,9 @@ __all__ = [
     "goodput_figure",
     "leg_series",
     "load_results",
+    "path_rates",
+    "path_series",
+    "paths_figure",
     "pdcp_series",
     "read_rows",
     "render_table",

@@ -28,6 +28,8 @@ MARKERS = ("o", "s", "^", "D")
 EVENT_MARKERS = (".", "+", "x")
 MISSING_HEIGHT = 0.02
 """Of the axes' height: where the crosses of the first line are."""
+MARK_MARGIN = 0.4
+"""Of the lines' height: room above them for the labels of marks."""
 PANEL_INCHES = (5.6, 3.6)
 SMALL_INCHES = (3.9, 2.4)
 MOST_COLUMNS = 2
@@ -50,12 +52,22 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """Something that happens at a moment."""
+
+    x: float
+    label: str
+    colour: int
+
+
+@dataclass(frozen=True)
 class Panel:
-    """Lines that share their axes."""
+    """Lines that share their axes, and marks among them."""
 
     title: str
     y_label: str
     lines: Sequence[Line]
+    marks: Sequence[Mark] = ()
 
 
 def draw_curves(panels: Sequence[Panel], x_label: str) -> Figure:
@@ -82,7 +94,10 @@ def draw_bars(panels: Sequence[Panel]) -> Figure:
 
 
 def draw_series(panels: Sequence[Panel], *, steps: bool = False) -> Figure:
-    """Quantities over time, a panel for each cell, all with the same axes."""
+    """Quantities over time, a panel for each cell, all with the same axes.
+
+    A mark behind the last point is left out: it did not happen.
+    """
     figure, axes = _grid(len(panels), SMALL_INCHES, shared=True)
     for place, panel in zip(axes, panels, strict=True):
         for line in panel.lines:
@@ -95,6 +110,11 @@ def draw_series(panels: Sequence[Panel], *, steps: bool = False) -> Figure:
                 drawstyle=where,
                 label=line.label,
             )
+        last = max((line.points["x"].max() for line in panel.lines), default=0.0)
+        for mark in panel.marks:
+            if mark.x <= last:
+                _draw_mark(place, mark)
+                place.margins(y=MARK_MARGIN)
         _finish(place, panel.title, "time (s)", panel.y_label)
     _legend(figure, axes)
     return figure
@@ -162,6 +182,24 @@ def _draw_rows(axes: Axes, line: Line) -> None:
         axes.plot(
             missing, [height] * len(missing), "x", color=colour, markersize=4, transform=place
         )
+
+
+def _draw_mark(axes: Axes, mark: Mark) -> None:
+    """A dotted line from bottom to top, its label beside it."""
+    colour = COLOURS[mark.colour % len(COLOURS)]
+    axes.axvline(mark.x, color=colour, linestyle=":", linewidth=0.9)
+    axes.text(
+        mark.x,
+        0.98,
+        mark.label,
+        transform=axes.get_xaxis_transform(),
+        color=colour,
+        rotation="vertical",
+        ha="right",
+        va="top",
+        fontsize=6.5,
+        family=FONT,
+    )
 
 
 def _draw_line(axes: Axes, line: Line) -> None:

@@ -19,6 +19,7 @@ from minitopo_dc.analysis.curves import (
 )
 from minitopo_dc.analysis.drop_occasion import ACKNOWLEDGED, LOST, SENT, drop_occasion
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.path_rates import path_lines, path_marks
 from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.rows_figure import lines_of, read_rows
 from minitopo_dc.analysis.utilisation import flow_rates, leg_rates
@@ -105,8 +106,10 @@ def _series_panels(sources: Sequence[Source], name: str, figure: Figure) -> Iter
             title = str(first["factors"].get(figure.x))
             if len(sources) > 1:
                 title += f" ({source.label})"
-            lines = SERIES[figure.kind](Path(first["directory"]))
-            yield Panel(title, figure.y_label, [_cut(line, figure.seconds) for line in lines])
+            run = Path(first["directory"])
+            lines = [_cut(line, figure.seconds) for line in SERIES[figure.kind](run)]
+            marks = path_marks(run) if figure.kind == "paths" else []
+            yield Panel(title, figure.y_label, lines, marks)
 
 
 def _row_panels(sources: Sequence[Source], name: str, figure: Figure) -> Iterator[Panel]:
@@ -183,5 +186,6 @@ SERIES: dict[str, Callable[[Path], list[Line]]] = {
     "legs": _legs,
     "window": _window,
     "rates": _rates,
+    "paths": path_lines,
     "occasion": _occasion,
 }

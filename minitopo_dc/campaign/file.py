@@ -56,11 +56,13 @@ class Reference(Settings):
 class Figure(Settings):
     """How an experiment is drawn."""
 
-    kind: Literal["curves", "bars", "legs", "window", "rates", "rows", "occasion"] = "curves"
-    """`curves` over the factor `x`; `bars` for each cell; or time series of a run of each
-    cell: rates of the `legs`, congestion `window`, `rates` of the flows, its workload's
-    `rows` (e.g. the delay of each request, one panel per configuration), or the packets of its
-    first needless drop `occasion`."""
+    kind: Literal["curves", "bars", "legs", "window", "rates", "paths", "rows", "occasion"] = (
+        "curves"
+    )
+    """`curves` over the factor `x`; `bars` for each cell; or time series of a run of each cell:
+    rates of the `legs`, congestion `window`, `rates` of the flows, goodput of the `paths` (a mark
+    where their schedule changes them), its workload's `rows` (e.g. the delay of each request, one
+    panel per configuration), or the packets of its first needless drop `occasion`."""
     x: str
     """The factor by which cells are told apart."""
     x_label: str = ""

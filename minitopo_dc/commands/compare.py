@@ -13,6 +13,7 @@ from minitopo_dc.analysis import (
     compare_table,
     goodput_figure,
     load_results,
+    paths_figure,
     render_table,
     rows_figure,
     save_tables,
@@ -104,14 +105,27 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
         goodput_figure(frame, capacity_over_time(base, longest, _step(longest)), figure)
     else:
         rows_figure(frame, base.workload, figure)
+    figures = [figure.name]
+    if paths_figure(_first_of_each(results), root / "paths.png"):
+        figures.append("paths.png")
     if as_json:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
     else:
         console = Console()
         console.print(render_table(compare_table(frame)))
         console.print(
-            f"Results: {root} (results.csv, results.parquet, {figure.name}, one directory per run)"
+            f"Results: {root} (results.csv, results.parquet, {', '.join(figures)}, "
+            "one directory per run)"
         )
+
+
+def _first_of_each(results: list[RunResult]) -> list[Path]:
+    """The first run that is ok of each transport and mode."""
+    found: dict[tuple[str, str], Path] = {}
+    for result in results:
+        if result.status == "ok":
+            found.setdefault((result.transport, result.mode), Path(result.directory))
+    return list(found.values())
 
 
 def _figure_name(workload: Workload) -> str:

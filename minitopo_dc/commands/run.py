@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from minitopo_dc.analysis import paths_figure
 from minitopo_dc.clocks import default_clock, require_clock, run_checked
 from minitopo_dc.commands.options import (
     add_capture_option,
@@ -68,6 +69,8 @@ def execute(arguments: argparse.Namespace) -> int:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
     else:
         _show(result, directory)
+    if result.status == "ok":
+        paths_figure([directory], directory / "paths.png")
     return 1 if result.status == "failed" else 0
 
 

@@ -228,9 +228,7 @@ class Connection:
             elif kind == lib.MDC_RESET:
                 yield StreamReset(value)
             elif kind == lib.MDC_READY:
-                yield Ready(
-                    bool(lib.mdc_is_multipath(self._endpoint)), lib.mdc_version(self._endpoint)
-                )
+                yield self._ready()
             elif kind == lib.MDC_CLOSED:
                 yield self._closed(CLOSERS[value])
             elif kind == lib.MDC_PATH_AVAILABLE:
@@ -239,6 +237,11 @@ class Connection:
                 yield PathSuspended(value)
             elif kind == lib.MDC_PATH_DELETED:
                 yield PathDeleted(value, self._path(state.deleted[each.offset]))
+
+    def _ready(self) -> Ready:
+        lib, endpoint = self._lib, self._endpoint
+        name = self._ffi.string(lib.mdc_congestion_control(endpoint)).decode()
+        return Ready(bool(lib.mdc_is_multipath(endpoint)), lib.mdc_version(endpoint), name)
 
     def _closed(self, by: Closer) -> Closed:
         codes = self._ffi.new("uint64_t[3]")

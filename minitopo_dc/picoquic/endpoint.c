@@ -268,6 +268,14 @@ int mdc_is_multipath(mdc_endpoint *endpoint)
     return endpoint->connection != NULL && endpoint->connection->is_multipath_enabled;
 }
 
+/* Its name; empty: there is no connection. */
+const char *mdc_congestion_control(mdc_endpoint *endpoint)
+{
+    if (endpoint->connection == NULL || endpoint->connection->congestion_alg == NULL)
+        return "";
+    return endpoint->connection->congestion_alg->congestion_algorithm_id;
+}
+
 /* With which the connection has ended. */
 void mdc_errors(mdc_endpoint *endpoint, uint64_t *local, uint64_t *remote, uint64_t *application)
 {

@@ -18,6 +18,8 @@ class Ready:
     """Whether both ends negotiated it (initial_max_path_id of draft-ietf-quic-multipath)."""
     version: int
     """The negotiated version of QUIC (RFC 9000: 1)."""
+    congestion_control: str
+    """Of this end, as picoquic names it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,5 +105,6 @@ int mdc_close(mdc_endpoint *endpoint, uint64_t error, const char *reason, uint64
 int mdc_is_disconnected(mdc_endpoint *endpoint);
 uint32_t mdc_version(mdc_endpoint *endpoint);
 int mdc_is_multipath(mdc_endpoint *endpoint);
+const char *mdc_congestion_control(mdc_endpoint *endpoint);
 void mdc_errors(mdc_endpoint *endpoint, uint64_t *local, uint64_t *remote, uint64_t *application);
 const char *mdc_error_name(uint64_t error);

@@ -126,3 +126,18 @@ def test_what_is_due_before_the_connection_is_there_is_done_then(tmp_path: Path)
     result = run(tmp_path, 2.0, (0.0, "open", 2), (0.0, "abandon", 1))
     assert [path["leg"] for path in result.details["paths"]] == [1, 2]
     assert result.details["paths"][0]["closed_s"] < 0.8
+
+
+def test_a_flow_beside_another_has_its_schedule_and_rows_of_its_own(tmp_path: Path) -> None:
+    paths = {"initial": [1], "schedule": [{"at_s": 0.8, "open": 2}]}
+    flows = [{"mode": "sc", "leg": 2, "transport": "tcp"}, {"mode": "multipath", "paths": paths}]
+    if reason := get_runner("mptcp").unsupported("reno"):
+        pytest.skip(reason)
+    values = {"transport": "mptcp", "mode": "flows", "legs": [LEG, LEG], "flows": flows}
+    wanted = Scenario.check(values | {"workload": {"duration_s": 3}, "clock": "real"}, "test")
+    result = run_real(wanted, tmp_path)
+    assert (result.status, result.reason) == ("ok", "")
+    first, second = result.details["flows"][1]["paths"]
+    assert (first["leg"], second["leg"]) == (1, 2)
+    assert second["opened_s"] == pytest.approx(0.8, abs=0.3)
+    assert set(pd.read_csv(tmp_path / "paths.csv")["flow"]) == {2}

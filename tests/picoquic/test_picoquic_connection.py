@@ -28,8 +28,8 @@ def test_both_ends_shake_hands_in_a_round_trip_or_two(make_pair: MakePair) -> No
     with make_pair(Network(delay_ms=10)) as pair:
         pair.connected()
         assert 0.02 < pair.elapsed_s < 0.06
-        assert Ready(multipath=False, version=1) in pair.client.events
-        assert Ready(multipath=False, version=1) in pair.server.events
+        assert Ready(multipath=False, version=1, congestion_control="newreno") in pair.client.events
+        assert Ready(multipath=False, version=1, congestion_control="newreno") in pair.server.events
 
 
 def test_bytes_arrive_as_they_were_sent_in_both_directions(make_pair: MakePair) -> None:

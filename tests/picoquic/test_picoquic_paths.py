@@ -38,8 +38,8 @@ def by_address(pair: Pair) -> dict[str, PathStatistics]:
 def test_multipath_is_negotiated(make_pair: MakePair) -> None:
     with make_pair(max_paths=2) as pair:
         pair.connected()
-        assert Ready(multipath=True, version=1) in pair.client.events
-        assert Ready(multipath=True, version=1) in pair.server.events
+        assert Ready(multipath=True, version=1, congestion_control="newreno") in pair.client.events
+        assert Ready(multipath=True, version=1, congestion_control="newreno") in pair.server.events
 
 
 @pytest.mark.parametrize("legs", [2, 3, 4, 8])

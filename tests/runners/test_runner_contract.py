@@ -54,7 +54,8 @@ TRANSFER = Transfer(
 
 def test_all_transports_are_registered() -> None:
     assert runner_names() == (
-        *("tcp", "quic", "quic-ngtcp2", "mptcp", "mpquic", "mpquic-picoquic", "icmp"),
+        *("tcp", "quic", "quic-ngtcp2", "mptcp", "mpquic"),
+        *("quic-picoquic", "mpquic-picoquic", "icmp"),
     )
 
 
@@ -95,7 +96,6 @@ def test_a_congestion_control_that_a_tool_lacks_is_unsupported_with_the_choice()
     ("name", "words"),
     [
         ("mpquic", ["tquic_server", "TQUIC_BIN", "cargo install tquic_tools", "cargo 1.70"]),
-        ("mpquic-picoquic", ["picoquicdemo", "PICOQUICDEMO", "build https://github.com/"]),
         ("quic-ngtcp2", ["Debian: apt-get install ngtcp2-server ngtcp2-client"]),
         ("tcp", ["curl", "apt-get install curl"]),
         ("mptcp", ["mptcpize", "apt-get install curl mptcpize"]),
@@ -118,8 +118,7 @@ def only_place(
     monkeypatch.setattr("minitopo_dc.runners.tools.SYSTEM_PLACES", ())
     for module in ("tools", "mpquic"):
         monkeypatch.setattr(f"minitopo_dc.runners.{module}.checkout", lambda: checkout)
-    for variable in ("TQUIC_BIN", "PICOQUICDEMO"):
-        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delenv("TQUIC_BIN", raising=False)
 
 
 def programs(directory: Path, *names: str) -> Path:
@@ -157,15 +156,13 @@ def test_the_directory_of_its_variable_comes_before_path(
     assert get_runner("mpquic").server_command(TRANSFER)[0] == str(own / "tquic_server")
 
 
-@pytest.mark.parametrize("variable", ["TQUIC_BIN", "PICOQUICDEMO"])
 def test_a_variable_that_names_no_program_is_not_replaced_by_path(
-    variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    only_place(monkeypatch, programs(tmp_path, *TQUIC, "picoquicdemo"))
-    name = "mpquic" if variable == "TQUIC_BIN" else "mpquic-picoquic"
-    assert get_runner(name).missing() is None
-    monkeypatch.setenv(variable, str(tmp_path / "none"))
-    assert f"is not in ${variable} ({tmp_path / 'none'})" in str(get_runner(name).missing())
+    only_place(monkeypatch, programs(tmp_path, *TQUIC))
+    assert get_runner("mpquic").missing() is None
+    monkeypatch.setenv("TQUIC_BIN", str(tmp_path / "none"))
+    assert f"is not in $TQUIC_BIN ({tmp_path / 'none'})" in str(get_runner("mpquic").missing())
 
 
 def test_without_a_checkout_no_folder_of_one_is_named(
@@ -381,27 +378,7 @@ def test_ngtcp2s_qlogs_stay_only_when_asked_for(keep: bool, tmp_path: Path) -> N
     assert [path.name for path in tmp_path.rglob("*.sqlog")] == ["client.sqlog"] * keep
 
 
-def test_picoquicdemo_serves_once_and_downloads_over_the_further_addresses_too(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    tool = tmp_path / "picoquicdemo"
-    tool.touch(mode=0o755)
-    monkeypatch.setenv("PICOQUICDEMO", str(tool))
-    picoquic = get_runner("mpquic-picoquic")
-    assert picoquic.missing() is None
-    assert picoquic.server_command(TRANSFER) == [
-        *(str(tool), "-p", "4433", "-1", "-w", "run/www", "-c", "certificate.pem"),
-        *("-k", "key.pem", "-M", "-G", "cubic", "-T", "run/server.tickets"),
-        *("-N", "run/server.tokens"),
-    ]
-    assert picoquic.client_command(TRANSFER) == [
-        *(str(tool), "-A", "10.0.2.2/0", "-D", "-n", "server.test", "-a", "hq-interop", "-M"),
-        *("-G", "cubic", "-T", "run/client.tickets", "-N", "run/client.tokens"),
-        *("10.0.0.1", "4433", "/1000"),
-    ]
-
-
-@pytest.mark.parametrize("name", ["quic-ngtcp2", "mpquic", "mpquic-picoquic"])
+@pytest.mark.parametrize("name", ["quic-ngtcp2", "mpquic"])
 def test_a_served_file_is_there_during_a_run_only(name: str, tmp_path: Path) -> None:
     transfer = replace(TRANSFER, directory=tmp_path)
     (tmp_path / "download").mkdir()

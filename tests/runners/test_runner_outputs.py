@@ -323,19 +323,6 @@ def test_tquic_without_a_downloaded_file_is_a_failure(transfer: Transfer) -> Non
         read("mpquic", transfer, TQUIC_CLIENT)
 
 
-def test_picoquics_last_words_are_bytes_and_time(transfer: Transfer) -> None:
-    # Not recorded here: the line's form is that of picoquicdemo's source.
-    printed = (
-        "All done, Closing the connection.\nReceived 2000000 bytes in 0.9 seconds, 17.8 Mbps.\n"
-    )
-    assert read("mpquic-picoquic", transfer, printed) == Measurement(SIZE, 0.9)
-
-
-def test_picoquic_without_its_last_words_is_a_failure(transfer: Transfer) -> None:
-    with pytest.raises(TransferFailed, match="printed no 'Received N bytes in T seconds'"):
-        read("mpquic-picoquic", transfer, "Client exit with code = 0\n")
-
-
 NGTCP2_HEAD = (
     '\x1e{"qlog_format":"JSON-SEQ","qlog_version":"0.3","trace":{"vantage_point":'
     '{"name":"ngtcp2","type":"client"},"common_fields":{"protocol_type":["QUIC"],'

@@ -32,7 +32,7 @@ from tests.runners.runner_hosts import (
 pytestmark = pytest.mark.root
 
 SIZE = 2_000_000
-SINGLE = ("tcp", "quic", "quic-ngtcp2")
+SINGLE = ("tcp", "quic", "quic-ngtcp2", "quic-picoquic")
 MULTIPATH = ("mptcp", "mpquic", "mpquic-picoquic")
 
 
@@ -201,7 +201,7 @@ def test_an_address_that_no_interface_has_is_a_failure(hosts: TwoHosts, transfer
         run_transfer(supported("mptcp"), wrong, hosts.server, hosts.client, on_start=nothing)
 
 
-@pytest.mark.parametrize("name", ["quic", "quic-ngtcp2"])
+@pytest.mark.parametrize("name", ["quic", "quic-ngtcp2", "quic-picoquic"])
 def test_quic_gets_the_receive_buffer_asked_for(
     name: str, hosts: TwoHosts, transfer: Transfer
 ) -> None:
@@ -213,7 +213,7 @@ def test_quic_gets_the_receive_buffer_asked_for(
     assert details["socket_drops"] == 0
 
 
-@pytest.mark.parametrize("name", ["quic", "quic-ngtcp2"])
+@pytest.mark.parametrize("name", ["quic", "quic-ngtcp2", "quic-picoquic"])
 def test_quic_counts_what_a_small_receive_buffer_drops(
     name: str, hosts: TwoHosts, transfer: Transfer
 ) -> None:
