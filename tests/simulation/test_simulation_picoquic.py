@@ -86,7 +86,7 @@ def test_each_leg_has_a_path(legs: int, tmp_path: Path) -> None:
 
 
 def test_more_legs_than_picoquic_has_paths_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="legs: 9.*mpquic-picoquic.*8"):
+    with pytest.raises(SettingsError, match="paths: on 9 legs; transport mpquic-picoquic allows 8"):
         attempt(tmp_path, legs=[leg()] * 9)
 
 
@@ -141,7 +141,8 @@ def test_the_rows_of_paths_say_when_one_closed(tmp_path: Path) -> None:
     paths = {"initial": [1, 2], "schedule": [{"at_s": 1, "abandon": 1}]}
     result = run(tmp_path, workload={"duration_s": 2}, paths=paths)
     (last,) = [row for row in rows(tmp_path / "run/paths.csv") if row["state"] == "closed"]
-    assert (last["leg"], float(last["time_s"])) == ("1", pytest.approx(1.03, abs=0.05))
+    assert last["leg"] == "1"
+    assert 1.0 < float(last["time_s"]) <= 1.2
     assert [path["closed_s"] is None for path in result.details["paths"]] == [False, True]
 
 
@@ -199,10 +200,10 @@ def test_a_duration_gives_what_arrived_in_it(tmp_path: Path) -> None:
 
 def test_requests_are_answered_over_two_paths(tmp_path: Path) -> None:
     workload = {"kind": "request-response", "duration_s": 2, "interval_s": 0.1}
-    result = run(tmp_path, workload=workload)
+    result = run(tmp_path, legs=[STILL, STILL], workload=workload)
     answered = rows(tmp_path / "run/request-response.csv")
     assert len(answered) == 20
-    assert all(0.02 < float(row["delay_s"]) < 0.2 for row in answered)
+    assert all(20 < float(row["delay_ms"]) < 200 for row in answered)
     assert result.goodput_mbps is None
 
 
