@@ -148,6 +148,8 @@ class Runner(ABC):
     checks_paths: ClassVar[bool] = False
     # It opens, abandons and changes paths as `Transfer.paths` says.
     takes_paths: ClassVar[bool] = False
+    # On so many legs at most; None: on all.
+    most_paths: ClassVar[int | None] = None
     # Its paths are those of the client's host: with a schedule it must be alone in a run.
     paths_of_host: ClassVar[bool] = False
     # Transfers at once must all have the same client addresses.
@@ -250,6 +252,11 @@ class Runner(ABC):
         scheduled = transfer.path_plan != PathPlan.whole(len(transfer.client_addresses))
         if scheduled and not self.takes_paths:
             raise ValueError(f"runner {self.name} takes no path schedule")
+        used = len(transfer.path_plan.legs)
+        if self.multipath and used > (self.most_paths or used):
+            raise ValueError(
+                f"runner {self.name}: paths on {used} legs, allowed: {self.most_paths}"
+            )
 
     def files(self, transfer: Transfer) -> AbstractContextManager[None]:  # noqa: ARG002 (a hook)
         """Make the files of one transfer; large ones are removed at the end, whatever happens."""

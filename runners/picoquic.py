@@ -129,16 +129,7 @@ class MultipathPicoquicRunner(PicoquicRunner):
     compared: ClassVar[bool] = True
     checks_paths: ClassVar[bool] = True
     takes_paths: ClassVar[bool] = True
-
-    def validate(self, transfer: Transfer) -> None:
-        """Also: picoquic has room for so many paths.
-
-        Raises:
-            ValueError: as any runner's; or there are too many client addresses.
-        """
-        super().validate(transfer)
-        if len(transfer.client_addresses) > MAX_PATHS:
-            raise ValueError(f"runner {self.name}: client_addresses must hold 2 to {MAX_PATHS}")
+    most_paths: ClassVar[int | None] = MAX_PATHS
 
     def read(self, transfer: Transfer) -> Measurement:
         """Also each path, whose times are counted from time zero of the legs."""

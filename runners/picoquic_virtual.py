@@ -12,7 +12,7 @@ from typing import Any
 from minitopo_dc.picoquic.connection import Configuration, Connection, seed
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.options import parse_options
-from minitopo_dc.runners.picoquic_options import congestion_control
+from minitopo_dc.runners.picoquic_options import congestion_control, most_paths
 from minitopo_dc.runners.picoquic_reports import describe, read_report
 from minitopo_dc.runners.picoquic_session import (
     ALPN,
@@ -143,7 +143,7 @@ def _connections(flow: VirtualFlow, options: QuicOptions) -> tuple[Connection, C
         "alpn": ALPN,
         "server_name": SERVER_NAME,
         "congestion_control": congestion_control(flow.congestion_control),
-        "max_paths": 1 if flow.paths is None else max(2, len(flow.client_addresses)),
+        "max_paths": most_paths(len(flow.client_addresses)),
         "max_data": options.max_data,
         "max_stream_data": options.max_stream_data,
         "datagram_bytes": options.max_datagram_bytes,

@@ -74,12 +74,18 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
 
 
 def _check_paths(runner: Runner, flow: ResolvedFlow, legs: int, where: str) -> None:
-    """Refuse a path schedule for a transport that opens every path at its start and keeps it."""
+    """Refuse a path schedule that a transport cannot keep, and more paths than it has room for."""
     if flow.paths not in (None, PathPlan.whole(legs)) and not runner.takes_paths:
         able = ", ".join(each.name for each in all_runners() if each.takes_paths)
         raise SettingsError(
             f"{where}paths: transport {runner.name} has a path on every leg from the beginning to "
             f"the end; with a schedule allowed: {able}"
+        )
+    used = 0 if flow.paths is None else len(flow.paths.legs)
+    if used > (runner.most_paths or used):
+        raise SettingsError(
+            f"{where}paths: on {used} legs; transport {runner.name} allows {runner.most_paths} at "
+            "most: leave legs out of the schedule"
         )
 
 

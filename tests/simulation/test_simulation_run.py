@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +16,8 @@ from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.content import content_sha256
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.simulation.run import run_virtual
+from tests.simulation.processes import in_a_process
 from tests.simulation.scenarios import leg, scenario
-
-RUN = """
-import sys
-from pathlib import Path
-from minitopo_dc.clocks import run_scenario
-from minitopo_dc.scenario import Scenario
-run_scenario(Scenario.load(Path("scenario.yaml")), Path("run"))
-"""
 
 
 def run(directory: Path, **fields: Any) -> RunResult:
@@ -47,15 +37,6 @@ def leg_bytes(directory: Path, **fields: Any) -> list[int]:
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
-
-
-def in_a_process(directory: Path, seed_of_hashes: str, **fields: Any) -> dict[str, bytes]:
-    """The files of a run in a process of its own, by name."""
-    directory.mkdir()
-    scenario(**fields).save(directory / "scenario.yaml")
-    environment = os.environ | {"PYTHONHASHSEED": seed_of_hashes}
-    subprocess.run([sys.executable, "-c", RUN], cwd=directory, env=environment, check=True)
-    return {path.name: path.read_bytes() for path in (directory / "run").iterdir()}
 
 
 @pytest.mark.parametrize(
