@@ -18,14 +18,26 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.picoquic.library import find
+
 pytestmark = pytest.mark.slow
 REPOSITORY = Path(__file__).resolve().parents[1]
+OWN = ("PYTHONPATH", "XDG_CACHE_HOME")
+"""Of the environment of who runs the tests."""
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 SCENARIO = """
 transport: quic
 mode: dc
 clock: virtual
 legs: [{downlink: {trace: mine.csv}}, {downlink: {rate_mbps: 20}}]
+workload: {size_mb: 0.5}
+"""
+
+MULTIPATH = """
+transport: mpquic-picoquic
+mode: multipath
+clock: virtual
+legs: [{downlink: {rate_mbps: 20}}, {downlink: {rate_mbps: 20}}]
 workload: {size_mb: 0.5}
 """
 
@@ -81,7 +93,7 @@ class User:
         self._programs = environment / "bin"
 
     def runs(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        kept = {name: value for name, value in os.environ.items() if name not in OWN}
         return subprocess.run(
             [str(self._programs / program), *arguments],
             cwd=self.home,
@@ -122,6 +134,8 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> No
         "minitopo_dc/py.typed",
         "minitopo_dc/campaign/report.html",
         "minitopo_dc/runners/tcp.py",
+        "minitopo_dc/picoquic/helper.h",
+        "minitopo_dc/picoquic/endpoint.c",
         "minitopo_dc/topologies/two_path.py",
         "minitopo_dc/data/traces/lte_a.csv",
         "minitopo_dc/data/templates/two-path-dc.topo.j2",
@@ -193,6 +207,30 @@ def test_a_shipped_campaign_is_run_and_reported_beside_the_thesis(user: User) ->
     user.gets("campaign", "report", "results/thesis-throughput-virtual-sample")
     report = user.home / "results/thesis-throughput-virtual-sample/report/report.html"
     assert "table 5.3" in report.read_text(encoding="utf-8")
+
+
+def test_picoquic_is_made_for_the_user_and_used(user: User) -> None:
+    cache = user.home / ".cache" / "minitopo-dc" / "picoquic"
+    (user.home / "multipath.yaml").write_text(MULTIPATH)
+    said = user.gets("run", "multipath.yaml", "--json")
+    assert json.loads(said)["status"] == "unsupported"
+    assert "get it: minitopo-dc build picoquic" in json.loads(said)["reason"]
+    sources = find_sources()
+    cache.mkdir(parents=True)
+    shutil.copy(sources, cache)  # so that no network is needed
+    made = Path(user.gets("build", "picoquic").strip())
+    assert made.is_relative_to(cache)
+    assert json.loads(user.gets("run", "multipath.yaml", "--json"))["status"] == "ok"
+
+
+def find_sources() -> Path:
+    """The archive of picoquic's sources that this checkout's build has kept."""
+    extension = find()
+    kept = [] if extension is None else list(extension.parents[1].glob("*.tar.gz"))
+    if not kept:
+        reason = "picoquic is not built here (minitopo-dc build picoquic)"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    return kept[0]
 
 
 def test_templates_are_listed_and_rendered(user: User) -> None:

@@ -101,9 +101,12 @@ def _series_panels(sources: Sequence[Source], name: str, figure: Figure) -> Iter
     """A panel for each cell with a run that is ok, of each source."""
     for source in sources:
         rows = source.cells_of(name)
+        several = rows["configuration"].nunique() > 1
         for _, cell in rows[rows["status"] == "ok"].groupby("cell", sort=True):
             first = cell.iloc[0]
             title = str(first["factors"].get(figure.x))
+            if several:
+                title = f"{first['configuration']}, {title}"
             if len(sources) > 1:
                 title += f" ({source.label})"
             run = Path(first["directory"])
