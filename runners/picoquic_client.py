@@ -14,8 +14,10 @@ import time
 from dataclasses import asdict
 
 from minitopo_dc.picoquic.connection import Connection
+from minitopo_dc.runners.picoquic_download import DownloadSession
 from minitopo_dc.runners.picoquic_endpoint import Sockets, add_options, configuration, drive
-from minitopo_dc.runners.picoquic_session import ClientSession, DownloadSession, RequestSession
+from minitopo_dc.runners.picoquic_requests import RequestSession
+from minitopo_dc.runners.picoquic_session import ClientSession
 from minitopo_dc.runners.request_options import add_request_options, request_plan
 from minitopo_dc.runners.requests import RequestPlan
 from minitopo_dc.settings import PathPlan

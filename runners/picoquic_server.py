@@ -18,7 +18,7 @@ from typing import Any
 from minitopo_dc.picoquic.connection import Connection, PicoquicError
 from minitopo_dc.runners.picoquic_endpoint import Sockets, add_options, configuration, drive
 from minitopo_dc.runners.picoquic_reports import describe
-from minitopo_dc.runners.picoquic_session import ServerSession
+from minitopo_dc.runners.picoquic_service import ServerSession
 from minitopo_dc.runners.stop_signal import StopSignal
 from minitopo_dc.runners.udp_socket import wait_readable
 from minitopo_dc.units import NS_PER_MS
