@@ -1,7 +1,7 @@
-"""How fast virtual time passes: `python -m benchmarks.virtual_clock` (no root, half a minute).
+"""How fast virtual time passes: `python -m benchmarks.virtual_clock` (no root, two minutes).
 
-Simulated seconds per CPU second of one core, for the papers' default point; with `--profile`
-where the CPU time of the DC run goes.
+Simulated seconds and Mbit per CPU second of one core, for the papers' default point, aioquic and
+picoquic in turn; with `--profile TRANSPORT MODE` where the CPU time of one of these runs goes.
 """
 
 from __future__ import annotations
@@ -14,24 +14,51 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.run import run_virtual
 
-REPETITIONS = 3
-MODES = ("sc", "dc", "dc-duplicate")
+REPETITIONS = 5
 SIZE_MB = 40
 """Long enough that slow start hardly counts."""
+AIOQUIC, PICOQUIC, MULTIPATH = "quic", "quic-picoquic", "mpquic-picoquic"
+ONE_PATH = ("sc", "dc", "dc-duplicate")
+ROWS = (
+    *((name, mode) for mode in ONE_PATH for name in (AIOQUIC, PICOQUIC)),
+    (MULTIPATH, "multipath"),
+)
+RATIOS = {
+    **{mode: ((PICOQUIC, mode), (AIOQUIC, mode)) for mode in ONE_PATH},
+    "multipath to sc": ((MULTIPATH, "multipath"), (AIOQUIC, "sc")),
+    "multipath to dc": ((MULTIPATH, "multipath"), (AIOQUIC, "dc")),
+}
+"""Of picoquic's Mbit per CPU second to aioquic's."""
 
-PARTS = ("aioquic/quic", "aioquic/h3", "aioquic", "runners", "link", "pdcp", "simulation")
-"""Packages of the profile; functions written in C count as others."""
+PARTS = {
+    "picoquic in C": ("minitopo_dc_picoquic",),
+    "aioquic": ("/aioquic/",),
+    "hashes": ("_hashlib",),
+    "legs": ("/minitopo_dc/link/", "/random.py"),
+    "PDCP": ("/minitopo_dc/pdcp/",),
+    "events, hosts, elements": ("/minitopo_dc/simulation/",),
+    "picoquic's Python": ("/minitopo_dc/picoquic/",),
+    "client and server": ("/minitopo_dc/runners/",),
+}
+"""Of the profile, by what a function's file or, in C, its name contains; all else is `others`."""
 
 
-def scenario(mode: str, size_mb: float = SIZE_MB) -> Scenario:
+class Speed(NamedTuple):
+    """Of a run, per CPU second."""
+
+    simulated_s: float
+    mbit: float
+
+
+def scenario(transport: str, mode: str, size_mb: float = SIZE_MB) -> Scenario:
     """The papers' default point."""
     values: dict[str, Any] = {
-        "transport": "quic",
+        "transport": transport,
         "mode": mode,
         "clock": "virtual",
         "legs": [{"downlink": {"rate_mbps": 20}}] * 2,
@@ -41,45 +68,66 @@ def scenario(mode: str, size_mb: float = SIZE_MB) -> Scenario:
     return Scenario.check(values, "benchmark")
 
 
-def speed(mode: str) -> float:
-    """Simulated seconds per CPU second, start-up of the program left out."""
+def speed(transport: str, mode: str) -> Speed:
+    """Of one run, start-up of the program left out."""
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         begin = time.process_time()
-        result = run_virtual(scenario(mode), Path(name))
+        result = run_virtual(scenario(transport, mode), Path(name))
         cpu = time.process_time() - begin
     if result.completion_s is None:
         raise RuntimeError(result.reason)
-    return result.completion_s / cpu
+    return Speed(result.completion_s / cpu, result.size_bytes * 8 / 1e6 / cpu)
 
 
-def simulated_seconds_per_cpu_second() -> dict[str, float]:
-    """The median of each mode, after one run that is not counted."""
+def speeds() -> dict[str, Any]:
+    """The median of each row, after one run that is not counted; each repetition has all rows."""
+    _warm_up()
+    found: dict[tuple[str, str], list[Speed]] = {row: [] for row in ROWS}
+    for _ in range(REPETITIONS):
+        for row in ROWS:
+            found[row].append(speed(*row))
+    seconds = {row: median(each.simulated_s for each in runs) for row, runs in found.items()}
+    mbit = {row: median(each.mbit for each in runs) for row, runs in found.items()}
+    return {
+        "simulated_s_per_cpu_s": {" ".join(row): round(seconds[row], 1) for row in ROWS},
+        "simulated_mbit_per_cpu_s": {" ".join(row): round(mbit[row]) for row in ROWS},
+        "ratio": {name: round(mbit[one] / mbit[two], 1) for name, (one, two) in RATIOS.items()},
+    }
+
+
+def _warm_up() -> None:
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        run_virtual(scenario("dc", 0.1), Path(name))
-    return {mode: round(median(speed(mode) for _ in range(REPETITIONS)), 2) for mode in MODES}
+        for row in ROWS:
+            run_virtual(scenario(*row, size_mb=0.1), Path(name))
 
 
-def profile() -> dict[str, float]:
-    """Where the time of the DC run goes: percent of it by package; the functions are printed."""
+def profile(transport: str, mode: str) -> dict[str, float]:
+    """Where the time of a run goes: percent of it by part; the functions are printed."""
+    _warm_up()
     profiler = cProfile.Profile()
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        run_virtual(scenario("dc", 0.1), Path(name))
-        profiler.runcall(run_virtual, scenario("dc", 10), Path(name))
+        profiler.runcall(run_virtual, scenario(transport, mode, 10), Path(name))
     own: dict[str, float] = {}
     for entry in profiler.getstats():
-        file = getattr(entry.code, "co_filename", "")  # a function written in C has none
-        part = next((part for part in PARTS if f"/{part}/" in file), "others")
+        where = getattr(entry.code, "co_filename", str(entry.code))  # C functions have no file
+        part = next((name for name, words in PARTS.items() if _has(where, words)), "others")
         own[part] = own.get(part, 0.0) + entry.inlinetime
     pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
     return {part: round(100 * own[part] / sum(own.values()), 1) for part in sorted(own)}
 
 
+def _has(where: str, words: tuple[str, ...]) -> bool:
+    return any(word in where for word in words)
+
+
 def main() -> None:
     """Print one JSON object, or a profile."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.virtual_clock", description=__doc__)
-    parser.add_argument("--profile", action="store_true", help="cProfile of 10 MB over DC")
-    wanted = profile if parser.parse_args().profile else simulated_seconds_per_cpu_second
-    print(json.dumps(wanted(), indent=1))  # noqa: T201
+    parser.add_argument(
+        "--profile", nargs=2, metavar=("TRANSPORT", "MODE"), help="cProfile of 10 MB"
+    )
+    wanted = parser.parse_args().profile
+    print(json.dumps(profile(*wanted) if wanted else speeds(), indent=1))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -93,24 +93,28 @@ class Client:
 
     def __init__(self, session: ClientSession, flow: VirtualFlow) -> None:
         self.session = session
-        self._flow = flow
+        self._host = flow.client_host
+        self._tell_end = flow.ended
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
         """Act on what arrived and on what is due; when to be called again."""
         session = self.session
         if session.ended:
             return None
-        session.connection.receive_all(datagrams, now)
-        self._flow.client_host.send(session.drive(now))
+        if datagrams:
+            session.connection.receive_all(datagrams, now)
+        sent = session.drive(now)
+        if sent:
+            self._host.send(sent)
         if session.ended:
-            self._flow.ended()
+            self._tell_end()
             return None
         return session.next_timeout()
 
     def end(self) -> None:
         """The run is over: count what has arrived, if the connection is not."""
         if isinstance(self.session, DownloadSession) and not self.session.ended:
-            self.session.cut_off(self._flow.client_host.now)
+            self.session.cut_off(self._host.now)
 
 
 class Server:
@@ -123,8 +127,11 @@ class Server:
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
         """Act on what arrived and on what is due; when to be called again."""
         session = self.session
-        session.connection.receive_all(datagrams, now)
-        self._host.send(session.drive(now))
+        if datagrams:
+            session.connection.receive_all(datagrams, now)
+        sent = session.drive(now)
+        if sent:
+            self._host.send(sent)
         return session.next_timeout()
 
     def count_paths(self, now: int) -> None:

@@ -67,8 +67,11 @@ def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
     ]
 
 
-def test_the_virtual_clock_compares_quic_alone_unless_told_otherwise() -> None:
-    assert {row["transport"] for row in rows(parsed(), "virtual", "download")} == {"quic"}
+def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> None:
+    assert [(row["transport"], row["mode"]) for row in rows(parsed(), "virtual", "download")] == [
+        *(("quic", mode) for mode in ("sc", "dc", "dc-duplicate")),
+        ("mpquic-picoquic", "multipath"),
+    ]
     assert {
         row["transport"] for row in rows(parsed("--transports", "tcp"), "virtual", "download")
     } == {"tcp"}

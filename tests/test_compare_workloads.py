@@ -90,7 +90,7 @@ def compared(*arguments: str, clock: str = "real", workload: str = "download") -
 def test_requests_are_compared_over_the_transports_that_carry_them() -> None:
     below_ip = {f"{name} {mode}" for name in ("tcp", "quic") for mode in ("sc", "dc")}
     found = compared("--modes", "sc", "dc", "multipath", workload="request-response")
-    assert found == below_ip | {"mptcp multipath"}
+    assert found == below_ip | {"mptcp multipath", "mpquic-picoquic multipath"}
 
 
 def test_on_the_virtual_clock_requests_are_compared_over_quic() -> None:

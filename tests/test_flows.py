@@ -240,4 +240,4 @@ def test_a_multipath_flow_needs_more_than_a_handshake_on_each_path(
     measured = [Measurement(1_000_000, 1.0, {"paths": paths}), Measurement(1_000_000, 1.0)]
     result = judge(blank_result(wanted, tmp_path), wanted, measured, [10**6, 10**6])
     assert result.status == status
-    assert ("flow-1: a path carried no data" in result.reason) is (status == "failed")
+    assert ("flow-1: leg 2 carried no data" in result.reason) is (status == "failed")

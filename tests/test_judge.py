@@ -131,7 +131,7 @@ def test_a_download_may_not_leave_a_path_unused(tmp_path: Path) -> None:
     wanted = scenario(transport="mptcp", mode="multipath")
     result = judged(wanted, tmp_path, Measurement(10_000_000, 4.0), legs=[10_500_000, 400])
     assert (result.status, result.goodput_mbps) == ("failed", None)
-    assert result.reason == "a leg carried no data: bytes per leg [10500000, 400]"
+    assert result.reason == "leg 2 carried no data: bytes per leg [10500000, 400]"
     assert result.leg_bytes == [10_500_000, 400]
 
 
@@ -183,10 +183,10 @@ def scheduled(*events: tuple[float, str, int], **more: Any) -> Scenario:
     [
         ((), [9_000_000, 400], ""),
         (((3.5, "open", 2),), [9_000_000, 400], ""),
-        (((1, "open", 2), (2, "backup", 2)), [9_000_000, 400], "a leg carried no data"),
+        (((1, "open", 2), (2, "backup", 2)), [9_000_000, 400], "leg 2 carried no data"),
         (((1, "open", 2), (1.9, "backup", 2)), [9_000_000, 400], ""),
-        (((1, "open", 2),), [9_000_000, 400], "a leg carried no data"),
-        (((1, "open", 2), (1.9, "abandon", 1)), [400, 9_000_000], "a leg carried no data"),
+        (((1, "open", 2),), [9_000_000, 400], "leg 2 carried no data"),
+        (((1, "open", 2), (1.9, "abandon", 1)), [400, 9_000_000], "leg 1 carried no data"),
         ((), [9_000_000, 900_000], "leg 2 carried data, and its schedule opens no path there"),
     ],
 )

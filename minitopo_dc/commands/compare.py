@@ -27,13 +27,13 @@ from minitopo_dc.commands.options import (
     add_jobs_option,
     add_leg_options,
     add_output_option,
-    add_paths_option,
     add_plugin_option,
     add_transfer_options,
     base_scenario,
     rows,
 )
 from minitopo_dc.commands.output import new_directory
+from minitopo_dc.commands.path_options import add_paths_option
 from minitopo_dc.commands.progress import Progress
 from minitopo_dc.compare import planned_runs, run_all
 from minitopo_dc.run.capacity import capacity_over_time

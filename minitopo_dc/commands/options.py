@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from minitopo_dc.commands.path_options import path_schedule
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Clock, Mode, Scenario
-from minitopo_dc.settings import IpVersion, PathSchedule, SettingsError, parse_path_words
-from minitopo_dc.settings.paths import ACTIONS
+from minitopo_dc.settings import IpVersion, PathSchedule, SettingsError
 from minitopo_dc.shipped import shipped
 from minitopo_dc.workloads import Workload, parse_workload, workload_names
 
@@ -139,17 +139,6 @@ def add_capture_option(parser: argparse.ArgumentParser) -> None:
         const=("legs",),
         default=(),
         help="write one capture per leg, with PDCP for Wireshark (real clock; docs/captures.md)",
-    )
-
-
-def add_paths_option(parser: argparse.ArgumentParser) -> None:
-    """When the paths of mode `multipath` are opened, abandoned and ranked."""
-    parser.add_argument(
-        "--paths",
-        nargs="+",
-        metavar=("LEGS", "SECONDS:ACTION:LEG"),
-        help="path schedule of mode multipath: the legs with a path at first (1,2), then changes "
-        f"(2.5:open:2); actions: {', '.join(ACTIONS)} (all legs from beginning to end)",
     )
 
 
@@ -305,15 +294,6 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: str) -> list[dic
             f"with workload {workload} on the {clock} clock"
         )
     return found
-
-
-def path_schedule(arguments: argparse.Namespace) -> PathSchedule | None:
-    """That of `--paths`.
-
-    Raises:
-        SettingsError: a word is wrong, with what is allowed.
-    """
-    return None if arguments.paths is None else parse_path_words(arguments.paths, "--paths")
 
 
 def _compared(clock: Clock, workload: str, paths: PathSchedule | None) -> list[str]:

@@ -21,11 +21,10 @@ from minitopo_dc.commands.options import (
     add_ip_option,
     add_minitopo_options,
     add_output_option,
-    add_paths_option,
     add_plugin_option,
-    path_schedule,
 )
 from minitopo_dc.commands.output import new_directory
+from minitopo_dc.commands.path_options import add_paths_option, path_schedule
 from minitopo_dc.commands.progress import Progress
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.plugins import load_plugins

@@ -33,8 +33,6 @@ CONGESTION_CONTROLS = ("newreno", "cubic", "bbr", "bbr1", "fast", "prague", "c4"
 MAX_PATHS = 8
 """At once, of a connection: PICOQUIC_NB_PATH_TARGET of picoquic."""
 NEVER_US = NO_STREAM = 2**64 - 1
-ENOUGH_INPUT = 1 << 16
-"""Bytes of streams that are worth reading without an event: fewer, larger pieces cost less."""
 CLOSERS: tuple[Closer, ...] = ("peer", "peer's application", "stateless reset", "this end")
 """By the numbers of `helper.h`."""
 ERRORS = {0x44A: "no path is left, the last one failed its validation"}
@@ -122,6 +120,8 @@ class Connection:
         self._ffi, self._lib = module.ffi, module.lib
         self._endpoint = self._ffi.gc(self._create(now), self._lib.mdc_free)
         self._state = self._lib.mdc_get_state(self._endpoint)
+        self.has_events = False
+        """Whether `events` is worth a call; data of streams alone may wait for more of it."""
         self._numbers = _Numbers(self._number)
         self._addresses: dict[int, Any] = {-1: None}
         self._room = self._ffi.new("mdc_path[]", MAX_PATHS)
@@ -178,13 +178,18 @@ class Connection:
         numbers, endpoint, receive = self._numbers, self._endpoint, self._lib.mdc_receive
         now_us = now // NS_PER_US
         for data, source, destination in datagrams:
-            receive(endpoint, data, len(data), numbers[source], numbers[destination], now_us)
+            self.has_events = (
+                receive(endpoint, data, len(data), numbers[source], numbers[destination], now_us)
+                > 0
+            )
 
     def datagrams(self, now: int) -> list[Datagram]:
         """What is to be sent now; after anything else was called, and at `next_timeout`."""
         state = self._state
-        if self._lib.mdc_send(self._endpoint, now // NS_PER_US):
+        result = self._lib.mdc_send(self._endpoint, now // NS_PER_US)
+        if result < 0:
             raise PicoquicError("prepare_next_packet")
+        self.has_events = result > 0
         if not state.datagram_count:
             return []
         buffer, addresses = self._ffi.buffer, self._addresses
@@ -200,20 +205,14 @@ class Connection:
         wake: int = self._state.wake
         return None if wake >= NEVER_US // NS_PER_US else wake * NS_PER_US
 
-    @property
-    def has_events(self) -> bool:
-        """Whether `events` is worth a call; data of streams alone may wait for more of it."""
-        state = self._state
-        return bool(state.notable_count or state.input_length >= ENOUGH_INPUT)
-
-    def events(self, *, all_data: bool = False) -> Iterator[Event]:
+    def events(self, *, all_data: bool = False) -> list[Event]:
         """What has happened since the last call; nothing unless `has_events` or `all_data`."""
-        state = self._state
-        if not self.has_events and not (all_data and state.event_count):
-            return iter(())
+        if not (self.has_events or all_data):
+            return []
         made = list(self._read_events())
         self._lib.mdc_taken(self._endpoint)
-        return iter(made)
+        self.has_events = False
+        return made
 
     def _read_events(self) -> Iterator[Event]:
         state, lib = self._state, self._lib

@@ -142,6 +142,14 @@ int mdc_connect(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
     return picoquic_start_client_cnx(endpoint->connection);
 }
 
+/* Whether Python is to read events and input now; -1: the endpoint has failed. */
+static int worth_reading(const mdc_endpoint *endpoint)
+{
+    if (endpoint->failed)
+        return -1;
+    return endpoint->state.notable_count > 0 || endpoint->state.input_length >= ENOUGH_INPUT;
+}
+
 int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, int from, int to, uint64_t now)
 {
     uint8_t copy[MAX_DATAGRAM]; /* picoquic decrypts in place */
@@ -153,7 +161,7 @@ int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, 
     picoquic_incoming_packet(endpoint->quic, copy, length, address_of(endpoint, from), address_of(endpoint, to), 0, 0,
                              now);
     endpoint->state.wake = now;
-    return endpoint->failed ? -1 : 0;
+    return worth_reading(endpoint);
 }
 
 /* Picoquic begins with datagrams of a size of its own, and is not to look for larger ones. */
@@ -214,7 +222,7 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
     state->datagrams = endpoint->datagrams;
     forget_deleted(endpoint);
     state->wake = picoquic_get_next_wake_time(endpoint->quic, now);
-    return endpoint->failed ? -1 : 0;
+    return worth_reading(endpoint);
 }
 
 /* Python has read events and input. */

@@ -14,6 +14,7 @@
 
 #define MAX_ADDRESSES 600 /* a leg each way and to spare: topologies have at most 250 legs */
 #define MAX_DATAGRAM 1600
+#define ENOUGH_INPUT 65536 /* bytes of streams worth reading without an event: fewer, larger pieces cost less */
 
 /* A stream that is answered by a block again and again, cut at its length. */
 typedef struct pattern {

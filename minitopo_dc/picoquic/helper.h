@@ -91,6 +91,7 @@ void mdc_free(mdc_endpoint *endpoint);
 mdc_state *mdc_get_state(mdc_endpoint *endpoint);
 int mdc_address(mdc_endpoint *endpoint, const char *ip, int port);
 int mdc_connect(mdc_endpoint *endpoint, int local, int remote, uint64_t now);
+/* Both: 1 if events and input are worth reading now, 0 if not, -1 on failure. */
 int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, int from, int to, uint64_t now);
 int mdc_send(mdc_endpoint *endpoint, uint64_t now);
 void mdc_taken(mdc_endpoint *endpoint);

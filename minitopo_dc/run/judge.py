@@ -96,22 +96,21 @@ def _wrong_path(
         alone = not scenario.flows
         carried = leg_bytes if alone else bytes_of_legs(measured.details, legs)
         if (what := _wrong_leg(flow, flow.paths, measured, carried)) is not None:
-            which, name = ("", "leg") if alone else (f"flow-{number}: ", "path")
-            return f"{which}{what.format(name)}: bytes per {name} {carried}"
+            return f"{'' if alone else f'flow-{number}: '}{what}: bytes per leg {carried}"
     return None
 
 
 def _wrong_leg(
     flow: ResolvedFlow, plan: PathPlan, measured: Measurement, carried: Sequence[int]
 ) -> str | None:
-    """What is wrong with the legs that a flow used, with a place for what a leg is called."""
+    """What is wrong with the legs that a flow used."""
     used = [leg for leg, count in enumerate(carried, start=1) if count >= MINIMUM_PATH_BYTES]
     if closed := [leg for leg in used if leg not in plan.legs]:
         return f"leg {closed[0]} carried data, and its schedule opens no path there"
     if not flow.workload.has_goodput:  # small answers may all take one path
         return None
     unused = [leg for leg in _legs_to_use(plan, measured, len(carried)) if leg not in used]
-    return "a {} carried no data" if unused else None
+    return f"leg {unused[0]} carried no data" if unused else None
 
 
 def _legs_to_use(plan: PathPlan, measured: Measurement, legs: int) -> tuple[int, ...]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, dataclass, fields
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -83,6 +84,8 @@ COLUMNS = (
 )
 """Of `paths.csv`; `flow` is 1, 2, ..."""
 
+_counters = attrgetter(*COLUMNS[2:])
+
 
 class PathFile:
     """`paths.csv` while it is written: one row per flow, path and sample."""
@@ -106,8 +109,7 @@ class PathFile:
     def write(self, flow: int, samples: Iterable[PathSample]) -> None:
         """Add a row each; the flow's number is 1, 2, ..."""
         for sample in samples:
-            time_s, *others = astuple(sample)
-            self._rows.writerow([f"{time_s:.4f}", flow, *others])
+            self._rows.writerow([f"{sample.time_s:.4f}", flow, *_counters(sample)])
 
     def close(self) -> None:
         """Flush and close."""

@@ -26,7 +26,6 @@ pytestmark = needs_picoquic
 
 MP = {"transport": "mpquic-picoquic", "mode": "multipath"}
 SP = {"transport": "quic-picoquic", "mode": "sc"}
-STILL = leg(jitter_ms=0)
 
 
 def attempt(directory: Path, **fields: Any) -> RunResult:
@@ -200,10 +199,10 @@ def test_a_duration_gives_what_arrived_in_it(tmp_path: Path) -> None:
 
 def test_requests_are_answered_over_two_paths(tmp_path: Path) -> None:
     workload = {"kind": "request-response", "duration_s": 2, "interval_s": 0.1}
-    result = run(tmp_path, legs=[STILL, STILL], workload=workload)
+    result = run(tmp_path, workload=workload)
     answered = rows(tmp_path / "run/request-response.csv")
     assert len(answered) == 20
-    assert all(20 < float(row["delay_ms"]) < 200 for row in answered)
+    assert all(15 < float(row["delay_ms"]) < 40 for row in answered)
     assert result.goodput_mbps is None
 
 

@@ -14,6 +14,7 @@ from minitopo_dc.cli import main
 from minitopo_dc.clocks import default_clock, why_not_real
 from minitopo_dc.run import addresses
 from minitopo_dc.settings import IpVersion
+from tests.picoquic.extension import needs_picoquic
 
 BLOCKED = """
 import os, sys
@@ -61,6 +62,20 @@ def test_compare_runs_without_root_and_mininet(tmp_path: Path) -> None:
     ]
     assert {each["clock"] for each in results} == {"virtual"}
     assert "not root: using the virtual clock" in done.stderr
+
+
+@needs_picoquic
+def test_the_project_s_question_is_answered_without_root_by_default(tmp_path: Path) -> None:
+    done = ordinary_user(
+        *("compare", "--json", "--repetitions", "1", "--size", "0.5", "--output", "out"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
+    assert [(each["transport"], each["mode"], each["status"]) for each in results] == [
+        *(("quic", mode, "ok") for mode in ("sc", "dc", "dc-duplicate")),
+        ("mpquic-picoquic", "multipath", "ok"),
+    ]
 
 
 def test_a_scenario_without_a_clock_runs_on_the_virtual_one(tmp_path: Path) -> None:
