@@ -88,6 +88,8 @@ class PicoquicRunner(DatagramRunner):
 
     def _check(self, transfer: Transfer, server: dict[str, Any]) -> None:
         """What was asked for is what the connection had."""
+        if server.get("quic_version") is None:
+            raise TransferFailed("the server saw no connection")
         used, asked = server.get("congestion_control"), transfer.congestion_control
         if used != congestion_control(asked):
             raise TransferFailed(f"the connection used congestion control {used}, not {asked}")

@@ -150,6 +150,17 @@ static int worth_reading(const mdc_endpoint *endpoint)
     return endpoint->state.notable_count > 0 || endpoint->state.input_length >= ENOUGH_INPUT;
 }
 
+/* Picoquic deletes a server's connection when it has ended. */
+static void forget_deleted(mdc_endpoint *endpoint)
+{
+    picoquic_cnx_t *each = picoquic_get_first_cnx(endpoint->quic);
+
+    while (each != NULL && each != endpoint->connection)
+        each = picoquic_get_next_cnx(each);
+    if (each == NULL)
+        endpoint->connection = NULL;
+}
+
 int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, int from, int to, uint64_t now)
 {
     uint8_t copy[MAX_DATAGRAM]; /* picoquic decrypts in place */
@@ -160,6 +171,7 @@ int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, 
     memcpy(copy, datagram, length);
     picoquic_incoming_packet(endpoint->quic, copy, length, address_of(endpoint, from), address_of(endpoint, to), 0, 0,
                              now);
+    forget_deleted(endpoint);
     endpoint->state.wake = now;
     return worth_reading(endpoint);
 }
@@ -172,17 +184,6 @@ static void set_datagram_size(mdc_endpoint *endpoint)
     for (; each != NULL; each = picoquic_get_next_cnx(each))
         for (int i = 0; i < each->nb_paths; i++)
             each->path[i]->send_mtu = endpoint->datagram_bytes;
-}
-
-/* Picoquic deletes a server's connection when it has ended. */
-static void forget_deleted(mdc_endpoint *endpoint)
-{
-    picoquic_cnx_t *each = picoquic_get_first_cnx(endpoint->quic);
-
-    while (each != NULL && each != endpoint->connection)
-        each = picoquic_get_next_cnx(each);
-    if (each == NULL)
-        endpoint->connection = NULL;
 }
 
 /* Leave all datagrams that are to be sent now, and when there will be more. */

@@ -34,10 +34,12 @@ static void be_gone(mdc_endpoint *endpoint, uint64_t by)
     endpoint->is_gone = 1;
 }
 
-static int is_end(picoquic_call_back_event_t event)
+/* Whether a server's connection has got so far that it is one. Before, it may be garbage that looked
+ * like the beginning of one, or a client that did not like the certificate: picoquic forgets it. */
+static int is_beginning(picoquic_call_back_event_t event)
 {
-    return event == picoquic_callback_close || event == picoquic_callback_application_close ||
-           event == picoquic_callback_stateless_reset;
+    return event == picoquic_callback_almost_ready || event == picoquic_callback_ready ||
+           event == picoquic_callback_stream_data || event == picoquic_callback_stream_fin;
 }
 
 int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes, size_t length,
@@ -46,10 +48,8 @@ int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes, size_t
     mdc_endpoint *endpoint = context;
     (void)stream_context;
 
-    /* A server's first. One that ends before anything else has happened was none: garbage that
-     * looked like the beginning of one, or a client that did not like the certificate. */
-    if (endpoint->connection == NULL && !endpoint->is_gone && !is_end(event))
-        endpoint->connection = connection;
+    if (endpoint->connection == NULL && !endpoint->is_gone && is_beginning(event))
+        endpoint->connection = connection; /* a server's first */
     if (connection != endpoint->connection)
         return 0;
     switch (event) {

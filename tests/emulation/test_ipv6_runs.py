@@ -46,7 +46,7 @@ def test_a_download_takes_the_legs_of_its_mode(transport: str, mode: str, tmp_pa
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("transport", ["mptcp", "mpquic"])
+@pytest.mark.parametrize("transport", ["mptcp", "mpquic", "mpquic-picoquic"])
 def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) -> None:
     if reason := get_runner(transport).unsupported("cubic"):
         pytest.skip(reason)

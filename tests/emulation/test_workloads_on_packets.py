@@ -48,6 +48,8 @@ def run(directory: Path, **fields: Any) -> tuple[dict[str, Any], list[dict[str, 
         ("tcp", "sc"),
         ("tcp", "dc"),
         ("mptcp", "multipath"),
+        ("quic-picoquic", "dc"),
+        ("mpquic-picoquic", "multipath"),
     ],
 )
 def test_every_request_is_answered_and_is_a_row(transport: str, mode: str, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def transfer(tmp_path: Path) -> Transfer:
         certificate=tmp_path / "certificate.pem",
         key=tmp_path / "key.pem",
         timeout_s=10.0,
+        begin_ns=0,
     )
 
 

@@ -117,7 +117,7 @@ def test_a_quic_datagram_must_fit_the_frame_behind_its_headers(version: int, mos
 
 
 @needs_ipv6
-@pytest.mark.parametrize("name", ["quic", "quic-ngtcp2", "tcp"])
+@pytest.mark.parametrize("name", ["quic", "quic-ngtcp2", "quic-picoquic", "tcp"])
 def test_a_download_over_ipv6(name: str, transfer: Transfer, tmp_path: Path) -> None:
     runner = get_runner(name)
     if reason := runner.unsupported("reno"):
