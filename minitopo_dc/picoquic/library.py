@@ -52,7 +52,7 @@ def build_directory() -> Path:
 def find() -> Path | None:
     """The extension; None when it is not here. That of another's checkout does, too."""
     root = checkout()
-    places = [_of_user()] if root is None else [_of_checkout(root), _of_user()]
+    places = [build_directory(), _of_user(), *([] if root is None else [_of_checkout(root)])]
     name = extension_name()
     return next((place / name for place in places if (place / name).exists()), None)
 

@@ -36,6 +36,7 @@ class Network:
         loss: the part that is lost.
         jitter_ms: added to the delay, evenly distributed: datagrams overtake each other.
         duplicates: the part that arrives twice.
+        damage: the part that arrives with a byte changed.
         down: client addresses that nothing passes.
     """
 
@@ -44,6 +45,7 @@ class Network:
     loss: float = 0.0
     jitter_ms: float = 0.0
     duplicates: float = 0.0
+    damage: float = 0.0
     seed: int = 1
     down: set[Address] = field(default_factory=set)
 
@@ -62,6 +64,14 @@ class Network:
         self._busy[source, destination] = sent
         for _ in range(2 if self._random.random() < self.duplicates else 1):
             yield sent + round((self.delay_ms + self._random.random() * self.jitter_ms) * NS_PER_MS)
+
+    def as_it_arrives(self, data: bytes) -> bytes:
+        """A datagram, which may be damaged on the way."""
+        if self._random.random() >= self.damage:
+            return data
+        changed = bytearray(data)
+        changed[self._random.randrange(len(data))] ^= 1 << self._random.randrange(8)
+        return bytes(changed)
 
 
 class End:
@@ -131,7 +141,8 @@ class Pair:
         while self._queue and self._queue[0][0] <= self.now:
             _, _, source, destination, data = heapq.heappop(self._queue)
             end = self.server if destination == SERVER else self.client
-            end.connection.receive(data, source, destination, self.now)
+            arrived = self.network.as_it_arrives(data)
+            end.connection.receive(arrived, source, destination, self.now)
         self.send()
         self.client.react(answers=False)
         self.server.react(answers=True)

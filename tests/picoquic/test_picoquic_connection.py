@@ -78,18 +78,22 @@ def test_one_block_answers_many_requests(make_pair: MakePair) -> None:
     loss=st.sampled_from([0.0, 0.01, 0.1]),
     jitter_ms=st.sampled_from([0.0, 1.0, 40.0]),
     duplicates=st.sampled_from([0.0, 0.1]),
+    damage=st.sampled_from([0.0, 0.03]),
     control=st.sampled_from(CONGESTION_CONTROLS),
 )
-def test_every_byte_is_right_through_loss_reordering_and_duplicates(
+def test_every_byte_is_right_through_loss_reordering_duplicates_and_damage(
     make_pair: MakePair,
     *,
     seed: int,
     loss: float,
     jitter_ms: float,
     duplicates: float,
+    damage: float,
     control: str,
 ) -> None:
-    network = Network(loss=loss, jitter_ms=jitter_ms, duplicates=duplicates, seed=seed)
+    network = Network(
+        loss=loss, jitter_ms=jitter_ms, duplicates=duplicates, damage=damage, seed=seed
+    )
     with make_pair(network, seed_value=seed, congestion_control=control) as pair:
         assert pair.wait_for(pair.connected().get(200_000)) == content(200_000)
 

@@ -189,7 +189,10 @@ def test_more_paths_than_were_agreed_on_are_refused(make_pair: MakePair) -> None
     loss=st.sampled_from([0.0, 0.02]),
     jitter_ms=st.sampled_from([0.0, 5.0]),
     actions=st.lists(
-        st.tuples(st.sampled_from(["open", "abandon", "backup", "use"]), st.integers(0, 2)),
+        st.tuples(
+            st.sampled_from(["open", "abandon", "backup", "use", "leg down", "leg up"]),
+            st.integers(0, 2),
+        ),
         max_size=8,
     ),
 )
@@ -207,6 +210,7 @@ def test_whatever_is_done_to_paths_every_byte_is_right_or_the_end_has_a_reason(
         for action, number in actions:
             act(pair, action, number)
             pair.run(0.15)
+        pair.network.down.clear()
         pair.run(60.0)
         if stream in pair.client.finished:
             assert pair.client.received[stream] == content(2_000_000)
@@ -220,7 +224,11 @@ def act(pair: Pair, action: str, number: int) -> None:
     client = pair.client.connection
     found = [path.path_id for path in client.paths() if path.local == CLIENTS[number]]
     try:
-        if action == "open":
+        if action == "leg down":
+            pair.network.down.add(CLIENTS[number])
+        elif action == "leg up":
+            pair.network.down.discard(CLIENTS[number])
+        elif action == "open":
             client.open_path(CLIENTS[number], SERVER, pair.now)
         elif action == "abandon" and found:
             client.abandon_path(found[-1], pair.now)
