@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Literal
 
 from minitopo_dc.picoquic.connection import MAX_PATHS
 from minitopo_dc.picoquic.library import missing
-from minitopo_dc.runners.base import Transfer, TransferFailed, runner
+from minitopo_dc.runners.base import Transfer, runner
 from minitopo_dc.runners.datagrams import DatagramRunner
 from minitopo_dc.runners.options import parse_options
 from minitopo_dc.runners.output import last_json
-from minitopo_dc.runners.picoquic_options import CONGESTION_CONTROLS, congestion_control
-from minitopo_dc.runners.picoquic_reports import read_report
+from minitopo_dc.runners.picoquic_options import CONGESTION_CONTROLS
+from minitopo_dc.runners.picoquic_reports import check_negotiated, read_report
 from minitopo_dc.runners.quic_options import QuicOptions
 from minitopo_dc.runners.request_options import request_arguments
 from minitopo_dc.runners.request_reports import plan_of
@@ -83,18 +83,8 @@ class PicoquicRunner(DatagramRunner):
         server = last_json(transfer.server_output, "server")
         server.pop(PATHS)
         server.pop("path_samples")
-        self._check(transfer, server)
+        check_negotiated(server, transfer.congestion_control, multipath=self.multipath)
         return replace(measured, details={**measured.details, **server})
-
-    def _check(self, transfer: Transfer, server: dict[str, Any]) -> None:
-        """What was asked for is what the connection had."""
-        if server.get("quic_version") is None:
-            raise TransferFailed("the server saw no connection")
-        used, asked = server.get("congestion_control"), transfer.congestion_control
-        if used != congestion_control(asked):
-            raise TransferFailed(f"the connection used congestion control {used}, not {asked}")
-        if server["multipath"] != self.multipath:
-            raise TransferFailed("multipath was not negotiated")
 
     def _both(self, transfer: Transfer, role: str) -> list[str]:
         """The arguments that both programs have."""

@@ -7,6 +7,7 @@ from typing import Any
 from minitopo_dc.picoquic.library import PICOQUIC_VERSION
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.content import content_sha256
+from minitopo_dc.runners.picoquic_options import congestion_control
 from minitopo_dc.runners.picoquic_session import Session
 from minitopo_dc.runners.request_reports import read_requests
 from minitopo_dc.workloads import Measurement, RequestResponse, Workload
@@ -25,6 +26,26 @@ def describe(server: Session) -> dict[str, Any]:
         "multipath": server.ready.multipath,
         "congestion_control": server.ready.congestion_control,
     }
+
+
+def check_negotiated(server: dict[str, Any], control: str, *, multipath: bool) -> None:
+    """See that a connection had what was asked for.
+
+    Args:
+        server: what `describe` said of the server's end.
+        control: the congestion control asked for.
+        multipath: whether paths were.
+
+    Raises:
+        TransferFailed: it had something else.
+    """
+    if server.get("quic_version") is None:
+        raise TransferFailed("the server saw no connection")
+    used = server["congestion_control"]
+    if used != congestion_control(control):
+        raise TransferFailed(f"the connection used congestion control {used}, not {control}")
+    if server["multipath"] != multipath:
+        raise TransferFailed("multipath was not negotiated")
 
 
 def read_report(report: dict[str, Any], workload: Workload) -> Measurement:

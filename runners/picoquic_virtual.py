@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from minitopo_dc.picoquic.connection import Configuration, Connection, seed
+from minitopo_dc.picoquic.connection import Configuration, Connection, PicoquicError, seed
+from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.options import parse_options
 from minitopo_dc.runners.picoquic_download import DownloadSession
 from minitopo_dc.runners.picoquic_options import congestion_control, most_paths
-from minitopo_dc.runners.picoquic_reports import describe, read_report
+from minitopo_dc.runners.picoquic_reports import check_negotiated, describe, read_report
 from minitopo_dc.runners.picoquic_requests import RequestSession
 from minitopo_dc.runners.picoquic_service import ServerSession
-from minitopo_dc.runners.picoquic_session import ALPN, ClientSession
+from minitopo_dc.runners.picoquic_session import ALPN, ClientSession, Session
 from minitopo_dc.runners.quic_options import QuicOptions
 from minitopo_dc.runners.quic_virtual_certificate import write_files
 from minitopo_dc.runners.request_reports import plan_of
@@ -42,9 +43,10 @@ class PicoquicPair:
             flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
         self._flow = flow
         client, server = _connections(flow, options)
-        self.client = Client(_client_session(flow, client), flow)
+        self.client = End(_client_session(flow, client), flow.client_host, flow.ended)
         addresses = [address for address, _ in flow.client_addresses.values()]
-        self.server = Server(ServerSession(server, addresses, flow.begin), flow.server_host)
+        session = ServerSession(server, addresses, flow.begin)
+        self.server = End(session, flow.server_host, self._count_paths)
 
     def start(self) -> int | None:
         """Begin to connect; when the client is to be called again."""
@@ -58,11 +60,16 @@ class PicoquicPair:
         outcome = self.client.session.outcome
         outcome.socket_drops = client.socket_drops
         outcome.receive_buffer_bytes = client.receive_buffer_bytes
-        report: dict[str, Any] = asdict(outcome) | describe(self.server.session)
+        negotiated = describe(self.server.session)
+        report: dict[str, Any] = asdict(outcome) | negotiated
         report["server_socket_drops"] = server.socket_drops
         if self._flow.paths is not None:
             report[PATHS] = [path.values() for path in self.server.session.paths.reports()]
-        return read_report(report, self._flow.workload)
+        measured = read_report(report, self._flow.workload)
+        check_negotiated(
+            negotiated, self._flow.congestion_control, multipath=self._flow.paths is not None
+        )
+        return measured
 
     def congestion(self) -> Congestion:
         """Of a connection with one path; picoquic tells no slow start threshold."""
@@ -77,66 +84,56 @@ class PicoquicPair:
         """Of a connection with several paths: each now, and as it opened or closed since."""
         if self._flow.paths is None:
             return ()
-        self.server.count_paths(self._flow.server_host.now)
+        self._count_paths()
         return self.server.session.take_samples()
 
     def save_logs(self) -> None:
         """Free both ends, which has picoquic write its qlog."""
-        self.client.end()
-        self.server.count_paths(self._flow.server_host.now)
-        for end in (self.client, self.server):
-            end.session.connection.free()
+        client, server = self.client.session, self.server.session
+        if isinstance(client, DownloadSession) and not client.ended:
+            client.cut_off(self._flow.client_host.now)
+        self._count_paths()
+        for session in (client, server):
+            session.connection.free()
+
+    def _count_paths(self) -> None:
+        """Note what each path has carried."""
+        self.server.session.finish(self._flow.server_host.now)
 
 
-class Client:
-    """Does what the workload asks for, and says when it has ended."""
-
-    def __init__(self, session: ClientSession, flow: VirtualFlow) -> None:
-        self.session = session
-        self._host = flow.client_host
-        self._tell_end = flow.ended
-
-    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
-        """Act on what arrived and on what is due; when to be called again."""
-        session = self.session
-        if session.ended:
-            return None
-        if datagrams:
-            session.connection.receive_all(datagrams, now)
-        sent = session.drive(now)
-        if sent:
-            self._host.send(sent)
-        if session.ended:
-            self._tell_end()
-            return None
-        return session.next_timeout()
-
-    def end(self) -> None:
-        """The run is over: count what has arrived, if the connection is not."""
-        if isinstance(self.session, DownloadSession) and not self.session.ended:
-            self.session.cut_off(self._host.now)
+AnySession = TypeVar("AnySession", bound=Session)
 
 
-class Server:
-    """Accepts one connection and answers its requests."""
+class End(Generic[AnySession]):
+    """One end: a session, and the host that it sends from."""
 
-    def __init__(self, session: ServerSession, host: VirtualHost) -> None:
+    def __init__(self, session: AnySession, host: VirtualHost, on_end: Callable[[], None]) -> None:
+        """Take what is to be called once when the connection is over."""
         self.session = session
         self._host = host
+        self._on_end = on_end
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
-        """Act on what arrived and on what is due; when to be called again."""
+        """Act on what arrived and on what is due; when to be called again.
+
+        Raises:
+            TransferFailed: picoquic gave up.
+        """
         session = self.session
-        if datagrams:
-            session.connection.receive_all(datagrams, now)
-        sent = session.drive(now)
+        if session.ended:
+            return None
+        try:
+            if datagrams:
+                session.connection.receive_all(datagrams, now)
+            sent = session.drive(now)
+        except PicoquicError as error:
+            raise TransferFailed(str(error)) from None
         if sent:
             self._host.send(sent)
+        if session.ended:
+            self._on_end()
+            return None
         return session.next_timeout()
-
-    def count_paths(self, now: int) -> None:
-        """Note what each path has carried."""
-        self.session.finish(now)
 
 
 def _connections(flow: VirtualFlow, options: QuicOptions) -> tuple[Connection, Connection]:

@@ -120,7 +120,7 @@ class VirtualFlow:
         directory: for its logs.
         ended: to be called once, when the client has ended.
         begin: time zero of the legs, on the hosts' clock (ns).
-        seed: the scenario's, for what a transport draws at random.
+        seed: of what a transport draws at random; each flow of a scenario has its own.
         paths: of mode `multipath`, when which leg has a path, in s since `begin`.
     """
 

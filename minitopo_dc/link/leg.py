@@ -275,7 +275,7 @@ class Leg(Generic[T]):
             if lost:
                 self._dropped_loss += 1
             else:
-                self._air.put(finish + self._head_delay, size, packet)
+                self._air.put((finish + self._head_delay, size, packet))
             self._finish = _NEVER
             if queue:
                 self._begin(finish)

@@ -12,20 +12,19 @@ T = TypeVar("T")
 class OrderedPropagation(Generic[T]):
     """Keeps the order: no packet arrives before the one put in earlier, whatever its delay."""
 
-    __slots__ = ("_packets", "taken_bytes", "taken_packets")
+    __slots__ = ("_packets", "put", "taken_bytes", "taken_packets")
 
     def __init__(self) -> None:
         self._packets: deque[tuple[int, int, T]] = deque()
+        self.put = self._packets.append
+        """Takes when a packet arrives (or when the one before it does if that is later), its size,
+        and the packet."""
         self.taken_packets = 0
         self.taken_bytes = 0
 
     def __len__(self) -> int:
         """Packets in propagation."""
         return len(self._packets)
-
-    def put(self, arrival: int, size: int, packet: T) -> None:
-        """A packet that arrives at `arrival`, or when the one before it does if that is later."""
-        self._packets.append((arrival, size, packet))
 
     def first(self) -> int | None:
         """When the next one arrives."""
@@ -58,8 +57,9 @@ class ReorderingPropagation(Generic[T]):
         """Packets in propagation."""
         return len(self._packets)
 
-    def put(self, arrival: int, size: int, packet: T) -> None:
-        """A packet that arrives at `arrival`."""
+    def put(self, sent: tuple[int, int, T]) -> None:
+        """Take when a packet arrives, its size, and the packet."""
+        arrival, size, packet = sent
         self._number += 1
         heappush(self._packets, (arrival, self._number, size, packet))
 

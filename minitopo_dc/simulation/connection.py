@@ -62,7 +62,7 @@ class Connection:
                 directory=self.directory,
                 ended=ended,
                 begin=loop.now,
-                seed=scenario.seed,
+                seed=scenario.seed + (index << 32),
                 paths=flow.paths,
             )
         )

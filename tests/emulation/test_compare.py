@@ -96,8 +96,11 @@ def test_the_results_directory_holds_tables_figure_and_a_directory_per_run(
     assert expected <= {path.name for path in run.iterdir()}
 
 
+NAMED_ONLY = {"quic-ngtcp2", "quic-picoquic", "icmp"}
+
+
 def test_all_transports_of_downloads_but_those_that_must_be_named_are_compared() -> None:
-    assert {name for name, _ in ROWS} == set(runner_names()) - {"quic-ngtcp2", "icmp"}
+    assert {name for name, _ in ROWS} == set(runner_names()) - NAMED_ONLY
 
 
 def test_reordering_off_is_much_worse_than_on(tmp_path: Path) -> None:
