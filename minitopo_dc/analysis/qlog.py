@@ -1,4 +1,4 @@
-"""What the qlog of a server (aioquic's or ngtcp2's) tells of its congestion control."""
+"""What the qlog of a server (aioquic's, ngtcp2's or picoquic's) tells of its congestion control."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.qlog_fields import FIELDS, field_events
 from minitopo_dc.analysis.qlog_sequence import RECORD_SEPARATOR, sequence_events
 from minitopo_dc.run.results import flow_directory
 
@@ -49,12 +50,12 @@ def server_events(run: Path) -> list[dict[str, Any]]:
 
 
 def read_recovery(path: Path) -> Recovery:
-    """Read one qlog file of aioquic or ngtcp2.
+    """Read one qlog file of aioquic, ngtcp2 or picoquic.
 
     Round-trip times of ngtcp2 are cut to whole milliseconds: their mean is 0.5 ms low.
 
     Raises:
-        ResultError: it is broken.
+        ResultError: it is broken, or of several paths.
         OSError: it cannot be read.
     """
     events = _read_events(path)
@@ -65,7 +66,7 @@ def read_recovery(path: Path) -> Recovery:
 
 
 def _server_qlog(run: Path) -> Path:
-    """That of the first flow; by its name: aioquic calls it `.qlog`, ngtcp2 `.sqlog`."""
+    """That of the first flow; by its name: `.qlog` of aioquic and picoquic, `.sqlog` of ngtcp2."""
     for alone in (True, False):
         logs = flow_directory(run, 1, alone=alone) / "qlog" / "server"
         if found := sorted(logs.glob("*qlog")):
@@ -81,7 +82,12 @@ def _read_events(path: Path) -> list[dict[str, Any]]:
     try:
         if text.startswith(RECORD_SEPARATOR):
             return sequence_events(text)
-        events: list[dict[str, Any]] = json.loads(text)["traces"][0]["events"]
+        trace = json.loads(text)["traces"][0]
+        if FIELDS in trace:
+            return field_events(trace)
+        events: list[dict[str, Any]] = trace["events"]
+    except ResultError as error:
+        raise ResultError(f"{path}: {error}") from None
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise _broken(path, error) from None
     return events

@@ -201,7 +201,7 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=LARGE_RECEIVE_BUFFER,
         metavar="BYTES",
-        help="UDP receive buffer of quic and quic-ngtcp2 (33554432; Linux' own default is 212992)",
+        help="of each UDP socket of QUIC's clients (33554432; Linux' own default is 212992)",
     )
     group.add_argument(
         "--timeout", type=float, default=300, metavar="S", help="of one transfer (300)"
