@@ -103,6 +103,8 @@ def summary(seeds: range, *, verbose: bool = False) -> dict[str, Any]:
     first: dict[str, int] = {}
     for seed in seeds:
         result = run(seed)
+        if result.status == "unsupported":
+            raise SystemExit(result.reason)
         what = "ok" if result.status == "ok" else re.sub(r"\d+", "N", result.reason)
         reasons[what] += 1
         first.setdefault(what, seed)

@@ -196,6 +196,7 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
     set_datagram_size(endpoint);
     save_pending(endpoint->connection, now);
     hold_without_identifier(endpoint->connection, now);
+    choose_ack_path(endpoint->connection);
     for (;;) {
         struct sockaddr_storage to, from;
         size_t length = 0;

