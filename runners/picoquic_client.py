@@ -26,20 +26,20 @@ from minitopo_dc.settings import PathPlan
 def main() -> None:
     """Download once, or send requests, and print the outcome as one line of JSON."""
     options, requests = _options()
-    sockets = Sockets(options.clients, receive_buffer=options.receive_buffer)
     connection = Connection(configuration(options, key=None), time.monotonic_ns())
-    session = _session(connection, sockets, options, requests)
-    gc.freeze()  # what was imported is never garbage: full collections need not visit it
-    started_ns = time.monotonic_ns()
-    session.start(started_ns)
-    sockets.send(session.drive(started_ns))
-    drive(session, sockets, until=lambda: session.ended)
+    with Sockets(options.clients, receive_buffer=options.receive_buffer) as sockets:
+        session = _session(connection, sockets, options, requests)
+        gc.freeze()  # what was imported is never garbage: full collections need not visit it
+        started_ns = time.monotonic_ns()
+        session.start(started_ns)
+        sockets.send(session.drive(started_ns))
+        drive(session, sockets, until=lambda: session.ended)
+        outcome = asdict(session.outcome) | {
+            "receive_buffer_bytes": sockets.receive_buffer_bytes,
+            "socket_drops": sockets.drops,
+            "started_ns": started_ns,
+        }
     connection.free()  # and write its log
-    outcome = asdict(session.outcome) | {
-        "receive_buffer_bytes": sockets.receive_buffer_bytes,
-        "socket_drops": sockets.drops,
-        "started_ns": started_ns,
-    }
     print(json.dumps(outcome), flush=True)  # noqa: T201
 
 

@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Self
 
 from minitopo_dc.picoquic.connection import Configuration, Datagram
 from minitopo_dc.picoquic.path import Address
@@ -49,6 +50,14 @@ class Sockets:
             self._by_address[udp.getsockname()[:2]] = udp
         self._addresses = {udp: address for address, udp in self._by_address.items()}
         self._first = next(iter(self._by_address.values()))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close them."""
+        for udp in self._addresses:
+            udp.close()
 
     @property
     def addresses(self) -> list[Address]:

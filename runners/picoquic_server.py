@@ -32,17 +32,17 @@ def main() -> None:
     """Serve one connection until SIGTERM or SIGINT, and print the report as one line of JSON."""
     options = _options()
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
-    sockets = Sockets([options.address], options.port)
     connection = Connection(configuration(options, options.key), time.monotonic_ns())
     sample_ns = SAMPLE_NS if len(options.clients) > 1 else None
     session = ServerSession(connection, options.clients, begin=0, sample_ns=sample_ns)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
-    drive(session, sockets, stop.waiting, until=lambda: session.ended or stop.requested)
-    session.finish(time.monotonic_ns())
-    _close(session, sockets)
-    if not stop.requested:
-        wait_readable([stop.waiting], None)
-    report = _report(session, sockets)
+    with Sockets([options.address], options.port) as sockets:
+        drive(session, sockets, stop.waiting, until=lambda: session.ended or stop.requested)
+        session.finish(time.monotonic_ns())
+        _close(session, sockets)
+        if not stop.requested:
+            wait_readable([stop.waiting], None)
+        report = _report(session, sockets)
     connection.free()  # and write its log
     print(json.dumps(report), flush=True)  # noqa: T201
 

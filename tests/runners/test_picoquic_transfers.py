@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from minitopo_dc.picoquic.connection import Datagram
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.certificate import make_certificate
+from minitopo_dc.runners.picoquic_endpoint import Sockets
 from minitopo_dc.runners.session import run_transfer
 from minitopo_dc.settings import PathEvent, PathPlan
 from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload
@@ -162,6 +166,49 @@ def test_more_paths_than_picoquic_has_are_refused(tmp_path: Path) -> None:
         get_runner("mpquic-picoquic").validate(
             local(tmp_path, Download(size_mb=1), clients=clients)
         )
+
+
+class Broken:
+    """A socket that cannot send."""
+
+    def __init__(self, reason: int) -> None:
+        self._reason = reason
+
+    def sendto(self, *_: object) -> None:
+        raise OSError(self._reason, "no")
+
+
+@pytest.fixture
+def peer() -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.bind(("127.0.0.1", 0))
+        yield udp
+
+
+def test_what_has_no_way_is_lost_and_ends_nothing(peer: socket.socket) -> None:
+    with Sockets(LOOPBACK[:2]) as sockets:
+        first, second = sockets.addresses
+        sending: dict[object, object] = sockets._by_address  # type: ignore[assignment]
+        sending[first] = Broken(errno.ENETUNREACH)
+        here = peer.getsockname()
+        datagrams: list[Datagram] = [(b"lost", first, here), (b"sent", second, here)]
+        sockets.send(datagrams)
+        assert peer.recvfrom(10) == (b"sent", second)
+        assert sockets.sent == 1
+        sending[first] = Broken(errno.EBADF)
+        with pytest.raises(OSError, match="no"):
+            sockets.send(datagrams)
+
+
+def test_what_arrives_is_told_with_both_addresses(peer: socket.socket) -> None:
+    with Sockets(LOOPBACK[:2]) as sockets:
+        first, second = sockets.addresses
+        peer.sendto(b"one", first)
+        peer.sendto(b"two", second)
+        ready = [*sockets.all, peer]  # another one that was waited for
+        source = peer.getsockname()
+        assert list(sockets.receive(ready)) == [(b"one", source, first), (b"two", source, second)]
+        assert (sockets.received, sockets.drops) == (2, 0)
 
 
 SERVER = {
