@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from minitopo_dc.picoquic.connection import MAX_PATHS
 from minitopo_dc.picoquic.library import missing
 from minitopo_dc.runners.base import Transfer, runner
-from minitopo_dc.runners.datagrams import DatagramRunner
-from minitopo_dc.runners.options import parse_options
 from minitopo_dc.runners.output import last_json
+from minitopo_dc.runners.own_quic import OwnQuicRunner
 from minitopo_dc.runners.picoquic_options import CONGESTION_CONTROLS
-from minitopo_dc.runners.picoquic_reports import check_negotiated, read_report
-from minitopo_dc.runners.quic_options import QuicOptions
-from minitopo_dc.runners.request_options import request_arguments
-from minitopo_dc.runners.request_reports import plan_of
+from minitopo_dc.runners.picoquic_reports import check_negotiated
+from minitopo_dc.runners.quic_reports import read_report
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.shipped import module_command
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads import Measurement, RequestResponse, Workload, as_download
+from minitopo_dc.workloads import Download, Measurement
 from minitopo_dc.workloads.paths import PATHS, PathSample
 
 
 @runner("quic-picoquic")
-class PicoquicRunner(DatagramRunner):
+class PicoquicRunner(OwnQuicRunner):
     """QUIC on one path."""
 
     multipath: ClassVar[bool] = False
-    socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     congestion_controls: ClassVar[tuple[str, ...]] = CONGESTION_CONTROLS
-    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response")
-    options_type: ClassVar[type] = QuicOptions
     compared: ClassVar[bool] = False  # a second QUIC would make the main job longer
-    takes_duration: ClassVar[bool] = True
 
     def missing(self) -> str | None:
         """Both sides are picoquic's."""
@@ -58,24 +48,13 @@ class PicoquicRunner(DatagramRunner):
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """`minitopo_dc.runners.picoquic_client`."""
-        options = self._options(transfer)
-        command = [
+        return [
             *module_command("minitopo_dc.runners.picoquic_client"),
             *self._both(transfer, "client"),
-            *_load(transfer.workload),
+            *self._receive_buffer(transfer),
+            *self._load(transfer.workload),
             *self._plan(transfer),
         ]
-        if options.receive_buffer_bytes is not None:
-            command += ["--receive-buffer", str(options.receive_buffer_bytes)]
-        return command
-
-    @contextmanager
-    def files(self, transfer: Transfer) -> Iterator[None]:
-        """Make the directories for qlog files, which stay."""
-        if self._options(transfer).qlog:
-            for role in ("server", "client"):
-                _qlog_directory(transfer, role).mkdir(parents=True, exist_ok=True)
-        yield
 
     def read(self, transfer: Transfer) -> Measurement:
         """The client's report, whose bytes are checked, and what the server knows."""
@@ -88,17 +67,14 @@ class PicoquicRunner(DatagramRunner):
 
     def _both(self, transfer: Transfer, role: str) -> list[str]:
         """The arguments that both programs have."""
-        options = self._options(transfer)
-        qlog = ["--qlog", str(_qlog_directory(transfer, role))] if options.qlog else []
         return [
             *("--address", transfer.server_address, "--port", str(transfer.port)),
             *("--clients", *self._addresses(transfer)),
             *("--certificate", str(transfer.certificate)),
             *("--congestion-control", transfer.congestion_control),
-            *("--max-data", str(options.max_data)),
-            *("--max-stream-data", str(options.max_stream_data)),
-            *("--max-datagram", str(options.max_datagram_bytes)),
-            *qlog,
+            *("--max-datagram", str(self._options(transfer).max_datagram_bytes)),
+            *self._flow_control(transfer),
+            *self._qlog(transfer, role),
         ]
 
     def _addresses(self, transfer: Transfer) -> tuple[str, ...]:
@@ -109,8 +85,8 @@ class PicoquicRunner(DatagramRunner):
         """When which path is there, as the client's arguments."""
         return []
 
-    def _options(self, transfer: Transfer) -> QuicOptions:
-        return parse_options(QuicOptions, transfer.options, self.name)
+    def _resource(self, download: Download) -> list[str]:
+        return ["--size", str(download.requested_bytes)]
 
 
 @runner("mpquic-picoquic")
@@ -151,16 +127,3 @@ def _counted_from(begin_s: float, values: dict[str, Any], *times: str) -> dict[s
     """The same with times that count from a moment of the monotonic clock."""
     moved = {name: values[name] - begin_s for name in times if values[name] is not None}
     return values | moved
-
-
-def _load(workload: Workload) -> list[str]:
-    """What the client is to do, as its arguments."""
-    if isinstance(workload, RequestResponse):
-        return request_arguments(plan_of(workload))
-    download = as_download(workload)
-    until = [] if download.duration_s is None else ["--duration", str(download.duration_s)]
-    return ["--size", str(download.requested_bytes), *until]
-
-
-def _qlog_directory(transfer: Transfer, role: str) -> Path:
-    return transfer.directory / "qlog" / role

@@ -15,11 +15,12 @@ from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.options import parse_options
 from minitopo_dc.runners.picoquic_download import DownloadSession
 from minitopo_dc.runners.picoquic_options import congestion_control, most_paths
-from minitopo_dc.runners.picoquic_reports import check_negotiated, describe, read_report
+from minitopo_dc.runners.picoquic_reports import check_negotiated, describe
 from minitopo_dc.runners.picoquic_requests import RequestSession
 from minitopo_dc.runners.picoquic_service import ServerSession
 from minitopo_dc.runners.picoquic_session import ALPN, ClientSession, Session
 from minitopo_dc.runners.quic_options import QuicOptions
+from minitopo_dc.runners.quic_reports import read_report
 from minitopo_dc.runners.quic_virtual_certificate import write_files
 from minitopo_dc.runners.request_reports import plan_of
 from minitopo_dc.runners.virtual import (

@@ -13,11 +13,11 @@ from aioquic.quic.logger import QuicLogger
 
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.options import parse_options
-from minitopo_dc.runners.quic import read_report
 from minitopo_dc.runners.quic_client import Download
 from minitopo_dc.runners.quic_endpoint import OrderedConnection
 from minitopo_dc.runners.quic_options import QuicOptions
 from minitopo_dc.runners.quic_recovery import use_draft_27
+from minitopo_dc.runners.quic_reports import read_report
 from minitopo_dc.runners.quic_requests import RequestClient
 from minitopo_dc.runners.quic_server import Session, initial_destination
 from minitopo_dc.runners.quic_virtual_certificate import identify, trust
