@@ -20,6 +20,9 @@ ENOUGH = 0.8
 was cut at most once (CUBIC: to 0.7 of it, RFC 9438, section 4.6, with a queue in front)."""
 WINDOW_S = 0.3
 """Rates are means over so long: three samples of the default interval, several round trips."""
+REACTION_S = 1.0
+"""A rate that falls within so long after a change falls because of it: the first probe timeout of a
+path whose round trip is not known (RFC 9002, section 6.2.2), and of TCP (RFC 6298, section 2)."""
 Floats = npt.NDArray[np.float64]
 
 
@@ -31,8 +34,9 @@ class Recovery:
         at_s: when it was, in s since time zero of the legs.
         legs: those that the flow may use from then on: up, and with a path that is no backup (the
             backups, if all are).
-        took_s: until the rate over all legs was 0.8 of the capacity of `legs` in a window of 0.3 s,
-            which begins then; at most until the next change.
+        took_s: until the rate over all legs was 0.8 of the capacity of `legs` (again), in a window
+            of 0.3 s that begins then; 0 if it was never below that for 1 s behind the change. At
+            most until the next change.
         recovered: False: it was not before the next change, or before the run's end.
     """
 
@@ -82,13 +86,18 @@ def _recovery(
     scenario: Scenario, time_s: Floats, carried: Floats, begin: float, until: float
 ) -> Recovery:
     legs = _usable(scenario, begin)
+    fell = False
     for start in _starts(time_s, begin, until):
         bits = available_bits(scenario, start, start + WINDOW_S)
         capacity = sum(bits[leg - 1] for leg in legs)
         got = np.interp(start + WINDOW_S, time_s, carried) - np.interp(start, time_s, carried)
-        if capacity and got >= ENOUGH * capacity:
+        enough = bool(capacity and got >= ENOUGH * capacity)
+        if enough and fell:
             return Recovery(begin, legs, float(start - begin), recovered=True)
-    return Recovery(begin, legs, until - begin, recovered=False)
+        if start > begin + REACTION_S and not fell:
+            break
+        fell = fell or not enough
+    return Recovery(begin, legs, until - begin if fell else 0.0, recovered=not fell)
 
 
 def _starts(time_s: Floats, begin: float, until: float) -> Iterator[float]:

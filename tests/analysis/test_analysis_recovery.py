@@ -70,6 +70,16 @@ def test_the_time_until_the_rate_is_back_is_measured(tmp_path: Path) -> None:
     assert (first.recovered, second.took_s) == (True, 0)
 
 
+def test_a_rate_that_falls_a_moment_later_falls_because_of_the_change(tmp_path: Path) -> None:
+    directory = run(tmp_path, rate((0, 16), (2, 8), (2.3, 0), (2.7, 8), (3, 16)), (DOWN, LEG))
+    assert recoveries(directory)[0].took_s == pytest.approx(0.7, abs=0.1)
+
+
+def test_what_falls_much_later_has_another_reason(tmp_path: Path) -> None:
+    directory = run(tmp_path, rate((0, 16), (1, 8), (3, 0)), ({**LEG, "outages": [[1, 9]]}, LEG))
+    assert [each.took_s for each in recoveries(directory)] == [0]
+
+
 def test_what_does_not_come_back_lasts_until_the_next_change(tmp_path: Path) -> None:
     directory = run(tmp_path, rate((0, 16), (2, 0)), (DOWN, LEG))
     assert [(each.took_s, each.recovered) for each in recoveries(directory)] == [
