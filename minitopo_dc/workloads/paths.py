@@ -58,7 +58,7 @@ class PathSample:
         path: the transport's own number of the path, never used again.
         state: see `PathState`; a closed path has one last row.
         cwnd_bytes: the congestion window.
-        in_flight_bytes: sent, and neither acknowledged nor taken for lost.
+        in_flight_bytes: sent, and neither acknowledged nor declared lost.
         smoothed_rtt_ms: of RFC 9002 or RFC 6298.
         bytes_sent: as of `PathReport`, so far.
         bytes_acked: payload that the client acknowledged so far.
