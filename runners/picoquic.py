@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from minitopo_dc.picoquic.connection import MAX_PATHS
+from minitopo_dc.picoquic.configuration import MAX_PATHS
 from minitopo_dc.picoquic.library import missing
 from minitopo_dc.runners.base import Transfer, runner
 from minitopo_dc.runners.output import last_json

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
-from minitopo_dc.picoquic.connection import Configuration, Datagram
+from minitopo_dc.picoquic.configuration import Configuration
+from minitopo_dc.picoquic.connection import Datagram
 from minitopo_dc.picoquic.path import Address
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.certificate import SERVER_NAME

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minitopo_dc.picoquic.connection import CONGESTION_CONTROLS as OWN
-from minitopo_dc.picoquic.connection import MAX_PATHS
+from minitopo_dc.picoquic.configuration import CONGESTION_CONTROLS as OWN
+from minitopo_dc.picoquic.configuration import MAX_PATHS
 
 ALIASES = {"reno": "newreno"}
 """Of congestion controls: what other transports call it."""

@@ -9,7 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from minitopo_dc.picoquic.connection import Configuration, Connection, PicoquicError, seed
+from minitopo_dc.picoquic.configuration import Configuration
+from minitopo_dc.picoquic.connection import Connection, PicoquicError, seed
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.options import parse_options

@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.x509.oid import NameOID
 
-from minitopo_dc.picoquic.connection import Configuration, seed
+from minitopo_dc.picoquic.configuration import Configuration
+from minitopo_dc.picoquic.connection import seed
 from tests.picoquic.pair import Files, Network, Pair
 
 SERVER_NAME = "server.test"

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from minitopo_dc.picoquic.connection import Configuration, Connection
+from minitopo_dc.picoquic.configuration import Configuration
+from minitopo_dc.picoquic.connection import Connection
 from minitopo_dc.picoquic.events import Closed, Event, Ready, StreamData
 from minitopo_dc.picoquic.path import Address
 from minitopo_dc.units import NS_PER_MS, NS_PER_S

@@ -10,12 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.picoquic.connection import (
-    CONGESTION_CONTROLS,
-    Configuration,
-    Connection,
-    PicoquicError,
-)
+from minitopo_dc.picoquic.configuration import CONGESTION_CONTROLS, Configuration
+from minitopo_dc.picoquic.connection import Connection, PicoquicError
 from minitopo_dc.picoquic.events import Closed, Ready, StreamData
 from tests.picoquic.conftest import MakePair, configurations, make_files
 from tests.picoquic.extension import needs_picoquic

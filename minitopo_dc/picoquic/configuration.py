@@ -1,0 +1,57 @@
+"""What fixes one end of a connection of picoquic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+CONGESTION_CONTROLS = ("newreno", "cubic", "bbr", "bbr1", "fast", "prague", "c4", "dcubic")
+"""By picoquic's own names."""
+MAX_PATHS = 8
+"""At once, of a connection: PICOQUIC_NB_PATH_TARGET of picoquic."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What fixes an endpoint.
+
+    Attributes:
+        is_client: which end it is.
+        certificate: PEM; a server's own, a client's: the one it trusts. (With an Ed25519 key the
+            handshake has the same length in each run; ECDSA signatures vary.)
+        key: PEM, of a server.
+        alpn: the application protocol (RFC 7301).
+        server_name: RFC 6066.
+        congestion_control: one of `CONGESTION_CONTROLS`.
+        max_paths: at once; 1: no multipath, 2 to 8.
+        max_data: flow control of the connection, bytes; 0: picoquic's own (1 MiB, growing).
+        max_stream_data: of each stream, bytes; 0: picoquic's own (2 MiB, growing).
+        idle_timeout_s: the connection ends after this silence (RFC 9000, section 10.1).
+        datagram_bytes: of UDP payload at most; there is no path MTU discovery. 1200: RFC 9000,
+            section 14, as the other QUIC runners.
+        qlog: a directory for picoquic's log; written when the connection is freed.
+    """
+
+    is_client: bool
+    certificate: Path
+    alpn: str
+    server_name: str
+    key: Path | None = None
+    congestion_control: str = "newreno"
+    max_paths: int = 1
+    max_data: int = 0
+    max_stream_data: int = 0
+    idle_timeout_s: float = 30.0
+    datagram_bytes: int = 1200
+    qlog: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.congestion_control not in CONGESTION_CONTROLS:
+            allowed = ", ".join(CONGESTION_CONTROLS)
+            raise ValueError(f"congestion_control {self.congestion_control}; allowed: {allowed}")
+        if not 1 <= self.max_paths <= MAX_PATHS:
+            raise ValueError(f"max_paths {self.max_paths}; allowed: 1 to {MAX_PATHS}")
+        if not 1200 <= self.datagram_bytes <= 1500:
+            raise ValueError(f"datagram_bytes {self.datagram_bytes}; allowed: 1200 to 1500")
+        if not self.is_client and self.key is None:
+            raise ValueError("a server needs the key of its certificate")
