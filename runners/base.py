@@ -249,7 +249,7 @@ class Runner(ABC):
             raise ValueError(reason)
         if self.multipath and len(transfer.client_addresses) < 2:
             raise ValueError(f"runner {self.name}: client_addresses must hold two or more")
-        scheduled = transfer.path_plan != PathPlan.whole(len(transfer.client_addresses))
+        scheduled = not transfer.path_plan.is_whole(len(transfer.client_addresses))
         if scheduled and not self.takes_paths:
             raise ValueError(f"runner {self.name} takes no path schedule")
         used = len(transfer.path_plan.legs)

@@ -14,7 +14,6 @@ from minitopo_dc.runners.mptcp_endpoints import first_endpoints, subflow_limit
 from minitopo_dc.runners.mptcp_report import path_changes, path_details, path_samples
 from minitopo_dc.runners.tcp import TcpRunner
 from minitopo_dc.runners.tools import Tool
-from minitopo_dc.settings import PathPlan
 from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.paths import PATHS
@@ -97,7 +96,7 @@ class MptcpRunner(TcpRunner):
         super().check_connection(transfer, connection)
         if not connection["multipath"]:
             raise TransferFailed("the connection fell back to TCP (RFC 8684, section 3.7)")
-        if transfer.path_plan == PathPlan.whole(len(transfer.client_addresses)):
+        if transfer.path_plan.is_whole(len(transfer.client_addresses)):
             self._check_addresses(transfer, connection)
 
     def _check_addresses(self, transfer: Transfer, connection: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from minitopo_dc.picoquic.connection import Connection, PicoquicError
 from minitopo_dc.picoquic.path import Address, PathStatistics
@@ -18,6 +19,19 @@ REOPEN_NS = NS_PER_S
 """How soon a path that picoquic has given up, as nothing came back on it, is opened again. The
 project's: draft-ietf-quic-multipath leaves it to the endpoints. 1 s is the first probe timeout of a
 path whose round trip is not known (RFC 9002, section 6.2.2)."""
+
+
+class _Paths(NamedTuple):
+    """What is to be and what there is, by leg."""
+
+    wanted: Mapping[int, str]
+    """Statuses."""
+    there: Mapping[int, PathStatistics]
+
+    @property
+    def working(self) -> list[int]:
+        """The legs whose path is wanted, and was validated."""
+        return [leg for leg, path in self.there.items() if path.validated and leg in self.wanted]
 
 
 class PathKeeper:
@@ -80,14 +94,12 @@ class PathKeeper:
         while self._next_change is not None and self._next_change <= now:
             self._next_change = next(self._changes, None)
         self._retry = None
-        wanted = self._wanted(now)
-        there = self._there()
-        for leg in wanted:
-            if leg not in there:
+        paths = _Paths(self._wanted(now), self._there())
+        for leg in paths.wanted:
+            if leg not in paths.there:
                 self._open(leg, now)
-        working = [leg for leg, path in there.items() if path.validated and leg in wanted]
-        self._abandon(there, wanted, working, now)
-        self._set_status(there, wanted, working, now)
+        self._abandon(paths, now)
+        self._set_status(paths, now)
 
     def _wanted(self, now: int) -> Mapping[int, str]:
         """The status of each leg that is to have a path now."""
@@ -112,34 +124,22 @@ class PathKeeper:
         except PicoquicError:
             self._try_again(now + RETRY_NS)
 
-    def _abandon(
-        self,
-        there: Mapping[int, PathStatistics],
-        wanted: Mapping[int, str],
-        working: Sequence[int],
-        now: int,
-    ) -> None:
-        for leg in there.keys() - wanted.keys():
-            if not working:
+    def _abandon(self, paths: _Paths, now: int) -> None:
+        for leg in paths.there.keys() - paths.wanted.keys():
+            if not paths.working:
                 self._try_again(now + RETRY_NS)
                 continue
             try:
-                self._connection.abandon_path(there[leg].path_id, now)
+                self._connection.abandon_path(paths.there[leg].path_id, now)
             except PicoquicError:
                 self._try_again(now + RETRY_NS)
 
-    def _set_status(
-        self,
-        there: Mapping[int, PathStatistics],
-        wanted: Mapping[int, str],
-        working: Sequence[int],
-        now: int,
-    ) -> None:
-        alone = all(wanted[leg] == "backup" for leg in working)
-        for leg in working:
-            backup = wanted[leg] == "backup" and not alone
-            if there[leg].backup != backup:
-                self._connection.set_path_status(there[leg].path_id, backup=backup, now=now)
+    def _set_status(self, paths: _Paths, now: int) -> None:
+        alone = all(paths.wanted[leg] == "backup" for leg in paths.working)
+        for leg in paths.working:
+            path, backup = paths.there[leg], paths.wanted[leg] == "backup" and not alone
+            if path.backup != backup:
+                self._connection.set_path_status(path.path_id, backup=backup, now=now)
 
     def _try_again(self, at: int) -> None:
         self._retry = at if self._retry is None else min(self._retry, at)

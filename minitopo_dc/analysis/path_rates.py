@@ -112,7 +112,7 @@ def _panels(run: Path) -> Iterator[Panel]:
 def _schedules(scenario: Scenario) -> Iterator[tuple[int, PathPlan]]:
     """The flows whose paths are not simply all there from the beginning to the end."""
     for number, flow in enumerate(scenario.resolved_flows, start=1):
-        if flow.paths not in (None, PathPlan.whole(len(scenario.legs))):
+        if flow.paths and not flow.paths.is_whole(len(scenario.legs)):
             yield number, flow.paths
 
 

@@ -11,7 +11,6 @@ from minitopo_dc.runners.options import OptionError
 from minitopo_dc.scenario import RealSettings, ResolvedFlow, Scenario
 from minitopo_dc.settings import (
     IpVersion,
-    PathPlan,
     SettingsError,
     check_kernel_bearer,
     kernel_rates,
@@ -75,7 +74,7 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
 
 def _check_paths(runner: Runner, flow: ResolvedFlow, legs: int, where: str) -> None:
     """Refuse a path schedule that a transport cannot keep, and more paths than it has room for."""
-    if flow.paths not in (None, PathPlan.whole(legs)) and not runner.takes_paths:
+    if flow.paths and not flow.paths.is_whole(legs) and not runner.takes_paths:
         able = ", ".join(each.name for each in all_runners() if each.takes_paths)
         raise SettingsError(
             f"{where}paths: transport {runner.name} has a path on every leg from the beginning to "
@@ -94,7 +93,7 @@ def _check_path_flows(scenario: Scenario, runners: Sequence[Runner]) -> None:
     flows = list(zip(runners, scenario.resolved_flows, strict=True))
     for n, (runner, flow) in enumerate(flows):
         others = [m for m, (other, _) in enumerate(flows) if other.name == runner.name and m != n]
-        scheduled = flow.paths not in (None, PathPlan.whole(len(scenario.legs)))
+        scheduled = flow.paths and not flow.paths.is_whole(len(scenario.legs))
         if runner.paths_of_host and scheduled and others:
             raise SettingsError(
                 f"flows.{n}.paths: the paths of transport {runner.name} are the client host's; "

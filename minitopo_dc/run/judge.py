@@ -115,7 +115,7 @@ def _wrong_leg(
 
 def _legs_to_use(plan: PathPlan, measured: Measurement, legs: int) -> tuple[int, ...]:
     """All without a schedule; else those with a path open and available for long enough."""
-    if plan == PathPlan.whole(legs):
+    if plan.is_whole(legs):
         return plan.legs
     start = measured.details.get("started_s", 0.0)
     return plan.legs_to_use(start, start + measured.completion_s, MINIMUM_PATH_S)

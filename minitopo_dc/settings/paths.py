@@ -118,6 +118,10 @@ class PathPlan:
         """A path on every leg from the beginning to the end: what holds without a schedule."""
         return cls(tuple(range(1, legs + 1)))
 
+    def is_whole(self, legs: int) -> bool:
+        """Whether it is what holds without a schedule for so many legs."""
+        return self == self.whole(legs)
+
     @classmethod
     def from_json(cls, text: str) -> PathPlan:
         """What `to_json` gave."""
