@@ -186,6 +186,7 @@ class KernelLeg:
             dropped_queue=refused,
             dropped_loss=lost,
             dropped_stop=0,
+            dropped_flush=0,
             queue_packets=waiting,
             queue_bytes=_queued(queue, "backlog") - waiting * ETHERNET_HEADER_BYTES,
             queue_max=self._queue_max,

@@ -9,6 +9,8 @@ In this order: drop-tail queue -> serialisation -> propagation delay -> random l
 * Down: nothing is serialised, packets wait and new ones join them up to the queue's limit; what is
   in propagation arrives. Up: the packet in service goes on where it was interrupted (as RLC goes on
   with the next segment, TS 38.322).
+* Flushed: what is not fully serialised is gone (as when RLC is re-established, TS 38.322 clause
+  5.1.2); what is in propagation arrives.
 * A capacity that has ended (end rule `stop`) passes nothing more: packets waiting stay in the
   queue, new ones are refused.
 * Losses and delays have a random generator each, so that the k-th packet that joins the queue has
@@ -74,9 +76,9 @@ class LegParameters:
 class LegStatistics:
     """Counters since the beginning, and gauges at the last call.
 
-    `pushed_packets` = `delivered_packets` + the three `dropped_*` + `queue_packets` +
-    `air_packets` at any time. A loss on the air is counted when it happens, i.e. after the
-    packet's serialisation.
+    `pushed_packets` = `delivered_packets` + the four `dropped_*` + `queue_packets` + `air_packets`
+    at any time. A loss on the air is counted when it happens, i.e. after the packet's
+    serialisation; `dropped_flush` has what waited when the leg was flushed.
     """
 
     pushed_packets: int
@@ -86,6 +88,7 @@ class LegStatistics:
     dropped_queue: int
     dropped_loss: int
     dropped_stop: int
+    dropped_flush: int
     queue_packets: int
     queue_bytes: int
     queue_max: int
@@ -99,7 +102,8 @@ class Leg(Generic[T]):
         *("_air", "_capacity", "_delay", "_delay_rng", "_loss", "_loss_rng", "_reorder", "_zero"),
         *("_limit_bytes", "_limit_packets", "_queue", "_queue_bytes", "_queue_max"),
         *("_finish", "_head_bits", "_head_delay", "_stopped", "_up"),
-        *("_dropped_loss", "_dropped_queue", "_dropped_stop", "_pushed_bytes", "_pushed_packets"),
+        *("_dropped_flush", "_dropped_loss", "_dropped_queue", "_dropped_stop"),
+        *("_joined_packets", "_pushed_bytes", "_pushed_packets"),
     )
 
     def __init__(self, parameters: LegParameters, capacity: Capacity, rng: Random) -> None:
@@ -123,8 +127,8 @@ class Leg(Generic[T]):
         # its bits still to go when it was last started, its delay to come.
         self._finish = _NEVER
         self._head_bits = self._head_delay = 0
-        self._pushed_packets = self._pushed_bytes = 0
-        self._dropped_queue = self._dropped_loss = self._dropped_stop = 0
+        self._pushed_packets = self._pushed_bytes = self._joined_packets = 0
+        self._dropped_queue = self._dropped_loss = self._dropped_stop = self._dropped_flush = 0
 
     def push(self, packet: T, size: int, now: int) -> bool:
         """A packet of `size` bytes (> 0) arrives.
@@ -143,6 +147,7 @@ class Leg(Generic[T]):
             return False
         lost = self._loss is not None and self._loss.lost(self._loss_rng)
         queue.append((packet, size, lost))
+        self._joined_packets += 1
         self._queue_bytes += size
         if waiting == 1:
             self._begin(now)
@@ -181,6 +186,15 @@ class Leg(Generic[T]):
         self._pause(now)
         self._up = up
         self._resume(now)
+
+    def flush(self, now: int) -> list[T]:
+        """Empty the queue; the packets that :meth:`push` had promised and that will not come."""
+        self._pause(now)
+        promised = [packet for packet, _, lost in self._queue if not lost]
+        self._dropped_flush += len(self._queue)
+        self._queue.clear()
+        self._queue_bytes = 0
+        return promised
 
     def retune(
         self,
@@ -236,6 +250,23 @@ class Leg(Generic[T]):
             len(self._queue) < self._limit_packets and self._queue_bytes + more <= self._limit_bytes
         )
 
+    @property
+    def joined_packets(self) -> int:
+        """Packets that joined the queue so far: the number of the latest one, from 1."""
+        return self._joined_packets
+
+    def served_packets(self, now: int) -> int:
+        """Number of the last of them that is out of the queue by `now`; they leave it in order."""
+        if self._finish <= now:
+            self._advance(now)
+        return self._joined_packets - len(self._queue)
+
+    def service_end(self, now: int) -> int | None:
+        """When the packet in service is through (ns); None: none is being served."""
+        if self._finish <= now:
+            self._advance(now)
+        return None if self._finish == _NEVER else self._finish
+
     def drain_ns(self, now: int, more: int = 0) -> int | None:
         """How long the backlog and `more` bytes behind it take at the rate of `now`.
 
@@ -259,6 +290,7 @@ class Leg(Generic[T]):
             dropped_queue=self._dropped_queue,
             dropped_loss=self._dropped_loss,
             dropped_stop=self._dropped_stop,
+            dropped_flush=self._dropped_flush,
             queue_packets=len(self._queue),
             queue_bytes=self._queue_bytes,
             queue_max=self._queue_max,
@@ -298,6 +330,7 @@ class Leg(Generic[T]):
     def _refuse(self) -> bool:
         """Take back the newest packet: the capacity has ended."""
         _, size, _ = self._queue.pop()
+        self._joined_packets -= 1
         self._queue_bytes -= size
         self._dropped_stop += 1
         return False

@@ -28,7 +28,7 @@ from minitopo_dc.pdcp.statistics import (
 from minitopo_dc.pdcp.t_reordering import T_REORDERING_VALUES, check_t_reordering
 from minitopo_dc.pdcp.trailer import append_trailer, split_trailer
 from minitopo_dc.pdcp.transmit import Pdu, TransmittingEntity
-from minitopo_dc.pdcp.view import LegReport, LegState, LegView
+from minitopo_dc.pdcp.view import LegQueue, LegReport, LegState, LegView
 
 __all__ = [
     "T_REORDERING_VALUES",
@@ -38,6 +38,7 @@ __all__ = [
     "Feedback",
     "FeedbackStatistics",
     "LeastDelayPolicy",
+    "LegQueue",
     "LegReception",
     "LegReport",
     "LegState",

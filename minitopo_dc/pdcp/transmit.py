@@ -153,6 +153,13 @@ class _View:
     def drain_ns(self, now: int, more: int = 0) -> int | None:
         return self._state.drain_ns(now, more)
 
+    def takes(self, now: int, size: int) -> bool:
+        return self._state.has_room(now, size)
+
+    @property
+    def pending_bytes(self) -> int:
+        return 0
+
     @property
     def sent_pdus(self) -> int:
         return self._entity._pdus[self._leg]

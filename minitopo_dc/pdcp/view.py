@@ -68,8 +68,38 @@ class LegState(Protocol):
         """
 
 
+class LegQueue(LegState, Protocol):
+    """A leg whose service can be followed, for numbering as late as possible.
+
+    Packets are numbered from 1 as they join its queue, which they leave in that order.
+    """
+
+    @property
+    def joined_packets(self) -> int:
+        """Number of the latest packet in it."""
+
+    def served_packets(self, now: int) -> int:
+        """Number of the last one that has left it by `now` (ns)."""
+
+    def service_end(self, now: int) -> int | None:
+        """When the packet in service is through (ns); None: none is being served."""
+
+
 class LegView(LegState, Protocol):
     """One leg as a policy sees it: the leg itself, and what this bearer did on it."""
+
+    def takes(self, now: int, size: int) -> bool:
+        """Whether the leg would take an SDU of `size` bytes now.
+
+        With early numbering: its queue has room. With late numbering: its node wants more.
+        """
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes of SDUs of the bearer that wait for a leg behind the one asked for.
+
+        Of the bearer, so the same on each leg. 0 with early numbering: there nothing waits.
+        """
 
     @property
     def sent_pdus(self) -> int:

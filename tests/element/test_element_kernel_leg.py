@@ -367,6 +367,7 @@ def test_the_kernel_s_counters_are_those_of_a_leg(carried: Carried) -> None:
         dropped_queue=carried.refused,
         dropped_loss=carried.lost,
         dropped_stop=0,
+        dropped_flush=0,
         queue_packets=carried.waiting,
         queue_bytes=carried.waiting * 1500,
         queue_max=carried.waiting,

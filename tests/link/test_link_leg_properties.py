@@ -49,7 +49,7 @@ makers: st.SearchStrategy[Callable[[], Capacity]] = st.sampled_from(
 actions = st.lists(
     st.tuples(
         st.integers(0, 2 * MS),
-        st.sampled_from(["push", "push", "push", "poll", "down", "up", "start", "retune"]),
+        st.sampled_from(["push", "push", "push", "poll", "down", "up", "start", "retune", "flush"]),
     ),
     max_size=60,
 )
@@ -102,12 +102,14 @@ def test_every_packet_pushed_is_delivered_dropped_or_inside(
             delivered += leg.poll(now)
         elif action == "start":
             leg.start(now)
+        elif action == "flush":
+            promised -= set(leg.flush(now))
         elif action == "retune":
             leg.retune(now, capacity=make(), delay=ConstantDelay(MS), loss=Bernoulli(0.5))
         else:
             leg.set_up(action == "up", now)
         seen = leg.statistics()
-        dropped = seen.dropped_queue + seen.dropped_loss + seen.dropped_stop
+        dropped = seen.dropped_queue + seen.dropped_loss + seen.dropped_stop + seen.dropped_flush
         inside = seen.queue_packets + seen.air_packets
         assert seen.pushed_packets == pushed
         assert seen.pushed_bytes == size

@@ -23,6 +23,7 @@ from minitopo_dc.link import (
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 
 MS = 10**6
+SECOND = 10**9
 RATE = 12_000_000
 AT_ONCE = ConstantDelay(0)
 
@@ -209,3 +210,38 @@ def test_on_a_constant_rate_the_time_to_drain_is_when_the_last_packet_is_through
         last = time
     # A byte, of which the backlog may count one too many, takes 800 ns; ns are rounded up.
     assert -1 <= now + drain - last <= 802 or (drain == 0 and last <= now)
+
+
+def test_packets_are_numbered_as_they_join_and_leave_the_queue() -> None:
+    leg = make_leg(queue_packets=2)
+    assert (leg.joined_packets, leg.served_packets(0), leg.service_end(0)) == (0, 0, None)
+    for packet in range(3):
+        leg.push(packet, 1500, 0)
+    assert leg.joined_packets == 2  # the third found the queue full
+    assert leg.service_end(0) == MS
+    assert leg.served_packets(MS - 1) == 0
+    assert leg.served_packets(MS) == 1
+    assert leg.service_end(MS) == 2 * MS
+    assert leg.served_packets(2 * MS) == 2
+    assert leg.service_end(2 * MS) is None
+
+
+def test_nothing_is_served_by_a_leg_that_is_down() -> None:
+    leg = make_leg()
+    leg.push(1, 1500, 0)
+    leg.set_up(False, 0)
+    assert leg.service_end(0) is None
+    leg.set_up(True, 5 * MS)
+    assert leg.service_end(5 * MS) == 6 * MS
+
+
+def test_flushed_packets_are_told_once_and_what_is_in_propagation_arrives() -> None:
+    leg = make_leg(delay=ConstantDelay(10 * MS))
+    for packet in range(3):
+        leg.push(packet, 1500, 0)
+    assert leg.flush(MS) == [1, 2]
+    assert leg.flush(MS) == []
+    assert (leg.served_packets(MS), leg.joined_packets) == (3, 3)
+    leg.push(3, 1500, 2 * MS)
+    assert leg.poll(SECOND) == [0, 3]
+    assert leg.statistics().dropped_flush == 2

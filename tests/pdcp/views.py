@@ -19,6 +19,7 @@ class WrittenLeg:
     sent_pdus: int = 0
     sent_bytes: int = 0
     report: LegReport | None = None
+    pending_bytes: int = 0
 
     def backlog_bytes(self, now: int) -> int:  # noqa: ARG002
         return self.backlog
@@ -28,3 +29,6 @@ class WrittenLeg:
 
     def drain_ns(self, now: int, more: int = 0) -> int | None:  # noqa: ARG002
         return None if self.ns_per_byte is None else (self.backlog + more) * self.ns_per_byte
+
+    def takes(self, now: int, size: int) -> bool:  # noqa: ARG002
+        return self.room
