@@ -161,6 +161,13 @@ class _View:
         return 0
 
     @property
+    def may_wait(self) -> bool:
+        return False
+
+    def credit_bytes(self, now: int) -> int | None:  # noqa: ARG002  (no leg's node says)
+        return None
+
+    @property
     def sent_pdus(self) -> int:
         return self._entity._pdus[self._leg]
 

@@ -202,7 +202,7 @@ def _pdcp(scenario: Scenario, mode: FlowMode, direction: Direction) -> PdcpSetti
     """A bearer's parameters; over one leg there is nothing to split, and no uplink is reported."""
     changed: dict[str, Any] = {"report_ms": None} if direction == "uplink" else {}
     if mode == "sc":
-        changed |= {"split": "batch", "ratio": None, "parameters": {}}
+        changed |= {"split": "batch", "ratio": None, "parameters": {}, "duplication": None}
     return scenario.bearer(mode).model_copy(update=changed)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
+from minitopo_dc.pdcp import needs_reports
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.scenario.clocks import Clock, RealSettings, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow, WorkloadField
@@ -90,8 +91,26 @@ class Scenario(Settings):
         self._check_legs(self, "")
         for number, flow in enumerate(self.flows):
             self._check_legs(flow, f"flows.{number}.")
-        self.bearer().policy(len(self.legs))
+        policy = self.bearer().policy(len(self.legs))
+        if self.split_uplink and self.mode in ("dc", "flows") and needs_reports(policy):
+            raise ValueError(
+                f"split_uplink: pdcp.split {self.pdcp.split} needs reports, which an uplink has not"
+            )
         return self
+
+    def _check_duplication(self, flow: FlowSettings | Scenario, where: str) -> None:
+        duplication = self.pdcp.duplication
+        if duplication is None:
+            return
+        if flow.mode == "dc-duplicate":
+            raise ValueError(
+                f"{where}mode dc-duplicate: pdcp.duplication has nothing to choose; "
+                "every packet is on all legs already"
+            )
+        if duplication.loss_percent is not None and self.split_uplink and flow.mode == "dc":
+            raise ValueError(
+                "split_uplink: pdcp.duplication.loss_percent needs reports, which an uplink has not"
+            )
 
     def _check_legs(self, flow: FlowSettings | Scenario, where: str) -> None:
         legs = len(self.legs)
@@ -102,6 +121,7 @@ class Scenario(Settings):
         if flow.mode == "dc" and self.pdcp.split == "duplicate":
             # By its mode a duplicated run is told from a split one in every table.
             raise ValueError(f"{where}mode dc: pdcp.split duplicate is mode dc-duplicate")
+        self._check_duplication(flow, where)
         if flow.paths is not None and flow.mode != "multipath":
             raise ValueError(f"{where}paths: mode {flow.mode} has no paths; allowed: multipath")
         try:
@@ -137,7 +157,7 @@ class Scenario(Settings):
     def bearer(self, mode: Mode | None = None) -> PdcpSettings:
         """The bearer's parameters with the split policy of a mode, by default the scenario's."""
         if (mode or self.mode) == "dc-duplicate":
-            return self.pdcp.model_copy(update={"split": "duplicate"})
+            return self.pdcp.model_copy(update={"split": "duplicate", "parameters": {}})
         return self.pdcp
 
     @property

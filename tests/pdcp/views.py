@@ -20,6 +20,8 @@ class WrittenLeg:
     sent_bytes: int = 0
     report: LegReport | None = None
     pending_bytes: int = 0
+    may_wait: bool = False
+    credit: int | None = None
 
     def backlog_bytes(self, now: int) -> int:  # noqa: ARG002
         return self.backlog
@@ -32,3 +34,6 @@ class WrittenLeg:
 
     def takes(self, now: int, size: int) -> bool:  # noqa: ARG002
         return self.room
+
+    def credit_bytes(self, now: int) -> int | None:  # noqa: ARG002
+        return self.credit
