@@ -1,4 +1,4 @@
-"""A bearer in a loop: entity, legs, receiver and reports, with a source that waits for its window."""
+"""A bearer in a loop: entity, legs, receiver and reports, and a source with a window."""
 
 from __future__ import annotations
 
@@ -77,9 +77,7 @@ class Bearer:
         self.receiver = ReceivingEntity[int](
             code, t_reordering=200 * NS_PER_MS, delivery="in-order", legs=number
         )
-        self.maker = ReportMaker(
-            self.receiver, code, legs=number, interval=REPORT_MS * NS_PER_MS
-        )
+        self.maker = ReportMaker(self.receiver, code, legs=number, interval=REPORT_MS * NS_PER_MS)
         self._back: deque[tuple[int, bytes | None]] = deque()
         """What the uplink carries: reports, and None for an SDU that left the window."""
         self.sent: list[int] = []
