@@ -82,6 +82,10 @@ class LegNode(Generic[T]):
         self.received = 0
         """Statuses that arrived."""
 
+    def __len__(self) -> int:
+        """PDUs on the backhaul and in the leg's queue."""
+        return len(self._line) + len(self._inside)
+
     def settle(self, now: int) -> None:
         """Make the status that is due at `now` (ns), and take those that have arrived."""
         self._inside.settle(now)

@@ -24,6 +24,9 @@ T = TypeVar("T")
 class LegAccess(Protocol[T]):
     """A leg to the transmitting entity that does not just give it all: PDUs of type `T`."""
 
+    def __len__(self) -> int:
+        """PDUs on their way to the leg or in its queue, as of the last `settle`."""
+
     def settle(self, now: int) -> None:
         """All that `arrived` gave has reached the leg: look how far it is at `now` (ns)."""
 
@@ -100,15 +103,26 @@ class NearLeg(Generic[T]):
 
     So a PDU gets its number as late as possible, and nothing that has one is dropped by the leg's
     queue. Of each bearer over the leg, as its node keeps a queue for each.
+
+    Args:
+        leg: the leg.
+        lead: of how much it takes at a time, in ns of its present rate; None: until its queue is
+            full. So it is for a split that does not see its legs: it sends a batch on one while the
+            others must not run dry.
     """
 
-    __slots__ = ("_inside", "_leg", "_sent", "_settled")
+    __slots__ = ("_inside", "_lead", "_leg", "_sent", "_settled")
 
-    def __init__(self, leg: LegQueue) -> None:
+    def __init__(self, leg: LegQueue, *, lead: int | None = LEAD_NS) -> None:
         self._leg = leg
+        self._lead = lead
         self._inside = Outstanding(leg)
         self._sent: list[T] = []
         self._settled = True
+
+    def __len__(self) -> int:
+        """PDUs in the leg's queue."""
+        return len(self._inside)
 
     def settle(self, now: int) -> None:
         """Look how far the leg's service is."""
@@ -120,15 +134,15 @@ class NearLeg(Generic[T]):
         return self._leg.is_up
 
     def takes(self, size: int, now: int) -> bool:
-        """Whether it serves all it has of the bearer within `LEAD_NS`, and its queue has room.
+        """Whether it serves all it has of the bearer within `lead`, and its queue has room.
 
         What was sent must be in the queue before more is: one PDU after the other.
         """
         if not (self._settled and self._leg.is_up and self._leg.has_room(now, size)):
             return False
-        if len(self._inside) < LEAST_PACKETS:
+        if self._lead is None or len(self._inside) < LEAST_PACKETS:
             return True
-        return self._inside.bytes < bytes_within(self._leg, LEAD_NS, now)
+        return self._inside.bytes < bytes_within(self._leg, self._lead, now)
 
     def credit_bytes(self) -> None:
         """None: nothing is said."""

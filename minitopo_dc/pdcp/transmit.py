@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from minitopo_dc.pdcp.codec import SnFormat
 from minitopo_dc.pdcp.feedback import Feedback
 from minitopo_dc.pdcp.flow_control import FlowControl, LegNode
-from minitopo_dc.pdcp.leg_access import LegAccess, NearLeg
+from minitopo_dc.pdcp.leg_access import LEAD_NS, LegAccess, NearLeg
 from minitopo_dc.pdcp.policy import PolicyError, SplitPolicy, sees_legs
 from minitopo_dc.pdcp.recovery import Recovery, SentPdu
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
@@ -118,7 +118,8 @@ class TransmittingEntity(Generic[T]):
             )
         self._legs: tuple[LegAccess[Pdu[T]], ...] = ()
         if follows:
-            self._legs = _accesses(states, flow_control)
+            lead = LEAD_NS if sees_legs(policy) else None
+            self._legs = _accesses(states, flow_control, lead)
         self._views: tuple[LegView, ...] = ()
         if sees_legs(policy):
             self._views = tuple(self._view(leg, state) for leg, state in enumerate(states))
@@ -148,7 +149,7 @@ class TransmittingEntity(Generic[T]):
             PolicyError: the policy named a leg that does not exist.
         """
         if self._waiting is not None:
-            return self._waiting.push(sdu, size, now)
+            return self._waiting.push(sdu, size, now, on_legs=sum(map(len, self._legs)))
         legs = self._policy.legs(size, now, self._views)
         if self._legs:
             legs = self._that_are_up(legs, size, now) or legs
@@ -314,8 +315,8 @@ class TransmittingEntity(Generic[T]):
 
 
 def _accesses(
-    states: Sequence[LegQueue], flow_control: Sequence[FlowControl]
+    states: Sequence[LegQueue], flow_control: Sequence[FlowControl], lead: int | None
 ) -> tuple[LegAccess[Pdu[T]], ...]:
     if not flow_control:
-        return tuple(NearLeg(state) for state in states)
+        return tuple(NearLeg(state, lead=lead) for state in states)
     return tuple(LegNode(*each) for each in zip(states, flow_control, strict=True))

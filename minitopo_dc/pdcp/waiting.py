@@ -39,7 +39,8 @@ class SduBuffer(Generic[T]):
     """SDUs in order of arrival, each for as long as discardTimer (TS 38.323 clauses 5.2.1, 5.3).
 
     Args:
-        packets: the most that may wait, None: any number. One more is dropped as it arrives.
+        packets: the most that may wait here and in the legs' queues together, None: any number.
+            One more is dropped as it arrives.
         discard_timer: ns, None: infinity. An SDU that has waited so long is discarded then, by
             the call that is the first at or after that moment; it never gets a number.
     """
@@ -73,10 +74,10 @@ class SduBuffer(Generic[T]):
         """SDUs that wait."""
         return len(self._waiting)
 
-    def push(self, sdu: T, size: int, now: int) -> bool:
-        """Take an SDU; False: the buffer is full, and the SDU dropped."""
+    def push(self, sdu: T, size: int, now: int, *, on_legs: int = 0) -> bool:
+        """Take an SDU beside `on_legs` that legs have; False: there is no room, it is dropped."""
         self.expire(now)
-        if self._packets is not None and len(self._waiting) >= self._packets:
+        if self._packets is not None and len(self._waiting) + on_legs >= self._packets:
             self.dropped += 1
             return False
         self._waiting.append(Waiting(sdu, size, now))

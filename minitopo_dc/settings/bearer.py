@@ -115,7 +115,10 @@ class PdcpSettings(Settings):
     TS 38.323 clause 5.2.1 leaves the moment open; late, what is dropped never had a number.
     """
     buffer_packets: PositiveInt | None = Field(default=None, exclude_if=_is(None))
-    """SDUs that may wait for a number; none: as many as the bearer's legs' queues hold together."""
+    """SDUs that may wait for a number or in the legs' queues; none: as many as these hold together.
+
+    So the whole buffer is the same with early and with late numbering.
+    """
     discard_timer_ms: float | Literal["infinity"] = Field(
         default="infinity", exclude_if=_is("infinity")
     )
