@@ -61,9 +61,9 @@ class TransmittingEntity(Generic[T]):
     """
 
     __slots__ = (
-        *("_again", "_answer", "_bytes", "_first_count", "_legs", "_mask", "_pdus", "_policy"),
-        *("_ready", "_recovery", "_resent", "_states", "_tx_next", "_views", "_waiting", "_wake"),
-        "feedback",
+        *("_again", "_answer", "_bytes", "_down", "_first_count", "_legs", "_mask", "_pdus"),
+        *("_policy", "_ready", "_recovery", "_resent", "_states", "_tx_next", "_views"),
+        *("_waiting", "_wake", "feedback"),
     )
 
     def __init__(
@@ -109,6 +109,7 @@ class TransmittingEntity(Generic[T]):
         self._resent = 0
         self._answer: tuple[int, ...] = ()
         self._wake: int | None = None
+        self._down: set[int] = set()
         self.feedback = Feedback(legs) if reports else None
         follows = waiting is not None or recovery is not None or bool(flow_control)
         if (follows or sees_legs(policy)) and len(states) != legs:
@@ -143,7 +144,8 @@ class TransmittingEntity(Generic[T]):
         """Take an SDU of `size` bytes from upper layers at `now` (ns).
 
         Returns:
-            False: there is no room for it to wait. It is dropped, without a number.
+            False: it is dropped. There is no room for it to wait (it has no number), or with early
+            numbering the policy names no leg (its COUNT is used up).
 
         Raises:
             PolicyError: the policy named a leg that does not exist.
@@ -154,7 +156,7 @@ class TransmittingEntity(Generic[T]):
         if self._legs:
             legs = self._that_are_up(legs, size, now) or legs
         self._number(sdu, size, now, legs, now)
-        return True
+        return bool(legs)
 
     def poll(self, now: int) -> list[Pdu[T]]:
         """The PDUs to submit to the legs, in order of COUNT but for those sent again."""
@@ -178,6 +180,12 @@ class TransmittingEntity(Generic[T]):
     def next_timeout(self) -> int | None:
         """When to poll again, as of the last poll; None: at the next `push`."""
         return self._wake
+
+    def newly_down(self) -> list[int]:
+        """The legs that are down and were up at the last call, for `leg_lost`."""
+        down = {leg for leg, state in enumerate(self._states) if not state.is_up}
+        newly, self._down = down - self._down, down
+        return sorted(newly)
 
     def leg_lost(self, leg: int, flushed: Sequence[int], now: int) -> None:
         """`leg` went down at `now` (ns), and `flushed` are the SNs that were taken from its queue.

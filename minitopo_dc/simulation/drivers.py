@@ -77,7 +77,6 @@ class TransmitDriver:
         self._belongs = belongs
         self._loop = loop
         self._follows = entity.follows_legs
-        self._down: set[int] = set()
         self._timer = Timer(loop, self.submit)
 
     def push(self, packet: Packet) -> None:
@@ -101,13 +100,12 @@ class TransmitDriver:
         """Legs went down or up, or got another rate."""
         if not self._follows:
             return
-        down = {position for position, leg in enumerate(self._legs) if not leg.leg.is_up}
-        for position in sorted(down - self._down):
-            if self.entity.recovers:
-                flushed = self._legs[position].leg.flush(self._loop.now, self._belongs)
+        now = self._loop.now
+        if self.entity.recovers:
+            for position in self.entity.newly_down():
+                flushed = self._legs[position].leg.flush(now, self._belongs)
                 numbers = [sn for _, sn in flushed if sn is not None]
-                self.entity.leg_lost(position, numbers, self._loop.now)
-        self._down = down
+                self.entity.leg_lost(position, numbers, now)
         self.submit()
 
     def _put(self, pdus: Sequence[Pdu[Packet]]) -> None:

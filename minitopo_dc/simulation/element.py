@@ -51,7 +51,7 @@ class Element:
             receive=[driver.statistics for driver in self._receive],
         )
         self._incoming: dict[Flow, Callable[[tuple[int, Packet, int]], None]] = {}
-        self._schedule = Schedule(settings.legs, self._legs)
+        self._schedule = Schedule(settings.legs, self._legs, self._legs_changed)
         self._changes = Timer(loop, self._switch)
         self._started = loop.now
 
@@ -163,8 +163,10 @@ class Element:
     def _switch(self) -> None:
         """An outage begins or ends."""
         self._schedule.handle(self._loop.now)
+        self._changes.set(self._schedule.next_timeout())
+
+    def _legs_changed(self, _now: int) -> None:
         for driver in self._legs.values():
             driver.rearm()
         for transmitter in self._transmit:
             transmitter.legs_changed()
-        self._changes.set(self._schedule.next_timeout())
