@@ -29,7 +29,7 @@ from typing import Any
 from minitopo_dc.element.loop import Loop, clock
 from minitopo_dc.element.realtime import ElementError, become_exact
 from minitopo_dc.element.tap import End, Tap
-from minitopo_dc.link import Bernoulli, Leg
+from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.router.recorder import flatten
 from minitopo_dc.router.settings import READY
 from minitopo_dc.settings import LegSettings, Settings, SettingsError
@@ -65,7 +65,7 @@ class OneWay:
         self._send = sink.send
         self._loop = loop
         self._settings: LegSettings | None = None
-        self._leg: Leg[bytes] = UNLIMITED.build("")
+        self._leg: AnyLeg[bytes] = UNLIMITED.build("")
         self._refused = self._malformed = 0
         loop.add_source(self)
         loop.add_timed(self)
@@ -99,6 +99,7 @@ class OneWay:
         for frame in self._leg.poll(now):
             if not self._send(frame):
                 self._refused += 1
+        self._leg.dropped()  # the leg counts them; nobody waits for a frame
 
     def start(self, now: int) -> None:
         """Now is the trace's time zero."""

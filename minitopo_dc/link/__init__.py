@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minitopo_dc.link.any_leg import AnyLeg
 from minitopo_dc.link.capacity import Capacity, ConstantCapacity, RateCapacity, make_capacity
 from minitopo_dc.link.delay import ConstantDelay, DelayModel, NormalDelay, UniformDelay
 from minitopo_dc.link.leg import Leg, LegParameters, LegStatistics
@@ -9,6 +10,7 @@ from minitopo_dc.link.loss import Bernoulli, GilbertElliott, LossModel
 from minitopo_dc.link.opportunities import OpportunityCapacity
 
 __all__ = [
+    "AnyLeg",
     "Bernoulli",
     "Capacity",
     "ConstantCapacity",

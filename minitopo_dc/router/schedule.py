@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from minitopo_dc.link import Bernoulli, Leg
+from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.router.settings import ElementLeg
 from minitopo_dc.settings import LegSettings
 from minitopo_dc.units import NS_PER_S
@@ -24,7 +24,7 @@ class HasLeg(Protocol):
     """A leg's driver, over real packets or in virtual time."""
 
     @property
-    def leg(self) -> Leg[Any]:
+    def leg(self) -> AnyLeg[Any]:
         """The leg."""
 
 
@@ -56,7 +56,7 @@ class Schedule:
         action(now)
 
 
-def _actions(radio: LegSettings, leg: Leg[Any]) -> Iterator[tuple[float, Action]]:
+def _actions(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[float, Action]]:
     """When (s), and what is to be done to the leg then."""
     for begin, end in radio.outages:
         yield begin, partial(leg.set_up, False)

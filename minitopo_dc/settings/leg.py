@@ -1,4 +1,4 @@
-"""Settings of one direction of a leg, and how they become a `minitopo_dc.link.Leg`."""
+"""Settings of one direction of a leg, and how they become a leg of `minitopo_dc.link`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from minitopo_dc.link import (
+    AnyLeg,
     Bernoulli,
     Capacity,
     ConstantDelay,
@@ -137,7 +138,7 @@ class LegSettings(Settings):
         bad = self.burst_loss.p / (self.burst_loss.p + self.burst_loss.r)
         return 100 * (bad * (1 - self.burst_loss.h) + (1 - bad) * (1 - self.burst_loss.k))
 
-    def build(self, seed: str) -> Leg[Any]:
+    def build(self, seed: str) -> AnyLeg[Any]:
         """Return the leg; `seed` fixes its losses and jitter on either clock."""
         parameters = LegParameters(
             delay=self.delay_model(),
