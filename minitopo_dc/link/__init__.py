@@ -8,6 +8,8 @@ from minitopo_dc.link.delay import ConstantDelay, DelayModel, NormalDelay, Unifo
 from minitopo_dc.link.leg import Leg, LegParameters, LegStatistics
 from minitopo_dc.link.loss import Bernoulli, GilbertElliott, LossModel
 from minitopo_dc.link.opportunities import OpportunityCapacity
+from minitopo_dc.link.rlc_leg import RlcLeg
+from minitopo_dc.link.rlc_parameters import RlcMode, RlcParameters, RlcStatistics
 
 __all__ = [
     "AnyLeg",
@@ -24,6 +26,10 @@ __all__ = [
     "NormalDelay",
     "OpportunityCapacity",
     "RateCapacity",
+    "RlcLeg",
+    "RlcMode",
+    "RlcParameters",
+    "RlcStatistics",
     "UniformDelay",
     "make_capacity",
 ]

@@ -1,4 +1,4 @@
-"""What happens to legs at set times after the start: outages, and changes of delay and loss.
+"""What happens to legs at set times after the start: outages, changes of delay, loss, errors.
 
 Changes of the rate are part of a leg's capacity (`LegSettings.capacity`), which is exact.
 """
@@ -67,5 +67,7 @@ def _actions(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[float, Acti
             wanted["delay"] = stage.delay_model()
         if change.loss_percent is not None:
             wanted["loss"] = stage.loss_model() or NO_LOSS
+        if change.block_error_percent is not None and stage.rlc is not None:
+            wanted["block_error"] = stage.rlc.block_error_percent / 100
         if wanted:
             yield change.at_s, partial(leg.retune, **wanted)
