@@ -12,7 +12,7 @@ from typing import Protocol
 from minitopo_dc.element.injection import Injector
 from minitopo_dc.element.kernel_queue import KernelPacket
 from minitopo_dc.element.loop import Loop, clock
-from minitopo_dc.link import Leg
+from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import (
     PduError,
     ReceivingEntity,
@@ -64,7 +64,7 @@ class Outlet(Protocol):
 class LegDriver:
     """One leg: packets without a bearer come from its own queue, PDUs from the bearers."""
 
-    def __init__(self, number: int, leg: Leg[Held], loop: Loop) -> None:
+    def __init__(self, number: int, leg: AnyLeg[Held], loop: Loop) -> None:
         self.number = number
         self.leg = leg
         self.injector = Injector(number)
@@ -110,9 +110,11 @@ class LegDriver:
         return self.leg.next_timeout()
 
     def handle(self, now: int) -> None:
-        """Let go what has crossed the leg."""
+        """Let go what has crossed the leg, and what never will."""
         for packet in self.leg.poll(now):
             packet.accept()
+        for packet in self.leg.dropped():
+            packet.drop()
 
 
 class ReceiveDriver:

@@ -23,7 +23,7 @@ from minitopo_dc.element.loop import Loop, clock
 from minitopo_dc.element.realtime import ElementError, become_exact
 from minitopo_dc.element.reports import ReportReceiver, ReportSender
 from minitopo_dc.element.transmit_driver import TransmitDriver
-from minitopo_dc.link import Leg
+from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import sn_format
 from minitopo_dc.router.recorder import Counters, Recorder, write_summary
 from minitopo_dc.router.report_counters import add_report_counters
@@ -103,7 +103,7 @@ class Element:
             made = KernelLeg(leg.interface, leg.radio)
             self._kernel_legs[leg.leg] = KernelLegDriver(leg.leg, made, self._loop)
         else:
-            core: Leg[Held] = leg.radio.build(leg.seed)
+            core: AnyLeg[Held] = leg.radio.build(leg.seed)
             self._user_legs[leg.leg] = LegDriver(leg.leg, core, self._loop)
 
     def _queue(self, callback: Callable[[KernelPacket], None], copy: int) -> int:

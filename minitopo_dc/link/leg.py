@@ -163,6 +163,10 @@ class Leg(Generic[T]):
             self._advance(now)
         return self._air.take(now)
 
+    def dropped(self) -> list[T]:
+        """Nothing: what becomes of a packet is known when it is pushed, or flushed."""
+        return []
+
     def next_timeout(self) -> int | None:
         """When to poll next (ns), or None if nothing is under way."""
         first = self._air.first()

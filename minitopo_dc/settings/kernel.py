@@ -58,6 +58,8 @@ def _refused(radio: LegSettings) -> Iterator[str]:
         yield "outages"
     if radio.burst_loss is not None:
         yield "burst_loss"
+    if radio.rlc is not None:
+        yield "rlc"
     if radio.queue_bytes is not None:
         yield "queue_bytes"
     if not (radio.reorder and radio.jitter == "uniform"):

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from minitopo_dc.link import Leg
+from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import Pdu, ReceivingEntity, ReportMaker, SnFormat, TransmittingEntity
 from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
 from minitopo_dc.simulation.loop import Loop, Timer
@@ -24,7 +24,7 @@ Arrive = Callable[[int, Packet, int], None]
 class LegDriver:
     """One direction of a leg."""
 
-    def __init__(self, number: int, leg: Leg[Carried], loop: Loop) -> None:
+    def __init__(self, number: int, leg: AnyLeg[Carried], loop: Loop) -> None:
         self.number = number
         self.leg = leg
         self.arrive: Arrive = _unconnected
@@ -45,6 +45,7 @@ class LegDriver:
 
     def rearm(self) -> None:
         """The leg was changed from outside: find the next moment anew."""
+        self.leg.dropped()  # the leg counts them; nobody waits for a packet of this host's
         self._timer.set(self.leg.next_timeout())
 
     def _fire(self) -> None:
@@ -53,7 +54,7 @@ class LegDriver:
                 packet.flow.deliver(packet)
             else:
                 self.arrive(self.number, packet, sn)
-        self._timer.set(self.leg.next_timeout())
+        self.rearm()
 
 
 class TransmitDriver:

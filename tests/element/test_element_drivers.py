@@ -8,6 +8,7 @@ from minitopo_dc.element.drivers import LegDriver
 from minitopo_dc.element.loop import Loop
 from minitopo_dc.element.rules import leg_mark
 from minitopo_dc.element.transmit_driver import Sdu, TransmitDriver
+from minitopo_dc.link import Leg
 from minitopo_dc.pdcp import TransmittingEntity, append_trailer, sn_format, split_trailer
 from minitopo_dc.settings import PdcpSettings
 from tests.element.fakes import (
@@ -46,6 +47,20 @@ def test_a_packet_s_size_is_read_from_its_header(
     leg = legs[1][0]
     leg.on_packet(FakePacket(whole[:64]))
     assert leg.leg.statistics().pushed_bytes == 1000
+
+
+def test_a_packet_that_the_leg_loses_after_taking_it_is_dropped(
+    clock: Clock, legs: tuple[Loop, list[LegDriver]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, (leg, _) = legs
+    lost, other = FakePacket(datagram()), FakePacket(datagram())
+    leg.on_packet(lost)
+    leg.on_packet(other)
+    crossed = leg.leg.poll
+    monkeypatch.setattr(Leg, "poll", lambda _, now: [p for p in crossed(now) if p is not lost])
+    monkeypatch.setattr(Leg, "dropped", lambda _: [lost])
+    clock.serve(loop, 12 * MS)
+    assert (lost.verdict, other.verdict) == ("drop", "accept")
 
 
 @pytest.mark.usefixtures("clock")
