@@ -71,6 +71,12 @@ class Bearer(Settings):
             raise ValueError("report and pdcp.report_ms: give both or neither")
         return self
 
+    @model_validator(mode="after")
+    def _legs_are_its_own(self) -> Self:
+        if self.pdcp.legs is not None:
+            raise ValueError("pdcp.legs: an element's bearer has its legs in legs")
+        return self
+
 
 class TransmitBearer(Bearer):
     """A bearer whose SDUs enter by `interface` and whose PDUs leave on `legs`."""

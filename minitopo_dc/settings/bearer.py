@@ -108,6 +108,21 @@ class PdcpSettings(Settings):
 
     At least 1 ms: a slot of 15 kHz (TS 38.211), and less would keep the element from its packets.
     """
+    legs: tuple[PositiveInt, ...] | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
+    """The numbers of the legs that the bearer uses, the primary one first; none: all of them.
+
+    `ratio` has one share for each. An element's bearer has `legs` of its own instead.
+    """
+
+    @field_validator("legs")
+    @classmethod
+    def _several_legs(cls, legs: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if legs is not None and (len(legs) < 2 or len(set(legs)) != len(legs)):
+            named = ", ".join(map(str, legs)) or "none"
+            raise ValueError(f"{named}; name at least two legs, each once")
+        return legs
 
     numbering: Literal["early", "late"] = Field(default="early", exclude_if=_is("early"))
     """When an SDU gets its COUNT: as it comes (the papers), or when a leg takes it.
