@@ -12,7 +12,8 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
 * Down: nothing is sent, retransmissions neither; what is in propagation arrives. A slot in which
   the leg was down carries nothing.
 * Flushed (RLC is re-established, TS 38.322, clause 5.1.2; TS 36.322, clause 5.4): queue, blocks and
-  segments are gone, all or one bearer's; what the receiver has completely is delivered, what is in propagation arrives.
+  segments are gone, all or one bearer's; what the receiver has completely is delivered, what is in
+  propagation arrives.
 * A dropped SDU keeps those behind it waiting no longer: RLC here knows at once what the standard's
   receiver learns by t-Reordering, which is 35 ms by default, about as long as HARQ takes.
 * A packet that will be lost behind the radio takes its place and its capacity like any other. That
