@@ -3,6 +3,7 @@
 Time is an argument (int ns), an SDU is whatever the caller hands in.
 """
 
+from minitopo_dc.pdcp.adaptive_t_reordering import AdaptiveTReordering
 from minitopo_dc.pdcp.codec import PduError, SnFormat, sn_format
 from minitopo_dc.pdcp.feedback import Feedback
 from minitopo_dc.pdcp.least_delay import LeastDelayPolicy
@@ -25,13 +26,16 @@ from minitopo_dc.pdcp.statistics import (
     TransmitStatistics,
     WaitingTime,
 )
-from minitopo_dc.pdcp.t_reordering import T_REORDERING_VALUES, check_t_reordering
+from minitopo_dc.pdcp.status_report import StatusReport, decode_status, encode_status
+from minitopo_dc.pdcp.t_reordering import ADAPTIVE, T_REORDERING_VALUES, check_t_reordering
 from minitopo_dc.pdcp.trailer import append_trailer, split_trailer
 from minitopo_dc.pdcp.transmit import Pdu, TransmittingEntity
 from minitopo_dc.pdcp.view import LegQueue, LegReport, LegState, LegView
 
 __all__ = [
+    "ADAPTIVE",
     "T_REORDERING_VALUES",
+    "AdaptiveTReordering",
     "BatchPolicy",
     "Delivery",
     "DuplicatePolicy",
@@ -52,13 +56,16 @@ __all__ = [
     "ReportMaker",
     "SnFormat",
     "SplitPolicy",
+    "StatusReport",
     "TransmitStatistics",
     "TransmittingEntity",
     "WaitingTime",
     "append_trailer",
     "check_t_reordering",
     "decode_report",
+    "decode_status",
     "encode_report",
+    "encode_status",
     "make_policy",
     "policy_names",
     "sees_legs",

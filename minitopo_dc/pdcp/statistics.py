@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 WAITING_BUCKETS = 24
 """Number of buckets of `WaitingTime.histogram`."""
@@ -77,6 +77,9 @@ class ReceiveStatistics:
         buffered: SDUs in the reordering buffer now (gauge).
         buffered_maximum: the most there ever were.
         waiting: how long they waited there.
+        t_reordering_ns: with adaptive t-Reordering, its value when it last started (gauge), before
+            that its first; else None.
+        missing_by_order: of `missing` what was told lost by the legs' order; None where it is not.
     """
 
     pdus: tuple[int, ...]
@@ -88,3 +91,5 @@ class ReceiveStatistics:
     buffered: int
     buffered_maximum: int
     waiting: WaitingTime
+    t_reordering_ns: int | None = field(default=None, kw_only=True)
+    missing_by_order: int | None = field(default=None, kw_only=True)

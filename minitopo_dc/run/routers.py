@@ -17,6 +17,7 @@ from minitopo_dc.router import (
     ElementLeg,
     ElementSettings,
     ReceiveBearer,
+    ReportLeg,
     ReportPath,
     TransmitBearer,
 )
@@ -29,7 +30,7 @@ from minitopo_dc.run.addresses import (
 )
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import FlowMode, ResolvedFlow, Scenario
-from minitopo_dc.settings import Direction, Match, PdcpSettings
+from minitopo_dc.settings import Direction, IpVersion, Match, PdcpSettings
 
 
 def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
@@ -140,7 +141,7 @@ def _transmit(scenario: Scenario, direction: Direction) -> Iterator[TransmitBear
             interface=_entrance(scenario, flow, direction),
             match=_match(scenario, index, flow, direction),
             legs=_legs_of(scenario, flow),
-            pdcp=_pdcp(scenario, flow.mode, direction),
+            pdcp=_pdcp(scenario, flow.mode),
             report=_report(scenario, index, flow, direction),
         )
 
@@ -158,7 +159,7 @@ def _receive(scenario: Scenario, direction: Direction) -> Iterator[ReceiveBearer
             bearer=_bearer(index, direction),
             match=_match(scenario, index, flow, direction),
             legs=_legs_of(scenario, flow),
-            pdcp=_pdcp(scenario, flow.mode, direction),
+            pdcp=_pdcp(scenario, flow.mode),
             report=_report(scenario, index, flow, direction),
         )
 
@@ -166,16 +167,19 @@ def _receive(scenario: Scenario, direction: Direction) -> Iterator[ReceiveBearer
 def _report(
     scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction
 ) -> ReportPath | None:
-    """Reports of a downlink go the way of the flow's uplink; an uplink has none."""
-    if scenario.pdcp.report_ms is None or direction == "uplink":
+    """Reports of a direction go back over the bearer's own legs."""
+    if scenario.pdcp.report_ms is None:
         return None
-    leg, version = client_legs(scenario, flow)[0], scenario.ip_version
-    return ReportPath(
-        leg=leg,
-        source=ip_address(leg_address("ue", leg, version)),
-        destination=ip_address(leg_address("gnb", leg, version)),
-        port=REPORT_PORT + _bearer(index, direction),
-    )
+    legs = (_report_leg(leg, direction, scenario.ip_version) for leg in _legs_of(scenario, flow))
+    return ReportPath(legs=tuple(legs), port=REPORT_PORT + _bearer(index, direction))
+
+
+def _report_leg(leg: int, direction: Direction, version: IpVersion) -> ReportLeg:
+    gnb = ip_address(leg_address("gnb", leg, version))
+    ue = ip_address(leg_address("ue", leg, version))
+    if direction == "downlink":
+        return ReportLeg(leg=leg, source=ue, destination=gnb)
+    return ReportLeg(leg=leg, source=gnb, destination=ue)
 
 
 def _flows_with_bearer(
@@ -198,12 +202,12 @@ def _legs_of(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
     return (flow.leg,) if flow.mode == "sc" else tuple(_numbers(scenario))
 
 
-def _pdcp(scenario: Scenario, mode: FlowMode, direction: Direction) -> PdcpSettings:
-    """A bearer's parameters; over one leg there is nothing to split, and no uplink is reported."""
-    changed: dict[str, Any] = {"report_ms": None} if direction == "uplink" else {}
+def _pdcp(scenario: Scenario, mode: FlowMode) -> PdcpSettings:
+    """A bearer's parameters; over one leg there is nothing to split."""
     if mode == "sc":
-        changed |= {"split": "batch", "ratio": None, "parameters": {}}
-    return scenario.bearer(mode).model_copy(update=changed)
+        one_leg: dict[str, Any] = {"split": "batch", "ratio": None, "parameters": {}}
+        return scenario.pdcp.model_copy(update=one_leg)
+    return scenario.bearer(mode)
 
 
 def _match(scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction) -> Match:

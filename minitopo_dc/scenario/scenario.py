@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
@@ -90,6 +91,8 @@ class Scenario(Settings):
         self._check_legs(self, "")
         for number, flow in enumerate(self.flows):
             self._check_legs(flow, f"flows.{number}.")
+        if self.pdcp.legs_keep_order:
+            self._check_order()
         self.bearer().policy(len(self.legs))
         return self
 
@@ -108,6 +111,20 @@ class Scenario(Settings):
             self._plan(flow)
         except SettingsError as error:
             raise ValueError(f"{where}paths.{error}") from None
+
+    def _check_order(self) -> None:
+        """Refuse a bearer that relies on the order of a leg that does not keep it."""
+        directions = ("downlink", "uplink") if self.split_uplink else ("downlink",)
+        for flow in self.flows or (self,):
+            if flow.mode == "multipath" or (flow.mode == "sc" and not self.flows):
+                continue  # no bearer
+            numbers = (flow.leg,) if flow.mode == "sc" else range(1, len(self.legs) + 1)
+            for number, direction in product(numbers, directions):
+                if getattr(self.legs[number - 1], direction).reorder:
+                    raise ValueError(
+                        f"pdcp.legs_keep_order: legs.{number - 1}.{direction} has reorder: true, "
+                        "so it does not; allowed: reorder: false"
+                    )
 
     def _plan(self, flow: FlowSettings | Scenario) -> PathPlan | None:
         if flow.mode != "multipath":
