@@ -39,7 +39,7 @@ HIGHEST_NS: Final = VALUES_NS[-1]
 INITIAL_NS: Final = 200 * _MS
 """The papers' value (thesis, table 4.3)."""
 WINDOW_NS: Final = 2_000 * _MS
-MARGIN: Final = 1.5
+MARGIN: Final = 2
 
 
 class AdaptiveTReordering:
@@ -76,7 +76,7 @@ class AdaptiveTReordering:
     def value(self, now: int) -> int:
         """What t-Reordering is to be when it starts at `now`."""
         known = [longest for leg in self._longest if (longest := leg.value(now)) is not None]
-        wanted = round(max(known) * MARGIN) if known else INITIAL_NS
+        wanted = max(known) * MARGIN if known else INITIAL_NS
         if self._learns_until is None or now < self._learns_until:
             wanted = max(wanted, INITIAL_NS)
         wanted = min(max(wanted, LOWEST_NS), HIGHEST_NS)
