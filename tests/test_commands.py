@@ -270,7 +270,7 @@ def test_a_parameter_of_the_split_policy_that_is_none_is_refused(words: str) -> 
     [
         (["proportional"], "split policy 'proportional' needs reports; give report_ms, e.g. 20"),
         (["bandit"], "split policy 'bandit' needs reports"),
-        (["credit"], "split policy 'credit' needs flow control of the legs"),
+        (["credit"], "split policy 'credit' needs pdcp.flow_control"),
         (
             ["threshold", "--split-parameter", "primary=3"],
             ".*: primary is 3, must be .* from 1 to 2",
@@ -280,5 +280,5 @@ def test_a_parameter_of_the_split_policy_that_is_none_is_refused(words: str) -> 
 def test_a_policy_that_lacks_what_it_needs_is_refused_before_a_run(
     options: list[str], words: str
 ) -> None:
-    with pytest.raises(SettingsError, match=f"^options: {words}"):
+    with pytest.raises(SettingsError, match=f"^options: pdcp: {words}"):
         scenario("--split", *options)

@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc.pdcp import DuplicationRule
 from minitopo_dc.run.check import check_real
-from minitopo_dc.run.routers import gnb_settings
+from minitopo_dc.run.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import DuplicationSettings, SettingsError
 
@@ -103,18 +103,8 @@ def test_without_duplication_no_file_has_the_field(tmp_path: Path) -> None:
             {},
             "pdcp: duplication.loss_percent: needs reports; give report_ms",
         ),
-        (
-            LOSSY,
-            {"split_uplink": True},
-            "split_uplink: pdcp.duplication.loss_percent needs reports, which an uplink has not",
-        ),
-        (
-            {"split": "proportional", "report_ms": 20},
-            {"split_uplink": True},
-            "split_uplink: pdcp.split proportional needs reports, which an uplink has not",
-        ),
         ({"split": "proportional"}, {}, "split policy 'proportional' needs reports; give report_m"),
-        ({"split": "credit"}, {}, "split policy 'credit' needs flow control of the legs"),
+        ({"split": "credit"}, {}, "split policy 'credit' needs pdcp.flow_control"),
     ],
 )
 def test_what_cannot_be_is_refused_before_a_run(
@@ -144,4 +134,11 @@ def test_the_element_is_told_where_there_are_legs_to_choose_from(tmp_path: Path)
 
 def test_a_policy_s_parameters_are_no_reason_to_refuse_mode_dc_duplicate() -> None:
     pdcp = {"split": "proportional", "report_ms": 20, "parameters": {"floor_percent": 5}}
-    assert scenario(pdcp, mode="dc-duplicate").bearer().split == "duplicate"
+    [flow] = scenario(pdcp, mode="dc-duplicate").resolved_flows
+    assert flow.pdcp.split == "duplicate"
+
+
+def test_a_split_uplink_may_need_reports_too(tmp_path: Path) -> None:
+    pdcp = LOSSY | {"split": "proportional"}
+    [bearer] = ue_settings(scenario(pdcp, split_uplink=True), tmp_path).transmit
+    assert (bearer.pdcp.split, bearer.pdcp.report_ms) == ("proportional", 20)

@@ -51,7 +51,7 @@ class Element:
             receive=[driver.statistics for driver in self._receive],
         )
         self._incoming: dict[Flow, Callable[[tuple[int, Packet, int]], None]] = {}
-        self._schedule = Schedule(settings.legs, self._legs)
+        self._schedule = Schedule(settings.legs, self._legs, self._legs_changed)
         self._changes = Timer(loop, self._switch)
         self._started = loop.now
 
@@ -60,7 +60,7 @@ class Element:
         for leg in self._legs.values():
             leg.arrive = peer.arrive
         for bearer, sender in self._report_senders.items():
-            sender.flow.deliver = peer.report_taker(bearer)
+            sender.connect(peer.report_taker(bearer))
 
     def start(self) -> None:
         """Now is time zero of traces and outages."""
@@ -94,9 +94,15 @@ class Element:
 
     def report_taker(self, bearer: int) -> Take:
         """What takes the reports of a bearer that this element transmits."""
-        [feedback] = [each.entity.feedback for each in self._transmit if each.bearer == bearer]
+        [driver] = [each for each in self._transmit if each.bearer == bearer]
+        feedback = driver.entity.feedback
         assert feedback is not None
-        return lambda packet: feedback.push(packet.data, self._loop.now)
+
+        def take(packet: Packet) -> None:
+            feedback.push(packet.data, self._loop.now)
+            driver.legs_changed()
+
+        return take
 
     def delivered_bytes(self) -> list[int]:
         """IP bytes that each leg delivered."""
@@ -119,9 +125,20 @@ class Element:
 
     def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
         legs = [self._legs[number] for number in bearer.legs]
-        entity = bearer.pdcp.transmitter(len(legs), [driver.leg for driver in legs])
+        entity = bearer.pdcp.transmitter(
+            len(legs),
+            [driver.leg for driver in legs],
+            queue_packets=self._settings.queue_packets(bearer),
+        )
         return TransmitDriver(
-            bearer.bearer, entity, sn_format(bearer.pdcp.sn_bits), legs, self._loop
+            bearer.bearer,
+            entity,
+            sn_format(bearer.pdcp.sn_bits),
+            legs,
+            self._loop,
+            belongs=lambda carried: (
+                carried[1] is not None and carried[0].flow.belongs_to(bearer.match)
+            ),
         )
 
     def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
@@ -134,8 +151,8 @@ class Element:
         """What sends the reports of each receiving bearer that makes any."""
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
             if bearer.report is not None and driver.reports is not None:
-                leg = self._legs[bearer.report.leg]
-                yield bearer.bearer, ReportSender(driver.reports, bearer.report, leg, self._loop)
+                legs = [self._legs[each.leg] for each in bearer.report.legs]
+                yield bearer.bearer, ReportSender(driver.reports, bearer.report, legs, self._loop)
 
     def _reorder(self, flow: Flow) -> Callable[[tuple[int, Packet, int]], None]:
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
@@ -146,6 +163,10 @@ class Element:
     def _switch(self) -> None:
         """An outage begins or ends."""
         self._schedule.handle(self._loop.now)
+        self._changes.set(self._schedule.next_timeout())
+
+    def _legs_changed(self, _now: int) -> None:
         for driver in self._legs.values():
             driver.rearm()
-        self._changes.set(self._schedule.next_timeout())
+        for transmitter in self._transmit:
+            transmitter.legs_changed()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.pdcp import make_policy
+from minitopo_dc.settings.flow_control import FlowControlSettings
 from tests.pdcp.bearer_loop import Bearer, changing, steady
 
 
@@ -44,6 +45,31 @@ def test_unequal_legs_give_the_sum_of_their_rates(
     assert bearer.mbps(2, 4) > 0.95 * 40
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("least-delay", {}), ("threshold", {"primary": 2}), ("proportional", {})],
+)
+@pytest.mark.parametrize("rates", [(30, 10), (4, 36)])
+def test_with_late_numbering_too(
+    name: str, parameters: dict[str, Any], rates: tuple[float, float]
+) -> None:
+    capacities = [steady(rate) for rate in rates]
+    bearer = run(name, *capacities, seconds=3, late=True, parameters=parameters)
+    assert bearer.mbps(1, 3) > 0.95 * 40
+
+
+def test_the_bandit_finds_a_ratio_with_late_numbering_too() -> None:
+    bearer = run("bandit", steady(30), steady(10), seconds=16, late=True)
+    assert bearer.mbps(8, 16) > 0.85 * 37.5
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_credit_shares_by_what_the_legs_nodes_ask_for(late: bool) -> None:
+    control = FlowControlSettings().of_legs(2)
+    bearer = run("credit", steady(30), steady(10), seconds=3, late=late, flow_control=control)
+    assert bearer.mbps(1, 3) > 0.9 * 40
+
+
 def test_a_threshold_that_a_slow_primary_leg_seldom_reaches_holds_the_others_back() -> None:
     slow_first = run("threshold", steady(4), steady(36), seconds=3)
     assert slow_first.mbps(1, 3) < 0.7 * 40
@@ -58,7 +84,7 @@ def test_the_bandit_finds_a_ratio_near_the_best_of_its_arms(seed: int) -> None:
 
 def test_proportional_finds_three_to_one_from_equal_shares() -> None:
     bearer = run("proportional", steady(30), steady(10), seconds=4)
-    assert bearer.sent[:100].count(0) == 50  # before any report
+    assert [bearer.sent[sdu] for sdu in range(100)].count(0) == 50  # before any report
     assert bearer.share(0, 2, 4) == pytest.approx(0.75, abs=0.02)
 
 
