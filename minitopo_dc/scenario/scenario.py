@@ -138,11 +138,12 @@ class Scenario(Settings):
                     )
 
     def _check_bearer(self, flow: ResolvedFlow, where: str) -> None:
-        """That each direction has a split policy for its legs."""
-        if flow.mode in DUAL_CONNECTIVITY:
-            _check_policy(f"{where}pdcp", flow.pdcp, len(flow.legs))
-            if self.split_uplink:
-                _check_policy(f"{where}uplink_pdcp", flow.uplink_pdcp, len(flow.uplink_legs))
+        """That the parameters of each direction are those of as many legs as it has."""
+        if flow.mode == "multipath" or not (flow.mode in DUAL_CONNECTIVITY or self.flows):
+            return
+        _check_legs_of(f"{where}pdcp", flow.pdcp, len(flow.legs))
+        if self.split_uplink:
+            _check_legs_of(f"{where}uplink_pdcp", flow.uplink_pdcp, len(flow.uplink_legs))
 
     def _plan(self, flow: FlowSettings | Scenario) -> PathPlan | None:
         if flow.mode != "multipath":
@@ -204,6 +205,16 @@ class Scenario(Settings):
 
 def _restored(values: dict[str, Any]) -> Scenario:
     return Scenario.model_validate(values)
+
+
+def _check_legs_of(where: str, pdcp: PdcpSettings, legs: int) -> None:
+    if legs > 1:  # else there is nothing to split
+        _check_policy(where, pdcp, legs)
+    if pdcp.flow_control is not None:
+        try:
+            pdcp.flow_control.of_legs(legs)
+        except ValueError as error:
+            raise ValueError(f"{where}.{error}") from None
 
 
 def _check_policy(where: str, pdcp: PdcpSettings, legs: int) -> None:
