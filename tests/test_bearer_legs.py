@@ -86,6 +86,14 @@ def test_a_ratio_has_a_share_for_each_leg_of_the_bearer() -> None:
             "uplink_pdcp.legs: leg 6 does not exist; allowed: 1 to 4",
         ),
         (
+            {
+                "mode": "dc-duplicate",
+                "split_uplink": True,
+                "uplink_pdcp": {"duplication": {"below_bytes": 100}},
+            },
+            "test: uplink_pdcp: duplication: split duplicate puts every packet on all legs",
+        ),
+        (
             {"split_uplink": True, "uplink_pdcp": {"split": "best"}},
             "uplink_pdcp: no split policy 'best'",
         ),

@@ -204,7 +204,7 @@ def _pdcp(flow: ResolvedFlow, direction: Direction) -> PdcpSettings:
     if direction == "uplink":
         changed["report_ms"] = None
     if flow.mode == "sc":
-        changed |= {"split": "batch", "ratio": None, "parameters": {}}
+        changed |= {"split": "batch", "ratio": None, "parameters": {}, "duplication": None}
     pdcp = flow.pdcp if direction == "downlink" else flow.uplink_pdcp
     return pdcp.model_copy(update=changed)
 

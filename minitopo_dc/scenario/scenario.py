@@ -141,6 +141,11 @@ class Scenario(Settings):
         """That the parameters of each direction are those of as many legs as it has."""
         if flow.mode == "multipath" or not (flow.mode in DUAL_CONNECTIVITY or self.flows):
             return
+        if flow.mode == "dc-duplicate" and flow.pdcp.duplication is not None:
+            raise ValueError(
+                f"{where}mode dc-duplicate: pdcp.duplication has nothing to choose; "
+                "every packet is on all legs already"
+            )
         _check_legs_of(f"{where}pdcp", flow.pdcp, len(flow.legs))
         if self.split_uplink:
             _check_legs_of(f"{where}uplink_pdcp", flow.uplink_pdcp, len(flow.uplink_legs))
