@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.link import Leg
+from minitopo_dc.link import AnyLeg
 from minitopo_dc.router import ElementLeg
 from minitopo_dc.router.schedule import Schedule
 from minitopo_dc.settings import LegSettings, SettingsError
@@ -21,16 +21,16 @@ PACKET = 1500  # 1 ms at 12 Mbit/s
 class Driver:
     """A leg that is driven by its test."""
 
-    def __init__(self, leg: Leg[int]) -> None:
+    def __init__(self, leg: AnyLeg[int]) -> None:
         self.leg = leg
 
 
 def arrivals(changes: list[dict[str, Any]], sent: list[int], **more: Any) -> dict[int, int]:
     """When each packet sent at one of these moments (ns after the start) arrives."""
     radio = LegSettings.check(BASE | more | {"changes": changes}, "test")
-    leg: Leg[int] = radio.build("1")
+    leg: AnyLeg[int] = radio.build("1")
     element_leg = ElementLeg(leg=1, interface="l", radio=radio, seed="1")
-    schedule = Schedule([element_leg], {1: Driver(leg)})
+    schedule = Schedule([element_leg], {1: Driver(leg)}, lambda _now: None)
     leg.start(0)
     schedule.start(0)
     found: dict[int, int] = {}

@@ -132,6 +132,7 @@ _FIELDS = {
     "trace": ("trace", _path),
     "trace_column": ("trace_column", _as_it_is),
     "end": ("end", _as_it_is),
+    "rlc": ("rlc", _as_it_is),
 }
 """Each parameter's field of a leg, and how its value is read."""
 _DEFAULTS = {
@@ -171,7 +172,8 @@ class RadioIntf(Intf):  # type: ignore[misc]
                 jitter_model ('uniform', 'normal'), reorder (whether jitter may reorder packets, as
                 netem's does; False), burst_loss ('p:r:h:k', Gilbert-Elliott), trace (a file with
                 the capacity over time, docs/traces.md) with trace_column and end ('loop', 'hold',
-                'stop'). And Mininet's own (ip, mac, ...).
+                'stop'), rlc (a dictionary of RLC's fields, docs/rlc.md; of them only
+                block_error_percent may change). And Mininet's own (ip, mac, ...).
 
         Raises:
             RadioLinkError: a parameter is unknown, or its value wrong.

@@ -14,8 +14,8 @@ Rules:
 * What an interface sends takes the leg of that interface's settings; at first nothing limits it.
 * A leg counts IP bytes, as everywhere in this project: a frame's length without its header. A frame
   with nothing behind its header is dropped and counted (`malformed`).
-* The first settings make the leg; later ones change capacity, delay and loss and keep the queue,
-  its limits and whether jitter reorders.
+* The first settings make the leg; later ones change capacity, delay, loss and the errors of RLC's
+  blocks and keep the queue, its limits, the rest of RLC and whether jitter reorders.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from typing import Any
 from minitopo_dc.element.loop import Loop, clock
 from minitopo_dc.element.realtime import ElementError, become_exact
 from minitopo_dc.element.tap import End, Tap
-from minitopo_dc.link import Bernoulli, Leg
+from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.router.recorder import flatten
 from minitopo_dc.router.settings import READY
-from minitopo_dc.settings import LegSettings, Settings, SettingsError
+from minitopo_dc.settings import LegSettings, RlcSettings, Settings, SettingsError
 from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
 BUDGET = 64
@@ -43,6 +43,7 @@ OK = "ok"
 _CAPACITY = ("rate_mbps", "trace", "trace_column", "end")
 _DELAY = ("delay_ms", "jitter_ms", "jitter")
 _LOSS = ("loss_percent", "burst_loss")
+_RLC = "rlc"
 _ENDS = 2
 _END = re.compile(r"([^,/\s]{1,15}),([0-9]{1,10}),((?:[0-9A-Fa-f]{2}:?){6})?")
 """NAME,PID,MAC; a name of an interface has 15 bytes at most (IFNAMSIZ of linux/if.h)."""
@@ -65,7 +66,7 @@ class OneWay:
         self._send = sink.send
         self._loop = loop
         self._settings: LegSettings | None = None
-        self._leg: Leg[bytes] = UNLIMITED.build("")
+        self._leg: AnyLeg[bytes] = UNLIMITED.build("")
         self._refused = self._malformed = 0
         loop.add_source(self)
         loop.add_timed(self)
@@ -99,6 +100,7 @@ class OneWay:
         for frame in self._leg.poll(now):
             if not self._send(frame):
                 self._refused += 1
+        self._leg.dropped()  # the leg counts them; nobody waits for a frame
 
     def start(self, now: int) -> None:
         """Now is the trace's time zero."""
@@ -118,6 +120,10 @@ class OneWay:
             name for name in type(new).model_fields if getattr(old, name) != getattr(new, name)
         }
         fixed = changed.difference(_CAPACITY, _DELAY, _LOSS)
+        errors: dict[str, Any] = {}
+        if _RLC in changed and old.rlc and new.rlc and _same_but_errors(old.rlc, new.rlc):
+            fixed.remove(_RLC)
+            errors["block_error"] = new.rlc.block_error_percent / 100
         if fixed:
             raise SettingsError(
                 f"{', '.join(sorted(fixed))}: cannot change while the link is there"
@@ -127,6 +133,7 @@ class OneWay:
             capacity=new.capacity() if changed.intersection(_CAPACITY) else None,
             delay=new.delay_model() if changed.intersection(_DELAY) else None,
             loss=(new.loss_model() or Bernoulli(0.0)) if changed.intersection(_LOSS) else None,
+            **errors,
         )
 
     def statistics(self) -> dict[str, Any]:
@@ -177,6 +184,11 @@ class Cable:
             raise SettingsError(f"interface {order.interface!r}: must be one of {known}")
         self._directions[order.interface].configure(order.radio, order.seed, now)
         return OK
+
+
+def _same_but_errors(old: RlcSettings, new: RlcSettings) -> bool:
+    errors = {"block_error_percent": new.block_error_percent}
+    return old.model_copy(update=errors) == new
 
 
 def _values(line: str) -> dict[str, Any]:

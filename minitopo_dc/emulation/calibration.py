@@ -18,7 +18,7 @@ import numpy.typing as npt
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.probe import LINGER_S, Arrivals, send_through
 from minitopo_dc.emulation.testbed import testbed
-from minitopo_dc.link import Leg
+from minitopo_dc.link import AnyLeg
 from minitopo_dc.run.addresses import client_address
 from minitopo_dc.run.routers import leg_seed
 from minitopo_dc.scenario import Scenario
@@ -175,7 +175,7 @@ def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:
     return np.array(delays) / 1e6
 
 
-def _drain(leg: Leg[int], until: int | None, delays: list[int]) -> None:
+def _drain(leg: AnyLeg[int], until: int | None, delays: list[int]) -> None:
     """Let the leg work up to `until`, or to its end; the packets are their moments of sending."""
     while (due := leg.next_timeout()) is not None and (until is None or due <= until):
         delays.extend(due - moment for moment in leg.poll(due))

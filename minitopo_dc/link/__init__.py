@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from minitopo_dc.link.any_leg import AnyLeg
 from minitopo_dc.link.capacity import Capacity, ConstantCapacity, RateCapacity, make_capacity
 from minitopo_dc.link.delay import ConstantDelay, DelayModel, NormalDelay, UniformDelay
 from minitopo_dc.link.leg import Leg, LegParameters, LegStatistics
 from minitopo_dc.link.loss import Bernoulli, GilbertElliott, LossModel
 from minitopo_dc.link.opportunities import OpportunityCapacity
+from minitopo_dc.link.rlc_leg import RlcLeg
+from minitopo_dc.link.rlc_parameters import RlcMode, RlcParameters, RlcStatistics
 
 __all__ = [
+    "AnyLeg",
     "Bernoulli",
     "Capacity",
     "ConstantCapacity",
@@ -22,6 +26,10 @@ __all__ = [
     "NormalDelay",
     "OpportunityCapacity",
     "RateCapacity",
+    "RlcLeg",
+    "RlcMode",
+    "RlcParameters",
+    "RlcStatistics",
     "UniformDelay",
     "make_capacity",
 ]

@@ -6,6 +6,7 @@ Time is an argument (int ns), an SDU is whatever the caller hands in.
 from minitopo_dc.pdcp.adaptive_t_reordering import AdaptiveTReordering
 from minitopo_dc.pdcp.codec import PduError, SnFormat, sn_format
 from minitopo_dc.pdcp.feedback import Feedback
+from minitopo_dc.pdcp.flow_control import DeliveryStatus, FlowControl
 from minitopo_dc.pdcp.least_delay import LeastDelayPolicy
 from minitopo_dc.pdcp.policy import (
     BatchPolicy,
@@ -18,10 +19,12 @@ from minitopo_dc.pdcp.policy import (
     split_policy,
 )
 from minitopo_dc.pdcp.receive import Delivery, ReceivingEntity
+from minitopo_dc.pdcp.recovery import Recovery, SentPdu
 from minitopo_dc.pdcp.report import LegReception, Report, decode_report, encode_report
 from minitopo_dc.pdcp.report_maker import ReportMaker
 from minitopo_dc.pdcp.statistics import (
     FeedbackStatistics,
+    HoldingStatistics,
     ReceiveStatistics,
     TransmitStatistics,
     WaitingTime,
@@ -31,16 +34,21 @@ from minitopo_dc.pdcp.t_reordering import ADAPTIVE, T_REORDERING_VALUES, check_t
 from minitopo_dc.pdcp.trailer import append_trailer, split_trailer
 from minitopo_dc.pdcp.transmit import Pdu, TransmittingEntity
 from minitopo_dc.pdcp.view import LegQueue, LegReport, LegState, LegView
+from minitopo_dc.pdcp.waiting import DISCARD_TIMER_VALUES, SduBuffer, check_discard_timer
 
 __all__ = [
     "ADAPTIVE",
+    "DISCARD_TIMER_VALUES",
     "T_REORDERING_VALUES",
     "AdaptiveTReordering",
     "BatchPolicy",
     "Delivery",
+    "DeliveryStatus",
     "DuplicatePolicy",
     "Feedback",
     "FeedbackStatistics",
+    "FlowControl",
+    "HoldingStatistics",
     "LeastDelayPolicy",
     "LegQueue",
     "LegReception",
@@ -52,8 +60,11 @@ __all__ = [
     "PolicyError",
     "ReceiveStatistics",
     "ReceivingEntity",
+    "Recovery",
     "Report",
     "ReportMaker",
+    "SduBuffer",
+    "SentPdu",
     "SnFormat",
     "SplitPolicy",
     "StatusReport",
@@ -61,6 +72,7 @@ __all__ = [
     "TransmittingEntity",
     "WaitingTime",
     "append_trailer",
+    "check_discard_timer",
     "check_t_reordering",
     "decode_report",
     "decode_status",

@@ -1,4 +1,4 @@
-"""What happens to legs at set times after the start: outages, and changes of delay and loss.
+"""What happens to legs at set times after the start: outages, changes of delay, loss, errors.
 
 Changes of the rate are part of a leg's capacity (`LegSettings.capacity`), which is exact.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from minitopo_dc.link import Bernoulli, Leg
+from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.router.settings import ElementLeg
 from minitopo_dc.settings import LegSettings
 from minitopo_dc.units import NS_PER_S
@@ -24,14 +24,18 @@ class HasLeg(Protocol):
     """A leg's driver, over real packets or in virtual time."""
 
     @property
-    def leg(self) -> Leg[Any]:
+    def leg(self) -> AnyLeg[Any]:
         """The leg."""
 
 
 class Schedule:
     """The outages and changes of all legs; a timed part of the loop."""
 
-    def __init__(self, legs: Iterable[ElementLeg], drivers: Mapping[int, HasLeg]) -> None:
+    def __init__(
+        self, legs: Iterable[ElementLeg], drivers: Mapping[int, HasLeg], after: Action
+    ) -> None:
+        """Plan it; `after` is done after each change."""
+        self._after = after
         self._start: int | None = None
         planned = [
             (round(moment * NS_PER_S), action)
@@ -54,9 +58,10 @@ class Schedule:
         """Make the next change."""
         _, action = self._planned.popleft()
         action(now)
+        self._after(now)
 
 
-def _actions(radio: LegSettings, leg: Leg[Any]) -> Iterator[tuple[float, Action]]:
+def _actions(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[float, Action]]:
     """When (s), and what is to be done to the leg then."""
     for begin, end in radio.outages:
         yield begin, partial(leg.set_up, False)
@@ -67,5 +72,7 @@ def _actions(radio: LegSettings, leg: Leg[Any]) -> Iterator[tuple[float, Action]
             wanted["delay"] = stage.delay_model()
         if change.loss_percent is not None:
             wanted["loss"] = stage.loss_model() or NO_LOSS
+        if change.block_error_percent is not None and stage.rlc is not None:
+            wanted["block_error"] = stage.rlc.block_error_percent / 100
         if wanted:
             yield change.at_s, partial(leg.retune, **wanted)

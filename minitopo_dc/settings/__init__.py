@@ -7,6 +7,7 @@ from minitopo_dc.settings.kernel import check_kernel_bearer, kernel_rates
 from minitopo_dc.settings.leg import BurstLoss, Direction, LegSettings
 from minitopo_dc.settings.path_words import parse_path_words
 from minitopo_dc.settings.paths import PathEvent, PathPlan, PathSchedule, PathStatus
+from minitopo_dc.settings.rlc import RlcSettings
 
 __all__ = [
     "BurstLoss",
@@ -20,6 +21,7 @@ __all__ = [
     "PathSchedule",
     "PathStatus",
     "PdcpSettings",
+    "RlcSettings",
     "Settings",
     "SettingsError",
     "check_kernel_bearer",

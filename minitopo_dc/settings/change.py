@@ -25,11 +25,19 @@ class LegChange(Settings):
     delay_ms: NonNegativeFloat | None = None
     jitter_ms: NonNegativeFloat | None = None
     loss_percent: Percent | None = None
+    # Left out of files when there is none, so that those of legs without RLC stay as they are.
+    block_error_percent: Percent | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
+    """Of a leg with `rlc`."""
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if not self.named():
-            raise ValueError("name at least one of rate_mbps, delay_ms, jitter_ms, loss_percent")
+            raise ValueError(
+                "name at least one of rate_mbps, delay_ms, jitter_ms, loss_percent, "
+                "block_error_percent"
+            )
         return self
 
     def named(self) -> dict[str, Any]:

@@ -43,6 +43,11 @@ def check_kernel_bearer(pdcp: PdcpSettings, legs: int) -> None:
             f"pdcp.split: {pdcp.split} sees its legs, which those of backend kernel do not show; "
             "use backend: user"
         )
+    if pdcp.follows_legs:
+        raise SettingsError(
+            "pdcp: numbering late, flow_control and data_recovery follow their legs, which those "
+            "of backend kernel do not show; use backend: user"
+        )
     if pdcp.report_ms is not None:
         raise SettingsError("pdcp.report_ms: backend kernel sends no reports; use backend: user")
 
@@ -53,6 +58,8 @@ def _refused(radio: LegSettings) -> Iterator[str]:
         yield "outages"
     if radio.burst_loss is not None:
         yield "burst_loss"
+    if radio.rlc is not None:
+        yield "rlc"
     if radio.queue_bytes is not None:
         yield "queue_bytes"
     if not (radio.reorder and radio.jitter == "uniform"):

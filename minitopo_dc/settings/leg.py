@@ -1,4 +1,4 @@
-"""Settings of one direction of a leg, and how they become a `minitopo_dc.link.Leg`."""
+"""Settings of one direction of a leg, and how they become a leg of `minitopo_dc.link`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from minitopo_dc.link import (
+    AnyLeg,
     Bernoulli,
     Capacity,
     ConstantDelay,
@@ -19,11 +20,13 @@ from minitopo_dc.link import (
     LegParameters,
     LossModel,
     NormalDelay,
+    RlcLeg,
     UniformDelay,
     make_capacity,
 )
 from minitopo_dc.settings.base import Settings, SettingsError
 from minitopo_dc.settings.change import LegChange, Percent, changing_capacity, check_order
+from minitopo_dc.settings.rlc import RlcSettings
 from minitopo_dc.trace import EndRule, read_trace
 from minitopo_dc.units import NS_PER_MS
 
@@ -63,6 +66,9 @@ class LegSettings(Settings):
     """Whether jitter may reorder packets, as netem's does; by default order is kept."""
     loss_percent: Percent = 0.0
     burst_loss: BurstLoss | None = None
+    # Left out of files when there is none, so that those of legs without RLC stay as they are.
+    rlc: RlcSettings | None = Field(default=None, exclude_if=lambda value: value is None)
+    """RLC and HARQ; none: nothing is sent again. Random loss is behind it, and not its own."""
     queue_packets: PositiveInt | None = 100
     queue_bytes: PositiveInt | None = None
     outages: tuple[tuple[NonNegativeFloat, PositiveFloat], ...] = ()
@@ -93,14 +99,25 @@ class LegSettings(Settings):
                 raise ValueError("changes: a change of rate_mbps needs rate_mbps, not trace")
             if change.loss_percent is not None and self.burst_loss is not None:
                 raise ValueError("changes: a change of loss_percent needs no burst_loss")
+            if change.block_error_percent is not None and self.rlc is None:
+                raise ValueError("changes: a change of block_error_percent needs rlc")
         return self
 
     def stages(self) -> Iterator[tuple[LegChange, LegSettings]]:
         """Each change, with what the leg is like from then on."""
         stage: LegSettings = self
         for change in self.changes:
-            stage = stage.model_copy(update=change.named())
+            named = change.named()
+            error = named.pop("block_error_percent", None)
+            if error is not None and stage.rlc is not None:
+                named["rlc"] = stage.rlc.model_copy(update={"block_error_percent": error})
+            stage = stage.model_copy(update=named)
             yield change, stage
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether packets arrive in the order in which they were sent."""
+        return not self.reorder and (self.rlc is None or self.rlc.in_order)
 
     def capacity(self) -> Capacity:
         """Read the trace, if any. SettingsError or TraceError when it is missing or wrong."""
@@ -137,7 +154,7 @@ class LegSettings(Settings):
         bad = self.burst_loss.p / (self.burst_loss.p + self.burst_loss.r)
         return 100 * (bad * (1 - self.burst_loss.h) + (1 - bad) * (1 - self.burst_loss.k))
 
-    def build(self, seed: str) -> Leg[Any]:
+    def build(self, seed: str) -> AnyLeg[Any]:
         """Return the leg; `seed` fixes its losses and jitter on either clock."""
         parameters = LegParameters(
             delay=self.delay_model(),
@@ -146,4 +163,6 @@ class LegSettings(Settings):
             queue_packets=self.queue_packets,
             queue_bytes=self.queue_bytes,
         )
+        if self.rlc is not None:
+            return RlcLeg(parameters, self.rlc.parameters(), self.capacity(), random.Random(seed))
         return Leg(parameters, self.capacity(), random.Random(seed))

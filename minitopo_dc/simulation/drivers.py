@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from minitopo_dc.link import Leg
-from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, SnFormat, TransmittingEntity
+from minitopo_dc.link import AnyLeg
+from minitopo_dc.pdcp import Pdu, ReceivingEntity, ReportMaker, SnFormat, TransmittingEntity
 from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
 from minitopo_dc.simulation.loop import Loop, Timer
 from minitopo_dc.simulation.packet import Packet
@@ -24,7 +24,7 @@ Arrive = Callable[[int, Packet, int], None]
 class LegDriver:
     """One direction of a leg."""
 
-    def __init__(self, number: int, leg: Leg[Carried], loop: Loop) -> None:
+    def __init__(self, number: int, leg: AnyLeg[Carried], loop: Loop) -> None:
         self.number = number
         self.leg = leg
         self.arrive: Arrive = _unconnected
@@ -45,6 +45,7 @@ class LegDriver:
 
     def rearm(self) -> None:
         """The leg was changed from outside: find the next moment anew."""
+        self.leg.dropped()  # the leg counts them; nobody waits for a packet of this host's
         self._timer.set(self.leg.next_timeout())
 
     def _fire(self) -> None:
@@ -53,7 +54,7 @@ class LegDriver:
                 packet.flow.deliver(packet)
             else:
                 self.arrive(self.number, packet, sn)
-        self._timer.set(self.leg.next_timeout())
+        self.rearm()
 
 
 class TransmitDriver:
@@ -66,18 +67,51 @@ class TransmitDriver:
         sn_format: SnFormat,
         legs: Sequence[LegDriver],
         loop: Loop,
+        *,
+        belongs: Callable[[Carried], bool] = lambda carried: carried[1] is not None,
     ) -> None:
+        """Take what tells the bearer's PDUs from all else on a leg."""
         self.bearer = bearer
         self.entity = entity
         self._header = sn_format.size
         self._legs = legs
+        self._belongs = belongs
         self._loop = loop
+        self._follows = entity.follows_legs
+        self._timer = Timer(loop, self.submit)
 
     def push(self, packet: Packet) -> None:
         """Number an SDU, and put it on the leg or legs of its policy."""
         now = self._loop.now
         self.entity.push(packet, packet.size, now)
-        for pdu in self.entity.poll(now):
+        if self._follows:
+            self.submit()
+        else:
+            self._put(self.entity.poll(now))
+
+    def submit(self) -> None:
+        """Put on the legs what they take now."""
+        now = self._loop.now
+        while pdus := self.entity.poll(now):
+            self._put(pdus)
+        self.entity.dropped()  # nobody else holds them
+        self._timer.set(self.entity.next_timeout())
+
+    def legs_changed(self) -> None:
+        """Legs went down or up, or got another rate."""
+        if not self._follows:
+            return
+        now = self._loop.now
+        if self.entity.recovers:
+            for position in self.entity.newly_down():
+                flushed = self._legs[position].leg.flush(now, self._belongs)
+                numbers = [sn for _, sn in flushed if sn is not None]
+                self.entity.leg_lost(position, numbers, now)
+        self.submit()
+
+    def _put(self, pdus: Sequence[Pdu[Packet]]) -> None:
+        for pdu in pdus:
+            packet = pdu.sdu
             self._legs[pdu.leg].push(packet, pdu.sn, packet.size + self._header)
 
 

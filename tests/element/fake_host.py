@@ -75,7 +75,7 @@ class FakeKernelLeg:
         raise ElementError("a leg cannot be taken down")
 
     def statistics(self) -> LegStatistics:
-        return LegStatistics(*[5] * 11)
+        return LegStatistics(*[5] * 12)
 
     def lateness_ms(self) -> dict[str, float]:
         return {"changes": 2, "mean_ms": 1.5, "max_ms": 2.0}

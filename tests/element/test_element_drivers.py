@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from minitopo_dc.element.drivers import LegDriver, TransmitDriver
-from minitopo_dc.element.kernel_queue import KernelPacket
+from minitopo_dc.element.drivers import LegDriver
 from minitopo_dc.element.loop import Loop
 from minitopo_dc.element.rules import leg_mark
+from minitopo_dc.element.transmit_driver import Sdu, TransmitDriver
+from minitopo_dc.link import Leg
 from minitopo_dc.pdcp import TransmittingEntity, append_trailer, sn_format, split_trailer
 from minitopo_dc.settings import PdcpSettings
 from tests.element.fakes import (
@@ -46,6 +47,20 @@ def test_a_packet_s_size_is_read_from_its_header(
     leg = legs[1][0]
     leg.on_packet(FakePacket(whole[:64]))
     assert leg.leg.statistics().pushed_bytes == 1000
+
+
+def test_a_packet_that_the_leg_loses_after_taking_it_is_dropped(
+    clock: Clock, legs: tuple[Loop, list[LegDriver]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, (leg, _) = legs
+    lost, other = FakePacket(datagram()), FakePacket(datagram())
+    leg.on_packet(lost)
+    leg.on_packet(other)
+    crossed = leg.leg.poll
+    monkeypatch.setattr(Leg, "poll", lambda _, now: [p for p in crossed(now) if p is not lost])
+    monkeypatch.setattr(Leg, "dropped", lambda _: [lost])
+    clock.serve(loop, 12 * MS)
+    assert (lost.verdict, other.verdict) == ("drop", "accept")
 
 
 @pytest.mark.usefixtures("clock")
@@ -179,7 +194,7 @@ def test_what_is_no_pdu_is_dropped_and_counted(legs: tuple[Loop, list[LegDriver]
 def test_numbers_start_again_after_the_last_of_their_format(
     legs: tuple[Loop, list[LegDriver]],
 ) -> None:
-    entity = TransmittingEntity[KernelPacket](
+    entity = TransmittingEntity[Sdu](
         sn_format(12), PdcpSettings().policy(2), legs=2, first_count=4095
     )
     driver = TransmitDriver(1, entity, sn_format(12), legs[1], legs[0])

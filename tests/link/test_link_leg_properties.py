@@ -108,6 +108,7 @@ def test_every_packet_pushed_is_delivered_dropped_or_inside(
             leg.retune(now, capacity=make(), delay=ConstantDelay(MS), loss=Bernoulli(0.5))
         else:
             leg.set_up(action == "up", now)
+        assert leg.dropped() == []
         seen = leg.statistics()
         dropped = seen.dropped_queue + seen.dropped_loss + seen.dropped_stop + seen.dropped_flush
         inside = seen.queue_packets + seen.air_packets

@@ -173,13 +173,23 @@ def feedback(sent: int) -> Feedback:
 
 def test_the_transmitter_keeps_the_latest_and_when_it_came() -> None:
     made = feedback(10)
-    assert (made.status, made.status_at) == (None, None)
+    assert (made.status, made.status_at) == (None, 0)
     made.push(told(1, StatusReport(3, b"\x80")), 42)
     assert (made.status, made.status_at) == (StatusReport(3, b"\x80"), 42)
     made.push(told(3, StatusReport(5)), 50)
     made.push(told(2, StatusReport(4)), 60)  # overtaken
     made.push(told(4, None), 70)
     assert (made.status, made.status_at) == (StatusReport(5), 50)
+
+
+def test_what_was_sent_again_on_a_leg_makes_no_report_malformed() -> None:
+    made = feedback(10)
+    made.sent(0, 4)
+    leg = LegReception(next_count=10, pdus=11, bytes=11, reordered=0, reordering_ns=0)
+    made.push(encode_report(Report(1, (leg,), StatusReport(10))), 42)
+    assert made.status == StatusReport(10)
+    assert made.reports[0] is not None
+    assert made.reports[0].lost_pdus == 0
 
 
 def test_a_status_of_what_was_not_sent_changes_nothing() -> None:

@@ -1,0 +1,110 @@
+"""What RLC and HARQ of a leg are like, and what they count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from minitopo_dc.link.leg import LegStatistics
+from minitopo_dc.units import NS_PER_MS
+
+RlcMode = Literal["am", "um"]
+"""Acknowledged and unacknowledged mode of TS 38.322 (clause 4.2.1)."""
+SLOT_NS = NS_PER_MS
+"""LTE's subframe, which is its TTI (TS 36.211, clause 4), and NR's slot at 15 kHz (TS 38.211)."""
+BLOCK_ERROR = 0.1
+"""What link adaptation aims at: a CQI is the best whose blocks fail with at most 0.1 (TS 36.213,
+clause 7.2.3; TS 38.214, clause 5.2.2.1)."""
+HARQ_RTT_NS = 8 * NS_PER_MS
+"""LTE with FDD: acknowledged four subframes later, sent again four later (TS 36.213, clauses 7
+and 8)."""
+HARQ_RETRANSMISSIONS = 4
+"""maxHARQ-Tx n5, five transmissions, of LTE's default MAC configuration (TS 36.331, clause
+9.2.2)."""
+STATUS_NS = 45 * NS_PER_MS
+"""t-PollRetransmit of the default configuration of a signalling bearer (TS 38.331, clause 9.2.1).
+Its t-Reassembly of 35 ms with the report's way back takes about as long."""
+MAX_RETX_THRESHOLD = 8
+"""maxRetxThreshold t8 of that same configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class RlcParameters:
+    """RLC and HARQ of one direction; each default's source is with its constant.
+
+    Attributes:
+        mode: `am` retransmits what HARQ gave up, `um` does not.
+        slot_ns: length of a slot.
+        block_error: probability that one transmission of a block cannot be decoded. It is the same
+            for each: gains of combining transmissions are not modelled.
+        harq_rtt_ns: from the beginning of a failed transmission to that of the next one.
+        harq_retransmissions: at most so many of a block, then HARQ gives up.
+        status_ns: from the beginning of a block's first transmission to when the receiver's status
+            report has told what of it is missing; never before HARQ has given up.
+        max_retx_threshold: at most so many retransmissions of an SDU by RLC. The standard declares
+            radio link failure then (TS 38.331, clause 5.3.10.3); here the SDU is lost.
+        in_order: True: SDUs are delivered in order, as by LTE's RLC (TS 36.322, clause 5.1.3.2.1).
+            False: each when it is complete, as by NR's (TS 38.322), where PDCP reorders.
+        discard_ns: an SDU is dropped when nothing of it was sent for so long (discardTimer of
+            TS 38.323, clause 5.3); None: never.
+
+    Raises:
+        ValueError: naming the one that is wrong, and what is allowed.
+    """
+
+    mode: RlcMode = "am"
+    slot_ns: int = SLOT_NS
+    block_error: float = BLOCK_ERROR
+    harq_rtt_ns: int = HARQ_RTT_NS
+    harq_retransmissions: int = HARQ_RETRANSMISSIONS
+    status_ns: int = STATUS_NS
+    max_retx_threshold: int = MAX_RETX_THRESHOLD
+    in_order: bool = True
+    discard_ns: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is none."""
+        if self.mode not in get_args(RlcMode):
+            raise ValueError(f"mode = {self.mode} (allowed: {', '.join(get_args(RlcMode))})")
+        check_block_error(self.block_error)
+        for name, least in (
+            ("slot_ns", 1),
+            ("harq_rtt_ns", self.slot_ns),
+            ("harq_retransmissions", 0),
+            ("status_ns", 0),
+            ("max_retx_threshold", 1),
+        ):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} = {getattr(self, name)} (allowed: {least} or more)")
+        if self.discard_ns is not None and self.discard_ns < 1:
+            raise ValueError(f"discard_ns = {self.discard_ns} (allowed: 1 or more, or none)")
+
+
+def check_block_error(probability: float) -> None:
+    """Refuse what is no probability, with a ValueError."""
+    if not 0.0 <= probability <= 1.0:
+        raise ValueError(f"block_error = {probability} (allowed: a probability, 0 to 1)")
+
+
+@dataclass(frozen=True, slots=True)
+class RlcStatistics(LegStatistics):
+    """A leg's, and what RLC and HARQ count; `pushed_packets` is the sum with two drops more.
+
+    `queue_packets` are those that are not sent once, `air_packets` those that are and have not
+    arrived: in HARQ, missing at the receiver, waiting for their order, or in propagation.
+
+    Attributes:
+        dropped_discard: SDUs whose discardTimer expired.
+        dropped_radio: SDUs given up after HARQ's last try (UM) or RLC's (AM).
+        blocks: transport blocks, each counted once.
+        harq_retransmissions: transmissions of blocks but for each one's first.
+        harq_failures: blocks that HARQ gave up.
+        rlc_retransmissions: segments that RLC put into a new block.
+    """
+
+    dropped_discard: int
+    dropped_radio: int
+    blocks: int
+    harq_retransmissions: int
+    harq_failures: int
+    rlc_retransmissions: int

@@ -1,0 +1,76 @@
+"""Settings of RLC and HARQ of one direction of a leg."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, NonNegativeFloat, field_validator, model_validator
+
+from minitopo_dc.link import RlcMode, RlcParameters
+from minitopo_dc.settings.base import Settings
+from minitopo_dc.settings.change import Percent
+from minitopo_dc.units import NS_PER_MS
+
+SLOTS_MS = (1.0, 0.5, 0.25, 0.125, 0.0625)
+"""LTE's subframe and NR's slot at 15 kHz; NR's at 30 to 240 kHz (TS 38.211, clause 4.3.2)."""
+DISCARD_MS = (10, 20, 30, 40, 50, 60, 75, 100, 150, 200, 250, 300, 500, 750, 1500)
+"""Values of discardTimer (TS 38.331, PDCP-Config), but for infinity."""
+MaxRetxThreshold = Literal[1, 2, 3, 4, 6, 8, 16, 32]
+"""Values of maxRetxThreshold (TS 38.331, RLC-Config)."""
+_DEFAULT = RlcParameters()
+
+
+class RlcSettings(Settings):
+    """RLC and HARQ; the defaults are those of `minitopo_dc.link.RlcParameters`."""
+
+    mode: RlcMode = _DEFAULT.mode
+    """`am`: what HARQ gives up is sent again; `um`: it is lost."""
+    block_error_percent: Percent = _DEFAULT.block_error * 100
+    """How many of the transmissions of a block cannot be decoded."""
+    slot_ms: float = _DEFAULT.slot_ns / NS_PER_MS
+    harq_rtt_ms: Annotated[float, Field(gt=0, le=1000)] = _DEFAULT.harq_rtt_ns / NS_PER_MS
+    """From one transmission of a block to the next."""
+    harq_retransmissions: Annotated[int, Field(ge=0, le=27)] = _DEFAULT.harq_retransmissions
+    """At most 27, as maxHARQ-Tx ends at n28 (TS 36.331)."""
+    status_ms: NonNegativeFloat = _DEFAULT.status_ns / NS_PER_MS
+    """From a block's first transmission to the first by RLC of what HARQ could not bring over."""
+    max_retx_threshold: MaxRetxThreshold = 8
+    in_order: bool = _DEFAULT.in_order
+    """Whether SDUs leave RLC in order, as LTE's do, or when they are complete, as NR's do."""
+    discard_ms: int | Literal["infinity"] = "infinity"
+    """discardTimer: a packet of which nothing was sent for so long is dropped."""
+
+    @field_validator("slot_ms")
+    @classmethod
+    def _slot_of_the_standard(cls, value: float) -> float:
+        if value not in SLOTS_MS:
+            raise ValueError(f"must be one of {', '.join(f'{each:g}' for each in SLOTS_MS)}")
+        return value
+
+    @field_validator("discard_ms")
+    @classmethod
+    def _timer_of_the_standard(cls, value: int | str) -> int | str:
+        if value != "infinity" and value not in DISCARD_MS:
+            raise ValueError(f"must be one of {', '.join(map(str, DISCARD_MS))}, infinity")
+        return value
+
+    @model_validator(mode="after")
+    def _a_slot_fits_the_round_trip(self) -> Self:
+        if self.harq_rtt_ms < self.slot_ms:
+            raise ValueError(f"harq_rtt_ms {self.harq_rtt_ms:g}: at least slot_ms {self.slot_ms:g}")
+        return self
+
+    def parameters(self) -> RlcParameters:
+        """What the leg's core takes."""
+        discard = None if self.discard_ms == "infinity" else self.discard_ms * NS_PER_MS
+        return RlcParameters(
+            mode=self.mode,
+            slot_ns=round(self.slot_ms * NS_PER_MS),
+            block_error=self.block_error_percent / 100,
+            harq_rtt_ns=round(self.harq_rtt_ms * NS_PER_MS),
+            harq_retransmissions=self.harq_retransmissions,
+            status_ns=round(self.status_ms * NS_PER_MS),
+            max_retx_threshold=self.max_retx_threshold,
+            in_order=self.in_order,
+            discard_ns=discard,
+        )
