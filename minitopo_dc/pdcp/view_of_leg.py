@@ -65,6 +65,15 @@ class ViewOfLeg:
         return self._access.takes(size, now)
 
     @property
+    def may_wait(self) -> bool:
+        """Whether an SDU for which no leg is named waits."""
+        return self._waiting is not None
+
+    def credit_bytes(self, now: int) -> int | None:  # noqa: ARG002  (LegView's)
+        """What the leg's node still wants."""
+        return None if self._access is None else self._access.credit_bytes()
+
+    @property
     def pending_bytes(self) -> int:
         """Bytes that wait behind the first SDU."""
         return 0 if self._waiting is None else self._waiting.bytes_behind

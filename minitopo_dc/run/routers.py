@@ -207,7 +207,7 @@ def _pdcp(flow: ResolvedFlow, direction: Direction) -> PdcpSettings:
     """A bearer's parameters; over one leg there is nothing to split."""
     changed: dict[str, Any] = {"legs": None}  # the bearer itself has them
     if flow.mode == "sc":
-        changed |= {"split": "batch", "ratio": None, "parameters": {}}
+        changed |= {"split": "batch", "ratio": None, "parameters": {}, "duplication": None}
     pdcp = flow.pdcp if direction == "downlink" else flow.uplink_pdcp
     return pdcp.model_copy(update=changed)
 

@@ -25,7 +25,9 @@ class UplinkPdcpSettings(PdcpSettings):
 
 def downlink_pdcp(mode: FlowMode, pdcp: PdcpSettings) -> PdcpSettings:
     """With the split policy of the mode."""
-    return pdcp.model_copy(update={"split": "duplicate"}) if mode == "dc-duplicate" else pdcp
+    if mode != "dc-duplicate":
+        return pdcp
+    return pdcp.model_copy(update={"split": "duplicate", "parameters": {}})
 
 
 def uplink_pdcp(

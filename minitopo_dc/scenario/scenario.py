@@ -141,6 +141,11 @@ class Scenario(Settings):
     def _check_bearer(self, flow: ResolvedFlow, where: str) -> None:
         """That each direction has a split policy for its legs, and these the order it relies on."""
         if flow.mode in DUAL_CONNECTIVITY:
+            if flow.mode == "dc-duplicate" and flow.pdcp.duplication is not None:
+                raise ValueError(
+                    f"{where}mode dc-duplicate: pdcp.duplication has nothing to choose; "
+                    "every packet is on all legs already"
+                )
             _check_policy(f"{where}pdcp", flow.pdcp, len(flow.legs))
             if self.split_uplink:
                 _check_policy(f"{where}uplink_pdcp", flow.uplink_pdcp, len(flow.uplink_legs))

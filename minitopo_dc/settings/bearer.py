@@ -18,6 +18,7 @@ from minitopo_dc.pdcp import (
     ADAPTIVE,
     AdaptiveTReordering,
     LegQueue,
+    PolicyError,
     ReceivingEntity,
     Recovery,
     ReportMaker,
@@ -27,11 +28,14 @@ from minitopo_dc.pdcp import (
     check_discard_timer,
     check_t_reordering,
     make_policy,
+    needs_flow_control,
+    needs_reports,
     policy_names,
     sn_format,
 )
 from minitopo_dc.plugins import load_entry_points
 from minitopo_dc.settings.base import Settings
+from minitopo_dc.settings.duplication import DuplicationSettings
 from minitopo_dc.settings.flow_control import FlowControlSettings
 from minitopo_dc.units import NS_PER_MS
 
@@ -86,7 +90,7 @@ class PdcpSettings(Settings):
     """PDCP parameters of a bearer; the defaults are those of the DC papers (thesis, table 4.3)."""
 
     split: str = "batch"
-    """Split policy: `batch`, `duplicate`, `least-delay`, or one registered by the user.
+    """Split policy: one of `policy_names()`, also one registered by the user.
 
     In a scenario `duplicate` is chosen by mode `dc-duplicate`, not here.
     """
@@ -95,7 +99,7 @@ class PdcpSettings(Settings):
     ratio: tuple[float, ...] | None = None
     """Shares of the legs in a cycle, one per leg (policy `batch`); none = equal."""
     parameters: dict[str, Any] = Field(default_factory=dict)
-    """Further parameters of a user's policy."""
+    """Parameters of a policy other than `batch`."""
     sn_bits: Literal[12, 16, 18] = 18
     """Bits of the sequence number: 12 or 18 of TS 38.323, or the papers' plain 16.
 
@@ -178,6 +182,21 @@ class PdcpSettings(Settings):
         """Whether a transmitting entity has to know how far its legs are."""
         return self.numbering == "late" or self.data_recovery or self.flow_control is not None
 
+    duplication: DuplicationSettings | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
+    """Which packets go on all legs, whatever the split policy says; none: none."""
+
+    @model_validator(mode="after")
+    def _duplication_fits(self) -> Self:
+        if self.duplication is None:
+            return self
+        if self.split == "duplicate":
+            raise ValueError("duplication: split duplicate puts every packet on all legs already")
+        if self.duplication.loss_percent is not None and self.report_ms is None:
+            raise ValueError("duplication.loss_percent: needs reports; give report_ms")
+        return self
+
     @field_validator("t_reordering_ms")
     @classmethod
     def _standard_value(cls, value: float | str) -> float | str:
@@ -195,13 +214,22 @@ class PdcpSettings(Settings):
         return self
 
     def policy(self, legs: int) -> SplitPolicy:
-        """Return the split policy for a bearer over `legs` legs."""
+        """Return the split policy for a bearer over `legs` legs.
+
+        Raises:
+            PolicyError: it cannot be made, or needs what the bearer has not.
+        """
         if self.split not in policy_names():
             load_entry_points(SPLIT_POLICIES)
         parameters = dict(self.parameters)
         if self.split == "batch":
             parameters |= {"batch": self.batch, "ratio": self.ratio}
-        return make_policy(self.split, legs=legs, **parameters)
+        policy = make_policy(self.split, legs=legs, **parameters)
+        if needs_reports(policy) and self.report_ms is None:
+            raise PolicyError(f"split policy {self.split!r} needs reports; give report_ms, e.g. 20")
+        if needs_flow_control(policy) and self.flow_control is None:
+            raise PolicyError(f"split policy {self.split!r} needs pdcp.flow_control")
+        return policy
 
     def transmitter(
         self, legs: int, states: Sequence[LegQueue] = (), *, queue_packets: int | None = None

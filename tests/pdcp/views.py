@@ -23,6 +23,8 @@ class WrittenLeg:
     joined_packets: int = 0
     served: int = 0
     serves_until: int | None = None
+    may_wait: bool = False
+    credit: int | None = None
 
     def backlog_bytes(self, now: int) -> int:  # noqa: ARG002
         return self.backlog
@@ -41,3 +43,6 @@ class WrittenLeg:
 
     def service_end(self, now: int) -> int | None:  # noqa: ARG002
         return self.serves_until
+
+    def credit_bytes(self, now: int) -> int | None:  # noqa: ARG002
+        return self.credit
