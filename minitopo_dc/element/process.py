@@ -126,14 +126,16 @@ class Element:
             self._loop,
         )
         if bearer.report is not None and driver.entity.feedback is not None:
-            self._listen(bearer.report, driver.entity.feedback, driver.legs_changed)
+            self._listen(bearer.report, driver.entity.feedback, driver)
         queue = self._queue(driver.on_packet, WHOLE_PACKET)
         self._queue_incoming(bearer.interface, bearer, queue)
         return driver
 
-    def _listen(self, path: ReportPath, feedback: Feedback, heard: Callable[[int], None]) -> None:
+    def _listen(self, path: ReportPath, feedback: Feedback, driver: TransmitDriver) -> None:
         for leg in path.legs:
-            receiver = ReportReceiver(leg.destination, path.port, feedback, heard=heard)
+            receiver = ReportReceiver(
+                leg.destination, path.port, feedback, heard=driver.legs_changed
+            )
             self._report_receivers.append(receiver)
             self._loop.add_source(receiver)
 

@@ -27,7 +27,7 @@ class Feedback:
         """The latest on each leg."""
         self.status: StatusReport | None = None
         """The latest status report, its COUNTs whole; None before the first."""
-        self.status_at = 0
+        self.status_at: int | None = None
         """When it came (ns); another time tells that there is a new one."""
         self._received = self._stale = self._malformed = 0
         self._number = 0

@@ -25,7 +25,7 @@ class TransmitStatistics:
 
 @dataclass(frozen=True, slots=True)
 class HoldingStatistics(TransmitStatistics):
-    """Counters of a transmitting entity that follows its legs, and a gauge.
+    """Counters of a transmitting entity that follows its legs or duplicates, and a gauge.
 
     Every SDU pushed is in `sdus`, `waiting`, `dropped_buffer` or `discarded`.
 
@@ -35,6 +35,7 @@ class HoldingStatistics(TransmitStatistics):
         dropped_buffer: SDUs that found no room to wait.
         discarded: SDUs that discardTimer ended for while they waited.
         resent: PDUs sent again by data recovery; they are in `pdus` and `bytes` too.
+        duplicated: SDUs that selective duplication put on more legs than the split named.
     """
 
     waiting: int
@@ -42,6 +43,7 @@ class HoldingStatistics(TransmitStatistics):
     dropped_buffer: int
     discarded: int
     resent: int
+    duplicated: int
 
 
 @dataclass(frozen=True, slots=True)

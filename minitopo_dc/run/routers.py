@@ -170,8 +170,7 @@ def _report(
     """Reports of a direction go back over the bearer's own legs."""
     if _pdcp(flow, direction).report_ms is None:
         return None
-    version = scenario.ip_version
-    legs = (_report_leg(leg, direction, version) for leg in _legs_of(flow, direction))
+    legs = (_report_leg(leg, direction, scenario.ip_version) for leg in _legs_of(flow, direction))
     return ReportPath(legs=tuple(legs), port=REPORT_PORT + _bearer(index, direction))
 
 

@@ -23,6 +23,7 @@ from minitopo_dc.pdcp import (
     Recovery,
     ReportMaker,
     SduBuffer,
+    SelectiveDuplication,
     SplitPolicy,
     TransmittingEntity,
     check_discard_timer,
@@ -115,11 +116,6 @@ class PdcpSettings(Settings):
 
     At least 1 ms: a slot of 15 kHz (TS 38.211), and less would keep the element from its packets.
     """
-    legs_keep_order: bool = Field(default=False, exclude_if=_is(False))
-    """Each leg delivers in order: what every leg has passed is lost, and given up at once.
-
-    Beyond the standard, whose receiver knows of no legs.
-    """
     legs: tuple[PositiveInt, ...] | None = Field(
         default=None, exclude_if=lambda value: value is None
     )
@@ -152,11 +148,6 @@ class PdcpSettings(Settings):
     """discardTimer: an SDU that waits so long is dropped. TS 38.331: infinity unless configured."""
     flow_control: FlowControlSettings | None = Field(default=None, exclude_if=_is(None))
     """How the legs' nodes tell what they want, over a backhaul; none: legs are beside the split."""
-    data_recovery: bool = Field(default=False, exclude_if=_is(False))
-    """Whether what a leg that goes down had is sent again on the others.
-
-    Reports then carry a PDCP status report (TS 38.323 clauses 5.4.1, 5.5).
-    """
 
     @field_validator("discard_timer_ms")
     @classmethod
@@ -173,8 +164,6 @@ class PdcpSettings(Settings):
             raise ValueError(
                 "discard_timer_ms: needs numbering: late or data_recovery: true, else nothing waits"
             )
-        if self.data_recovery and self.report_ms is None:
-            raise ValueError("data_recovery: needs report_ms, which brings the status reports")
         return self
 
     @property
@@ -196,6 +185,15 @@ class PdcpSettings(Settings):
         if self.duplication.loss_percent is not None and self.report_ms is None:
             raise ValueError("duplication.loss_percent: needs reports; give report_ms")
         return self
+
+    # Left out of files like the above: files of runs without them stay as they are.
+    legs_keep_order: bool = Field(default=False, exclude_if=lambda value: not value)
+    """Each leg delivers in order: what every leg has passed is lost, and given up at once.
+
+    Beyond the standard, whose receiver knows of no legs.
+    """
+    data_recovery: bool = Field(default=False, exclude_if=lambda value: not value)
+    """Reports carry a PDCP status report, for data recovery (TS 38.323 clauses 5.4.1, 5.5)."""
 
     @field_validator("t_reordering_ms")
     @classmethod
@@ -256,6 +254,9 @@ class PdcpSettings(Settings):
             if self.numbering == "late"
             else None,
             flow_control=() if self.flow_control is None else self.flow_control.of_legs(legs),
+            duplication=None
+            if self.duplication is None
+            else SelectiveDuplication(self.duplication.rule(), legs),
             recovery=Recovery(legs, most=numbers.modulus // 2, discard_timer=discard_timer)
             if self.data_recovery
             else None,

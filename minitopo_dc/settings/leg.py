@@ -114,11 +114,6 @@ class LegSettings(Settings):
             stage = stage.model_copy(update=named)
             yield change, stage
 
-    @property
-    def keeps_order(self) -> bool:
-        """Whether packets arrive in the order in which they were sent."""
-        return not self.reorder and (self.rlc is None or self.rlc.in_order)
-
     def capacity(self) -> Capacity:
         """Read the trace, if any. SettingsError or TraceError when it is missing or wrong."""
         if any(change.rate_mbps is not None for change in self.changes):

@@ -173,7 +173,7 @@ def feedback(sent: int) -> Feedback:
 
 def test_the_transmitter_keeps_the_latest_and_when_it_came() -> None:
     made = feedback(10)
-    assert (made.status, made.status_at) == (None, 0)
+    assert (made.status, made.status_at) == (None, None)
     made.push(told(1, StatusReport(3, b"\x80")), 42)
     assert (made.status, made.status_at) == (StatusReport(3, b"\x80"), 42)
     made.push(told(3, StatusReport(5)), 50)
