@@ -203,7 +203,9 @@ class PdcpSettings(Settings):
         return value
 
     @model_validator(mode="after")
-    def _what_is_missing_is_known(self) -> Self:
+    def _recovery_has_reports(self) -> Self:
+        if self.data_recovery and self.report_ms is None:
+            raise ValueError("data_recovery: the receiver reports what it misses; needs report_ms")
         if self.data_recovery and self.delivery == "off":
             raise ValueError(
                 "data_recovery: delivery off does not know what is missing; "
