@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from minitopo_dc.emulation.probe import send_through
 from minitopo_dc.emulation.testbed import testbed
+from minitopo_dc.router.recorder import flatten
 from minitopo_dc.run.addresses import client_address
 from minitopo_dc.run.routers import leg_seed
 from minitopo_dc.scenario import Scenario
@@ -40,11 +41,13 @@ SETTLE_S = 2.0
 
 @dataclass(frozen=True)
 class Arrived:
-    """What came through, in order of arrival; times in ns."""
+    """What came through, in order of arrival; times in ns. And what the leg counted itself."""
 
     number: Times
     sent: Times
     received: Times
+    given_up_percent: float
+    """Blocks that HARQ gave up: a machine that is late changes delays, but not this."""
 
 
 def scenario(percent: float, mode: str, *, in_order: bool) -> Scenario:
@@ -72,7 +75,13 @@ def virtual(wanted: Scenario, rate: float, size: int, seconds: float) -> Arrived
         leg.push(number, size, sent[-1])
     drain(None)
     table = np.array(rows, dtype=np.int64)
-    return Arrived(table[:, 0], table[:, 1], table[:, 2])
+    counted = flatten(leg.statistics())
+    return Arrived(table[:, 0], table[:, 1], table[:, 2], given_up(counted))
+
+
+def given_up(counters: Mapping[str, int]) -> float:
+    """Percent of blocks."""
+    return 100 * counters["harq_failures"] / counters["blocks"]
 
 
 def real(wanted: Scenario, rate: float, size: int, seconds: float) -> Arrived:
@@ -98,23 +107,24 @@ def real(wanted: Scenario, rate: float, size: int, seconds: float) -> Arrived:
     counters = summaries[0]["legs"]["1"]
     if counters["queue_packets"] or counters["air_packets"]:
         raise RuntimeError(f"packets left on the leg: {counters}")
-    return Arrived(found.number, found.sent, found.received)
+    return Arrived(found.number, found.sent, found.received, given_up(counters))
 
 
 def shares(found: Arrived, sent: int) -> list[float]:
-    """Percent of packets by number of retransmissions, sent again by RLC, and lost."""
+    """Percent: packets by number of retransmissions, sent again by RLC, lost; blocks given up."""
     extra = (found.received - found.sent) / NS_PER_MS - DELAY_MS - SLOT_MS
     # A packet waits for its slot for up to 1 ms, and the machine is late: less than a round trip.
     count = np.clip(np.floor(extra / RTT_MS).astype(int), 0, RETRANSMISSIONS + 1)
     arrived = np.bincount(count, minlength=RETRANSMISSIONS + 2).tolist()
-    return [100 * number / sent for number in (*arrived, sent - len(count))]
+    packets = [100 * number / sent for number in (*arrived, sent - len(count))]
+    return [*packets, found.given_up_percent]
 
 
 def theory(percent: float, mode: str) -> list[float]:
     """The same in closed form; what RLC loses in acknowledged mode is p^45 and shown as 0."""
     p = percent / 100
     left = 100 * p ** (RETRANSMISSIONS + 1)
-    last = [left, 0.0] if mode == "am" else [0.0, left]
+    last = [left, 0.0, left] if mode == "am" else [0.0, left, left]
     return [100 * (1 - p) * p**k for k in range(RETRANSMISSIONS + 1)] + last
 
 
@@ -175,7 +185,7 @@ def main() -> None:
     given = parser.parse_args()
     clocks = {"virtual": virtual} if given.virtual_only else {"virtual": virtual, "real": real}
     counts = [str(count) for count in range(RETRANSMISSIONS + 1)]
-    head = ["mode", "block errors (%)", "clock", *counts, "by RLC", "lost"]
+    head = ["mode", "block errors (%)", "clock", *counts, "by RLC", "lost", "given up"]
     table(head, retransmission_rows(clocks, given.seconds))
     head = ["block errors (%)", "clock", "goodput (Mbit/s)", "overtaken, in order", "not in order"]
     table(head, full_rows(clocks, given.full))
