@@ -109,7 +109,11 @@ def test_the_kernel_s_own_jitter_is_no_reason_to_refuse() -> None:
             "flows.1: transport quic-ngtcp2 .* flows.0 uses that of leg 1; "
             "allowed: mode sc with leg: 1, dc or dc-duplicate$",
         ),
-        ({"mode": "sc", "leg": 2}, {"mode": "dc"}, "flows.1: .*allowed: mode sc with leg: 2$"),
+        (
+            {"mode": "sc", "leg": 2},
+            {"mode": "dc"},
+            r"flows.1: .*mode sc with leg: 2, dc or dc-duplicate with pdcp.legs: \[2, ...\]$",
+        ),
     ],
 )
 def test_a_transport_of_one_client_address_is_refused_on_two_legs(

@@ -228,3 +228,50 @@ def test_samples_of_paths_are_one_file_for_all_flows(tmp_path: Path) -> None:
     assert [(row["flow"], row["leg"]) for row in rows_of(tmp_path / "paths.csv")] == [
         *(("2", "1"), ("2", "2"))
     ]
+
+
+def down_leg(*outages: tuple[float, float], **fields: Any) -> dict[str, Any]:
+    return LEG | {"outages": outages} | fields
+
+
+@pytest.mark.parametrize(
+    ("leg", "status"),
+    [
+        (down_leg((0, 60)), "ok"),
+        (LEG | {"downlink": {"rate_mbps": 20, "outages": [[0, 60]]}}, "ok"),
+        (LEG | {"uplink": {"rate_mbps": 20, "outages": [[0, 60]]}}, "ok"),
+        (down_leg((0.9, 1.2), (2.1, 60)), "ok"),
+        (down_leg((1, 60)), "failed"),
+        (down_leg((0, 2.9)), "failed"),
+        (down_leg((4, 60)), "failed"),
+    ],
+)
+def test_a_leg_that_was_never_up_for_a_second_need_not_carry_data(
+    leg: dict[str, Any], status: str, tmp_path: Path
+) -> None:
+    wanted = scenario(transport="mptcp", mode="multipath", legs=[LEG, leg])
+    measured = Measurement(10_000_000, 4.0)
+    assert judged(wanted, tmp_path, measured, legs=[9_000_000, 400]).status == status
+
+
+def test_an_outage_outside_a_short_transfer_excuses_nothing(tmp_path: Path) -> None:
+    wanted = scenario(transport="mptcp", mode="multipath", legs=[LEG, down_leg((2, 60))])
+    measured = Measurement(10_000_000, 0.5)
+    assert judged(wanted, tmp_path, measured, legs=[9_000_000, 400]).status == "failed"
+
+
+@pytest.mark.parametrize(("outage", "status"), [((1.5, 3.5), "ok"), ((3, 4), "failed")])
+def test_a_path_is_not_expected_to_be_used_while_its_leg_is_down(
+    outage: tuple[float, float], status: str, tmp_path: Path
+) -> None:
+    wanted = scheduled((1, "open", 2), legs=[LEG, down_leg(outage)])
+    measured = Measurement(10_000_000, 4.0)
+    assert judged(wanted, tmp_path, measured, legs=[9_000_000, 400]).status == status
+
+
+def test_beside_other_flows_a_leg_that_is_down_need_not_carry_data(tmp_path: Path) -> None:
+    flows = [{"mode": "dc"}, {"mode": "multipath", "transport": "mptcp"}]
+    wanted = scenario(mode="flows", flows=flows, legs=[LEG, down_leg((0, 60))])
+    paths = [{"leg": 1, "bytes_sent": 9_000_000}, {"leg": 2, "bytes_sent": 0}]
+    measured = Measurement(10_000_000, 4.0, {"paths": paths})
+    assert judged(wanted, tmp_path, Measurement(10_000_000, 4.0), measured).status == "ok"

@@ -30,7 +30,7 @@ def arrivals(changes: list[dict[str, Any]], sent: list[int], **more: Any) -> dic
     radio = LegSettings.check(BASE | more | {"changes": changes}, "test")
     leg: AnyLeg[int] = radio.build("1")
     element_leg = ElementLeg(leg=1, interface="l", radio=radio, seed="1")
-    schedule = Schedule([element_leg], {1: Driver(leg)})
+    schedule = Schedule([element_leg], {1: Driver(leg)}, lambda _now: None)
     leg.start(0)
     schedule.start(0)
     found: dict[int, int] = {}

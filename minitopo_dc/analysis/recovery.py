@@ -74,10 +74,10 @@ def worst_recovery_s(run: Path) -> float:
 
 
 def _changes(scenario: Scenario) -> list[float]:
-    paths = scenario.resolved_flows[0].paths
-    moments = {each.at_s for each in paths.events} if paths else set()
+    flow = scenario.resolved_flows[0]
+    moments = {each.at_s for each in flow.paths.events} if flow.paths else set()
     moments.update(
-        moment for leg in scenario.legs for outage in leg.downlink.outages for moment in outage
+        moment for leg in flow.legs for outage in _outages(scenario, leg) for moment in outage
     )
     return sorted(moments)
 
@@ -113,16 +113,16 @@ def _usable(scenario: Scenario, moment: float) -> tuple[int, ...]:
     """The legs that are up and have a path; backups only when there is nothing else."""
     flow = scenario.resolved_flows[0]
     paths = flow.paths
-    up = [
-        number
-        for number, leg in enumerate(scenario.legs, start=1)
-        if not _is_down(leg.downlink.outages, moment) and (flow.mode != "sc" or number == flow.leg)
-    ]
+    up = [leg for leg in sorted(flow.legs) if not _is_down(_outages(scenario, leg), moment)]
     if paths is None:
         return tuple(up)
     status = {leg: paths.status(leg, moment) for leg in up}
     available = tuple(leg for leg in up if status[leg] == "available")
     return available or tuple(leg for leg in up if status[leg] == "backup")
+
+
+def _outages(scenario: Scenario, leg: int) -> Sequence[tuple[float, float]]:
+    return scenario.legs[leg - 1].direction("downlink").outages
 
 
 def _is_down(outages: Sequence[tuple[float, float]], moment: float) -> bool:

@@ -17,13 +17,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from minitopo_dc.campaign.file import CampaignFile, Version
 from minitopo_dc.campaign.paths import LABEL, get_value
 from minitopo_dc.campaign.scenarios import Overrides, Planner, Point, read_file
 from minitopo_dc.clocks import default_clock
 from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.settings import Direction
 
 ID_DIGITS = 16
 """Of SHA-256 in hexadecimal: two of 10^6 runs agree with probability 3e-8."""
@@ -136,9 +137,9 @@ def run_id(scenario: Scenario) -> str:
     """
     document = scenario.model_dump(mode="json", exclude_defaults=True)
     for leg in (*document["legs"], *document.get("real", {}).get("backhaul", ())):
-        for direction in leg.values():
-            if "trace" in direction:
-                direction["trace"] = _digest_file(direction["trace"])
+        for name in get_args(Direction):
+            if "trace" in leg.get(name, {}):
+                leg[name]["trace"] = _digest_file(leg[name]["trace"])
     text = json.dumps(document, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
 

@@ -32,6 +32,7 @@ from minitopo_dc.commands.options import (
     base_scenario,
     rows,
 )
+from minitopo_dc.commands.outage_option import add_outage_option
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.path_options import add_paths_option
 from minitopo_dc.commands.progress import Progress
@@ -49,6 +50,7 @@ HELP = "compare transports on one leg, over Dual Connectivity, and over several 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_leg_options(parser)
+    add_outage_option(parser)
     add_dc_options(parser)
     add_transfer_options(parser)
     add_paths_option(parser)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from minitopo_dc.commands.outage_option import with_outages
 from minitopo_dc.commands.path_options import path_schedule
 from minitopo_dc.link import RlcMode
 from minitopo_dc.plugins import load_plugins
@@ -161,6 +162,13 @@ def add_dc_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--ratio", metavar="A:B", help="shares of the legs in a cycle (1:1)")
     group.add_argument(
+        "--dc-legs",
+        nargs="+",
+        default=[],
+        metavar="N",
+        help="the legs that the bearer uses, the first one for an uplink that is not split (all)",
+    )
+    group.add_argument(
         "--t-reordering",
         default="200",
         metavar="MS",
@@ -171,7 +179,10 @@ def add_dc_options(parser: argparse.ArgumentParser) -> None:
         "--delivery", default="in-order", help="in-order, out-of-order or off (in-order)"
     )
     group.add_argument(
-        "--split-uplink", action="store_true", help="split the uplink too (it takes leg 1)"
+        "--split-uplink", action="store_true", help="split the uplink too (it takes the first leg)"
+    )
+    group.add_argument(
+        "--uplink-split", metavar="POLICY", help="split policy of a split uplink (that of --split)"
     )
 
 
@@ -233,10 +244,11 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
             "transport": "tcp",
             "mode": "sc",
             "leg": arguments.leg,
-            "legs": leg_settings(arguments),
+            "legs": with_outages(leg_settings(arguments), arguments),
             "ip_version": arguments.ip_version,
             "pdcp": _pdcp(arguments),
             "split_uplink": arguments.split_uplink,
+            "uplink_pdcp": _uplink_pdcp(arguments),
             "workload": _workload(arguments),
             "congestion_control": arguments.congestion_control,
             "timeout_s": arguments.timeout,
@@ -384,7 +396,17 @@ def _pdcp(arguments: argparse.Namespace) -> dict[str, Any]:
         "t_reordering_ms": arguments.t_reordering,
         "sn_bits": arguments.sn_bits,
         "delivery": arguments.delivery,
+        "legs": _split(arguments.dc_legs) or None,
     }
+
+
+def _uplink_pdcp(arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """As the downlink's but for its split policy; None: no own one."""
+    if arguments.uplink_split is None:
+        return None
+    if not arguments.split_uplink:
+        raise SettingsError("--uplink-split: needs --split-uplink")
+    return _pdcp(arguments) | {"split": arguments.uplink_split}
 
 
 def _each(option: str, values: Sequence[str], legs: int) -> list[str]:

@@ -23,6 +23,7 @@ from minitopo_dc.commands.options import (
     add_output_option,
     add_plugin_option,
 )
+from minitopo_dc.commands.outage_option import add_outage_option, with_outages
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.path_options import add_paths_option, path_schedule
 from minitopo_dc.commands.progress import Progress
@@ -47,6 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_capture_option(parser)
     add_plugin_option(parser)
     add_paths_option(parser)
+    add_outage_option(parser)
     add_output_option(parser, "run")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -78,6 +80,10 @@ def _changed(scenario: Scenario, arguments: argparse.Namespace, clock: Clock) ->
     capture = tuple(dict.fromkeys((*scenario.real.capture, *arguments.capture)))
     if (paths := path_schedule(arguments)) is not None:
         scenario = Scenario.check({**scenario.model_dump(), "paths": paths}, "--paths")
+    if arguments.outages:
+        values = scenario.model_dump()
+        changed = {**values, "legs": with_outages(values["legs"], arguments)}
+        scenario = Scenario.check(changed, "--outage")
     return scenario.model_copy(
         update={
             "clock": clock,

@@ -92,11 +92,11 @@ class Captures:
 class _Captured:
     """A packet on a leg that is captured when the leg lets it go."""
 
-    __slots__ = ("_datagram", "_held", "_record")
+    __slots__ = ("_datagram", "_record", "held")
 
     def __init__(self, held: Held, record: Record) -> None:
         self._datagram = held.get_payload()  # a packet of the kernel's soon has no bytes any more
-        self._held = held
+        self.held = held
         self._record = record
 
     def get_payload(self) -> bytes:
@@ -104,11 +104,11 @@ class _Captured:
 
     def accept(self) -> None:
         now = clock()
-        self._held.accept()  # first, so that the file delays no packet that is due
+        self.held.accept()  # first, so that the file delays no packet that is due
         self._record(now, self._datagram)
 
     def drop(self) -> None:
-        self._held.drop()
+        self.held.drop()
 
 
 class _CapturedOutlet:
@@ -122,6 +122,13 @@ class _CapturedOutlet:
 
     def push(self, packet: Held, size: int, now: int) -> None:
         self._leg.push(_Captured(packet, self._record), size, now)
+
+    def flush(self, which: Callable[[Held], bool], now: int) -> list[Held]:
+        def is_captured(held: Held) -> bool:
+            return isinstance(held, _Captured) and which(held.held)
+
+        flushed = self._leg.flush(is_captured, now)
+        return [captured.held for captured in flushed if isinstance(captured, _Captured)]
 
 
 class _Departures:

@@ -6,21 +6,18 @@ A packet waits in the kernel while a core holds it: to let it go is to give its 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from minitopo_dc.element.injection import HOP_LIMIT_OFFSET, TTL_OFFSET, Copy, Injector
+from minitopo_dc.element.injection import Injector
 from minitopo_dc.element.kernel_queue import KernelPacket
 from minitopo_dc.element.loop import Loop, clock
-from minitopo_dc.element.rules import leg_mark
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import (
     PduError,
     ReceivingEntity,
     ReportMaker,
     SnFormat,
-    TransmittingEntity,
-    append_trailer,
     split_trailer,
 )
 from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
@@ -59,6 +56,9 @@ class Outlet(Protocol):
 
     def push(self, packet: Held, size: int, now: int) -> None:
         """Put a packet of `size` bytes on the leg."""
+
+    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:
+        """Take packets out of the leg's queue."""
 
 
 class LegDriver:
@@ -101,6 +101,10 @@ class LegDriver:
         else:
             packet.drop()
 
+    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:
+        """Take packets out of the leg's queue; they are the caller's to drop."""
+        return self.leg.flush(now, which)
+
     def next_timeout(self) -> int | None:
         """When the next packet leaves."""
         return self.leg.next_timeout()
@@ -110,61 +114,6 @@ class LegDriver:
         for packet in self.leg.poll(now):
             packet.accept()
         for packet in self.leg.dropped():
-            packet.drop()
-
-
-class TransmitDriver:
-    """The transmitting entity of one bearer."""
-
-    def __init__(
-        self,
-        bearer: int,
-        entity: TransmittingEntity[KernelPacket],
-        sn_format: SnFormat,
-        legs: Sequence[Outlet],
-        loop: Loop,
-    ) -> None:
-        self.bearer = bearer
-        self.entity = entity
-        self.malformed = 0
-        self._encode = sn_format.encode
-        self._modulus = sn_format.modulus
-        self._legs = [(leg, leg_mark(leg.number)) for leg in legs]
-        self._loop = loop
-
-    def on_packet(self, packet: KernelPacket) -> None:
-        """Queue callback of an SDU: number it, and put it on the leg or legs of its policy.
-
-        One that this host must not forward (RFC 1812, section 5.3.1; RFC 8200, section 3) is none.
-        One that cannot carry a number (no whole IP datagram, too long) is dropped and counted.
-        """
-        now = clock()
-        if now >= self._loop.due:
-            self._loop.serve(now)
-        sdu = packet.get_payload()
-        try:
-            if sdu[TTL_OFFSET if sdu[0] < IPV6 else HOP_LIMIT_OFFSET] < 2:
-                packet.accept()  # the kernel answers that its time is exceeded: it is no PDU
-                return
-            # Before the entity counts it: what is dropped here must leave no gap in the numbers.
-            sn = self.entity.tx_next % self._modulus
-            datagram = append_trailer(sdu, self._encode(sn))
-        except (IndexError, PduError):
-            self.malformed += 1
-            packet.drop()
-            return
-        self.entity.push(packet, len(sdu), now)
-        first_copy = True
-        for pdu in self.entity.poll(now):
-            driver, mark = self._legs[pdu.leg]
-            if first_copy:
-                packet.set_payload(datagram)
-                packet.set_mark(mark)
-                driver.push(packet, len(datagram), now)
-            else:
-                driver.push(Copy(datagram, driver.injector), len(datagram), now)
-            first_copy = False
-        if first_copy:  # the policy names no leg
             packet.drop()
 
 

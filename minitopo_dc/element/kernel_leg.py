@@ -20,7 +20,7 @@ from __future__ import annotations
 import gc
 import heapq
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from minitopo_dc.element.drivers import Held
@@ -210,6 +210,10 @@ class KernelLegDriver:
     def push(self, packet: Held, size: int, now: int) -> None:  # noqa: ARG002 (a leg's)
         """Let it go to the interface, where the kernel queues it."""
         packet.accept()
+
+    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:  # noqa: ARG002
+        """Nothing: what the kernel has queued is out of reach."""
+        return ()
 
 
 def _timeline(radio: LegSettings, steps: Iterator[tuple[int, int]]) -> Iterator[Change]:

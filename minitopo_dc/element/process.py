@@ -10,7 +10,7 @@ from collections.abc import Callable
 from minitopo_dc.capture import wall_clock_offset
 from minitopo_dc.element import rules
 from minitopo_dc.element.captures import Captures
-from minitopo_dc.element.drivers import Held, LegDriver, ReceiveDriver, TransmitDriver
+from minitopo_dc.element.drivers import Held, LegDriver, ReceiveDriver
 from minitopo_dc.element.kernel_leg import KernelLeg, KernelLegDriver
 from minitopo_dc.element.kernel_queue import (
     HEADER_ONLY,
@@ -22,6 +22,7 @@ from minitopo_dc.element.kernel_queue import (
 from minitopo_dc.element.loop import Loop, clock
 from minitopo_dc.element.realtime import ElementError, become_exact
 from minitopo_dc.element.reports import ReportReceiver, ReportSender
+from minitopo_dc.element.transmit_driver import TransmitDriver
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import sn_format
 from minitopo_dc.router.recorder import Counters, Recorder, write_summary
@@ -68,7 +69,7 @@ class Element:
             interface = settings.leg(number).interface
             self._rules += (rules.outgoing(interface, queue, v) for v in settings.ip_versions)
         user_legs = [leg for leg in settings.legs if leg.leg in self._user_legs]
-        self._schedule = Schedule(user_legs, self._user_legs)
+        self._schedule = Schedule(user_legs, self._user_legs, self._legs_changed)
         self._loop.add_timed(self._schedule, first=True)
 
     def run(self) -> None:
@@ -116,13 +117,17 @@ class Element:
         seen = [self._user_legs[number].leg for number in bearer.legs if number in self._user_legs]
         driver = TransmitDriver(
             bearer.bearer,
-            bearer.pdcp.transmitter(len(legs), seen),
+            bearer.pdcp.transmitter(
+                len(legs), seen, queue_packets=self._settings.queue_packets(bearer)
+            ),
             sn_format(bearer.pdcp.sn_bits),
             legs,
             self._loop,
         )
         if bearer.report is not None and driver.entity.feedback is not None:
-            receiver = ReportReceiver(bearer.report, driver.entity.feedback)
+            receiver = ReportReceiver(
+                bearer.report, driver.entity.feedback, heard=driver.legs_changed
+            )
             self._report_receivers.append(receiver)
             self._loop.add_source(receiver)
         queue = self._queue(driver.on_packet, WHOLE_PACKET)
@@ -177,9 +182,14 @@ class Element:
                 number.isdigit() and int(number) in self._legs
             ):
                 self._legs[int(number)].leg.set_up(state == "up", now)
+                self._legs_changed(now)
             case _:
                 raise ElementError(f"unknown order {line!r}; allowed: start, down LEG, up LEG")
         self._loop.serve(now)
+
+    def _legs_changed(self, now: int) -> None:
+        for driver in self._transmit:
+            driver.legs_changed(now)
 
     def _summarise(self, refused: list[str]) -> None:
         usage = resource.getrusage(resource.RUSAGE_SELF)

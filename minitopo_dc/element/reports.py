@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
 from minitopo_dc.element.drivers import Outlet
@@ -18,6 +19,10 @@ Address = IPv4Address | IPv6Address
 HOP_LIMIT = 64
 """Of what a host sends itself (RFC 1700)."""
 MOST_BYTES = 0xFFFF
+
+
+def _nothing(_now: int) -> None:
+    """Nobody waits for reports."""
 
 
 class ReportSender:
@@ -52,7 +57,11 @@ class ReportReceiver:
         ElementError: this host has not the address, or something else has the port.
     """
 
-    def __init__(self, path: ReportPath, feedback: Feedback) -> None:
+    def __init__(
+        self, path: ReportPath, feedback: Feedback, *, heard: Callable[[int], None] = _nothing
+    ) -> None:
+        """Open it; `heard` is told the time (ns) of each."""
+        self._heard = heard
         family = socket.AF_INET if path.destination.version == 4 else socket.AF_INET6
         self._feedback = feedback
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
@@ -75,7 +84,9 @@ class ReportReceiver:
                 data = self._socket.recv(MOST_BYTES)
             except BlockingIOError:
                 return
-            self._feedback.push(data, clock())
+            now = clock()
+            self._feedback.push(data, now)
+            self._heard(now)
 
     def close(self) -> None:
         """Close the socket."""

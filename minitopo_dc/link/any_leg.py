@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from minitopo_dc.link.capacity import Capacity
@@ -39,8 +40,8 @@ class AnyLeg(Protocol[T]):
     def set_up(self, up: bool, now: int) -> None:
         """Take the leg up or down."""
 
-    def flush(self, now: int) -> list[T]:
-        """Empty the leg; what :meth:`push` had promised and will not come for that."""
+    def flush(self, now: int, which: Callable[[T], bool] = ...) -> list[T]:
+        """Take packets out, by default all; what :meth:`push` had promised and will not come."""
 
     def retune(
         self,

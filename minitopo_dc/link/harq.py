@@ -110,6 +110,9 @@ class Harq(Generic[T]):
         mean = sum(k * share for k, share in enumerate(decoded)) / sum(decoded)
         return round(mean * self._rtt)
 
-    def clear(self) -> None:
-        """Forget all blocks."""
-        self._waiting.clear()
+    def forget_gone(self) -> None:
+        """Forget the blocks that carry nothing any more."""
+        needed = (
+            block for block in self._waiting if not all(sdu.gone for sdu, _ in block.segments)
+        )
+        self._waiting = deque(needed)

@@ -10,7 +10,7 @@ In this order: drop-tail queue -> serialisation -> propagation delay -> random l
   in propagation arrives. Up: the packet in service goes on where it was interrupted (as RLC goes on
   with the next segment, TS 38.322).
 * Flushed: what is not fully serialised is gone (as when RLC is re-established, TS 38.322 clause
-  5.1.2); what is in propagation arrives.
+  5.1.2), all or what belongs to one bearer; what is in propagation arrives.
 * A capacity that has ended (end rule `stop`) passes nothing more: packets waiting stay in the
   queue, new ones are refused.
 * Losses and delays have a random generator each, so that the k-th packet that joins the queue has
@@ -20,6 +20,7 @@ In this order: drop-tail queue -> serialisation -> propagation delay -> random l
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from random import Random
@@ -191,14 +192,23 @@ class Leg(Generic[T]):
         self._up = up
         self._resume(now)
 
-    def flush(self, now: int) -> list[T]:
-        """Empty the queue; the packets that :meth:`push` had promised and that will not come."""
+    def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
+        """Take packets out of the queue, by default all.
+
+        Returns:
+            Those that :meth:`push` had promised and that will not come.
+        """
         self._pause(now)
-        promised = [packet for packet, _, lost in self._queue if not lost]
-        self._dropped_flush += len(self._queue)
-        self._queue.clear()
-        self._queue_bytes = 0
-        return promised
+        flushed = [entry for entry in self._queue if which(entry[0])]
+        if flushed:
+            first = self._queue[0]
+            self._queue = deque(entry for entry in self._queue if not which(entry[0]))
+            self._queue_bytes -= sum(size for _, size, _ in flushed)
+            self._dropped_flush += len(flushed)
+            if self._queue and self._queue[0] is not first:
+                self._draw_head()
+        self._resume(now)
+        return [packet for packet, _, lost in flushed if not lost]
 
     def retune(
         self,
@@ -318,10 +328,13 @@ class Leg(Generic[T]):
 
     def _begin(self, start: int) -> None:
         """The queue has a new first packet."""
-        self._head_bits = self._queue[0][1] * 8
-        self._head_delay = self._delay.sample(self._delay_rng)
+        self._draw_head()
         if self._up:
             self._serialise(start)
+
+    def _draw_head(self) -> None:
+        self._head_bits = self._queue[0][1] * 8
+        self._head_delay = self._delay.sample(self._delay_rng)
 
     def _serialise(self, start: int) -> None:
         zero = self._zero

@@ -12,7 +12,8 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
 * Down: nothing is sent, retransmissions neither; what is in propagation arrives. A slot in which
   the leg was down carries nothing.
 * Flushed (RLC is re-established, TS 38.322, clause 5.1.2; TS 36.322, clause 5.4): queue, blocks and
-  segments are gone; what the receiver has completely is delivered, what is in propagation arrives.
+  segments are gone, all or one bearer's; what the receiver has completely is delivered, what is in
+  propagation arrives.
 * A dropped SDU keeps those behind it waiting no longer: RLC here knows at once what the standard's
   receiver learns by t-Reordering, which is 35 ms by default, about as long as HARQ takes.
 * A packet that will be lost behind the radio takes its place and its capacity like any other. That
@@ -25,7 +26,7 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from random import Random
 from typing import Generic, TypeVar
@@ -159,21 +160,25 @@ class RlcLeg(Generic[T]):
         self._free = now
         self._plan()
 
-    def flush(self, now: int) -> list[T]:
-        """Empty the leg; the packets that :meth:`push` had promised and that will not come."""
+    def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
+        """Take packets out of the leg, by default all.
+
+        Returns:
+            Those that :meth:`push` had promised and that will not come.
+        """
         self._advance(now)
-        pending = [sdu for sdu in self._active if sdu.pending]
-        for sdu in pending:
+        flushed = [sdu for sdu in self._active if sdu.pending and which(sdu.packet)]
+        for sdu in flushed:
             sdu.gone = True
-        self._settled += len(pending)
-        self._dropped_flush += len(pending)
-        self._queue.clear()
-        self._queue_bytes = 0
-        self._harq.clear()
-        self._retransmissions.clear()
+        self._settled += len(flushed)
+        self._dropped_flush += len(flushed)
+        self._queue = deque(sdu for sdu in self._queue if not sdu.gone)
+        self._queue_bytes = sum(sdu.size for sdu in self._queue)
+        self._harq.forget_gone()
+        self._retransmissions.forget_gone()
         self._release(now)
         self._plan()
-        return [sdu.packet for sdu in pending if not sdu.lost]
+        return [sdu.packet for sdu in flushed if not sdu.lost]
 
     def retune(
         self,
@@ -249,17 +254,17 @@ class RlcLeg(Generic[T]):
         return max(self._begin, earliest) + self._slots.length
 
     def drain_ns(self, now: int, more: int = 0) -> int | None:
-        """How long the backlog and `more` bytes behind it take at the goodput of `now`.
+        """How long the backlog and `more` bytes behind it take at the rate of `now`.
 
-        That is the rate less the share of transmissions that fail.
+        HARQ's retransmissions, of which nobody knows before, take some of it.
 
         Returns:
-            ns, or None where no time is known: the leg is down, its goodput is 0, or it has ended.
+            ns, or None where no time is known: the leg is down, its rate is 0, or it has ended.
         """
         ahead = self.backlog_bytes(now) + more
         if not self._up or self._stopped:
             return None
-        rate = int(self._slots.rate_at(now) * (1 - self._harq.error))
+        rate = self._slots.rate_at(now)
         return -(-ahead * 8 * NS_PER_S // rate) if rate else None
 
     def statistics(self) -> RlcStatistics:
@@ -381,9 +386,9 @@ class RlcLeg(Generic[T]):
             return
         if sdu.unsent:
             self._unqueue()
-        self._retransmissions.forget(sdu)
         self._dropped_radio += 1
         self._drop(sdu)
+        self._retransmissions.forget_gone()
 
     def _discard(self, now: int) -> None:
         """Drop those whose discardTimer has expired before a slot that begins by `now`."""

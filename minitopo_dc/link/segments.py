@@ -81,13 +81,8 @@ class RetransmissionBuffer(Generic[T]):
             room -= sent
             yield sdu, sent
 
-    def forget(self, sdu: Sdu[T]) -> None:
-        """Drop the segments of an SDU."""
-        self._segments = [entry for entry in self._segments if entry[2] is not sdu]
+    def forget_gone(self) -> None:
+        """Drop the segments of SDUs that were dropped."""
+        self._segments = [entry for entry in self._segments if not entry[2].gone]
         heapify(self._segments)
         self.bits = sum(entry[3] for entry in self._segments)
-
-    def clear(self) -> None:
-        """Drop all."""
-        self._segments.clear()
-        self.bits = 0

@@ -3,8 +3,19 @@
 Time is an argument (int ns), an SDU is whatever the caller hands in.
 """
 
+from minitopo_dc.pdcp.bandit import BanditPolicy
+from minitopo_dc.pdcp.classify import (
+    PacketFacts,
+    PacketKind,
+    Segment,
+    classify_datagram,
+    classify_udp,
+)
 from minitopo_dc.pdcp.codec import PduError, SnFormat, sn_format
+from minitopo_dc.pdcp.credit import CreditPolicy
+from minitopo_dc.pdcp.duplication import SMALL_BYTES, DuplicationRule, SelectiveDuplication
 from minitopo_dc.pdcp.feedback import Feedback
+from minitopo_dc.pdcp.flow_control import DeliveryStatus, FlowControl
 from minitopo_dc.pdcp.least_delay import LeastDelayPolicy
 from minitopo_dc.pdcp.policy import (
     BatchPolicy,
@@ -12,54 +23,84 @@ from minitopo_dc.pdcp.policy import (
     PolicyError,
     SplitPolicy,
     make_policy,
+    needs_flow_control,
+    needs_reports,
     policy_names,
     sees_legs,
     split_policy,
 )
+from minitopo_dc.pdcp.proportional import ProportionalPolicy
 from minitopo_dc.pdcp.receive import Delivery, ReceivingEntity
+from minitopo_dc.pdcp.recovery import Recovery, SentPdu
 from minitopo_dc.pdcp.report import LegReception, Report, decode_report, encode_report
 from minitopo_dc.pdcp.report_maker import ReportMaker
 from minitopo_dc.pdcp.statistics import (
     FeedbackStatistics,
+    HoldingStatistics,
     ReceiveStatistics,
     TransmitStatistics,
     WaitingTime,
 )
 from minitopo_dc.pdcp.t_reordering import T_REORDERING_VALUES, check_t_reordering
+from minitopo_dc.pdcp.threshold import SPLIT_THRESHOLDS, ThresholdPolicy
 from minitopo_dc.pdcp.trailer import append_trailer, split_trailer
 from minitopo_dc.pdcp.transmit import Pdu, TransmittingEntity
 from minitopo_dc.pdcp.view import LegQueue, LegReport, LegState, LegView
+from minitopo_dc.pdcp.waiting import DISCARD_TIMER_VALUES, SduBuffer, check_discard_timer
 
 __all__ = [
+    "DISCARD_TIMER_VALUES",
+    "SMALL_BYTES",
+    "SPLIT_THRESHOLDS",
     "T_REORDERING_VALUES",
+    "BanditPolicy",
     "BatchPolicy",
+    "CreditPolicy",
     "Delivery",
+    "DeliveryStatus",
     "DuplicatePolicy",
+    "DuplicationRule",
     "Feedback",
     "FeedbackStatistics",
+    "FlowControl",
+    "HoldingStatistics",
     "LeastDelayPolicy",
     "LegQueue",
     "LegReception",
     "LegReport",
     "LegState",
     "LegView",
+    "PacketFacts",
+    "PacketKind",
     "Pdu",
     "PduError",
     "PolicyError",
+    "ProportionalPolicy",
     "ReceiveStatistics",
     "ReceivingEntity",
+    "Recovery",
     "Report",
     "ReportMaker",
+    "SduBuffer",
+    "Segment",
+    "SelectiveDuplication",
+    "SentPdu",
     "SnFormat",
     "SplitPolicy",
+    "ThresholdPolicy",
     "TransmitStatistics",
     "TransmittingEntity",
     "WaitingTime",
     "append_trailer",
+    "check_discard_timer",
     "check_t_reordering",
+    "classify_datagram",
+    "classify_udp",
     "decode_report",
     "encode_report",
     "make_policy",
+    "needs_flow_control",
+    "needs_reports",
     "policy_names",
     "sees_legs",
     "sn_format",

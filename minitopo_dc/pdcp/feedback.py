@@ -7,6 +7,7 @@ from collections import deque
 from minitopo_dc.pdcp.codec import PduError
 from minitopo_dc.pdcp.report import LegReception, Report, decode_report
 from minitopo_dc.pdcp.statistics import FeedbackStatistics
+from minitopo_dc.pdcp.status_report import StatusReport
 from minitopo_dc.pdcp.view import LegReport
 
 MOST_REMEMBERED = 1 << 18
@@ -23,6 +24,8 @@ class Feedback:
     def __init__(self, legs: int) -> None:
         self.reports: list[LegReport | None] = [None] * legs
         """The latest on each leg."""
+        self.status: StatusReport | None = None
+        self.status_at = 0
         self._received = self._stale = self._malformed = 0
         self._number = 0
         self._sent = [_SentCounts() for _ in range(legs)]

@@ -14,7 +14,8 @@ A policy is a class with one method, registered under the name that scenarios us
 
 A policy that looks at `views` says so by a class attribute, `sees_legs: ClassVar[bool] = True`.
 It then is given a view of each leg, else none; where legs cannot be seen it is refused before a
-run.
+run. So is one with `needs_reports = True` where the receiver sends no reports, and one with
+`needs_flow_control = True` where no leg's node says what it wants.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class SplitPolicy(Protocol):
         """Legs that get the PDU of an SDU of `size` bytes at `now` (ns).
 
         Indexes of the bearer's legs, from 0, ascending. Several: the PDU is duplicated (TS 38.323
-        clause 5.2.1). None: it is dropped with its COUNT used up, a loss to the receiver.
+        clause 5.2.1). None: where SDUs wait (`LegView.may_wait`), this one does, until a leg takes
+        more or another moment has come; else it is dropped with its COUNT used up, a loss to the
+        receiver. A leg that does not take now is waited for with this very answer.
 
         Args:
             size: of the IP packet, without PDCP header.
@@ -82,6 +85,16 @@ def policy_names() -> tuple[str, ...]:
 def sees_legs(policy: SplitPolicy) -> bool:
     """Whether a policy looks at its legs."""
     return bool(getattr(policy, "sees_legs", False))
+
+
+def needs_reports(policy: SplitPolicy) -> bool:
+    """Whether a policy is of no use without the receiver's reports."""
+    return bool(getattr(policy, "needs_reports", False))
+
+
+def needs_flow_control(policy: SplitPolicy) -> bool:
+    """Whether a policy is of no use unless the legs' nodes say what they want."""
+    return bool(getattr(policy, "needs_flow_control", False))
 
 
 def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:

@@ -24,6 +24,27 @@ class TransmitStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class HoldingStatistics(TransmitStatistics):
+    """Counters of a transmitting entity that follows its legs, and a gauge.
+
+    Every SDU pushed is in `sdus`, `waiting`, `dropped_buffer` or `discarded`.
+
+    Attributes:
+        waiting: SDUs that wait for a number now (gauge).
+        waiting_maximum: the most there ever were.
+        dropped_buffer: SDUs that found no room to wait.
+        discarded: SDUs that discardTimer ended for while they waited.
+        resent: PDUs sent again by data recovery; they are in `pdus` and `bytes` too.
+    """
+
+    waiting: int
+    waiting_maximum: int
+    dropped_buffer: int
+    discarded: int
+    resent: int
+
+
+@dataclass(frozen=True, slots=True)
 class FeedbackStatistics:
     """Counters of the reports that reached a transmitting entity.
 

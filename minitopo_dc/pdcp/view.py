@@ -102,6 +102,19 @@ class LegView(LegState, Protocol):
         """
 
     @property
+    def may_wait(self) -> bool:
+        """Whether an SDU for which no leg is named waits (late numbering), or is dropped (early).
+
+        Of the bearer, so the same on each leg.
+        """
+
+    def credit_bytes(self, now: int) -> int | None:
+        """Bytes that the leg's node still wants (TS 38.425 clause 5.4.2); None: it does not say.
+
+        Below 0 where more was sent than it wanted.
+        """
+
+    @property
     def sent_pdus(self) -> int:
         """PDUs that this bearer put on the leg, those that its queue dropped included."""
 

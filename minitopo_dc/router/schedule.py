@@ -31,7 +31,11 @@ class HasLeg(Protocol):
 class Schedule:
     """The outages and changes of all legs; a timed part of the loop."""
 
-    def __init__(self, legs: Iterable[ElementLeg], drivers: Mapping[int, HasLeg]) -> None:
+    def __init__(
+        self, legs: Iterable[ElementLeg], drivers: Mapping[int, HasLeg], after: Action
+    ) -> None:
+        """Plan it; `after` is done after each change."""
+        self._after = after
         self._start: int | None = None
         planned = [
             (round(moment * NS_PER_S), action)
@@ -54,6 +58,7 @@ class Schedule:
         """Make the next change."""
         _, action = self._planned.popleft()
         action(now)
+        self._after(now)
 
 
 def _actions(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[float, Action]]:

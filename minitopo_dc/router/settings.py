@@ -71,6 +71,12 @@ class Bearer(Settings):
             raise ValueError("report and pdcp.report_ms: give both or neither")
         return self
 
+    @model_validator(mode="after")
+    def _legs_are_its_own(self) -> Self:
+        if self.pdcp.legs is not None:
+            raise ValueError("pdcp.legs: an element's bearer has its legs in legs")
+        return self
+
 
 class TransmitBearer(Bearer):
     """A bearer whose SDUs enter by `interface` and whose PDUs leave on `legs`."""
@@ -147,3 +153,9 @@ class ElementSettings(Settings):
     def leg(self, number: int) -> ElementLeg:
         """The leg of this number."""
         return next(leg for leg in self.legs if leg.leg == number)
+
+    def queue_packets(self, bearer: TransmitBearer) -> int | None:
+        """What the queues of a bearer's legs hold together; None: one has no limit."""
+        queues = [self.leg(number).radio.queue_packets for number in bearer.legs]
+        limits = [queue for queue in queues if queue is not None]
+        return sum(limits) if len(limits) == len(queues) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minitopo_dc.run.routers import client_legs, downlink_bearers
+from minitopo_dc.run.routers import client_legs, transmit_bearers
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runners.options import OptionError
 from minitopo_dc.scenario import RealSettings, ResolvedFlow, Scenario
@@ -42,11 +42,11 @@ def _check_addresses(scenario: Scenario, runners: Sequence[Runner]) -> None:
         legs = client_legs(scenario, flow)
         other, same = first.setdefault(runner.name, (n, legs))
         if runner.one_client_address and legs != same:
-            split = ", dc or dc-duplicate" if same == (1,) else ""
+            named = "" if same == (1,) else f" with pdcp.legs: [{same[0]}, ...]"
             raise SettingsError(
                 f"flows.{n}: transport {runner.name} can use one of the client's addresses only, "
                 f"and flows.{other} uses that of leg {same[0]}; allowed: mode sc with "
-                f"leg: {same[0]}{split}"
+                f"leg: {same[0]}, dc or dc-duplicate{named}"
             )
 
 
@@ -154,8 +154,13 @@ def _check_kernel_legs(scenario: Scenario) -> None:
             kernel_rates(radio)
         except SettingsError as error:
             raise SettingsError(f"{where}: {error}") from None
-    for bearer in downlink_bearers(scenario):
+    for bearer in transmit_bearers(scenario, "downlink"):
         check_kernel_bearer(bearer.pdcp, len(bearer.legs))
+    for bearer in transmit_bearers(scenario, "uplink"):
+        try:
+            check_kernel_bearer(bearer.pdcp, len(bearer.legs))
+        except SettingsError as error:
+            raise SettingsError(f"uplink: {error}") from None
 
 
 def check_virtual(scenario: Scenario) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.run.metrics import capacity_share, goodput_mbps, jain_index
 from minitopo_dc.run.results import RunResult, flow_directory, flow_windows
-from minitopo_dc.scenario import ResolvedFlow, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.paths import PathFile, bytes_of_legs
@@ -19,9 +19,10 @@ from minitopo_dc.workloads.paths import PathFile, bytes_of_legs
 MINIMUM_PATH_BYTES = 15_000
 """A path that carried less than ten full packets carried a handshake, not data."""
 MINIMUM_PATH_S = 1.0
-"""With a schedule, a path must have carried data if it was asked to be open and available for so
-long: at the papers' longest round trip of 400 ms that is enough to open it (MPTCP: two round trips,
-RFC 8684, section 3.2; QUIC: one, RFC 9000, section 8.2) and for a first window of ten packets."""
+"""With a schedule or outages, a path must have carried data if it was asked to be open and
+available, and its leg was up, for so long: at the papers' longest round trip of 400 ms that is
+enough to open it (MPTCP: two round trips, RFC 8684, section 3.2; QUIC: one, RFC 9000, section 8.2)
+and for a first window of ten packets."""
 
 
 def blank_result(scenario: Scenario, directory: Path) -> RunResult:
@@ -95,13 +96,14 @@ def _wrong_path(
         # Beside other flows the legs' counters do not show what this one used.
         alone = not scenario.flows
         carried = leg_bytes if alone else bytes_of_legs(measured.details, legs)
-        if (what := _wrong_leg(flow, flow.paths, measured, carried)) is not None:
+        to_use = _legs_to_use(scenario, flow.paths, measured)
+        if (what := _wrong_leg(flow, flow.paths, to_use, carried)) is not None:
             return f"{'' if alone else f'flow-{number}: '}{what}: bytes per leg {carried}"
     return None
 
 
 def _wrong_leg(
-    flow: ResolvedFlow, plan: PathPlan, measured: Measurement, carried: Sequence[int]
+    flow: ResolvedFlow, plan: PathPlan, to_use: Sequence[int], carried: Sequence[int]
 ) -> str | None:
     """What is wrong with the legs that a flow used."""
     used = [leg for leg, count in enumerate(carried, start=1) if count >= MINIMUM_PATH_BYTES]
@@ -109,16 +111,26 @@ def _wrong_leg(
         return f"leg {closed[0]} carried data, and its schedule opens no path there"
     if not flow.workload.has_goodput:  # small answers may all take one path
         return None
-    unused = [leg for leg in _legs_to_use(plan, measured, len(carried)) if leg not in used]
+    unused = [leg for leg in to_use if leg not in used]
     return f"leg {unused[0]} carried no data" if unused else None
 
 
-def _legs_to_use(plan: PathPlan, measured: Measurement, legs: int) -> tuple[int, ...]:
-    """All without a schedule; else those with a path open and available for long enough."""
-    if plan.is_whole(legs):
-        return plan.legs
+def _legs_to_use(scenario: Scenario, plan: PathPlan, measured: Measurement) -> list[int]:
+    """The legs that had a path open and available, and were up, for long enough.
+
+    Without a schedule also those that were never down, however short the flow was.
+    """
     start = measured.details.get("started_s", 0.0)
-    return plan.legs_to_use(start, start + measured.completion_s, MINIMUM_PATH_S)
+    end = start + measured.completion_s
+    down = {number: leg.down_periods() for number, leg in enumerate(scenario.legs, start=1)}
+    long_enough = plan.legs_to_use(start, end, MINIMUM_PATH_S, down)
+    whole = plan.is_whole(len(scenario.legs))
+    return [
+        leg
+        for leg in sorted(plan.legs)
+        if leg in long_enough
+        or (whole and not any(since < end and until > start for since, until in down[leg]))
+    ]
 
 
 def ok_result(
@@ -161,6 +173,11 @@ def _per_flow(flows: Sequence[ResolvedFlow], measurements: Sequence[Measurement]
             **each.details,
             "mode": flow.mode,
             "leg": flow.leg,
+            **(
+                {"legs": list(flow.legs)}
+                if flow.pdcp.legs and flow.mode in DUAL_CONNECTIVITY
+                else {}
+            ),
             "transport": flow.transport,
             "workload": flow.workload.kind,
             "congestion_control": flow.congestion_control,

@@ -28,7 +28,7 @@ from minitopo_dc.run.addresses import (
     server_address,
 )
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.scenario import FlowMode, ResolvedFlow, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.settings import Direction, Match, PdcpSettings
 
 
@@ -37,16 +37,16 @@ def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
 
     Its uplink takes them.
     """
-    if flow.mode in ("dc", "dc-duplicate"):  # also of a Minitopo checkout's experiment: no runner
-        return (1,)
+    if flow.mode in DUAL_CONNECTIVITY:  # also of a Minitopo checkout's experiment: no runner
+        return flow.legs[:1]
     if flow.mode == "multipath" or get_runner(flow.transport).every_leg:
         return tuple(_numbers(scenario))
     return (flow.leg,)
 
 
-def downlink_bearers(scenario: Scenario) -> Iterator[TransmitBearer]:
-    """The bearers that gnb splits, if any."""
-    return _transmit(scenario, "downlink")
+def transmit_bearers(scenario: Scenario, direction: Direction) -> Iterator[TransmitBearer]:
+    """The bearers that gnb (downlink) or ue (uplink) splits, if any."""
+    return _transmit(scenario, direction)
 
 
 def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
@@ -118,7 +118,7 @@ def _legs(scenario: Scenario, direction: Direction, host: str) -> Iterator[Eleme
         yield ElementLeg(
             leg=number,
             interface=f"{host}-leg{number}",
-            radio=getattr(leg, direction),
+            radio=leg.direction(direction),
             seed=leg_seed(scenario, number, direction),
         )
 
@@ -128,7 +128,7 @@ def _backhaul(scenario: Scenario, direction: Direction, host: str) -> Iterator[E
         yield ElementLeg(
             leg=number,
             interface=f"{host}-bh{number}",
-            radio=getattr(link, direction),
+            radio=link.direction(direction),
             seed=f"{scenario.seed}/backhaul/{number}/{direction}",
         )
 
@@ -139,8 +139,8 @@ def _transmit(scenario: Scenario, direction: Direction) -> Iterator[TransmitBear
             bearer=_bearer(index, direction),
             interface=_entrance(scenario, flow, direction),
             match=_match(scenario, index, flow, direction),
-            legs=_legs_of(scenario, flow),
-            pdcp=_pdcp(scenario, flow.mode, direction),
+            legs=_legs_of(flow, direction),
+            pdcp=_pdcp(flow, direction),
             report=_report(scenario, index, flow, direction),
         )
 
@@ -157,8 +157,8 @@ def _receive(scenario: Scenario, direction: Direction) -> Iterator[ReceiveBearer
         yield ReceiveBearer(
             bearer=_bearer(index, direction),
             match=_match(scenario, index, flow, direction),
-            legs=_legs_of(scenario, flow),
-            pdcp=_pdcp(scenario, flow.mode, direction),
+            legs=_legs_of(flow, direction),
+            pdcp=_pdcp(flow, direction),
             report=_report(scenario, index, flow, direction),
         )
 
@@ -167,7 +167,7 @@ def _report(
     scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction
 ) -> ReportPath | None:
     """Reports of a downlink go the way of the flow's uplink; an uplink has none."""
-    if scenario.pdcp.report_ms is None or direction == "uplink":
+    if flow.pdcp.report_ms is None or direction == "uplink":
         return None
     leg, version = client_legs(scenario, flow)[0], scenario.ip_version
     return ReportPath(
@@ -194,16 +194,19 @@ def _bearer(index: int, direction: Direction) -> int:
     return 2 * index + (1 if direction == "downlink" else 2)
 
 
-def _legs_of(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
-    return (flow.leg,) if flow.mode == "sc" else tuple(_numbers(scenario))
+def _legs_of(flow: ResolvedFlow, direction: Direction) -> tuple[int, ...]:
+    return flow.legs if direction == "downlink" else flow.uplink_legs
 
 
-def _pdcp(scenario: Scenario, mode: FlowMode, direction: Direction) -> PdcpSettings:
+def _pdcp(flow: ResolvedFlow, direction: Direction) -> PdcpSettings:
     """A bearer's parameters; over one leg there is nothing to split, and no uplink is reported."""
-    changed: dict[str, Any] = {"report_ms": None} if direction == "uplink" else {}
-    if mode == "sc":
-        changed |= {"split": "batch", "ratio": None, "parameters": {}}
-    return scenario.bearer(mode).model_copy(update=changed)
+    changed: dict[str, Any] = {"legs": None}  # the bearer itself has them
+    if direction == "uplink":
+        changed["report_ms"] = None
+    if flow.mode == "sc":
+        changed |= {"split": "batch", "ratio": None, "parameters": {}, "duplication": None}
+    pdcp = flow.pdcp if direction == "downlink" else flow.uplink_pdcp
+    return pdcp.model_copy(update=changed)
 
 
 def _match(scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction) -> Match:

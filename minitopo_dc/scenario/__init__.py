@@ -1,11 +1,13 @@
 """What fixes one run (docs/scenarios.md)."""
 
+from minitopo_dc.scenario.bearer import DUAL_CONNECTIVITY, FlowMode, UplinkPdcpSettings
 from minitopo_dc.scenario.clocks import Clock, RealSettings, Recovery, VirtualSettings
-from minitopo_dc.scenario.flow import FlowMode, FlowSettings, ResolvedFlow
+from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.scenario.scenario import Mode, Scenario
 
 __all__ = [
+    "DUAL_CONNECTIVITY",
     "Clock",
     "FlowMode",
     "FlowSettings",
@@ -15,5 +17,6 @@ __all__ = [
     "Recovery",
     "ResolvedFlow",
     "Scenario",
+    "UplinkPdcpSettings",
     "VirtualSettings",
 ]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import PlainSerializer, PlainValidator, PositiveInt, SerializationInfo
+from pydantic import Field, PlainSerializer, PlainValidator, PositiveInt, SerializationInfo
 
-from minitopo_dc.settings import PathPlan, PathSchedule, Settings
+from minitopo_dc.scenario.bearer import FlowMode, UplinkPdcpSettings
+from minitopo_dc.settings import PathPlan, PathSchedule, PdcpSettings, Settings
 from minitopo_dc.workloads import Workload, parse_workload
 from minitopo_dc.workloads.base import workload_values
-
-FlowMode = Literal["sc", "dc", "dc-duplicate", "multipath"]
-"""One leg; split over the legs below IP; sent on all legs below IP; split by the transport."""
 
 
 def _serialise(chosen: Workload, info: SerializationInfo) -> dict[str, Any]:
@@ -40,6 +38,11 @@ class FlowSettings(Settings):
     options: dict[str, Any] | None = None
     paths: PathSchedule | None = None
     """Of `mode: multipath`; None: a path on every leg from the beginning to the end."""
+    # Left out of files when there are none, so that those of runs without them stay as they are.
+    pdcp: PdcpSettings | None = Field(default=None, exclude_if=lambda value: value is None)
+    uplink_pdcp: UplinkPdcpSettings | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,17 @@ class ResolvedFlow:
 
     mode: FlowMode
     leg: int
+    legs: tuple[int, ...]
+    """Those that its downlink may take: its bearer's, the primary one first, or its paths'."""
+    uplink_legs: tuple[int, ...]
+    """Those of its uplink's bearer, where the uplink is split."""
     transport: str
     workload: Workload
     congestion_control: str
     options: Mapping[str, Any]
+    pdcp: PdcpSettings
+    """Of its downlink's bearer, with the split policy of the mode."""
+    uplink_pdcp: PdcpSettings
+    """Of its uplink's bearer, where the uplink is split."""
     paths: PathPlan | None = None
     """Of `mode: multipath`; None in every other mode."""

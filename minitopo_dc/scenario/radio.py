@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from itertools import pairwise
+from typing import Self
 
-from minitopo_dc.settings import LegSettings, Settings
+from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
+
+from minitopo_dc.settings import Direction, LegSettings, Settings
+
+Outage = tuple[NonNegativeFloat, PositiveFloat]
+"""From and to, in s after the start of the transfer."""
 
 
 def _papers_uplink() -> LegSettings:
@@ -17,3 +23,42 @@ class RadioLeg(Settings):
 
     downlink: LegSettings
     uplink: LegSettings = Field(default_factory=_papers_uplink)
+    # Left out of files when there are none, so that those of runs without them stay as they are.
+    outages: tuple[Outage, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """When both directions are down, in ascending order; beside the outages of each of them."""
+
+    @model_validator(mode="after")
+    def _outages_are_apart(self) -> Self:
+        _check_order("outages", self.outages)
+        for name, own in (("downlink", self.downlink), ("uplink", self.uplink)):
+            if self.outages and own.outages:
+                _check_order(f"outages and {name}.outages", _in_order(self.outages, own.outages))
+        return self
+
+    def direction(self, name: Direction) -> LegSettings:
+        """One direction, with the outages that it shares with the other."""
+        radio = self.downlink if name == "downlink" else self.uplink
+        if not self.outages:
+            return radio
+        return radio.model_copy(update={"outages": _in_order(self.outages, radio.outages)})
+
+    def down_periods(self) -> tuple[Outage, ...]:
+        """When one of the directions is down, or both: no path can use the leg then."""
+        return _in_order(self.outages, self.downlink.outages, self.uplink.outages)
+
+
+def _in_order(*outages: tuple[Outage, ...]) -> tuple[Outage, ...]:
+    return tuple(sorted(outage for each in outages for outage in each))
+
+
+def _check_order(where: str, outages: tuple[Outage, ...]) -> None:
+    """Refuse outages that do not follow each other, with a ValueError."""
+    for begin, end in outages:
+        if begin >= end:
+            raise ValueError(f"{where}: [{begin:g}, {end:g}] ends before it begins")
+    for earlier, later in pairwise(outages):
+        if later[0] <= earlier[1]:
+            raise ValueError(
+                f"{where}: [{later[0]:g}, {later[1]:g}] must begin after "
+                f"[{earlier[0]:g}, {earlier[1]:g}] has ended"
+            )

@@ -8,6 +8,13 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from minitopo_dc.plugins import load_plugins
+from minitopo_dc.scenario.bearer import (
+    DUAL_CONNECTIVITY,
+    UplinkPdcpSettings,
+    bearer_legs,
+    downlink_pdcp,
+    uplink_pdcp,
+)
 from minitopo_dc.scenario.clocks import Clock, RealSettings, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow, WorkloadField
 from minitopo_dc.scenario.radio import RadioLeg
@@ -50,7 +57,12 @@ class Scenario(Settings):
     """Of `mode: multipath`: when the transport opens a path on which leg, and abandons it; None: a
     path on every leg from the beginning to the end."""
     split_uplink: bool = False
-    """Whether the uplink is split too; by default it takes leg 1, as in the papers."""
+    """Whether the uplink is split too; by default it takes the bearer's first leg, in the papers
+    leg 1."""
+    uplink_pdcp: UplinkPdcpSettings | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
+    """The parameters of the split uplink's bearer; None: those of `pdcp`."""
     workload: WorkloadField = Download()
     """What the end hosts do: `{kind: NAME, ...}`, a download unless named."""
     flows: tuple[FlowSettings, ...] = ()
@@ -90,7 +102,9 @@ class Scenario(Settings):
         self._check_legs(self, "")
         for number, flow in enumerate(self.flows):
             self._check_legs(flow, f"flows.{number}.")
-        self.bearer().policy(len(self.legs))
+        _check_policy("pdcp", self.pdcp, len(self.pdcp.legs or self.legs))
+        for number, resolved in enumerate(self.resolved_flows):
+            self._check_bearer(resolved, f"flows.{number}." if self.flows else "")
         return self
 
     def _check_legs(self, flow: FlowSettings | Scenario, where: str) -> None:
@@ -99,15 +113,41 @@ class Scenario(Settings):
             raise ValueError(f"{where}leg: {flow.leg} does not exist; allowed: 1 to {legs}")
         if flow.mode not in ("sc", "flows") and legs < 2:
             raise ValueError(f"{where}mode {flow.mode} needs at least two legs")
-        if flow.mode == "dc" and self.pdcp.split == "duplicate":
+        if flow.mode == "dc" and (flow.pdcp or self.pdcp).split == "duplicate":
             # By its mode a duplicated run is told from a split one in every table.
             raise ValueError(f"{where}mode dc: pdcp.split duplicate is mode dc-duplicate")
+        self._check_pdcp(flow, where)
         if flow.paths is not None and flow.mode != "multipath":
             raise ValueError(f"{where}paths: mode {flow.mode} has no paths; allowed: multipath")
         try:
             self._plan(flow)
         except SettingsError as error:
             raise ValueError(f"{where}paths.{error}") from None
+
+    def _check_pdcp(self, flow: FlowSettings | Scenario, where: str) -> None:
+        if flow.uplink_pdcp is not None and not self.split_uplink:
+            raise ValueError(f"{where}uplink_pdcp: needs split_uplink: true of the scenario")
+        for name, pdcp in (("pdcp", flow.pdcp), ("uplink_pdcp", flow.uplink_pdcp)):
+            if pdcp is not None and where and flow.mode == "multipath":
+                raise ValueError(f"{where}{name}: mode multipath has no bearer")
+            for leg in (pdcp.legs or ()) if pdcp is not None else ():
+                if leg > len(self.legs):
+                    raise ValueError(
+                        f"{where}{name}.legs: leg {leg} does not exist; "
+                        f"allowed: 1 to {len(self.legs)}"
+                    )
+
+    def _check_bearer(self, flow: ResolvedFlow, where: str) -> None:
+        """That each direction has a split policy for its legs."""
+        if flow.mode in DUAL_CONNECTIVITY:
+            if flow.mode == "dc-duplicate" and flow.pdcp.duplication is not None:
+                raise ValueError(
+                    f"{where}mode dc-duplicate: pdcp.duplication has nothing to choose; "
+                    "every packet is on all legs already"
+                )
+            _check_policy(f"{where}pdcp", flow.pdcp, len(flow.legs))
+            if self.split_uplink:
+                _check_policy(f"{where}uplink_pdcp", flow.uplink_pdcp, len(flow.uplink_legs))
 
     def _plan(self, flow: FlowSettings | Scenario) -> PathPlan | None:
         if flow.mode != "multipath":
@@ -131,14 +171,8 @@ class Scenario(Settings):
         """Each direction of each leg and backhaul link, with its place in the scenario."""
         for name, links in (("legs", self.legs), ("real.backhaul", self.real.backhaul)):
             for number, link in enumerate(links):
-                yield f"{name}.{number}.downlink", link.downlink
-                yield f"{name}.{number}.uplink", link.uplink
-
-    def bearer(self, mode: Mode | None = None) -> PdcpSettings:
-        """The bearer's parameters with the split policy of a mode, by default the scenario's."""
-        if (mode or self.mode) == "dc-duplicate":
-            return self.pdcp.model_copy(update={"split": "duplicate"})
-        return self.pdcp
+                yield f"{name}.{number}.downlink", link.direction("downlink")
+                yield f"{name}.{number}.uplink", link.direction("uplink")
 
     @property
     def resolved_flows(self) -> tuple[ResolvedFlow, ...]:
@@ -150,14 +184,21 @@ class Scenario(Settings):
     def _resolve(self, flow: FlowSettings) -> ResolvedFlow:
         transport = flow.transport or self.transport
         options = self.options if transport == self.transport else {}
+        mode, plan, legs = flow.mode, self._plan(flow), len(self.legs)
+        down = downlink_pdcp(mode, flow.pdcp or self.pdcp)
+        up = uplink_pdcp(mode, down, flow.uplink_pdcp or self.uplink_pdcp)
         return ResolvedFlow(
-            mode=flow.mode,
+            mode=mode,
             leg=flow.leg,
+            legs=bearer_legs(mode, flow.leg, down, legs) if plan is None else plan.legs,
+            uplink_legs=bearer_legs(mode, flow.leg, up, legs),
             transport=transport,
             workload=flow.workload or self.workload,
             congestion_control=flow.congestion_control or self.congestion_control,
             options=options if flow.options is None else flow.options,
-            paths=self._plan(flow),
+            pdcp=down,
+            uplink_pdcp=up,
+            paths=plan,
         )
 
     @property
@@ -168,3 +209,10 @@ class Scenario(Settings):
 
 def _restored(values: dict[str, Any]) -> Scenario:
     return Scenario.model_validate(values)
+
+
+def _check_policy(where: str, pdcp: PdcpSettings, legs: int) -> None:
+    try:
+        pdcp.policy(legs)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None

@@ -3,6 +3,7 @@
 from minitopo_dc.settings.base import Settings, SettingsError, read_yaml
 from minitopo_dc.settings.bearer import IpVersion, Match, PdcpSettings
 from minitopo_dc.settings.change import LegChange
+from minitopo_dc.settings.duplication import DuplicationSettings
 from minitopo_dc.settings.kernel import check_kernel_bearer, kernel_rates
 from minitopo_dc.settings.leg import BurstLoss, Direction, LegSettings
 from minitopo_dc.settings.path_words import parse_path_words
@@ -12,6 +13,7 @@ from minitopo_dc.settings.rlc import RlcSettings
 __all__ = [
     "BurstLoss",
     "Direction",
+    "DuplicationSettings",
     "IpVersion",
     "LegChange",
     "LegSettings",

@@ -43,6 +43,16 @@ def check_kernel_bearer(pdcp: PdcpSettings, legs: int) -> None:
             f"pdcp.split: {pdcp.split} sees its legs, which those of backend kernel do not show; "
             "use backend: user"
         )
+    if pdcp.follows_legs:
+        raise SettingsError(
+            "pdcp: numbering late, flow_control and data_recovery follow their legs, which those "
+            "of backend kernel do not show; use backend: user"
+        )
+    if pdcp.duplication is not None and pdcp.duplication.rule().sees_legs:
+        raise SettingsError(
+            "pdcp.duplication: loss_percent and deadline_ms see the legs, which those of backend "
+            "kernel do not show; use backend: user"
+        )
     if pdcp.report_ms is not None:
         raise SettingsError("pdcp.report_ms: backend kernel sends no reports; use backend: user")
 

@@ -8,10 +8,11 @@ its address closes it, MP_PRIO makes it a backup or not.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
+from types import MappingProxyType
 from typing import Literal, NamedTuple, Self, get_args
 
 from pydantic import NonNegativeFloat, PositiveInt, model_validator
@@ -156,20 +157,28 @@ class PathPlan:
                 return name  # type: ignore[return-value]
         return None
 
-    def legs_to_use(self, start_s: float, end_s: float, least_s: float) -> tuple[int, ...]:
-        """The legs whose path was open and available for at least `least_s` without a break.
+    def legs_to_use(
+        self,
+        start_s: float,
+        end_s: float,
+        least_s: float,
+        down: Mapping[int, Sequence[Period]] = MappingProxyType({}),
+    ) -> tuple[int, ...]:
+        """The legs whose path was open, available and up for at least `least_s` without a break.
 
         Args:
             start_s: what was before it does not count: when the flow began to connect.
             end_s: nor what is after: when the flow had ended.
             least_s: how long, in s.
+            down: when legs were down, by their number, in ascending order.
         """
         return tuple(
             leg
             for leg in sorted(self.legs)
             if any(
                 min(end, end_s) - max(begin, start_s) >= least_s
-                for begin, end in self.available_periods(leg)
+                for period in self.available_periods(leg)
+                for begin, end in _without(period, down.get(leg, ()))
             )
         )
 
@@ -185,6 +194,16 @@ class PathPlan:
                 begin = None
         if begin is not None:
             yield begin, inf
+
+
+def _without(period: Period, down: Sequence[Period]) -> Iterator[Period]:
+    """What is left of a period between those of `down`."""
+    begin, end = period
+    for down_from, down_to in down:
+        if down_to > begin:
+            yield begin, min(end, down_from)
+            begin = down_to
+    yield begin, end
 
 
 def _check_leg(where: str, leg: int, legs: int) -> None:

@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from minitopo_dc.link import AnyLeg
-from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, SnFormat, TransmittingEntity
+from minitopo_dc.link import AnyLeg, RlcLeg
+from minitopo_dc.pdcp import Pdu, ReceivingEntity, ReportMaker, SnFormat, TransmittingEntity
 from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
 from minitopo_dc.simulation.loop import Loop, Timer
 from minitopo_dc.simulation.packet import Packet
@@ -33,20 +33,28 @@ class LegDriver:
 
     def push(self, packet: Packet, sn: int, size: int) -> None:
         """Put a PDU on the leg that has `size` bytes there."""
-        self.leg.push((packet, sn), size, self._loop.now)
-        if self._timer.at is None:  # else what is under way comes out before this one
-            self._timer.set(self.leg.next_timeout())
+        self._push((packet, sn), size)
 
     def push_plain(self, packet: Packet) -> None:
         """Put a packet on the leg that no bearer takes."""
-        self.leg.push((packet, None), packet.size, self._loop.now)
-        if self._timer.at is None:
-            self._timer.set(self.leg.next_timeout())
+        self._push((packet, None), packet.size)
+
+    def flush(self, which: Callable[[Carried], bool], now: int) -> Sequence[Carried]:
+        """Take packets out of the leg."""
+        flushed = self.leg.flush(now, which)
+        self.rearm()
+        return flushed
 
     def rearm(self) -> None:
         """The leg was changed from outside: find the next moment anew."""
         self.leg.dropped()  # the leg counts them; nobody waits for a packet of this host's
         self._timer.set(self.leg.next_timeout())
+
+    def _push(self, carried: Carried, size: int) -> None:
+        self.leg.push(carried, size, self._loop.now)
+        # What is under way comes out before this one, but for what HARQ repeats.
+        if self._timer.at is None or isinstance(self.leg, RlcLeg):
+            self._timer.set(self.leg.next_timeout())
 
     def _fire(self) -> None:
         for packet, sn in self.leg.poll(self._loop.now):
@@ -67,18 +75,51 @@ class TransmitDriver:
         sn_format: SnFormat,
         legs: Sequence[LegDriver],
         loop: Loop,
+        *,
+        belongs: Callable[[Carried], bool] = lambda carried: carried[1] is not None,
     ) -> None:
+        """Take what tells the bearer's PDUs from all else on a leg."""
         self.bearer = bearer
         self.entity = entity
         self._header = sn_format.size
         self._legs = legs
+        self._belongs = belongs
         self._loop = loop
+        self._follows = entity.follows_legs
+        self._timer = Timer(loop, self.submit)
 
     def push(self, packet: Packet) -> None:
         """Number an SDU, and put it on the leg or legs of its policy."""
         now = self._loop.now
         self.entity.push(packet, packet.size, now)
-        for pdu in self.entity.poll(now):
+        if self._follows:
+            self.submit()
+        else:
+            self._put(self.entity.poll(now))
+
+    def submit(self) -> None:
+        """Put on the legs what they take now."""
+        now = self._loop.now
+        while pdus := self.entity.poll(now):
+            self._put(pdus)
+        self.entity.dropped()  # nobody else holds them
+        self._timer.set(self.entity.next_timeout())
+
+    def legs_changed(self) -> None:
+        """Legs went down or up, or got another rate."""
+        if not self._follows:
+            return
+        now = self._loop.now
+        if self.entity.recovers:
+            for position in self.entity.newly_down():
+                flushed = self._legs[position].flush(self._belongs, now)
+                numbers = [sn for _, sn in flushed if sn is not None]
+                self.entity.leg_lost(position, numbers, now)
+        self.submit()
+
+    def _put(self, pdus: Sequence[Pdu[Packet]]) -> None:
+        for pdu in pdus:
+            packet = pdu.sdu
             self._legs[pdu.leg].push(packet, pdu.sn, packet.size + self._header)
 
 

@@ -51,7 +51,7 @@ class Element:
             receive=[driver.statistics for driver in self._receive],
         )
         self._incoming: dict[Flow, Callable[[tuple[int, Packet, int]], None]] = {}
-        self._schedule = Schedule(settings.legs, self._legs)
+        self._schedule = Schedule(settings.legs, self._legs, self._legs_changed)
         self._changes = Timer(loop, self._switch)
         self._started = loop.now
 
@@ -94,9 +94,15 @@ class Element:
 
     def report_taker(self, bearer: int) -> Take:
         """What takes the reports of a bearer that this element transmits."""
-        [feedback] = [each.entity.feedback for each in self._transmit if each.bearer == bearer]
+        [driver] = [each for each in self._transmit if each.bearer == bearer]
+        feedback = driver.entity.feedback
         assert feedback is not None
-        return lambda packet: feedback.push(packet.data, self._loop.now)
+
+        def take(packet: Packet) -> None:
+            feedback.push(packet.data, self._loop.now)
+            driver.legs_changed()
+
+        return take
 
     def delivered_bytes(self) -> list[int]:
         """IP bytes that each leg delivered."""
@@ -119,9 +125,20 @@ class Element:
 
     def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
         legs = [self._legs[number] for number in bearer.legs]
-        entity = bearer.pdcp.transmitter(len(legs), [driver.leg for driver in legs])
+        entity = bearer.pdcp.transmitter(
+            len(legs),
+            [driver.leg for driver in legs],
+            queue_packets=self._settings.queue_packets(bearer),
+        )
         return TransmitDriver(
-            bearer.bearer, entity, sn_format(bearer.pdcp.sn_bits), legs, self._loop
+            bearer.bearer,
+            entity,
+            sn_format(bearer.pdcp.sn_bits),
+            legs,
+            self._loop,
+            belongs=lambda carried: (
+                carried[1] is not None and carried[0].flow.belongs_to(bearer.match)
+            ),
         )
 
     def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
@@ -146,6 +163,10 @@ class Element:
     def _switch(self) -> None:
         """An outage begins or ends."""
         self._schedule.handle(self._loop.now)
+        self._changes.set(self._schedule.next_timeout())
+
+    def _legs_changed(self, _now: int) -> None:
         for driver in self._legs.values():
             driver.rearm()
-        self._changes.set(self._schedule.next_timeout())
+        for transmitter in self._transmit:
+            transmitter.legs_changed()

@@ -13,10 +13,11 @@ from scapy.packet import Packet
 from scapy.utils import rdpcap
 
 from minitopo_dc.capture import layers
-from minitopo_dc.element import captures, drivers
+from minitopo_dc.element import captures, drivers, transmit_driver
 from minitopo_dc.element.captures import Captures
-from minitopo_dc.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
+from minitopo_dc.element.drivers import LegDriver, ReceiveDriver
 from minitopo_dc.element.loop import Loop
+from minitopo_dc.element.transmit_driver import TransmitDriver
 from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.router import ElementSettings, ReceiveBearer, TransmitBearer
@@ -106,7 +107,7 @@ class Bench:
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(drivers, "Injector", NoInjector)
     made = Bench(tmp_path, "downlink")
-    for module in (captures, drivers):
+    for module in (captures, drivers, transmit_driver):
         monkeypatch.setattr(module, "clock", lambda: made.now)
     return made
 

@@ -8,6 +8,7 @@ import pytest
 
 from minitopo_dc.element import drivers as drivers_module
 from minitopo_dc.element import loop as loop_module
+from minitopo_dc.element import transmit_driver as transmit_module
 from minitopo_dc.element.drivers import LegDriver
 from minitopo_dc.element.loop import Loop
 from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
@@ -18,6 +19,7 @@ from tests.element.fakes import MS, Clock, NoInjector
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(drivers_module, "clock", clock)
+    monkeypatch.setattr(transmit_module, "clock", clock)
     monkeypatch.setattr(loop_module, "clock", clock)
     return clock
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from minitopo_dc.element.drivers import LegDriver, TransmitDriver
-from minitopo_dc.element.kernel_queue import KernelPacket
+from minitopo_dc.element.drivers import LegDriver
 from minitopo_dc.element.loop import Loop
 from minitopo_dc.element.rules import leg_mark
+from minitopo_dc.element.transmit_driver import Sdu, TransmitDriver
 from minitopo_dc.link import Leg
 from minitopo_dc.pdcp import TransmittingEntity, append_trailer, sn_format, split_trailer
 from minitopo_dc.settings import PdcpSettings
@@ -194,7 +194,7 @@ def test_what_is_no_pdu_is_dropped_and_counted(legs: tuple[Loop, list[LegDriver]
 def test_numbers_start_again_after_the_last_of_their_format(
     legs: tuple[Loop, list[LegDriver]],
 ) -> None:
-    entity = TransmittingEntity[KernelPacket](
+    entity = TransmittingEntity[Sdu](
         sn_format(12), PdcpSettings().policy(2), legs=2, first_count=4095
     )
     driver = TransmitDriver(1, entity, sn_format(12), legs[1], legs[0])

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.element import drivers as drivers_module
-from minitopo_dc.element.drivers import Held, LegDriver, TransmitDriver
-from minitopo_dc.element.kernel_queue import KernelPacket
+from minitopo_dc.element import transmit_driver as transmit_module
+from minitopo_dc.element.drivers import Held, LegDriver
 from minitopo_dc.element.loop import Loop
+from minitopo_dc.element.transmit_driver import Sdu, TransmitDriver
 from minitopo_dc.link import (
     AnyLeg,
     Bernoulli,
@@ -104,7 +105,7 @@ def test_a_packet_for_which_the_policy_names_no_leg_is_dropped_with_its_number(
             self._count += 1
             return (0,) if self._count == 2 else ()
 
-    entity = TransmittingEntity[KernelPacket](sn_format(18), Second(), legs=2)
+    entity = TransmittingEntity[Sdu](sn_format(18), Second(), legs=2)
     driver = TransmitDriver(1, entity, sn_format(18), legs[1], legs[0])
     packets = [FakePacket(datagram()) for _ in range(3)]
     for packet in packets:
@@ -138,6 +139,7 @@ def lossy_legs(rlc: RlcParameters | None = None) -> Iterator[tuple[Clock, Loop, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drivers_module, "Injector", NoInjector)
         patch.setattr(drivers_module, "clock", clock)
+        patch.setattr(transmit_module, "clock", clock)
         loop = Loop()
 
         def leg(number: int) -> AnyLeg[Held]:

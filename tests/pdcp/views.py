@@ -20,6 +20,11 @@ class WrittenLeg:
     sent_bytes: int = 0
     report: LegReport | None = None
     pending_bytes: int = 0
+    joined_packets: int = 0
+    served: int = 0
+    serves_until: int | None = None
+    may_wait: bool = False
+    credit: int | None = None
 
     def backlog_bytes(self, now: int) -> int:  # noqa: ARG002
         return self.backlog
@@ -32,3 +37,12 @@ class WrittenLeg:
 
     def takes(self, now: int, size: int) -> bool:  # noqa: ARG002
         return self.room
+
+    def served_packets(self, now: int) -> int:  # noqa: ARG002
+        return self.served
+
+    def service_end(self, now: int) -> int | None:  # noqa: ARG002
+        return self.serves_until
+
+    def credit_bytes(self, now: int) -> int | None:  # noqa: ARG002
+        return self.credit

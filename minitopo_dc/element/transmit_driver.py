@@ -1,0 +1,150 @@
+"""A transmitting entity over real packets: SDUs in from the kernel, PDUs out on the legs.
+
+A packet waits in the kernel while the entity or a leg holds it. What goes on a further leg, or on
+another leg once more, is a copy: the kernel holds one packet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minitopo_dc.element.drivers import IPV6, Held, Outlet
+from minitopo_dc.element.injection import HOP_LIMIT_OFFSET, TTL_OFFSET, Copy
+from minitopo_dc.element.kernel_queue import KernelPacket
+from minitopo_dc.element.loop import Loop, clock
+from minitopo_dc.element.rules import leg_mark
+from minitopo_dc.pdcp import Pdu, PduError, SnFormat, TransmittingEntity, append_trailer
+
+
+@dataclass(slots=True)
+class Sdu:
+    """A packet that a bearer carries."""
+
+    packet: KernelPacket | None
+    """The kernel's; None once it is on a leg."""
+    unnumbered: bytes
+    """The datagram of the PDU but for the PDCP header at its end."""
+
+
+class OnLeg:
+    """A PDU in a leg's queue, which data recovery may take back."""
+
+    __slots__ = ("_held", "bearer", "sn")
+
+    def __init__(self, held: Held, bearer: int, sn: int) -> None:
+        self._held = held
+        self.bearer = bearer
+        self.sn = sn
+
+    def get_payload(self) -> bytes:
+        """The PDU's datagram."""
+        return self._held.get_payload()
+
+    def accept(self) -> None:
+        """Let it go on."""
+        self._held.accept()
+
+    def drop(self) -> None:
+        """Discard it."""
+        self._held.drop()
+
+
+class TransmitDriver:
+    """The transmitting entity of one bearer; a timed part, to come before the legs."""
+
+    def __init__(
+        self,
+        bearer: int,
+        entity: TransmittingEntity[Sdu],
+        sn_format: SnFormat,
+        legs: Sequence[Outlet],
+        loop: Loop,
+    ) -> None:
+        self.bearer = bearer
+        self.entity = entity
+        self.malformed = 0
+        self._encode = sn_format.encode
+        self._blank = bytes(sn_format.size)
+        self._legs = [(leg, leg_mark(leg.number)) for leg in legs]
+        self._loop = loop
+        if entity.follows_legs:
+            loop.add_timed(self, first=True)
+
+    def on_packet(self, packet: KernelPacket) -> None:
+        """Queue callback of an SDU: give it to the entity, and to the legs what it numbers.
+
+        One that this host must not forward (RFC 1812, section 5.3.1; RFC 8200, section 3) is none.
+        One that cannot carry a number (no whole IP datagram, too long) is dropped and counted.
+        """
+        now = clock()
+        if now >= self._loop.due:
+            self._loop.serve(now)
+        sdu = packet.get_payload()
+        try:
+            if sdu[TTL_OFFSET if sdu[0] < IPV6 else HOP_LIMIT_OFFSET] < 2:
+                packet.accept()  # the kernel answers that its time is exceeded: it is no PDU
+                return
+            # Before the entity counts it: what is dropped here must leave no gap in the numbers.
+            unnumbered = append_trailer(sdu, self._blank)[: -len(self._blank)]
+        except (IndexError, PduError):
+            self.malformed += 1
+            packet.drop()
+            return
+        if not self.entity.push(Sdu(packet, unnumbered), len(sdu), now):
+            packet.drop()
+        if self.entity.follows_legs:
+            self.handle(now)
+            self._loop.wake_at(self.entity.next_timeout())
+        else:
+            self._put(self.entity.poll(now), now)
+
+    def next_timeout(self) -> int | None:
+        """When a leg may take more, or an SDU has waited too long."""
+        return self.entity.next_timeout()
+
+    def handle(self, now: int) -> None:
+        """Put on the legs what they take now."""
+        while pdus := self.entity.poll(now):
+            self._put(pdus, now)
+        for sdu in self.entity.dropped():
+            if sdu.packet is not None:
+                sdu.packet.drop()
+
+    def legs_changed(self, now: int) -> None:
+        """Legs went down or up, or the receiver reported."""
+        if not self.entity.follows_legs:
+            return
+        if self.entity.recovers:
+            for position in self.entity.newly_down():
+                self._take_back(position, now)
+        self.handle(now)
+        self._loop.wake_at(self.entity.next_timeout())
+
+    def _take_back(self, position: int, now: int) -> None:
+        """A leg is lost: what waits in its queue will not leave it."""
+        flushed = self._legs[position][0].flush(self._is_own, now)
+        for held in flushed:
+            held.drop()
+        numbers = [held.sn for held in flushed if isinstance(held, OnLeg)]
+        self.entity.leg_lost(position, numbers, now)
+
+    def _is_own(self, held: Held) -> bool:
+        return isinstance(held, OnLeg) and held.bearer == self.bearer
+
+    def _put(self, pdus: Sequence[Pdu[Sdu]], now: int) -> None:
+        for pdu in pdus:
+            driver, mark = self._legs[pdu.leg]
+            sdu = pdu.sdu
+            datagram = sdu.unnumbered + self._encode(pdu.sn)
+            packet, sdu.packet = sdu.packet, None
+            held: Held
+            if packet is None:
+                held = Copy(datagram, driver.injector)
+            else:
+                packet.set_payload(datagram)
+                packet.set_mark(mark)
+                held = packet
+            if self.entity.recovers:
+                held = OnLeg(held, self.bearer, pdu.sn)
+            driver.push(held, len(datagram), now)

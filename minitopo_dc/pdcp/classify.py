@@ -1,0 +1,150 @@
+"""What a packet's headers tell about it, for rules that treat packets differently.
+
+From an IP datagram (real clock) or from a UDP payload alone (virtual clock, which has no headers).
+Of bytes that are no such packet nothing is told; no bytes are an error.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final, NamedTuple
+
+TCP, UDP = 6, 17
+"""IANA, protocol numbers."""
+FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
+"""RFC 9293, section 3.1."""
+EXTENSIONS: Final = frozenset({0, 43, 60})
+"""IPv6 headers that may come first: hop-by-hop, routing, destination options (RFC 8200)."""
+LONGEST_CONNECTION_ID: Final = 20
+"""Bytes, in QUIC versions 1 and 2 (RFC 9000, section 17.2)."""
+_LONG_HEADER: Final = 0xC0
+"""Header form and fixed bit (RFC 9000, section 17.2); by the latter it differs from RTP."""
+_ipv4 = struct.Struct("!BBHHHBBH4s4s").unpack_from
+_ipv6 = struct.Struct("!IHBB16s16s").unpack_from
+_tcp = struct.Struct("!4sIIBB").unpack_from
+
+
+class PacketKind(Enum):
+    """What a packet is to its transport, as far as its headers say."""
+
+    HANDSHAKE = auto()
+    """TCP with SYN, FIN or RST; UDP with a long header of QUIC, 0-RTT among them."""
+    ACK = auto()
+    """TCP with nothing but an acknowledgement."""
+    UDP = auto()
+    """Other UDP: QUIC encrypts what else it is."""
+    OTHER = auto()
+    """Everything else, what is malformed and what follows in fragments included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Where in its flow a TCP segment is.
+
+    Attributes:
+        flow: addresses and ports of this direction, as bytes.
+        sequence: number of its first byte.
+        length: of its data, SYN and FIN counted as a byte each (RFC 9293, section 3.4).
+    """
+
+    flow: bytes
+    sequence: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class PacketFacts:
+    """What headers tell of a packet.
+
+    Attributes:
+        dscp: code point of RFC 2474, 0 to 63; 0 without an IP header.
+        kind: what it is to its transport.
+        segment: of TCP, else None.
+    """
+
+    dscp: int = 0
+    kind: PacketKind = PacketKind.OTHER
+    segment: Segment | None = None
+
+
+class _Payload(NamedTuple):
+    dscp: int
+    protocol: int
+    addresses: bytes
+    data: bytes
+
+
+def classify_datagram(datagram: bytes) -> PacketFacts:
+    """What an IPv4 or IPv6 datagram is."""
+    try:
+        payload = _ip_payload(datagram)
+        if payload.protocol == TCP:
+            return _classify_tcp(payload)
+        if payload.protocol == UDP and len(payload.data) >= 8:
+            return PacketFacts(payload.dscp, _udp_kind(payload.data[8:]))
+    except (struct.error, IndexError):
+        return PacketFacts()
+    return PacketFacts(payload.dscp)
+
+
+def classify_udp(payload: bytes) -> PacketFacts:
+    """What a UDP datagram with this payload is."""
+    return PacketFacts(kind=_udp_kind(payload))
+
+
+def _ip_payload(datagram: bytes) -> _Payload:
+    """Raises struct.error or IndexError: it is none, or cut."""
+    return _ipv4_payload(datagram) if datagram[0] >> 4 == 4 else _ipv6_payload(datagram)
+
+
+def _ipv4_payload(datagram: bytes) -> _Payload:
+    first, service, total, _, fragment, _, protocol, _, source, destination = _ipv4(datagram)
+    header = (first & 0xF) * 4
+    if not 20 <= header <= total <= len(datagram):
+        raise IndexError
+    if fragment & 0x1FFF:  # a later fragment has no header of the transport's
+        protocol = -1
+    return _Payload(service >> 2, protocol, source + destination, datagram[header:total])
+
+
+def _ipv6_payload(datagram: bytes) -> _Payload:
+    first, length, following, _, source, destination = _ipv6(datagram)
+    if first >> 28 != 6 or 40 + length > len(datagram):
+        raise IndexError
+    data = datagram[40 : 40 + length]
+    while following in EXTENSIONS:
+        following, data = data[0], data[8 + 8 * data[1] :]
+    return _Payload(first >> 22 & 0x3F, following, source + destination, data)
+
+
+def _classify_tcp(payload: _Payload) -> PacketFacts:
+    ports, sequence, _, offset, flags = _tcp(payload.data)
+    header = (offset >> 4) * 4
+    if not 20 <= header <= len(payload.data):
+        raise IndexError
+    data = len(payload.data) - header
+    length = data + bool(flags & SYN) + bool(flags & FIN)
+    segment = Segment(payload.addresses + ports, sequence, length)
+    kind = PacketKind.OTHER
+    if flags & (SYN | FIN | RST):
+        kind = PacketKind.HANDSHAKE
+    elif flags & ACK and not data:
+        kind = PacketKind.ACK
+    return PacketFacts(payload.dscp, kind, segment)
+
+
+def _udp_kind(payload: bytes) -> PacketKind:
+    return PacketKind.HANDSHAKE if _has_long_header(payload) else PacketKind.UDP
+
+
+def _has_long_header(payload: bytes) -> bool:
+    """Of QUIC: 1 byte, 4 of version, both connection IDs with a byte of length before each."""
+    if len(payload) < 7 or payload[0] & _LONG_HEADER != _LONG_HEADER:
+        return False
+    source_length = 6 + payload[5]
+    if payload[5] > LONGEST_CONNECTION_ID or source_length >= len(payload):
+        return False
+    length = payload[source_length]
+    return length <= LONGEST_CONNECTION_ID and source_length + 1 + length <= len(payload)

@@ -1,0 +1,154 @@
+"""Flow control between a leg's node and the split point, over a backhaul (TS 38.425).
+
+The node that has a leg (in NR a DU, or the secondary node) tells the one that hosts PDCP how much
+it wants, by DL DELIVERY STATUS (clauses 5.4.2 and 5.5.2.2): the desired buffer size counts from the
+highest PDCP SN that it has transmitted, so that the node that hosts PDCP may send so many bytes
+beyond it. Both PDUs and statuses take the backhaul's delay.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from minitopo_dc.pdcp.leg_access import LEAD_NS, LEAST_PACKETS, Outstanding, bytes_within
+from minitopo_dc.pdcp.view import LegQueue
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FlowControl:
+    """How one leg's node says what it wants.
+
+    Attributes:
+        interval: ns from one status to the next.
+        delay: of the backhaul one way, ns.
+        desired: ns of its leg's present rate that the node wants to have, None: what a status
+            and its answer take, so that the node does not run dry: `interval` + 2 `delay` and the
+            2 ms that a leg without a backhaul takes.
+    """
+
+    interval: int
+    delay: int
+    desired: int | None = None
+
+    @property
+    def desired_ns(self) -> int:
+        """`desired`, or what stands for None."""
+        if self.desired is not None:
+            return self.desired
+        return self.interval + 2 * self.delay + LEAD_NS
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryStatus:
+    """DL DELIVERY STATUS of one bearer (TS 38.425 clause 5.5.2.2).
+
+    Attributes:
+        desired_bytes: desired buffer size, counted from what the leg has transmitted.
+        highest_count: highest COUNT transmitted by the leg, None: none yet. (The message has its
+            SN.)
+        gone_bytes: of SDUs that left the node's queue since the beginning. (The message has the
+            highest SN instead; which bytes lie below it the other node knows. Here it is said.)
+        lost_pdus: PDUs that the node's queue dropped.
+        is_up: whether the leg was up. (The message has a radio link outage indication.)
+    """
+
+    desired_bytes: int
+    highest_count: int | None
+    gone_bytes: int
+    lost_pdus: int
+    is_up: bool
+
+
+class LegNode(Generic[T]):
+    """Both ends of one leg's backhaul for one bearer: the node, and what the other knows of it.
+
+    Until the first status has come the other end takes it that the leg is up and wants two SDUs.
+    """
+
+    def __init__(self, leg: LegQueue, control: FlowControl) -> None:
+        self._leg = leg
+        self._control = control
+        self._inside = Outstanding(leg)
+        self._due: int | None = None  # of the next status; None: the first settles it
+        self._statuses: deque[tuple[int, DeliveryStatus]] = deque()
+        self._line: deque[tuple[int, T, int, int]] = deque()  # due, PDU, size, COUNT
+        self._sent_bytes = 0
+        self.status: DeliveryStatus | None = None
+        """The latest that arrived."""
+        self.received = 0
+        """Statuses that arrived."""
+
+    def __len__(self) -> int:
+        """PDUs on the backhaul and in the leg's queue."""
+        return len(self._line) + len(self._inside)
+
+    def settle(self, now: int) -> None:
+        """Make the status that is due at `now` (ns), and take those that have arrived."""
+        self._inside.settle(now)
+        if self._due is None or now >= self._due:
+            begin = now if self._due is None else self._due
+            interval = self._control.interval
+            self._due = begin + interval * ((now - begin) // interval + 1)
+            self._statuses.append((now + self._control.delay, self._made(now)))
+        while self._statuses and self._statuses[0][0] <= now:
+            self.status = self._statuses.popleft()[1]
+            self.received += 1
+
+    def is_up(self) -> bool:
+        """Whether the leg was, by the latest status."""
+        return self.status is None or self.status.is_up
+
+    def credit_bytes(self) -> int:
+        """Bytes that may be sent beyond what was; below 0 when the node wants less than it has."""
+        if self.status is None:
+            return LEAST_PACKETS * 1500 - self._sent_bytes
+        return self.status.desired_bytes - (self._sent_bytes - self.status.gone_bytes)
+
+    def takes(self, size: int, now: int) -> bool:  # noqa: ARG002  (LegAccess')
+        """Whether the node wants an SDU of `size` bytes."""
+        return self.is_up() and self.credit_bytes() >= size
+
+    def send(self, pdu: T, size: int, count: int, now: int) -> None:
+        """Put a PDU on the backhaul."""
+        self._line.append((now + self._control.delay, pdu, size, count))
+        self._sent_bytes += size
+
+    def arrived(self, now: int) -> list[T]:
+        """PDUs that reach the leg by `now`: to be given to it at once."""
+        arrived = []
+        while self._line and self._line[0][0] <= now:
+            _, pdu, size, count = self._line.popleft()
+            self._inside.put(size, count)
+            arrived.append(pdu)
+        return arrived
+
+    def withdraw(self) -> list[T]:
+        """Take back what is on the backhaul: its leg is gone."""
+        withdrawn = [pdu for _, pdu, _, _ in self._line]
+        self._sent_bytes -= sum(size for _, _, size, _ in self._line)
+        self._line.clear()
+        return withdrawn
+
+    def next_timeout(self, now: int, *, wanted: bool) -> int | None:  # noqa: ARG002  (LegAccess')
+        """When the next PDU or status arrives, or the next status is due (ns)."""
+        moments = [self._line[0][0]] if self._line else []
+        if self._statuses:
+            moments.append(self._statuses[0][0])
+        if self._due is not None:
+            moments.append(self._due)
+        return min(moments, default=None)
+
+    def _made(self, now: int) -> DeliveryStatus:
+        inside, is_up = self._inside, self._leg.is_up
+        within = bytes_within(self._leg, self._control.desired_ns, now) if is_up else 0
+        return DeliveryStatus(
+            desired_bytes=max(within, LEAST_PACKETS * 1500) if is_up else 0,
+            highest_count=inside.highest_count,
+            gone_bytes=inside.gone_bytes,
+            lost_pdus=inside.lost,
+            is_up=is_up,
+        )

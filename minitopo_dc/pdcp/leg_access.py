@@ -1,0 +1,175 @@
+"""How much of one bearer a leg takes at a moment, asked of the leg itself.
+
+The twin with a backhaul between is `flow_control`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final, Generic, Protocol, TypeVar
+
+from minitopo_dc.pdcp.view import LegQueue
+
+LEAD_NS: Final = 2_000_000
+"""A leg takes what it serves within 2 ms: the slot of 1 ms that it sends (TS 36.211, and 38.211 at
+15 kHz) and the next, which it has to fill beforehand."""
+LEAST_PACKETS: Final = 2
+"""One in service, and one behind it, so that a slow leg is never idle either."""
+_MEGABIT_BYTES: Final = 125_000
+
+
+T = TypeVar("T")
+
+
+class LegAccess(Protocol[T]):
+    """A leg to the transmitting entity that does not just give it all: PDUs of type `T`."""
+
+    def __len__(self) -> int:
+        """PDUs on their way to the leg or in its queue, as of the last `settle`."""
+
+    def settle(self, now: int) -> None:
+        """All that `arrived` gave has reached the leg: look how far it is at `now` (ns)."""
+
+    def is_up(self) -> bool:
+        """Whether the leg is up, as far as the entity knows."""
+
+    def takes(self, size: int, now: int) -> bool:
+        """Whether it takes an SDU of `size` bytes."""
+
+    def credit_bytes(self) -> int | None:
+        """Bytes that its node still wants, below 0 when it has too many; None: it does not say."""
+
+    def send(self, pdu: T, size: int, count: int, now: int) -> None:
+        """Send a PDU with an SDU of `size` bytes to the leg."""
+
+    def arrived(self, now: int) -> list[T]:
+        """PDUs that reach the leg by `now`: to be given to it at once."""
+
+    def withdraw(self) -> list[T]:
+        """Take back what has not reached the leg."""
+
+    def next_timeout(self, now: int, *, wanted: bool) -> int | None:
+        """When something arrives or, where that is `wanted`, it may take more than now (ns)."""
+
+
+class Outstanding:
+    """PDUs of one bearer in one leg's queue, told from others' by the leg's numbers of packets."""
+
+    __slots__ = ("_inside", "_leg", "bytes", "gone_bytes", "highest_count", "lost")
+
+    def __init__(self, leg: LegQueue) -> None:
+        self._leg = leg
+        self._inside: deque[tuple[int, int, int]] = deque()  # number, size, COUNT
+        self.bytes = 0
+        """Of their SDUs."""
+        self.gone_bytes = 0
+        """Of the SDUs that are not in the queue any more."""
+        self.highest_count: int | None = None
+        """The highest COUNT of those that were served."""
+        self.lost = 0
+        """PDUs that the queue did not take."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._inside)
+
+    def put(self, size: int, count: int) -> None:
+        """A PDU joins the queue as its next packet, or is dropped there."""
+        inside = self._inside
+        last = inside[-1][0] if inside else 0
+        inside.append((max(self._leg.joined_packets, last) + 1, size, count))
+        self.bytes += size
+
+    def settle(self, now: int) -> None:
+        """Forget what was dropped, and what has been served by `now` (ns)."""
+        inside, joined = self._inside, self._leg.joined_packets
+        while inside and inside[-1][0] > joined:
+            self._gone(inside.pop()[1])
+            self.lost += 1
+        served = self._leg.served_packets(now)
+        while inside and inside[0][0] <= served:
+            _, size, count = inside.popleft()
+            self._gone(size)
+            if self.highest_count is None or count > self.highest_count:
+                self.highest_count = count
+
+    def _gone(self, size: int) -> None:
+        self.bytes -= size
+        self.gone_bytes += size
+
+
+class NearLeg(Generic[T]):
+    """A leg beside its transmitting entity takes what it will serve soon, and not more.
+
+    So a PDU gets its number as late as possible, and nothing that has one is dropped by the leg's
+    queue. Of each bearer over the leg, as its node keeps a queue for each.
+
+    Args:
+        leg: the leg.
+        lead: of how much it takes at a time, in ns of its present rate; None: until its queue is
+            full. So it is for a split that does not see its legs: it sends a batch on one while the
+            others must not run dry.
+    """
+
+    __slots__ = ("_inside", "_lead", "_leg", "_sent", "_settled")
+
+    def __init__(self, leg: LegQueue, *, lead: int | None = LEAD_NS) -> None:
+        self._leg = leg
+        self._lead = lead
+        self._inside = Outstanding(leg)
+        self._sent: list[T] = []
+        self._settled = True
+
+    def __len__(self) -> int:
+        """PDUs in the leg's queue."""
+        return len(self._inside)
+
+    def settle(self, now: int) -> None:
+        """Look how far the leg's service is."""
+        self._inside.settle(now)
+        self._settled = True
+
+    def is_up(self) -> bool:
+        """Whether the leg is."""
+        return self._leg.is_up
+
+    def takes(self, size: int, now: int) -> bool:
+        """Whether it serves all it has of the bearer within `lead`, and its queue has room.
+
+        What was sent must be in the queue before more is: one PDU after the other.
+        """
+        if not (self._settled and self._leg.is_up and self._leg.has_room(now, size)):
+            return False
+        if self._lead is None or len(self._inside) < LEAST_PACKETS:
+            return True
+        return self._inside.bytes < bytes_within(self._leg, self._lead, now)
+
+    def credit_bytes(self) -> None:
+        """None: nothing is said."""
+
+    def send(self, pdu: T, size: int, count: int, now: int) -> None:  # noqa: ARG002  (LegAccess')
+        """Give a PDU to the leg."""
+        self._inside.put(size, count)
+        self._sent.append(pdu)
+        self._settled = False
+
+    def arrived(self, now: int) -> list[T]:  # noqa: ARG002
+        """What was sent."""
+        sent, self._sent = self._sent, []
+        return sent
+
+    def withdraw(self) -> list[T]:
+        """Nothing: all has reached the leg."""
+        return []
+
+    def next_timeout(self, now: int, *, wanted: bool) -> int | None:
+        """When the packet in service is through."""
+        return self._leg.service_end(now) if wanted else None
+
+
+def bytes_within(leg: LegQueue, time: int, now: int) -> int:
+    """Bytes that a leg serves in `time` (ns) at the rate of `now`; 0 where none is known."""
+    whole, rest = leg.drain_ns(now, _MEGABIT_BYTES), leg.drain_ns(now)
+    if whole is None or rest is None:
+        return 0
+    return _MEGABIT_BYTES * time // max(1, whole - rest)

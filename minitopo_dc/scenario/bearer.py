@@ -1,0 +1,47 @@
+"""PDCP parameters of the two directions of a flow's bearer."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from minitopo_dc.settings import PdcpSettings
+
+FlowMode = Literal["sc", "dc", "dc-duplicate", "multipath"]
+"""One leg; split over the legs below IP; sent on all legs below IP; split by the transport."""
+DUAL_CONNECTIVITY: tuple[FlowMode, ...] = ("dc", "dc-duplicate")
+"""The modes whose bearer has several legs."""
+
+
+class UplinkPdcpSettings(PdcpSettings):
+    """PDCP parameters of an uplink bearer of its own."""
+
+    split: str | None = Field(  # type: ignore[assignment]
+        default=None, exclude_if=lambda value: value is None
+    )
+    """Split policy, also `duplicate`; none: `duplicate` in mode `dc-duplicate`, else `batch`."""
+
+
+def downlink_pdcp(mode: FlowMode, pdcp: PdcpSettings) -> PdcpSettings:
+    """With the split policy of the mode."""
+    if mode != "dc-duplicate":
+        return pdcp
+    return pdcp.model_copy(update={"split": "duplicate", "parameters": {}})
+
+
+def uplink_pdcp(
+    mode: FlowMode, downlink: PdcpSettings, own: UplinkPdcpSettings | None
+) -> PdcpSettings:
+    """The uplink's own, over the downlink's legs if it names none; without, the downlink's."""
+    if own is None:
+        return downlink
+    split = {"split": "duplicate"} if mode == "dc-duplicate" else {}
+    return PdcpSettings.model_validate({"legs": downlink.legs, **split, **own.model_dump()})
+
+
+def bearer_legs(mode: FlowMode, leg: int, pdcp: PdcpSettings, legs: int) -> tuple[int, ...]:
+    """The legs of one direction of a bearer, in a scenario of so many."""
+    if mode == "sc":
+        return (leg,)
+    return pdcp.legs or tuple(range(1, legs + 1))

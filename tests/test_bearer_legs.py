@@ -1,0 +1,222 @@
+"""Bearers over some of the legs, of each flow and each direction: what the elements are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.router import TransmitBearer
+from minitopo_dc.run.check import check_real
+from minitopo_dc.run.judge import blank_result, ok_result
+from minitopo_dc.run.routers import client_legs, gnb_settings, ue_settings
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.workloads import Measurement
+
+LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
+STEADY: dict[str, Any] = {"rate_mbps": 20, "jitter_ms": 0}
+STILL: dict[str, Any] = {"downlink": STEADY, "uplink": STEADY}
+SUBSET: dict[str, Any] = {"legs": [3, 1]}
+
+
+def scenario(*flows: dict[str, Any], **fields: Any) -> Scenario:
+    values: dict[str, Any] = {"transport": "quic", "mode": "dc", "legs": [LEG] * 4}
+    values |= {"mode": "flows", "flows": list(flows)} if flows else {}
+    return Scenario.check(values | fields, "test")
+
+
+def splits(wanted: Scenario, directory: Path) -> list[tuple[str, str]]:
+    """The split policies of each flow's bearers, down and up."""
+    down = [each.pdcp.split for each in gnb_settings(wanted, directory).transmit]
+    up = [each.pdcp.split for each in ue_settings(wanted, directory).transmit]
+    return list(zip(down, up, strict=True))
+
+
+def test_a_bearer_uses_its_legs_in_their_order(tmp_path: Path) -> None:
+    wanted = scenario(pdcp=SUBSET, split_uplink=True)
+    gnb, ue = gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)
+    assert len(gnb.legs) == len(ue.legs) == 4
+    for bearer in (*gnb.transmit, *gnb.receive, *ue.transmit, *ue.receive):
+        assert bearer.legs == (3, 1)
+
+
+def test_without_legs_a_bearer_uses_all(tmp_path: Path) -> None:
+    [bearer] = gnb_settings(scenario(), tmp_path).transmit
+    assert bearer.legs == (1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("mode", ["dc", "dc-duplicate"])
+def test_the_client_has_the_address_of_the_bearer_s_first_leg(mode: str, tmp_path: Path) -> None:
+    wanted = scenario(mode=mode, pdcp=SUBSET, split_uplink=True)
+    assert client_legs(wanted, wanted.resolved_flows[0]) == (3,)
+    ue = ue_settings(wanted, tmp_path)
+    assert str(ue.transmit[0].match.source) == "10.2.3.2/32"
+    assert str(ue.receive[0].match.destination) == "10.2.3.2/32"
+    assert ue.transmit[0].interface == "ue-lan3"
+
+
+def test_reports_take_the_bearer_s_first_leg(tmp_path: Path) -> None:
+    wanted = scenario(pdcp=SUBSET | {"report_ms": 20})
+    [bearer] = ue_settings(wanted, tmp_path).receive
+    assert bearer.report is not None
+    assert (bearer.report.leg, str(bearer.report.source)) == (3, "10.1.3.2")
+
+
+def test_a_ratio_has_a_share_for_each_leg_of_the_bearer() -> None:
+    assert scenario(pdcp=SUBSET | {"ratio": [9, 1]}).pdcp.ratio == (9, 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"pdcp": {"legs": [1]}}, "pdcp.legs: 1; name at least two legs, each once"),
+        ({"pdcp": {"legs": [2, 2]}}, "pdcp.legs: 2, 2; name at least two legs, each once"),
+        ({"pdcp": {"legs": [1, 5]}}, "pdcp.legs: leg 5 does not exist; allowed: 1 to 4"),
+        ({"pdcp": {"legs": [0, 1]}}, "pdcp.legs.0: .*greater than 0"),
+        ({"pdcp": SUBSET | {"ratio": [1, 1, 1]}}, "pdcp: .*must be a list of 2 numbers"),
+        ({"uplink_pdcp": {}}, "uplink_pdcp: needs split_uplink: true of the scenario"),
+        (
+            {"split_uplink": True, "uplink_pdcp": {"legs": [1, 6]}},
+            "uplink_pdcp.legs: leg 6 does not exist; allowed: 1 to 4",
+        ),
+        (
+            {"split_uplink": True, "uplink_pdcp": {"split": "best"}},
+            "uplink_pdcp: no split policy 'best'",
+        ),
+        (
+            {"split_uplink": True, "pdcp": SUBSET, "uplink_pdcp": {"ratio": [1, 1, 1]}},
+            "uplink_pdcp: .*must be a list of 2 numbers",
+        ),
+    ],
+)
+def test_a_wrong_bearer_is_named(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        scenario(**fields)
+
+
+@pytest.mark.parametrize(
+    ("flow", "words"),
+    [
+        ({"pdcp": {"legs": [1, 5]}}, "flows.1.pdcp.legs: leg 5 does not exist; allowed: 1 to 4"),
+        ({"pdcp": {"split": "best"}}, "flows.1.pdcp: no split policy 'best'"),
+        ({"pdcp": {"split": "duplicate"}}, "flows.1.mode dc: pdcp.split duplicate is mode dc-dup"),
+        ({"uplink_pdcp": {}}, "flows.1.uplink_pdcp: needs split_uplink: true of the scenario"),
+        (
+            {"mode": "multipath", "transport": "mptcp", "pdcp": {}},
+            "flows.1.pdcp: mode multipath has no bearer",
+        ),
+    ],
+)
+def test_a_wrong_bearer_of_a_flow_is_named(flow: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        scenario({"mode": "sc"}, {"mode": "dc"} | flow)
+
+
+def test_each_flow_may_have_a_bearer_of_its_own(tmp_path: Path) -> None:
+    wanted = scenario(
+        {"mode": "dc", "pdcp": {"split": "least-delay", "legs": [2, 4]}},
+        {"mode": "dc", "pdcp": {"batch": 2, "report_ms": 20}},
+        {"mode": "sc", "leg": 2, "pdcp": {"t_reordering_ms": 40}},
+        {"mode": "dc"},
+        pdcp={"batch": 7},
+    )
+    gnb = gnb_settings(wanted, tmp_path)
+    assert [each.legs for each in gnb.transmit] == [(2, 4), (1, 2, 3, 4), (2,), (1, 2, 3, 4)]
+    assert [each.pdcp.split for each in gnb.transmit] == ["least-delay", "batch", "batch", "batch"]
+    assert [each.pdcp.batch for each in gnb.transmit] == [100, 2, 100, 7]
+    assert [each.report is not None for each in gnb.transmit] == [False, True, False, False]
+    received = ue_settings(wanted, tmp_path).receive
+    assert [each.pdcp.t_reordering_ms for each in received] == [200, 200, 40, 200]
+
+
+def test_a_result_tells_the_legs_of_a_flow_that_uses_some(tmp_path: Path) -> None:
+    wanted = scenario({"mode": "dc", "pdcp": SUBSET}, {"mode": "dc"})
+    measured = [Measurement(1_000_000, 4.0)] * 2
+    result = ok_result(blank_result(wanted, tmp_path), wanted, measured, [900_000] * 4)
+    assert [flow.get("legs") for flow in result.details["flows"]] == [[3, 1], None]
+
+
+def test_an_uplink_has_the_downlink_s_parameters_unless_it_has_its_own(tmp_path: Path) -> None:
+    down = {"split": "least-delay", "t_reordering_ms": 80, "legs": [2, 3]}
+    alike = ue_settings(scenario(pdcp=down, split_uplink=True), tmp_path).transmit[0]
+    assert (alike.pdcp.split, alike.pdcp.t_reordering_ms) == ("least-delay", 80)
+    own = scenario(pdcp=down, split_uplink=True, uplink_pdcp={"batch": 2})
+    for bearer in (*ue_settings(own, tmp_path).transmit, *gnb_settings(own, tmp_path).receive):
+        found = (bearer.legs, bearer.pdcp.split, bearer.pdcp.batch, bearer.pdcp.t_reordering_ms)
+        assert found == ((2, 3), "batch", 2, 200)
+    for bearer in (*gnb_settings(own, tmp_path).transmit, *ue_settings(own, tmp_path).receive):
+        assert (bearer.pdcp.split, bearer.pdcp.t_reordering_ms) == ("least-delay", 80)
+
+
+def test_an_uplink_may_have_other_legs_than_the_downlink(tmp_path: Path) -> None:
+    wanted = scenario(pdcp=SUBSET, split_uplink=True, uplink_pdcp={"legs": [2, 4]})
+    ue = ue_settings(wanted, tmp_path)
+    assert (ue.transmit[0].legs, ue.receive[0].legs) == ((2, 4), (3, 1))
+    assert ue.transmit[0].interface == "ue-lan3"
+
+
+@pytest.mark.parametrize(
+    ("mode", "uplink", "expected"),
+    [
+        ("dc", None, ("batch", "batch")),
+        ("dc", {"split": "duplicate"}, ("batch", "duplicate")),
+        ("dc-duplicate", None, ("duplicate", "duplicate")),
+        ("dc-duplicate", {"sn_bits": 12}, ("duplicate", "duplicate")),
+        ("dc-duplicate", {"split": "batch"}, ("duplicate", "batch")),
+    ],
+)
+def test_a_mode_duplicates_both_directions_unless_the_uplink_names_a_split(
+    mode: str, uplink: dict[str, Any] | None, expected: tuple[str, str], tmp_path: Path
+) -> None:
+    wanted = scenario(mode=mode, split_uplink=True, uplink_pdcp=uplink)
+    wanted.save(tmp_path / "scenario.yaml")
+    assert splits(Scenario.load(tmp_path / "scenario.yaml"), tmp_path) == [expected]
+
+
+def test_a_flow_s_uplink_is_its_own_else_the_scenario_s_else_its_downlink_s(
+    tmp_path: Path,
+) -> None:
+    flows = (
+        {"mode": "dc", "pdcp": {"split": "least-delay"}},
+        {"mode": "dc", "uplink_pdcp": {"split": "least-delay"}},
+    )
+    alone = scenario(*flows, split_uplink=True)
+    assert splits(alone, tmp_path) == [("least-delay", "least-delay"), ("batch", "least-delay")]
+    shared = scenario(*flows, split_uplink=True, uplink_pdcp={"split": "duplicate"})
+    assert splits(shared, tmp_path) == [("least-delay", "duplicate"), ("batch", "least-delay")]
+
+
+def test_files_of_scenarios_without_them_have_none_of_these_fields(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.yaml"
+    scenario({"mode": "dc"}).save(path)
+    assert not {"uplink_pdcp", "outages"} & set(Scenario.load(path).model_dump(mode="json"))
+    text = path.read_text(encoding="utf-8")
+    assert text.count("pdcp:") == 1  # the scenario's own, not the flow's
+    assert text.count("legs:") == 1
+
+
+def test_the_legs_of_a_scenario_come_back_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.yaml"
+    own = {"mode": "dc", "pdcp": {"legs": [2, 4]}, "uplink_pdcp": {"split": "duplicate"}}
+    wanted = scenario(own, {"mode": "dc"}, pdcp=SUBSET, split_uplink=True, uplink_pdcp=SUBSET)
+    wanted.save(path)
+    assert Scenario.load(path) == wanted
+
+
+def test_over_the_kernel_s_legs_an_uplink_that_sees_legs_is_refused() -> None:
+    wanted = scenario(
+        legs=[STILL] * 3,
+        real={"backend": "kernel"},
+        split_uplink=True,
+        uplink_pdcp={"split": "least-delay"},
+    )
+    with pytest.raises(SettingsError, match=r"^uplink: pdcp.split: least-delay sees its legs"):
+        check_real(wanted)
+
+
+def test_an_element_s_bearer_has_its_legs_in_one_place() -> None:
+    values = {"bearer": 1, "legs": [1, 3], "interface": "i", "pdcp": {"legs": [1, 3]}}
+    with pytest.raises(SettingsError, match="an element's bearer has its legs in legs"):
+        TransmitBearer.check(values, "test")
