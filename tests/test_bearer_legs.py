@@ -61,7 +61,8 @@ def test_reports_take_the_bearer_s_first_leg(tmp_path: Path) -> None:
     wanted = scenario(pdcp=SUBSET | {"report_ms": 20})
     [bearer] = ue_settings(wanted, tmp_path).receive
     assert bearer.report is not None
-    assert (bearer.report.leg, str(bearer.report.source)) == (3, "10.1.3.2")
+    first = bearer.report.legs[0]
+    assert (first.leg, str(first.source)) == (3, "10.1.3.2")
 
 
 def test_a_ratio_has_a_share_for_each_leg_of_the_bearer() -> None:

@@ -26,39 +26,51 @@ def scenario(pdcp: dict[str, Any], **fields: Any) -> Scenario:
     return Scenario.check(values | fields, "test")
 
 
-def path(leg: int, bearer: int, version: IpVersion = 4) -> ReportPath:
-    ends = ("fd00:10:1:{}::2", "fd00:10:1:{}::1") if version == 6 else ("10.1.{}.2", "10.1.{}.1")
-    source, destination = (end.format(leg) for end in ends)
-    values = {"leg": leg, "source": source, "destination": destination, "port": 49152 + bearer}
-    return ReportPath.check(values, "test")
+def path(
+    *legs: int, bearer: int, version: IpVersion = 4, ends: tuple[int, int] = (2, 1)
+) -> ReportPath:
+    """From ue (2) to gnb (1), but for what is given."""
+    address = "fd00:10:1:{}::{}" if version == 6 else "10.1.{}.{}"
+    source, destination = ends
+    ways = [
+        {
+            "leg": leg,
+            "source": address.format(leg, source),
+            "destination": address.format(leg, destination),
+        }
+        for leg in legs
+    ]
+    return ReportPath.check({"legs": ways, "port": 49152 + bearer}, "test")
 
 
 @pytest.mark.parametrize("version", [4, 6])
-def test_reports_go_from_ue_to_gnb_on_leg_1_and_both_are_told(
+def test_reports_go_from_ue_to_gnb_on_the_bearer_s_legs_and_both_are_told(
     tmp_path: Path, version: IpVersion
 ) -> None:
     wanted = scenario(REPORTED, ip_version=version)
     [received] = ue_settings(wanted, tmp_path).receive
     [sent] = gnb_settings(wanted, tmp_path).transmit
-    assert received.report == sent.report == path(1, 1, version)
+    assert received.report == sent.report == path(1, 2, bearer=1, version=version)
 
 
-def test_each_flow_s_reports_take_the_leg_of_its_uplink_to_a_port_of_their_own(
+def test_each_flow_s_reports_take_its_bearer_s_legs_to_a_port_of_their_own(
     tmp_path: Path,
 ) -> None:
     flows = [{"mode": "dc"}, {"mode": "sc", "leg": 2}, {"mode": "dc-duplicate"}]
     wanted = scenario(REPORTED, mode="flows", flows=flows)
     reports = [bearer.report for bearer in ue_settings(wanted, tmp_path).receive]
-    assert reports == [path(1, 1), path(2, 3), path(1, 5)]
+    assert reports == [path(1, 2, bearer=1), path(2, bearer=3), path(1, 2, bearer=5)]
 
 
-def test_a_split_uplink_is_not_reported(tmp_path: Path) -> None:
-    wanted = scenario(REPORTED, split_uplink=True)
-    for bearer in (
-        *ue_settings(wanted, tmp_path).transmit,
-        *gnb_settings(wanted, tmp_path).receive,
-    ):
-        assert (bearer.report, bearer.pdcp.report_ms) == (None, None)
+@pytest.mark.parametrize("version", [4, 6])
+def test_reports_of_a_split_uplink_go_from_gnb_to_ue_to_a_port_of_their_own(
+    tmp_path: Path, version: IpVersion
+) -> None:
+    wanted = scenario(REPORTED, split_uplink=True, ip_version=version)
+    [received] = gnb_settings(wanted, tmp_path).receive
+    [sent] = ue_settings(wanted, tmp_path).transmit
+    assert received.report == sent.report == path(1, 2, bearer=2, version=version, ends=(1, 2))
+    assert received.pdcp.report_ms == sent.pdcp.report_ms == 20
 
 
 def test_without_report_ms_there_are_none_and_no_file_has_the_field(tmp_path: Path) -> None:

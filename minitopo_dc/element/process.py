@@ -24,7 +24,7 @@ from minitopo_dc.element.realtime import ElementError, become_exact
 from minitopo_dc.element.reports import ReportReceiver, ReportSender
 from minitopo_dc.element.transmit_driver import TransmitDriver
 from minitopo_dc.link import AnyLeg
-from minitopo_dc.pdcp import sn_format
+from minitopo_dc.pdcp import Feedback, sn_format
 from minitopo_dc.router.recorder import Counters, Recorder, write_summary
 from minitopo_dc.router.report_counters import add_report_counters
 from minitopo_dc.router.schedule import Schedule
@@ -33,6 +33,7 @@ from minitopo_dc.router.settings import (
     ElementLeg,
     ElementSettings,
     ReceiveBearer,
+    ReportPath,
     TransmitBearer,
 )
 
@@ -125,14 +126,18 @@ class Element:
             self._loop,
         )
         if bearer.report is not None and driver.entity.feedback is not None:
-            receiver = ReportReceiver(
-                bearer.report, driver.entity.feedback, heard=driver.legs_changed
-            )
-            self._report_receivers.append(receiver)
-            self._loop.add_source(receiver)
+            self._listen(bearer.report, driver.entity.feedback, driver)
         queue = self._queue(driver.on_packet, WHOLE_PACKET)
         self._queue_incoming(bearer.interface, bearer, queue)
         return driver
+
+    def _listen(self, path: ReportPath, feedback: Feedback, driver: TransmitDriver) -> None:
+        for leg in path.legs:
+            receiver = ReportReceiver(
+                leg.destination, path.port, feedback, heard=driver.legs_changed
+            )
+            self._report_receivers.append(receiver)
+            self._loop.add_source(receiver)
 
     def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
         interfaces = [self._settings.leg(number).interface for number in bearer.legs]
@@ -147,8 +152,9 @@ class Element:
             reports=bearer.pdcp.report_maker(entity, len(indices)),
         )
         if bearer.report is not None and driver.reports is not None:
-            outlet = self._captures.reports(self._legs[bearer.report.leg])
-            sender = ReportSender(driver.reports, bearer.report, outlet)
+            drivers = [self._user_legs[each.leg] for each in bearer.report.legs]
+            ways = [(each.leg, self._captures.reports(each)) for each in drivers]
+            sender = ReportSender(driver.reports, bearer.report, ways)
             self._report_senders.append(sender)
             self._loop.add_timed(sender, first=True)  # it gives a leg a packet
         arrivals = self._captures.arrivals(

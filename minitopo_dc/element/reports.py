@@ -1,11 +1,12 @@
-"""The receiver's reports on real packets: UDP datagrams on an uplink leg like any other's."""
+"""The receiver's reports on real packets: UDP datagrams on a leg like any other's."""
 
 from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv6Address
+from typing import Protocol
 
 from minitopo_dc.element.drivers import Outlet
 from minitopo_dc.element.injection import Injected
@@ -25,13 +26,31 @@ def _nothing(_now: int) -> None:
     """Nobody waits for reports."""
 
 
-class ReportSender:
-    """Puts each report on its leg when it is due; a timed part, to come before the leg's own."""
+class HasState(Protocol):
+    """A leg, as reports see it."""
 
-    def __init__(self, maker: ReportMaker, path: ReportPath, leg: Outlet) -> None:
+    @property
+    def is_up(self) -> bool:
+        """False in an outage."""
+
+
+class ReportSender:
+    """Puts each report on a leg when it is due; a timed part, to come before the legs' own.
+
+    Args:
+        maker: of the reports.
+        path: the way they may take.
+        ways: for each leg of the path, the leg and what reports are put on there.
+    """
+
+    def __init__(
+        self, maker: ReportMaker, path: ReportPath, ways: Sequence[tuple[HasState, Outlet]]
+    ) -> None:
         self._maker = maker
-        self._path = path
-        self._leg = leg
+        self._port = path.port
+        self._ways = [
+            (leg, outlet, ends) for (leg, outlet), ends in zip(ways, path.legs, strict=True)
+        ]
 
     def start(self, now: int) -> None:
         """Reports begin."""
@@ -42,35 +61,41 @@ class ReportSender:
         return self._maker.next_timeout()
 
     def handle(self, now: int) -> None:
-        """Send the report that is due."""
+        """Send the report that is due on the first leg that is up; none is: on the first."""
         report = self._maker.poll(now)
         if report is not None:
-            path = self._path
-            datagram = udp_datagram(path.source, path.destination, path.port, report)
-            self._leg.push(Injected(datagram, self._leg.injector), len(datagram), now)
+            up = (way for way in self._ways if way[0].is_up)
+            _, outlet, ends = next(up, self._ways[0])
+            datagram = udp_datagram(ends.source, ends.destination, self._port, report)
+            outlet.push(Injected(datagram, outlet.injector), len(datagram), now)
 
 
 class ReportReceiver:
-    """The socket that reports reach; a source of packets.
+    """The socket that reports over one leg reach; a source of packets.
 
     Raises:
         ElementError: this host has not the address, or something else has the port.
     """
 
     def __init__(
-        self, path: ReportPath, feedback: Feedback, *, heard: Callable[[int], None] = _nothing
+        self,
+        destination: Address,
+        port: int,
+        feedback: Feedback,
+        *,
+        heard: Callable[[int], None] = _nothing,
     ) -> None:
         """Open it; `heard` is told the time (ns) of each."""
         self._heard = heard
-        family = socket.AF_INET if path.destination.version == 4 else socket.AF_INET6
+        family = socket.AF_INET if destination.version == 4 else socket.AF_INET6
         self._feedback = feedback
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         try:
-            self._socket.bind((str(path.destination), path.port))
+            self._socket.bind((str(destination), port))
         except OSError as error:
             self._socket.close()
-            where = f"{path.destination} port {path.port}"
+            where = f"{destination} port {port}"
             raise ElementError(f"reports cannot reach {where}: {error.strerror}") from None
 
     def fileno(self) -> int:

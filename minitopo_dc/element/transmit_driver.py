@@ -14,7 +14,14 @@ from minitopo_dc.element.injection import HOP_LIMIT_OFFSET, TTL_OFFSET, Copy
 from minitopo_dc.element.kernel_queue import KernelPacket
 from minitopo_dc.element.loop import Loop, clock
 from minitopo_dc.element.rules import leg_mark
-from minitopo_dc.pdcp import Pdu, PduError, SnFormat, TransmittingEntity, append_trailer
+from minitopo_dc.pdcp import (
+    Pdu,
+    PduError,
+    SnFormat,
+    TransmittingEntity,
+    append_trailer,
+    classify_datagram,
+)
 
 
 @dataclass(slots=True)
@@ -91,7 +98,8 @@ class TransmitDriver:
             self.malformed += 1
             packet.drop()
             return
-        if not self.entity.push(Sdu(packet, unnumbered), len(sdu), now):
+        facts = classify_datagram(sdu) if self.entity.needs_facts else None
+        if not self.entity.push(Sdu(packet, unnumbered), len(sdu), now, facts):
             packet.drop()
         if self.entity.follows_legs:
             self.handle(now)

@@ -3,6 +3,7 @@
 Time is an argument (int ns), an SDU is whatever the caller hands in.
 """
 
+from minitopo_dc.pdcp.adaptive_t_reordering import AdaptiveTReordering
 from minitopo_dc.pdcp.bandit import BanditPolicy
 from minitopo_dc.pdcp.classify import (
     PacketFacts,
@@ -41,7 +42,8 @@ from minitopo_dc.pdcp.statistics import (
     TransmitStatistics,
     WaitingTime,
 )
-from minitopo_dc.pdcp.t_reordering import T_REORDERING_VALUES, check_t_reordering
+from minitopo_dc.pdcp.status_report import StatusReport, decode_status, encode_status
+from minitopo_dc.pdcp.t_reordering import ADAPTIVE, T_REORDERING_VALUES, check_t_reordering
 from minitopo_dc.pdcp.threshold import SPLIT_THRESHOLDS, ThresholdPolicy
 from minitopo_dc.pdcp.trailer import append_trailer, split_trailer
 from minitopo_dc.pdcp.transmit import Pdu, TransmittingEntity
@@ -49,10 +51,12 @@ from minitopo_dc.pdcp.view import LegQueue, LegReport, LegState, LegView
 from minitopo_dc.pdcp.waiting import DISCARD_TIMER_VALUES, SduBuffer, check_discard_timer
 
 __all__ = [
+    "ADAPTIVE",
     "DISCARD_TIMER_VALUES",
     "SMALL_BYTES",
     "SPLIT_THRESHOLDS",
     "T_REORDERING_VALUES",
+    "AdaptiveTReordering",
     "BanditPolicy",
     "BatchPolicy",
     "CreditPolicy",
@@ -87,6 +91,7 @@ __all__ = [
     "SentPdu",
     "SnFormat",
     "SplitPolicy",
+    "StatusReport",
     "ThresholdPolicy",
     "TransmitStatistics",
     "TransmittingEntity",
@@ -97,7 +102,9 @@ __all__ = [
     "classify_datagram",
     "classify_udp",
     "decode_report",
+    "decode_status",
     "encode_report",
+    "encode_status",
     "make_policy",
     "needs_flow_control",
     "needs_reports",

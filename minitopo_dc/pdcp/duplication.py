@@ -91,7 +91,7 @@ class SelectiveDuplication:
         views: Sequence[LegView],
         facts: PacketFacts | None = None,
     ) -> tuple[int, ...]:
-        """Legs that an SDU takes, ascending: the split's, if it is to be duplicated all that are up.
+        """Legs that an SDU takes, ascending: the split's, and all that are up if it is duplicated.
 
         To be asked once for each SDU, when the split's legs are final.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
 from minitopo_dc.pdcp.codec import PduError
 from minitopo_dc.pdcp.report import LegReception, Report, decode_report
@@ -25,7 +26,9 @@ class Feedback:
         self.reports: list[LegReport | None] = [None] * legs
         """The latest on each leg."""
         self.status: StatusReport | None = None
-        self.status_at = 0
+        """The latest status report, its COUNTs whole; None before the first."""
+        self.status_at: int | None = None
+        """When it came (ns); another time tells that there is a new one."""
         self._received = self._stale = self._malformed = 0
         self._number = 0
         self._sent = [_SentCounts() for _ in range(legs)]
@@ -37,13 +40,11 @@ class Feedback:
     def push(self, data: bytes, now: int) -> None:
         """A report arrived at `now` (ns)."""
         try:
-            report = decode_report(data, len(self._sent))
+            report = self._possible(decode_report(data, len(self._sent)))
         except PduError:
             self._malformed += 1
             return
-        if not self._possible(report):
-            self._malformed += 1
-        elif report.number <= self._number:
+        if report.number <= self._number:
             self._stale += 1
         else:
             self._received += 1
@@ -52,14 +53,26 @@ class Feedback:
                 _leg_report(leg, sent.up_to(leg.next_count), now)
                 for leg, sent in zip(report.legs, self._sent, strict=True)
             ]
+            if report.status is not None:
+                self.status, self.status_at = report.status, now
 
     def statistics(self) -> FeedbackStatistics:
         """The counters up to now."""
         return FeedbackStatistics(self._received, self._stale, self._malformed)
 
-    def _possible(self, report: Report) -> bool:
-        legs = zip(report.legs, self._sent, strict=True)
-        return all(leg.next_count <= sent.next_count for leg, sent in legs)
+    def _possible(self, report: Report) -> Report:
+        """The report with whole COUNTs, none of which is beyond those that were sent.
+
+        Raises:
+            PduError: one is.
+        """
+        for leg, sent in zip(report.legs, self._sent, strict=True):
+            if leg.next_count > sent.next_count:
+                raise PduError(f"report of COUNT {leg.next_count - 1}, which was not sent")
+        if report.status is None:
+            return report
+        next_count = max(sent.next_count for sent in self._sent)
+        return replace(report, status=report.status.near(next_count))
 
 
 class _SentCounts:

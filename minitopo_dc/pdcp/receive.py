@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final, Generic, Literal, TypeVar, get_args
 
+from minitopo_dc.pdcp.adaptive_t_reordering import AdaptiveTReordering
 from minitopo_dc.pdcp.codec import SnFormat
 from minitopo_dc.pdcp.statistics import WAITING_BUCKETS, ReceiveStatistics, WaitingTime
+from minitopo_dc.pdcp.status_report import MOST_BYTES, StatusReport
 
 T = TypeVar("T")
 
@@ -42,6 +44,15 @@ class ReceivingEntity(Generic[T]):
     not depend on when the caller polls.
 
     `delivery="off"` skips all of this: each SDU is delivered as it arrives, duplicates too.
+
+    Beyond the standard, both left out unless asked for:
+
+    - `legs_keep_order`: each leg delivers in order of COUNT, hence a COUNT that is missing will not
+      come once every leg has delivered a higher one. It is then given up at once, as if
+      t-Reordering had expired for it. A leg that is silent has not; for that t-Reordering remains.
+      What is sent again on another leg (clause 5.5, data recovery) breaks the rule: it comes too
+      late if its COUNT has been given up, and is in time while the leg it was lost on is silent.
+    - An `AdaptiveTReordering` is asked for the value each time that t-Reordering starts.
     """
 
     # With in-order and out-of-order delivery the following holds between two calls:
@@ -49,6 +60,7 @@ class ReceivingEntity(Generic[T]):
     # been received and is stored unless it is below RX_DELIV. Then t-Reordering is stopped.
 
     __slots__ = (
+        "_adaptive",
         "_buffered_maximum",
         "_duplicates",
         "_expires",
@@ -57,11 +69,14 @@ class ReceivingEntity(Generic[T]):
         "_given_up",
         "_histogram",
         "_in_order",
+        "_leg_next",
         "_mask",
         "_missing",
+        "_missing_by_order",
         "_off",
         "_old",
         "_pdus",
+        "_plain",
         "_ready",
         "_running",
         "_rx_deliv",
@@ -79,33 +94,42 @@ class ReceivingEntity(Generic[T]):
         self,
         sn_format: SnFormat,
         *,
-        t_reordering: int | None,
+        t_reordering: int | AdaptiveTReordering | None,
         legs: int,
         delivery: Delivery = "in-order",  # TS 38.331: outOfOrderDelivery is configured explicitly
         first_count: int = 0,  # clause 7.1: initial value of RX_NEXT and RX_DELIV
+        legs_keep_order: bool = False,  # TS 38.322: RLC does not put SDUs in order
     ) -> None:
         """Make an entity that expects `first_count` first.
 
         Args:
             sn_format: gives the length of the SN.
-            t_reordering: ns, None for infinity; see `check_t_reordering`.
+            t_reordering: ns, None for infinity; see `check_t_reordering`. Or what gives it.
             legs: number of legs that PDUs come from.
             delivery: when SDUs go up.
             first_count: the transmitting entity's.
+            legs_keep_order: whether what is missing is told lost by the order on each leg.
 
         Raises:
             ValueError: a negative t-Reordering or an unknown delivery.
         """
-        if t_reordering is not None and t_reordering < 0:
+        if isinstance(t_reordering, int) and t_reordering < 0:
             raise ValueError(f"t-Reordering is {t_reordering} ns, must be >= 0 or None (infinity)")
         if delivery not in get_args(Delivery):
             allowed = ", ".join(get_args(Delivery))
             raise ValueError(f"delivery {delivery!r}: must be one of {allowed}")
         self._in_order = delivery == "in-order"
         self._off = delivery == "off"
+        self._plain = not self._off and not legs_keep_order
         self._mask = sn_format.modulus - 1
         self._window = sn_format.modulus // 2
+        self._adaptive = t_reordering if isinstance(t_reordering, AdaptiveTReordering) else None
+        if isinstance(t_reordering, AdaptiveTReordering):
+            t_reordering = t_reordering.value(0)
         self._t_reordering = t_reordering
+        # COUNT after the highest that each leg has delivered; told by order only.
+        self._leg_next = [first_count] * legs if legs_keep_order else []
+        self._missing_by_order = 0
         self._first_count = first_count
         self._rx_next = self._rx_deliv = self._rx_reord = first_count
         self._running = False
@@ -146,18 +170,21 @@ class ReceivingEntity(Generic[T]):
         self._pdus[leg] += 1
         if now >= self._expires:
             self._expire(now)
-        if self._off:
-            self._ready.append(sdu)
-            return True
         deliv = self._rx_deliv
         ahead = (sn - deliv) & self._mask
-        if not ahead and not self._stored:  # the usual case: in order, and no one waits
+        if not ahead and not self._stored and self._plain:  # the usual case: in order, none waits
             self._ready.append(sdu)
             self._rx_deliv = self._rx_next = deliv + 1
             return True
-        if ahead >= self._window:
-            return self._discard(deliv + ahead - self._mask - 1)
-        return self._receive(deliv + ahead, sdu, leg, now)
+        if self._off:
+            self._ready.append(sdu)
+            return True
+        count = deliv + ahead if ahead < self._window else deliv + ahead - self._mask - 1
+        kept = self._receive(count, sdu, leg, now)
+        if self._leg_next and count >= self._leg_next[leg]:
+            self._leg_next[leg] = count + 1
+            self._give_up_what_all_legs_passed(now)
+        return kept
 
     def poll(self, now: int) -> list[T]:
         """The SDUs to hand to upper layers at `now` (ns), in order. Call it after `push`."""
@@ -177,6 +204,13 @@ class ReceivingEntity(Generic[T]):
         """
         return list(zip(self._waited, self._waited_ns, strict=True))
 
+    def status(self, limit: int = MOST_BYTES) -> StatusReport:
+        """The status report of now (clause 5.4.1), of at most `limit` bytes as a PDU.
+
+        With delivery `off` nothing is known, and nothing is ever said to be received.
+        """
+        return StatusReport.of(self._rx_deliv, self._stored, limit)
+
     def statistics(self) -> ReceiveStatistics:
         """The counters now; an expiry counts once `push` or `poll` has passed its time."""
         buffered = len(self._stored) if self._in_order else 0
@@ -195,10 +229,14 @@ class ReceivingEntity(Generic[T]):
                 maximum_ns=self._waiting_maximum,
                 histogram=tuple(self._histogram),
             ),
+            t_reordering_ns=self._t_reordering if self._adaptive is not None else None,
+            missing_by_order=self._missing_by_order if self._leg_next else None,
         )
 
     def _receive(self, count: int, sdu: T, leg: int, now: int) -> bool:
-        """Clause 5.2.2.1 for a COUNT >= RX_DELIV."""
+        """Clause 5.2.2.1."""
+        if count < self._rx_deliv:
+            return self._discard(count, leg, now)
         stored = self._stored
         if count in stored:
             self._duplicates += 1
@@ -212,32 +250,57 @@ class ReceivingEntity(Generic[T]):
         else:
             stored[count] = ()
             self._ready.append(sdu)
+        if self._adaptive is not None:
+            self._learn(self._adaptive, count, leg, now)
         if count >= self._rx_next:
             self._rx_next = count + 1
-        if self._running and self._rx_deliv >= self._rx_reord:
-            self._running = False
-            self._expires = _NEVER
-        if not self._running:
-            self._start_if_needed(now)
+        if not self._running or self._rx_deliv >= self._rx_reord:
+            self._restart(now)
         return True
 
-    def _discard(self, count: int) -> bool:
+    def _learn(self, adaptive: AdaptiveTReordering, count: int, leg: int, now: int) -> None:
+        """Tell of a gap that opens with this COUNT, or of one that it was missing in."""
+        if count > self._rx_next:
+            adaptive.opened(self._rx_next, count, now)
+        elif count < self._rx_next:
+            adaptive.arrived(count, leg, now)
+
+    def _give_up_what_all_legs_passed(self, now: int) -> None:
+        """Legs keep their order: what is missing below the least of their COUNTs never comes.
+
+        That COUNT - 1 was received, so it is stored if it was not delivered.
+        """
+        passed = min(self._leg_next)
+        if passed > self._rx_deliv:
+            before = self._missing
+            self._rx_deliv = self._give_up_before(passed, now)
+            self._missing_by_order += self._missing - before
+            if self._rx_deliv >= self._rx_reord:
+                self._restart(now)
+
+    def _discard(self, count: int, leg: int, now: int) -> bool:
         """Count a PDU with COUNT < RX_DELIV, which is a copy unless its COUNT was given up."""
         sn = count & self._mask
         if self._given_up.get(sn) == count:
             del self._given_up[sn]  # another copy of it is a duplicate
             self._old += 1
+            if self._adaptive is not None:
+                self._adaptive.arrived(count, leg, now)
         elif count < self._first_count:
             self._old += 1
         else:
             self._duplicates += 1
         return False
 
-    def _start_if_needed(self, now: int) -> None:
-        """Start t-Reordering, which does not run, if a COUNT is waited for."""
+    def _restart(self, now: int) -> None:
+        """Stop t-Reordering; start it if a COUNT is waited for."""
+        self._running = False
+        self._expires = _NEVER
         if self._rx_deliv < self._rx_next:
             self._rx_reord = self._rx_next
             self._running = True
+            if self._adaptive is not None:
+                self._t_reordering = self._adaptive.value(now)
             if self._t_reordering is not None:
                 self._expires = now + self._t_reordering
 
@@ -249,16 +312,14 @@ class ReceivingEntity(Generic[T]):
         """
         while now >= self._expires:
             end = self._expires
-            self._expires = _NEVER
-            self._running = False
             self._expiries += 1
             self._rx_deliv = self._give_up_before(self._rx_reord, end)
-            self._start_if_needed(end)
+            self._restart(end)
 
     def _give_up_before(self, reord: int, at: int) -> int:
         """Deliver the stored COUNTs < `reord` and on from there; the first not delivered.
 
-        RX_REORD - 1 is stored as long as the timer runs: its run includes those from RX_REORD on.
+        `reord` - 1 is stored (RX_REORD's is while the timer runs): its run goes on from `reord`.
         """
         count = self._rx_deliv
         while count < reord:

@@ -76,7 +76,8 @@ class Recovery(Generic[T]):
             return []
         if status.fmc > self._confirmed:
             self._confirm(status)
-        if not self._suspected or feedback.status_at < self._suspected[0][0]:
+        at = feedback.status_at
+        if not self._suspected or at is None or at < self._suspected[0][0]:
             return []
         _, suspected = self._suspected.pop(0)
         return [pdu for pdu in suspected if not status.received(pdu.count)]

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from minitopo_dc.pdcp.codec import SnFormat
 from minitopo_dc.pdcp.receive import ReceivingEntity
-from minitopo_dc.pdcp.report import LegReception, Report, encode_report
+from minitopo_dc.pdcp.report import LegReception, Report, encode_report, report_size
+from minitopo_dc.pdcp.status_report import HEADER_BYTES as STATUS_BYTES
+
+MOST_BYTES: Final = 1500 - 40 - 8
+"""Of a report with a status report: with IPv6's and UDP's header what Ethernet carries (RFC 894).
+
+Over two legs a status report then tells of 10,888 COUNTs; over 36 or more of none but FMC.
+"""
 
 
 class ReportMaker:
@@ -22,6 +29,7 @@ class ReportMaker:
         legs: number of the bearer's legs.
         interval: ns from one report to the next, above 0.
         first_count: the entity's.
+        with_status: whether each has the entity's status report in it.
     """
 
     def __init__(
@@ -32,11 +40,13 @@ class ReportMaker:
         legs: int,
         interval: int,
         first_count: int = 0,
+        with_status: bool = False,
     ) -> None:
         self._entity = entity
         self._mask = sn_format.modulus - 1
         self._window = sn_format.modulus // 2
         self._interval = interval
+        self._status_bytes = max(STATUS_BYTES, MOST_BYTES - report_size(legs)) if with_status else 0
         self._due: int | None = None
         self._first_count = first_count
         self._highest = first_count  # COUNT after the highest of all legs
@@ -71,7 +81,8 @@ class ReportMaker:
             return None
         self._due += self._interval * ((now - self._due) // self._interval + 1)
         self.made += 1
-        return encode_report(Report(self.made, self._receptions()))
+        status = self._entity.status(self._status_bytes) if self._status_bytes else None
+        return encode_report(Report(self.made, self._receptions(), status))
 
     def _receptions(self) -> tuple[LegReception, ...]:
         of_legs = zip(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 WAITING_BUCKETS = 24
 """Number of buckets of `WaitingTime.histogram`."""
@@ -25,7 +25,7 @@ class TransmitStatistics:
 
 @dataclass(frozen=True, slots=True)
 class HoldingStatistics(TransmitStatistics):
-    """Counters of a transmitting entity that follows its legs, and a gauge.
+    """Counters of a transmitting entity that follows its legs or duplicates, and a gauge.
 
     Every SDU pushed is in `sdus`, `waiting`, `dropped_buffer` or `discarded`.
 
@@ -35,6 +35,7 @@ class HoldingStatistics(TransmitStatistics):
         dropped_buffer: SDUs that found no room to wait.
         discarded: SDUs that discardTimer ended for while they waited.
         resent: PDUs sent again by data recovery; they are in `pdus` and `bytes` too.
+        duplicated: SDUs that selective duplication put on more legs than the split named.
     """
 
     waiting: int
@@ -42,6 +43,7 @@ class HoldingStatistics(TransmitStatistics):
     dropped_buffer: int
     discarded: int
     resent: int
+    duplicated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,9 @@ class ReceiveStatistics:
         buffered: SDUs in the reordering buffer now (gauge).
         buffered_maximum: the most there ever were.
         waiting: how long they waited there.
+        t_reordering_ns: with adaptive t-Reordering, its value when it last started (gauge), before
+            that its first; else None.
+        missing_by_order: of `missing` what was told lost by the legs' order; None where it is not.
     """
 
     pdus: tuple[int, ...]
@@ -109,3 +114,5 @@ class ReceiveStatistics:
     buffered: int
     buffered_maximum: int
     waiting: WaitingTime
+    t_reordering_ns: int | None = field(default=None, kw_only=True)
+    missing_by_order: int | None = field(default=None, kw_only=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final, Literal
 
 Infinity = Literal["infinity"]
+ADAPTIVE: Final = "adaptive"
+"""In place of a value: it follows what is seen (`adaptive_t_reordering`)."""
 
 # TS 38.331 clause 6.3.2, PDCP-Config, field t-Reordering; left out there, it means infinity.
 T_REORDERING_VALUES: Final[tuple[int | Infinity, ...]] = (
@@ -23,5 +25,5 @@ def check_t_reordering(value: float | str) -> int | None:
     """
     if value not in T_REORDERING_VALUES:
         allowed = ", ".join(map(str, T_REORDERING_VALUES))
-        raise ValueError(f"t-Reordering {value!r} ms: must be one of {allowed}")
+        raise ValueError(f"t-Reordering {value!r} ms: must be one of {allowed}, or {ADAPTIVE}")
     return None if value == "infinity" else int(value) * 1_000_000

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from minitopo_dc.pdcp.classify import PacketFacts
 from minitopo_dc.pdcp.codec import SnFormat
+from minitopo_dc.pdcp.duplication import SelectiveDuplication
 from minitopo_dc.pdcp.feedback import Feedback
 from minitopo_dc.pdcp.flow_control import FlowControl, LegNode
 from minitopo_dc.pdcp.leg_access import LEAD_NS, LegAccess, NearLeg
@@ -61,9 +63,9 @@ class TransmittingEntity(Generic[T]):
     """
 
     __slots__ = (
-        *("_again", "_answer", "_bytes", "_down", "_first_count", "_legs", "_mask", "_pdus"),
-        *("_policy", "_ready", "_recovery", "_resent", "_states", "_tx_next", "_views"),
-        *("_waiting", "_wake", "feedback"),
+        *("_again", "_all_views", "_answer", "_bytes", "_down", "_duplication", "_first_count"),
+        *("_legs", "_mask", "_pdus", "_policy", "_ready", "_recovery", "_resent", "_states"),
+        *("_tx_next", "_views", "_waiting", "_wake", "feedback"),
     )
 
     def __init__(
@@ -78,6 +80,7 @@ class TransmittingEntity(Generic[T]):
         waiting: SduBuffer[T] | None = None,
         flow_control: Sequence[FlowControl] = (),
         recovery: Recovery[T] | None = None,
+        duplication: SelectiveDuplication | None = None,
     ) -> None:
         """Make an entity whose first SDU gets COUNT `first_count`.
 
@@ -91,6 +94,7 @@ class TransmittingEntity(Generic[T]):
             waiting: where SDUs wait, for late numbering; None: early numbering.
             flow_control: of each leg's backhaul; none: the legs are beside the entity.
             recovery: what is kept for data recovery; None: nothing, and there is none.
+            duplication: which SDUs take more legs than the policy names; None: none does.
 
         Raises:
             PolicyError: legs are to be seen, and `states` has not one for each.
@@ -105,6 +109,7 @@ class TransmittingEntity(Generic[T]):
         self._states = tuple(states)
         self._waiting = waiting
         self._recovery = recovery
+        self._duplication = duplication
         self._again: deque[SentPdu[T]] = deque()
         self._resent = 0
         self._answer: tuple[int, ...] = ()
@@ -112,7 +117,8 @@ class TransmittingEntity(Generic[T]):
         self._down: set[int] = set()
         self.feedback = Feedback(legs) if reports else None
         follows = waiting is not None or recovery is not None or bool(flow_control)
-        if (follows or sees_legs(policy)) and len(states) != legs:
+        duplicates_by_leg = duplication is not None and duplication.sees_legs
+        if (follows or duplicates_by_leg or sees_legs(policy)) and len(states) != legs:
             raise PolicyError(
                 f"split policy {type(policy).__name__} sees legs: needs {legs}, "
                 f"{len(states)} are shown"
@@ -121,9 +127,8 @@ class TransmittingEntity(Generic[T]):
         if follows:
             lead = LEAD_NS if sees_legs(policy) else None
             self._legs = _accesses(states, flow_control, lead)
-        self._views: tuple[LegView, ...] = ()
-        if sees_legs(policy):
-            self._views = tuple(self._view(leg, state) for leg, state in enumerate(states))
+        self._all_views = tuple(self._view(leg, state) for leg, state in enumerate(states))
+        self._views: tuple[LegView, ...] = self._all_views if sees_legs(policy) else ()
 
     @property
     def tx_next(self) -> int:
@@ -140,8 +145,19 @@ class TransmittingEntity(Generic[T]):
         """Whether `leg_lost` has any effect: data recovery is configured."""
         return self._recovery is not None
 
-    def push(self, sdu: T, size: int, now: int) -> bool:
+    @property
+    def needs_facts(self) -> bool:
+        """Whether `push` is to be told what a packet's headers tell."""
+        return self._duplication is not None and self._duplication.needs_facts
+
+    def push(self, sdu: T, size: int, now: int, facts: PacketFacts | None = None) -> bool:
         """Take an SDU of `size` bytes from upper layers at `now` (ns).
+
+        Args:
+            sdu: whatever the caller hands in.
+            size: of the IP packet, without PDCP header.
+            now: ns.
+            facts: what its headers tell, where `needs_facts`.
 
         Returns:
             False: it is dropped. There is no room for it to wait (it has no number), or with early
@@ -151,10 +167,13 @@ class TransmittingEntity(Generic[T]):
             PolicyError: the policy named a leg that does not exist.
         """
         if self._waiting is not None:
-            return self._waiting.push(sdu, size, now, on_legs=sum(map(len, self._legs)))
+            on_legs = sum(map(len, self._legs))
+            return self._waiting.push(sdu, size, now, facts=facts, on_legs=on_legs)
         legs = self._policy.legs(size, now, self._views)
         if self._legs:
             legs = self._that_are_up(legs, size, now) or legs
+        if self._duplication is not None:
+            legs = self._duplication.legs(legs, size, now, self._all_views, facts)
         self._number(sdu, size, now, legs, now)
         return bool(legs)
 
@@ -202,7 +221,7 @@ class TransmittingEntity(Generic[T]):
     def statistics(self) -> TransmitStatistics:
         """The counters up to now."""
         sdus, pdus, size = self._tx_next - self._first_count, tuple(self._pdus), tuple(self._bytes)
-        if not self._legs:
+        if not self._legs and self._duplication is None:
             return TransmitStatistics(sdus, pdus, size)
         waiting = self._waiting
         return HoldingStatistics(
@@ -214,6 +233,7 @@ class TransmittingEntity(Generic[T]):
             dropped_buffer=0 if waiting is None else waiting.dropped,
             discarded=0 if waiting is None else waiting.discarded,
             resent=self._resent,
+            duplicated=0 if self._duplication is None else self._duplication.duplicated,
         )
 
     def _view(self, leg: int, state: LegState) -> LegView:
@@ -260,6 +280,8 @@ class TransmittingEntity(Generic[T]):
                 return
             self._answer = ()
             waiting.pop()
+            if self._duplication is not None:
+                legs = self._duplication.legs(legs, size, now, self._all_views, first.facts)
             self._number(first.sdu, size, first.arrived, legs, now)
 
     def _send_again(self, recovery: Recovery[T], now: int) -> None:

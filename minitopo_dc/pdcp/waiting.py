@@ -6,6 +6,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final, Generic, Literal, TypeVar
 
+from minitopo_dc.pdcp.classify import PacketFacts
+
 T = TypeVar("T")
 
 DISCARD_TIMER_VALUES: Final = (10, 20, 30, 40, 50, 60, 75, 100, 150, 200, 250, 300, 500, 750, 1500)
@@ -28,11 +30,12 @@ def check_discard_timer(value: float | Literal["infinity"]) -> int | None:
 
 @dataclass(slots=True)
 class Waiting(Generic[T]):
-    """An SDU of `size` bytes that came at `arrived` (ns)."""
+    """An SDU of `size` bytes that came at `arrived` (ns); what its headers tell, if asked for."""
 
     sdu: T
     size: int
     arrived: int
+    facts: PacketFacts | None
 
 
 class SduBuffer(Generic[T]):
@@ -74,13 +77,15 @@ class SduBuffer(Generic[T]):
         """SDUs that wait."""
         return len(self._waiting)
 
-    def push(self, sdu: T, size: int, now: int, *, on_legs: int = 0) -> bool:
+    def push(
+        self, sdu: T, size: int, now: int, *, facts: PacketFacts | None = None, on_legs: int = 0
+    ) -> bool:
         """Take an SDU beside `on_legs` that legs have; False: there is no room, it is dropped."""
         self.expire(now)
         if self._packets is not None and len(self._waiting) + on_legs >= self._packets:
             self.dropped += 1
             return False
-        self._waiting.append(Waiting(sdu, size, now))
+        self._waiting.append(Waiting(sdu, size, now, facts))
         self.bytes += size
         self.most = max(self.most, len(self._waiting))
         return True

@@ -6,6 +6,7 @@ from minitopo_dc.router.settings import (
     ElementLeg,
     ElementSettings,
     ReceiveBearer,
+    ReportLeg,
     ReportPath,
     TransmitBearer,
 )
@@ -16,6 +17,7 @@ __all__ = [
     "ElementLeg",
     "ElementSettings",
     "ReceiveBearer",
+    "ReportLeg",
     "ReportPath",
     "TransmitBearer",
 ]

@@ -136,7 +136,7 @@ def flatten(statistics: Any, legs: Sequence[int] = ()) -> dict[str, Any]:
     """Fields of a statistics dataclass, and of those in it, by the names of columns.
 
     A tuple has an item for each of the bearer's `legs` and becomes `name_LEG`; one of a
-    dataclass within (a histogram) has its own items and becomes `name_1`, ...
+    dataclass within (a histogram) has its own items and becomes `name_1`, ... None is no column.
     """
     return dict(_fields(statistics, legs))
 
@@ -150,7 +150,7 @@ def _fields(statistics: Any, legs: Sequence[int] | None) -> Iterator[tuple[str, 
             numbers = range(1, len(value) + 1) if legs is None else legs
             for number, item in zip(numbers, value, strict=True):
                 yield f"{field.name}_{number}", item
-        else:
+        elif value is not None:
             yield field.name, value
 
 

@@ -37,22 +37,28 @@ class ElementLeg(Settings):
     """Seeds the losses and the jitter of this direction."""
 
 
-class ReportPath(Settings):
-    """How the receiver's reports of a bearer go back: a UDP datagram each."""
+class ReportLeg(Settings):
+    """A leg that reports may take: the direction that leaves the receiver."""
 
     leg: LegNumber
-    """The one that they take; the direction that leaves the receiver."""
     source: IPvAnyAddress
     destination: IPvAnyAddress
     """An address of the transmitter, which listens there; of the source's version."""
-    port: Annotated[int, Field(ge=1, le=65535)]
-    """At both ends."""
 
     @model_validator(mode="after")
     def _one_version(self) -> Self:
         if self.source.version != self.destination.version:
             raise ValueError("source and destination must be of one IP version")
         return self
+
+
+class ReportPath(Settings):
+    """How the receiver's reports of a bearer go back: a UDP datagram each."""
+
+    legs: Annotated[tuple[ReportLeg, ...], Field(min_length=1)]
+    """A report takes the first one that is up then; none is: the first."""
+    port: Annotated[int, Field(ge=1, le=65535)]
+    """At both ends."""
 
 
 class Bearer(Settings):
@@ -128,7 +134,8 @@ class ElementSettings(Settings):
                 raise ValueError(f"bearer {bearer.bearer}: matches IPv6, which needs ip_version: 6")
             if len(set(bearer.legs)) != len(bearer.legs):
                 raise ValueError(f"bearer {bearer.bearer}: names a leg twice")
-            for leg in (*bearer.legs, *((bearer.report.leg,) if bearer.report else ())):
+            reports = bearer.report.legs if bearer.report else ()
+            for leg in (*bearer.legs, *(each.leg for each in reports)):
                 if leg not in known:
                     raise ValueError(f"bearer {bearer.bearer}: unknown leg {leg}; known: {known}")
         return self

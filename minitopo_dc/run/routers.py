@@ -17,6 +17,7 @@ from minitopo_dc.router import (
     ElementLeg,
     ElementSettings,
     ReceiveBearer,
+    ReportLeg,
     ReportPath,
     TransmitBearer,
 )
@@ -29,7 +30,7 @@ from minitopo_dc.run.addresses import (
 )
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
-from minitopo_dc.settings import Direction, Match, PdcpSettings
+from minitopo_dc.settings import Direction, IpVersion, Match, PdcpSettings
 
 
 def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
@@ -166,16 +167,19 @@ def _receive(scenario: Scenario, direction: Direction) -> Iterator[ReceiveBearer
 def _report(
     scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction
 ) -> ReportPath | None:
-    """Reports of a downlink go the way of the flow's uplink; an uplink has none."""
-    if flow.pdcp.report_ms is None or direction == "uplink":
+    """Reports of a direction go back over the bearer's own legs."""
+    if _pdcp(flow, direction).report_ms is None:
         return None
-    leg, version = client_legs(scenario, flow)[0], scenario.ip_version
-    return ReportPath(
-        leg=leg,
-        source=ip_address(leg_address("ue", leg, version)),
-        destination=ip_address(leg_address("gnb", leg, version)),
-        port=REPORT_PORT + _bearer(index, direction),
-    )
+    legs = (_report_leg(leg, direction, scenario.ip_version) for leg in _legs_of(flow, direction))
+    return ReportPath(legs=tuple(legs), port=REPORT_PORT + _bearer(index, direction))
+
+
+def _report_leg(leg: int, direction: Direction, version: IpVersion) -> ReportLeg:
+    gnb = ip_address(leg_address("gnb", leg, version))
+    ue = ip_address(leg_address("ue", leg, version))
+    if direction == "downlink":
+        return ReportLeg(leg=leg, source=ue, destination=gnb)
+    return ReportLeg(leg=leg, source=gnb, destination=ue)
 
 
 def _flows_with_bearer(
@@ -199,10 +203,8 @@ def _legs_of(flow: ResolvedFlow, direction: Direction) -> tuple[int, ...]:
 
 
 def _pdcp(flow: ResolvedFlow, direction: Direction) -> PdcpSettings:
-    """A bearer's parameters; over one leg there is nothing to split, and no uplink is reported."""
+    """A bearer's parameters; over one leg there is nothing to split."""
     changed: dict[str, Any] = {"legs": None}  # the bearer itself has them
-    if direction == "uplink":
-        changed["report_ms"] = None
     if flow.mode == "sc":
         changed |= {"split": "batch", "ratio": None, "parameters": {}, "duplication": None}
     pdcp = flow.pdcp if direction == "downlink" else flow.uplink_pdcp

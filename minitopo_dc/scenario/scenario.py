@@ -19,6 +19,7 @@ from minitopo_dc.scenario.clocks import Clock, RealSettings, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow, WorkloadField
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.settings import (
+    Direction,
     IpVersion,
     LegSettings,
     PathPlan,
@@ -138,16 +139,36 @@ class Scenario(Settings):
                     )
 
     def _check_bearer(self, flow: ResolvedFlow, where: str) -> None:
-        """That each direction has a split policy for its legs."""
-        if flow.mode in DUAL_CONNECTIVITY:
-            if flow.mode == "dc-duplicate" and flow.pdcp.duplication is not None:
+        """That each direction has a split policy for its legs, and legs for its parameters."""
+        if flow.mode == "dc-duplicate" and flow.pdcp.duplication is not None:
+            raise ValueError(
+                f"{where}mode dc-duplicate: pdcp.duplication has nothing to choose; "
+                "every packet is on all legs already"
+            )
+        bearers: list[tuple[str, PdcpSettings, tuple[int, ...], Direction]] = [
+            (f"{where}pdcp", flow.pdcp, flow.legs, "downlink")
+        ]
+        if self.split_uplink:
+            bearers.append((f"{where}uplink_pdcp", flow.uplink_pdcp, flow.uplink_legs, "uplink"))
+        for place, pdcp, legs, direction in bearers:
+            if flow.mode in DUAL_CONNECTIVITY:
+                _check_policy(place, pdcp, len(legs))
+            if flow.mode in DUAL_CONNECTIVITY or (flow.mode == "sc" and self.flows):
+                self._check_order(place, pdcp, legs, direction)
+
+    def _check_order(
+        self, place: str, pdcp: PdcpSettings, legs: tuple[int, ...], direction: Direction
+    ) -> None:
+        """Refuse a bearer that relies on the order of a leg that does not keep it."""
+        for leg in legs if pdcp.legs_keep_order else ():
+            radio = self.legs[leg - 1].direction(direction)
+            field = f"{place}.legs_keep_order: legs.{leg - 1}.{direction} has"
+            if radio.reorder:
+                raise ValueError(f"{field} reorder: true, so it does not; allowed: reorder: false")
+            if radio.rlc is not None and not radio.rlc.in_order:
                 raise ValueError(
-                    f"{where}mode dc-duplicate: pdcp.duplication has nothing to choose; "
-                    "every packet is on all legs already"
+                    f"{field} rlc.in_order: false, so it does not; allowed: in_order: true"
                 )
-            _check_policy(f"{where}pdcp", flow.pdcp, len(flow.legs))
-            if self.split_uplink:
-                _check_policy(f"{where}uplink_pdcp", flow.uplink_pdcp, len(flow.uplink_legs))
 
     def _plan(self, flow: FlowSettings | Scenario) -> PathPlan | None:
         if flow.mode != "multipath":

@@ -15,12 +15,15 @@ from pydantic import (
 )
 
 from minitopo_dc.pdcp import (
+    ADAPTIVE,
+    AdaptiveTReordering,
     LegQueue,
     PolicyError,
     ReceivingEntity,
     Recovery,
     ReportMaker,
     SduBuffer,
+    SelectiveDuplication,
     SplitPolicy,
     TransmittingEntity,
     check_discard_timer,
@@ -103,12 +106,13 @@ class PdcpSettings(Settings):
 
     18 by default: the window of 12 bits (2,048 PDUs) is shorter than 200 ms at 25,000 PDU/s.
     """
-    t_reordering_ms: NonNegativeFloat | Literal["infinity"] = 200.0
+    t_reordering_ms: NonNegativeFloat | Literal["infinity", "adaptive"] = 200.0
+    """A value of TS 38.331; or `adaptive`, beyond the standard: what the receiver sees to do."""
     delivery: Literal["in-order", "out-of-order", "off"] = "in-order"
     """`out-of-order` = outOfOrderDelivery of TS 38.323; `off` = no reordering at all."""
     # Left out of files when there is none, so that those of runs without reports stay as they are.
     report_ms: ReportInterval | None = Field(default=None, exclude_if=lambda value: value is None)
-    """How often the downlink's receiver reports what came by each leg; none: never.
+    """How often the bearer's receiver reports what came by each leg; none: never.
 
     At least 1 ms: a slot of 15 kHz (TS 38.211), and less would keep the element from its packets.
     """
@@ -144,8 +148,6 @@ class PdcpSettings(Settings):
     """discardTimer: an SDU that waits so long is dropped. TS 38.331: infinity unless configured."""
     flow_control: FlowControlSettings | None = Field(default=None, exclude_if=_is(None))
     """How the legs' nodes tell what they want, over a backhaul; none: legs are beside the split."""
-    data_recovery: bool = Field(default=False, exclude_if=_is(False))
-    """Whether what a leg that goes down had is sent again on the others."""
 
     @field_validator("discard_timer_ms")
     @classmethod
@@ -162,8 +164,6 @@ class PdcpSettings(Settings):
             raise ValueError(
                 "discard_timer_ms: needs numbering: late or data_recovery: true, else nothing waits"
             )
-        if self.data_recovery and self.report_ms is None:
-            raise ValueError("data_recovery: needs report_ms, which brings the status reports")
         return self
 
     @property
@@ -186,11 +186,32 @@ class PdcpSettings(Settings):
             raise ValueError("duplication.loss_percent: needs reports; give report_ms")
         return self
 
+    # Left out of files like the above: files of runs without them stay as they are.
+    legs_keep_order: bool = Field(default=False, exclude_if=lambda value: not value)
+    """Each leg delivers in order: what every leg has passed is lost, and given up at once.
+
+    Beyond the standard, whose receiver knows of no legs.
+    """
+    data_recovery: bool = Field(default=False, exclude_if=lambda value: not value)
+    """Reports carry a PDCP status report, for data recovery (TS 38.323 clauses 5.4.1, 5.5)."""
+
     @field_validator("t_reordering_ms")
     @classmethod
     def _standard_value(cls, value: float | str) -> float | str:
-        check_t_reordering(value)
+        if value != ADAPTIVE:
+            check_t_reordering(value)
         return value
+
+    @model_validator(mode="after")
+    def _recovery_has_reports(self) -> Self:
+        if self.data_recovery and self.report_ms is None:
+            raise ValueError("data_recovery: the receiver reports what it misses; needs report_ms")
+        if self.data_recovery and self.delivery == "off":
+            raise ValueError(
+                "data_recovery: delivery off does not know what is missing; "
+                "allowed: in-order, out-of-order"
+            )
+        return self
 
     def policy(self, legs: int) -> SplitPolicy:
         """Return the split policy for a bearer over `legs` legs.
@@ -235,6 +256,9 @@ class PdcpSettings(Settings):
             if self.numbering == "late"
             else None,
             flow_control=() if self.flow_control is None else self.flow_control.of_legs(legs),
+            duplication=None
+            if self.duplication is None
+            else SelectiveDuplication(self.duplication.rule(), legs),
             recovery=Recovery(legs, most=numbers.modulus // 2, discard_timer=discard_timer)
             if self.data_recovery
             else None,
@@ -244,14 +268,26 @@ class PdcpSettings(Settings):
         """Return a receiving entity for a bearer over `legs` legs."""
         return ReceivingEntity(
             sn_format(self.sn_bits),
-            t_reordering=check_t_reordering(self.t_reordering_ms),
+            t_reordering=self._t_reordering(legs),
             delivery=self.delivery,
             legs=legs,
+            legs_keep_order=self.legs_keep_order,
         )
+
+    def _t_reordering(self, legs: int) -> int | AdaptiveTReordering | None:
+        if self.t_reordering_ms == ADAPTIVE:
+            return AdaptiveTReordering(legs)
+        return check_t_reordering(self.t_reordering_ms)
 
     def report_maker(self, entity: ReceivingEntity[Any], legs: int) -> ReportMaker | None:
         """Return what makes the reports of a receiving entity; None without `report_ms`."""
         if self.report_ms is None:
             return None
         interval = round(self.report_ms * NS_PER_MS)
-        return ReportMaker(entity, sn_format(self.sn_bits), legs=legs, interval=interval)
+        return ReportMaker(
+            entity,
+            sn_format(self.sn_bits),
+            legs=legs,
+            interval=interval,
+            with_status=self.data_recovery,
+        )

@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from minitopo_dc.link import AnyLeg, RlcLeg
-from minitopo_dc.pdcp import Pdu, ReceivingEntity, ReportMaker, SnFormat, TransmittingEntity
+from minitopo_dc.pdcp import (
+    Pdu,
+    ReceivingEntity,
+    ReportMaker,
+    SnFormat,
+    TransmittingEntity,
+    classify_udp,
+)
 from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
 from minitopo_dc.simulation.loop import Loop, Timer
 from minitopo_dc.simulation.packet import Packet
@@ -86,12 +93,14 @@ class TransmitDriver:
         self._belongs = belongs
         self._loop = loop
         self._follows = entity.follows_legs
+        self._needs_facts = entity.needs_facts
         self._timer = Timer(loop, self.submit)
 
     def push(self, packet: Packet) -> None:
         """Number an SDU, and put it on the leg or legs of its policy."""
         now = self._loop.now
-        self.entity.push(packet, packet.size, now)
+        facts = classify_udp(packet.data) if self._needs_facts else None
+        self.entity.push(packet, packet.size, now, facts)
         if self._follows:
             self.submit()
         else:

@@ -60,7 +60,7 @@ class Element:
         for leg in self._legs.values():
             leg.arrive = peer.arrive
         for bearer, sender in self._report_senders.items():
-            sender.flow.deliver = peer.report_taker(bearer)
+            sender.connect(peer.report_taker(bearer))
 
     def start(self) -> None:
         """Now is time zero of traces and outages."""
@@ -151,8 +151,8 @@ class Element:
         """What sends the reports of each receiving bearer that makes any."""
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
             if bearer.report is not None and driver.reports is not None:
-                leg = self._legs[bearer.report.leg]
-                yield bearer.bearer, ReportSender(driver.reports, bearer.report, leg, self._loop)
+                legs = [self._legs[each.leg] for each in bearer.report.legs]
+                yield bearer.bearer, ReportSender(driver.reports, bearer.report, legs, self._loop)
 
     def _reorder(self, flow: Flow) -> Callable[[tuple[int, Packet, int]], None]:
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):

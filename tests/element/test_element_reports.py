@@ -37,7 +37,16 @@ from tests.capture.packets import datagram
 from tests.element.fakes import FakePacket
 
 MS = 1_000_000
-PATH = {"leg": 1, "source": "10.1.1.2", "destination": "10.1.1.1", "port": 49153}
+PATH = ReportPath.check(
+    {
+        "legs": [
+            {"leg": leg, "source": f"10.1.{leg}.2", "destination": f"10.1.{leg}.1"}
+            for leg in (1, 2)
+        ],
+        "port": 49153,
+    },
+    "test",
+)
 HEADERS = 28
 PAYLOADS = [bytes(46), bytes(range(47)), b"\xff" * 86]
 
@@ -76,7 +85,7 @@ class Sent(Injector):
 
 
 class Terminal:
-    """ue with a bearer over two legs, and its uplink leg 1, in time that the test sets."""
+    """ue with a bearer over two legs, and their uplinks, in time that the test sets."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0
@@ -92,12 +101,16 @@ class Terminal:
             1, entity, sn_format(18), {11: 0, 12: 1}, self.loop, reports=maker
         )
         parameters = LegParameters(delay=ConstantDelay(10 * MS))
-        core: Leg[drivers.Held] = Leg(parameters, make_capacity(8_000_000), random.Random(1))
-        self.leg = LegDriver(1, core, self.loop)
+        cores: list[Leg[drivers.Held]] = [
+            Leg(parameters, make_capacity(8_000_000), random.Random(1)) for _ in range(2)
+        ]
+        self.leg, self.other = (LegDriver(n, core, self.loop) for n, core in enumerate(cores, 1))
         self.maker = maker
 
     def send_on(self, outlet: drivers.Outlet) -> ReportSender:
-        sender = ReportSender(self.maker, ReportPath.check(PATH, "test"), outlet)
+        """Reports take the first leg by `outlet`, else the other."""
+        ways = [(self.leg.leg, outlet), (self.other.leg, self.other)]
+        sender = ReportSender(self.maker, PATH, ways)
         self.loop.add_timed(sender, first=True)
         return sender
 
@@ -109,8 +122,12 @@ class Terminal:
         """What has left leg 1 by then."""
         self.now = now
         self.loop.serve(now)
-        assert isinstance(self.leg.injector, Sent)
-        return self.leg.injector.sent
+        return left(self.leg)
+
+
+def left(leg: LegDriver) -> list[bytes]:
+    assert isinstance(leg.injector, Sent)
+    return leg.injector.sent
 
 
 @pytest.fixture
@@ -139,12 +156,27 @@ def test_a_report_crosses_the_uplink_leg_and_leaves_for_the_other_end(ue: Termin
     assert report == Report(1, (LegReception(1, 1, 500, 0, 0), LegReception(2, 1, 500, 0, 0)))
 
 
-def test_a_report_waits_in_an_outage_of_the_uplink(ue: Terminal) -> None:
+def test_a_report_waits_in_an_outage_of_all_uplinks(ue: Terminal) -> None:
+    ue.send_on(ue.leg).start(0)
+    for leg in (ue.leg, ue.other):
+        leg.leg.set_up(False, 0)
+    assert ue.serve(20 * MS) == ue.serve(39 * MS) == []
+    for leg in (ue.leg, ue.other):
+        leg.leg.set_up(True, 39 * MS)
+    assert len(ue.serve(50 * MS)) == 1
+    assert left(ue.other) == []
+
+
+def test_a_report_takes_the_first_leg_that_is_up_when_it_is_made(ue: Terminal) -> None:
     ue.send_on(ue.leg).start(0)
     ue.leg.leg.set_up(False, 0)
-    assert ue.serve(20 * MS) == ue.serve(39 * MS) == []
+    ue.serve(20 * MS)
     ue.leg.leg.set_up(True, 39 * MS)
-    assert len(ue.serve(50 * MS)) == 1
+    ue.serve(40 * MS)
+    assert len(ue.serve(59 * MS)) == 1
+    [sent] = left(ue.other)
+    assert sent[12:20] == bytes((10, 1, 2, 2, 10, 1, 2, 1))  # source and destination of leg 2
+    assert decode_report(sent[HEADERS:], 2).number == 1
 
 
 def test_before_the_start_there_are_no_reports(ue: Terminal) -> None:
@@ -171,20 +203,15 @@ def free_port(address: str) -> int:
         return int(found.getsockname()[1])
 
 
-def listening() -> tuple[ReportReceiver, Feedback, ReportPath]:
+def test_what_reaches_the_socket_is_taken_at_once_garbage_too() -> None:
     feedback = Feedback(1)
     feedback.sent(0, 0)
-    ends = {"leg": 1, "source": "127.0.0.2", "destination": "127.0.0.1"}
-    path = ReportPath.check(ends | {"port": free_port("127.0.0.1")}, "test")
-    return ReportReceiver(path, feedback), feedback, path
-
-
-def test_what_reaches_the_socket_is_taken_at_once_garbage_too() -> None:
-    receiver, feedback, path = listening()
+    port = free_port("127.0.0.1")
+    receiver = ReportReceiver(ip_address("127.0.0.1"), port, feedback)
     report = encode_report(Report(1, (LegReception(1, 1, 500, 0, 0),)))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         for data in (report, b"", report[:-1], report):
-            sender.sendto(data, (str(path.destination), path.port))
+            sender.sendto(data, ("127.0.0.1", port))
     assert select.select([receiver], [], [], 5)[0] == [receiver]
     receiver.read()
     receiver.close()
@@ -193,9 +220,8 @@ def test_what_reaches_the_socket_is_taken_at_once_garbage_too() -> None:
 
 
 def test_an_address_that_the_host_has_not_is_named() -> None:
-    path = ReportPath.check(PATH | {"destination": "192.0.2.1", "source": "192.0.2.2"}, "test")
     with pytest.raises(ElementError, match=r"reports cannot reach 192\.0\.2\.1 port 49153: Cannot"):
-        ReportReceiver(path, Feedback(1))
+        ReportReceiver(ip_address("192.0.2.1"), 49153, Feedback(1))
 
 
 def test_a_receiver_without_reports_makes_none() -> None:

@@ -13,7 +13,8 @@ from minitopo_dc.settings import Match, SettingsError
 LEG: dict[str, Any] = {"leg": 1, "interface": "gnb-leg1", "seed": "1", "radio": {"rate_mbps": 20}}
 GOOD: dict[str, Any] = {"host": "gnb", "legs": [LEG], "directory": "."}
 BEARER: dict[str, Any] = {"bearer": 1, "interface": "gnb-core", "legs": [1]}
-REPORT = {"leg": 1, "source": "10.1.1.2", "destination": "10.1.1.1", "port": 49153}
+WAY = {"leg": 1, "source": "10.1.1.2", "destination": "10.1.1.1"}
+REPORT = {"legs": [WAY], "port": 49153}
 REPORTED = BEARER | {"pdcp": {"report_ms": 20}, "report": REPORT}
 
 
@@ -44,13 +45,18 @@ def test_settings_come_back_from_their_file(tmp_path: Path) -> None:
         ({"transmit": [BEARER | {"pdcp": {"report_ms": 20}}]}, "report and pdcp.report_ms: give"),
         ({"transmit": [BEARER | {"pdcp": {"report_ms": 0.5}}]}, "report_ms: .* equal to 1"),
         (
-            {"transmit": [REPORTED | {"report": REPORT | {"leg": 2}}]},
+            {"transmit": [REPORTED | {"report": REPORT | {"legs": [WAY, WAY | {"leg": 2}]}}]},
             r"bearer 1: unknown leg 2; known: \[1\]",
         ),
         (
-            {"transmit": [REPORTED | {"report": REPORT | {"source": "fd00::2"}}]},
+            {"transmit": [REPORTED | {"report": REPORT | {"legs": [WAY | {"source": "fd00::2"}]}}]},
             "source and destination must be of one IP version",
         ),
+        (
+            {"transmit": [REPORTED | {"report": REPORT | {"legs": []}}]},
+            "transmit.0.report.legs: .* at least 1 item",
+        ),
+        ({"transmit": [BEARER | {"pdcp": {"data_recovery": True}}]}, "pdcp: .*needs report_ms"),
         (
             {"transmit": [BEARER | {"pdcp": {"split": "least-delay"}}], "backend": "kernel"},
             "pdcp.split: least-delay sees its legs, .* backend kernel .*; use backend: user",

@@ -1,4 +1,4 @@
-"""A bearer in a loop: entity, legs, receiver and reports, with a source that waits for its window."""
+"""A bearer in a loop: entity, legs, receiver, reports, and a source that waits for its window."""
 
 from __future__ import annotations
 

@@ -235,12 +235,12 @@ def test_a_status_report_tells_which_of_the_rest_is_missing() -> None:
     bearer.submit()
     assert len(bearer.sent) == 4
     assert bearer.entity.feedback is not None
-    bearer.entity.feedback.status = StatusReport(0, frozenset({1, 3}))
+    bearer.entity.feedback.status = StatusReport.of(0, [1, 3])
     bearer.entity.feedback.status_at = bearer.now  # too early: the leg's delay is not over
     bearer.submit()
     assert len(bearer.sent) == 4
     bearer.now += 20 * MS
-    bearer.entity.feedback.status = StatusReport(2, frozenset({3}))
+    bearer.entity.feedback.status = StatusReport.of(2, [3])
     bearer.entity.feedback.status_at = bearer.now
     bearer.submit()
     assert bearer.sent[4:] == [(1, 2, 2)]

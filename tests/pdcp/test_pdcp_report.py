@@ -82,7 +82,10 @@ def test_a_report_with_a_byte_changed_never_is_another_exception(
     [
         (b"", "report of 0 bytes: must be 46 for 1 legs"),
         (encode_report(Report(1, (NOTHING, NOTHING))), "report of 86 bytes: must be 46"),
-        (b"\2" + encode_report(Report(1, (NOTHING,)))[1:], "version 2: must be 1"),
+        (b"\2" + encode_report(Report(1, (NOTHING,)))[1:], "status report of 0 bytes"),
+        (b"\3" + encode_report(Report(1, (NOTHING,)))[1:], "version 3: must be 1 or 2"),
+        (encode_report(Report(1, (NOTHING,))) + bytes(5), "report of 51 bytes: must be 46"),
+        (b"\2" + encode_report(Report(1, (NOTHING,)))[1:] + b"\x80" * 5, "begins with 0x80"),
         (b"\1\2" + encode_report(Report(1, (NOTHING,)))[2:], "report of 2 legs: must be 1"),
         (encode_report(Report(0, (NOTHING,))), "report number 0: must be 1 or more"),
         (encode_report(Report(1, (LegReception(1, 0, 0, 0, 0),))), "contradicts itself"),

@@ -130,7 +130,7 @@ def columns(path: Path) -> list[str]:
 
 def test_an_uplink_in_an_outage_delays_reports_and_a_full_one_loses_them(tmp_path: Path) -> None:
     uplink = {"rate_mbps": 20, "queue_packets": 2, "outages": [[0.2, 0.4]]}
-    legs = [leg() | {"uplink": uplink}, leg()]
+    legs = [leg() | {"uplink": uplink}] * 2
     pdcp = {"split": "test-virtual-watcher", "report_ms": 10}
     sent, received = run(tmp_path / "run", legs=legs, pdcp=pdcp)
     assert sent["reports_received"] < received["reports_sent"] - 10
