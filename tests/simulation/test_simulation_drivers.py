@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,19 +39,18 @@ class Downlink:
         self.gnb.start()
         self.ue.start()
 
-    def send(self, number: int, client: str = client_address(1), size: int = 1000) -> None:
-        """Send packets at once, `size` bytes each; returns when all is done."""
+    def send(
+        self, number: int, client: str = client_address(1), size: int = 1000, gap: int = 0
+    ) -> None:
+        """Send packets `gap` ns apart, `size` bytes each; returns when all is done."""
         flow = Flow(SERVER, (client, 50_000))
         flow.enter, flow.deliver = self.gnb.entrance(flow), self._arrive
         packets = [
             Packet(flow, index.to_bytes(2, "big") + bytes(size - 30)) for index in range(number)
         ]
 
-        def burst() -> None:
-            for packet in packets:
-                flow.enter(packet)
-
-        Timer(self.loop, burst).set(START_NS)
+        for index, packet in enumerate(packets):
+            Timer(self.loop, partial(flow.enter, packet)).set(START_NS + index * gap)
         self.loop.run(FAR)
 
     def _arrive(self, packet: Packet) -> None:
@@ -73,14 +73,15 @@ def test_what_harq_repeats_keeps_nothing_in_the_driver(in_order: bool, tmp_path:
     rlc = {"mode": "um", "block_error_percent": 50, "in_order": in_order}
     radio = leg(delay_ms=1, jitter_ms=0, rlc=rlc)
     link = Downlink(tmp_path, mode="sc", legs=[radio, radio])
-    link.send(60)
+    link.send(60, gap=3 * MS)
     alone = scenario(mode="sc", legs=[radio]).legs[0].downlink.build(link.seed)
     alone.start(0)
-    for index in range(60):
-        alone.push(index, 1000, 0)
-    found = []
-    while (due := alone.next_timeout()) is not None:
-        found += [(due, index) for index in alone.poll(due)]
+    found: list[tuple[int, int]] = []
+    for index in range(61):
+        while (due := alone.next_timeout()) is not None and (index == 60 or due <= 3 * MS * index):
+            found += [(due, index) for index in alone.poll(due)]
+        if index < 60:
+            alone.push(index, 1000, 3 * MS * index)
     assert link.arrived == found
     assert (found == sorted(found, key=lambda each: each[1])) == in_order
 
