@@ -49,6 +49,23 @@ def test_one_value_is_for_all_legs_and_several_are_one_a_leg() -> None:
     assert [leg.downlink.loss_percent for leg in made.legs] == [1, 1]
 
 
+@pytest.mark.parametrize(
+    ("options", "modes", "errors"),
+    [
+        ([], [None, None], [None, None]),
+        (["--rlc", "um"], ["um", "um"], [10, 10]),
+        (["--block-errors", "1", "30"], ["am", "am"], [1, 30]),
+        (["--rlc", "um", "--block-errors", "5"], ["um", "um"], [5, 5]),
+    ],
+)
+def test_either_option_of_rlc_makes_its_legs(
+    options: list[str], modes: list[str | None], errors: list[float | None]
+) -> None:
+    found = [leg.downlink.rlc for leg in scenario("--legs", "20", "20", *options).legs]
+    assert [rlc and rlc.mode for rlc in found] == modes
+    assert [rlc and rlc.block_error_percent for rlc in found] == errors
+
+
 def test_addresses_are_of_ipv4_unless_ipv6_is_asked_for() -> None:
     assert (scenario().ip_version, scenario("--ip", "6").ip_version) == (4, 6)
 

@@ -65,6 +65,8 @@ def arrivals(changes: list[dict[str, Any]], sent: list[int], **more: Any) -> dic
             {"burst_loss": {"p": 0.1, "r": 0.5}, "changes": [{"at_s": 1, "loss_percent": 1}]},
             "needs no burst_loss",
         ),
+        ({"changes": [{"at_s": 1, "block_error_percent": 1}]}, "block_error_percent needs rlc"),
+        ({"rlc": {}, "changes": [{"at_s": 1, "block_error_percent": 101}]}, "block_error_percent"),
         (
             {"jitter": "uniform", "jitter_ms": 5, "changes": [{"at_s": 1, "delay_ms": 4}]},
             "uniform jitter may be at most delay_ms",
@@ -97,6 +99,18 @@ def test_a_loss_can_be_switched_on_and_off_again() -> None:
     changes = [{"at_s": 1, "loss_percent": 100}, {"at_s": 2, "loss_percent": 0}]
     sent = [S // 2, S + S // 2, 2 * S + S // 2]
     assert sorted(arrivals(changes, sent)) == [sent[0], sent[2]]
+
+
+def test_errors_of_rlc_s_blocks_can_be_switched_on_and_off_again() -> None:
+    changes = [{"at_s": 1, "block_error_percent": 100}, {"at_s": 2, "block_error_percent": 0}]
+    rlc = {"mode": "um", "block_error_percent": 0}
+    sent = [S // 2, S + S // 2, 2 * S + S // 2]
+    assert sorted(arrivals(changes, sent, rlc=rlc)) == [sent[0], sent[2]]
+
+
+def test_a_change_without_errors_has_no_field_of_them() -> None:
+    radio = LegSettings.check(BASE | {"changes": [{"at_s": 1, "delay_ms": 30}]}, "test")
+    assert "block_error_percent" not in radio.model_dump(mode="json")["changes"][0]
 
 
 def test_an_outage_and_a_change_at_the_same_moment_are_both_made() -> None:

@@ -10,6 +10,7 @@ from typing import Any, get_args, get_type_hints
 from minitopo_dc.commands.outage_option import with_outages
 from minitopo_dc.commands.path_options import path_schedule
 from minitopo_dc.commands.split_options import split_parameters
+from minitopo_dc.link import RlcMode
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Clock, Mode, Scenario
@@ -49,6 +50,15 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
     )
     group.add_argument(
         "--loss", nargs="+", default=["0"], metavar="PERCENT", help="random loss (0)"
+    )
+    group.add_argument(
+        "--rlc", choices=get_args(RlcMode), help="RLC's mode, with HARQ below it (no RLC)"
+    )
+    group.add_argument(
+        "--block-errors",
+        nargs="+",
+        metavar="PERCENT",
+        help="failed transmissions of blocks (10 with --rlc, which is am with this option)",
     )
     group.add_argument(
         "--queue", nargs="+", default=["100"], metavar="PACKETS", help="drop-tail queue (100)"
@@ -359,10 +369,22 @@ def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[
     return [
         _capacity(leg, arguments.trace_end)
         | {"delay_ms": delay, "jitter_ms": jitter, "loss_percent": loss, "queue_packets": queue}
-        for leg, delay, jitter, loss, queue in zip(
-            legs, delays, jitters, losses, queues, strict=True
+        | {"rlc": rlc}
+        for leg, delay, jitter, loss, queue, rlc in zip(
+            legs, delays, jitters, losses, queues, _rlc(arguments, len(legs)), strict=True
         )
     ]
+
+
+def _rlc(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any] | None]:
+    """Fields of each leg's RLC; either option asks for it, what it does not name is the default."""
+    if arguments.rlc is None and arguments.block_errors is None:
+        return [None] * legs
+    mode = {} if arguments.rlc is None else {"mode": arguments.rlc}
+    if arguments.block_errors is None:
+        return [mode] * legs
+    errors = _each("--block-errors", arguments.block_errors, legs)
+    return [mode | {"block_error_percent": error} for error in errors]
 
 
 def _uplinks(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any]]:

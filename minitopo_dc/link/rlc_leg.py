@@ -254,17 +254,17 @@ class RlcLeg(Generic[T]):
         return max(self._begin, earliest) + self._slots.length
 
     def drain_ns(self, now: int, more: int = 0) -> int | None:
-        """How long the backlog and `more` bytes behind it take at the goodput of `now`.
+        """How long the backlog and `more` bytes behind it take at the rate of `now`.
 
-        That is the rate less the share of transmissions that fail.
+        HARQ's retransmissions, of which nobody knows before, take some of it.
 
         Returns:
-            ns, or None where no time is known: the leg is down, its goodput is 0, or it has ended.
+            ns, or None where no time is known: the leg is down, its rate is 0, or it has ended.
         """
         ahead = self.backlog_bytes(now) + more
         if not self._up or self._stopped:
             return None
-        rate = int(self._slots.rate_at(now) * (1 - self._harq.error))
+        rate = self._slots.rate_at(now)
         return -(-ahead * 8 * NS_PER_S // rate) if rate else None
 
     def statistics(self) -> RlcStatistics:

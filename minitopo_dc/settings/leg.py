@@ -142,6 +142,10 @@ class LegSettings(Settings):
             return GilbertElliott(**self.burst_loss.model_dump())
         return Bernoulli(self.loss_percent / 100) if self.loss_percent else None
 
+    def goodput_share(self) -> float:
+        """What failed transmissions of blocks leave of the capacity."""
+        return 1 - self.rlc.block_error_percent / 100 if self.rlc else 1.0
+
     def mean_loss_percent(self) -> float:
         """Long-term loss in percent (Gilbert-Elliott: Hasslinger and Hohlfeld 2008, section 2)."""
         if self.burst_loss is None:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from minitopo_dc.link import AnyLeg
+from minitopo_dc.link import AnyLeg, RlcLeg
 from minitopo_dc.pdcp import (
     Pdu,
     ReceivingEntity,
@@ -40,20 +40,28 @@ class LegDriver:
 
     def push(self, packet: Packet, sn: int, size: int) -> None:
         """Put a PDU on the leg that has `size` bytes there."""
-        self.leg.push((packet, sn), size, self._loop.now)
-        if self._timer.at is None:  # else what is under way comes out before this one
-            self._timer.set(self.leg.next_timeout())
+        self._push((packet, sn), size)
 
     def push_plain(self, packet: Packet) -> None:
         """Put a packet on the leg that no bearer takes."""
-        self.leg.push((packet, None), packet.size, self._loop.now)
-        if self._timer.at is None:
-            self._timer.set(self.leg.next_timeout())
+        self._push((packet, None), packet.size)
+
+    def flush(self, which: Callable[[Carried], bool], now: int) -> Sequence[Carried]:
+        """Take packets out of the leg."""
+        flushed = self.leg.flush(now, which)
+        self.rearm()
+        return flushed
 
     def rearm(self) -> None:
         """The leg was changed from outside: find the next moment anew."""
         self.leg.dropped()  # the leg counts them; nobody waits for a packet of this host's
         self._timer.set(self.leg.next_timeout())
+
+    def _push(self, carried: Carried, size: int) -> None:
+        self.leg.push(carried, size, self._loop.now)
+        # What is under way comes out before this one, but for what HARQ repeats.
+        if self._timer.at is None or isinstance(self.leg, RlcLeg):
+            self._timer.set(self.leg.next_timeout())
 
     def _fire(self) -> None:
         for packet, sn in self.leg.poll(self._loop.now):
@@ -113,7 +121,7 @@ class TransmitDriver:
         now = self._loop.now
         if self.entity.recovers:
             for position in self.entity.newly_down():
-                flushed = self._legs[position].leg.flush(now, self._belongs)
+                flushed = self._legs[position].flush(self._belongs, now)
                 numbers = [sn for _, sn in flushed if sn is not None]
                 self.entity.leg_lost(position, numbers, now)
         self.submit()

@@ -167,6 +167,26 @@ def test_a_loss_can_be_switched_on_and_off(losing: dict[str, Any], direction: Di
     assert direction.arrived(1000 * MS) == [100, 300]
 
 
+def test_rlc_s_block_errors_can_be_changed(direction: Direction) -> None:
+    for size, percent in ((100, 0), (200, 100), (300, 0)):
+        direction.configure(rlc={"mode": "um", "block_error_percent": percent})
+        direction.send(size)
+        direction.arrived(direction.clock.now + 500 * MS)
+    assert direction.arrived(2000 * MS) == [100, 300]
+    assert direction.way.statistics()["dropped_radio"] == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [({}, {"rlc": {}}), ({"rlc": {}}, {"rlc": {"mode": "um"}})]
+)
+def test_rlc_itself_cannot_change(
+    first: dict[str, Any], then: dict[str, Any], direction: Direction
+) -> None:
+    direction.configure(**first)
+    with pytest.raises(SettingsError, match="rlc: cannot change while the link is there"):
+        direction.configure(**then)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -13,10 +13,19 @@ from hypothesis import strategies as st
 
 from minitopo_dc.element import drivers as drivers_module
 from minitopo_dc.element import transmit_driver as transmit_module
-from minitopo_dc.element.drivers import LegDriver
+from minitopo_dc.element.drivers import Held, LegDriver
 from minitopo_dc.element.loop import Loop
 from minitopo_dc.element.transmit_driver import Sdu, TransmitDriver
-from minitopo_dc.link import Bernoulli, ConstantDelay, Leg, LegParameters, make_capacity
+from minitopo_dc.link import (
+    AnyLeg,
+    Bernoulli,
+    ConstantDelay,
+    Leg,
+    LegParameters,
+    RlcLeg,
+    RlcParameters,
+    make_capacity,
+)
 from minitopo_dc.pdcp import TransmittingEntity, append_trailer, sn_format, split_trailer
 from tests.element.fakes import (
     JUMBOGRAM,
@@ -124,7 +133,7 @@ def test_what_is_too_short_for_a_pdu_is_dropped_and_counted(
 
 
 @contextmanager
-def lossy_legs() -> Iterator[tuple[Clock, Loop, list[LegDriver]]]:
+def lossy_legs(rlc: RlcParameters | None = None) -> Iterator[tuple[Clock, Loop, list[LegDriver]]]:
     """Two legs with short queues that lose a third of their packets; the clock is a test's."""
     clock = Clock()
     parameters = LegParameters(queue_packets=3, delay=ConstantDelay(10 * MS), loss=Bernoulli(0.3))
@@ -133,12 +142,14 @@ def lossy_legs() -> Iterator[tuple[Clock, Loop, list[LegDriver]]]:
         patch.setattr(drivers_module, "clock", clock)
         patch.setattr(transmit_module, "clock", clock)
         loop = Loop()
-        rate = 8_000_000
-        made = [
-            LegDriver(n, Leg(parameters, make_capacity(rate, "loop"), random.Random(n)), loop)
-            for n in (1, 2)
-        ]
-        yield clock, loop, made
+
+        def leg(number: int) -> AnyLeg[Held]:
+            capacity, rng = make_capacity(8_000_000), random.Random(number)
+            if rlc is None:
+                return Leg(parameters, capacity, rng)
+            return RlcLeg(parameters, rlc, capacity, rng)
+
+        yield clock, loop, [LegDriver(number, leg(number), loop) for number in (1, 2)]
 
 
 anything = st.one_of(
@@ -151,9 +162,20 @@ arrivals = st.lists(st.tuples(st.integers(0, 5 * MS), anything), max_size=40)
 """Packets, each with the time since the one before it."""
 
 
-@given(arrivals, st.sampled_from(["batch", "duplicate"]))
-def test_every_sdu_has_one_verdict_in_the_end(sdus: list[tuple[int, bytes]], split: str) -> None:
-    with lossy_legs() as (clock, loop, legs):
+rlcs = st.sampled_from(
+    [
+        None,
+        RlcParameters(block_error=0.5, discard_ns=10 * MS),
+        RlcParameters(block_error=0.5, mode="um", harq_retransmissions=1, in_order=False),
+    ]
+)
+
+
+@given(arrivals, st.sampled_from(["batch", "duplicate"]), rlcs)
+def test_every_sdu_has_one_verdict_in_the_end(
+    sdus: list[tuple[int, bytes]], split: str, rlc: RlcParameters | None
+) -> None:
+    with lossy_legs(rlc) as (clock, loop, legs):
         driver = transmitter(loop, legs, split=split, batch=2)
         packets = [FakePacket(payload) for _, payload in sdus]
         for (wait, _), packet in zip(sdus, packets, strict=True):
@@ -208,11 +230,11 @@ def test_every_sdu_that_waits_or_is_sent_again_has_one_verdict_in_the_end(
         assert sum(bool(packet.mark) for packet in packets) == driver.entity.statistics().sdus
 
 
-@given(arrivals)
+@given(arrivals, rlcs)
 def test_every_packet_without_a_bearer_has_one_verdict_in_the_end(
-    sent: list[tuple[int, bytes]],
+    sent: list[tuple[int, bytes]], rlc: RlcParameters | None
 ) -> None:
-    with lossy_legs() as (clock, loop, (leg, _)):
+    with lossy_legs(rlc) as (clock, loop, (leg, _)):
         packets = [FakePacket(payload) for _, payload in sent]
         for (wait, _), packet in zip(sent, packets, strict=True):
             clock.now += wait

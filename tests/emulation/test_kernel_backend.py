@@ -74,6 +74,7 @@ def probe(
         ({"outages": [[1, 2]]}, "backend kernel has no outages; use backend: user"),
         ({"burst_loss": {"p": 0.1, "r": 0.1}}, "no burst_loss"),
         ({"queue_bytes": 5000}, "no queue_bytes"),
+        ({"rlc": {}}, "no rlc"),
         ({"jitter_ms": 1}, "no jitter_ms without 'jitter: uniform' and 'reorder: true'"),
         ({"changes": [{"at_s": 1, "jitter_ms": 1}]}, "no changes of jitter_ms without 'jitter: un"),
     ],

@@ -271,6 +271,24 @@ def test_a_flush_takes_queue_and_blocks_and_delivers_what_is_complete() -> None:
     assert arrivals(made) == [(31.0, 9)]
 
 
+def test_a_flush_of_some_leaves_the_others_their_way() -> None:
+    made = leg(HALF, failures=[1, 1])
+    for number in range(6):
+        made.push(number, 500, 0)
+    # 0 and 1 share a block in HARQ, 2 and 3 another one.
+    assert made.flush(2 * MS, lambda number: number in (0, 2, 3, 5)) == [0, 2, 3, 5]
+    assert arrivals(made) == [(19.0, 1), (19.0, 4)]
+    assert made.statistics().harq_retransmissions == 1
+
+
+def test_numbers_of_packets_stay_when_some_are_flushed() -> None:
+    made = leg()
+    for number in range(6):
+        made.push(number, 1000, 0)
+    made.flush(2 * MS, lambda number: number in (3, 5))
+    assert [made.served_packets(now * MS) for now in (2, 3, 4)] == [2, 4, 6]
+
+
 def test_a_flush_takes_what_rlc_was_to_send_again() -> None:
     made = leg(HALF, failures=[5])
     made.push(1, 100, 0)
@@ -343,10 +361,10 @@ def test_the_backlog_has_what_rlc_will_send_again() -> None:
     assert [made.backlog_bytes(now * MS) for now in (0, 1, 33)] == [100, 0, 100]
 
 
-def test_the_backlog_drains_at_what_the_errors_leave_of_the_rate() -> None:
+def test_the_backlog_drains_at_the_rate() -> None:
     made = leg(HALF)
     made.push(1, 1000, 0)
-    assert made.drain_ns(0, 1000) == 4 * MS
+    assert made.drain_ns(0, 1000) == 2 * MS
     made.set_up(False, 0)
     assert made.drain_ns(0) is None
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minitopo_dc.run.addresses import client_address, server_address
-from minitopo_dc.run.routers import gnb_settings, ue_settings
+from minitopo_dc.run.routers import gnb_settings, leg_seed, ue_settings
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.loop import START_NS, Loop, Timer
 from minitopo_dc.simulation.packet import Flow, Packet
@@ -32,24 +33,24 @@ class Downlink:
             Element(settings, self.loop, leg_of=leg_of, processing_ns=processing)
             for settings in (gnb_settings(wanted, directory), ue_settings(wanted, directory))
         )
+        self.seed = leg_seed(wanted, 1, "downlink")
         self.gnb.connect(self.ue)
         self.ue.connect(self.gnb)
         self.gnb.start()
         self.ue.start()
 
-    def send(self, number: int, client: str = client_address(1), size: int = 1000) -> None:
-        """Send packets at once, `size` bytes each; returns when all is done."""
+    def send(
+        self, number: int, client: str = client_address(1), size: int = 1000, gap: int = 0
+    ) -> None:
+        """Send packets `gap` ns apart, `size` bytes each; returns when all is done."""
         flow = Flow(SERVER, (client, 50_000))
         flow.enter, flow.deliver = self.gnb.entrance(flow), self._arrive
         packets = [
             Packet(flow, index.to_bytes(2, "big") + bytes(size - 30)) for index in range(number)
         ]
 
-        def burst() -> None:
-            for packet in packets:
-                flow.enter(packet)
-
-        Timer(self.loop, burst).set(START_NS)
+        for index, packet in enumerate(packets):
+            Timer(self.loop, partial(flow.enter, packet)).set(START_NS + index * gap)
         self.loop.run(FAR)
 
     def _arrive(self, packet: Packet) -> None:
@@ -64,6 +65,25 @@ def test_a_packet_takes_serialisation_and_delay(tmp_path: Path) -> None:
     link = Downlink(tmp_path, mode="sc", legs=[STILL, STILL])
     link.send(2)
     assert link.arrived == [(10 * MS + 400_000, 0), (10 * MS + 800_000, 1)]
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_what_harq_repeats_keeps_nothing_in_the_driver(in_order: bool, tmp_path: Path) -> None:
+    """Packets come when the leg alone lets them go, though a later one may come first."""
+    rlc = {"mode": "um", "block_error_percent": 50, "in_order": in_order}
+    radio = leg(delay_ms=1, jitter_ms=0, rlc=rlc)
+    link = Downlink(tmp_path, mode="sc", legs=[radio, radio])
+    link.send(60, gap=3 * MS)
+    alone = scenario(mode="sc", legs=[radio]).legs[0].downlink.build(link.seed)
+    alone.start(0)
+    found: list[tuple[int, int]] = []
+    for index in range(61):
+        while (due := alone.next_timeout()) is not None and (index == 60 or due <= 3 * MS * index):
+            found += [(due, index) for index in alone.poll(due)]
+        if index < 60:
+            alone.push(index, 1000, 3 * MS * index)
+    assert link.arrived == found
+    assert (found == sorted(found, key=lambda each: each[1])) == in_order
 
 
 def test_a_bearer_adds_its_header_to_each_packet(tmp_path: Path) -> None:

@@ -56,6 +56,23 @@ def test_the_same_scenario_gives_the_same_files_to_the_byte(
     assert [name for name in first if first[name] != second.get(name)] == []
 
 
+@pytest.mark.parametrize("mode", ["sc", "dc"])
+def test_a_transfer_over_legs_with_rlc_is_whole_and_counts_its_blocks(
+    mode: str, tmp_path: Path
+) -> None:
+    lossy = leg(rlc={"block_error_percent": 30}, outages=[[0.2, 0.3]])
+    run(tmp_path, mode=mode, legs=[lossy, leg()])
+    last = [row for row in rows(tmp_path / "run" / "gnb-legs.csv") if row["leg"] == "1"][-1]
+    assert int(last["harq_retransmissions"]) > 0
+    assert int(last["dropped_radio"]) == 0
+    assert int(last["delivered_packets"]) > 0
+
+
+def test_legs_without_rlc_have_no_columns_of_it(tmp_path: Path) -> None:
+    run(tmp_path)
+    assert "blocks" not in rows(tmp_path / "run" / "gnb-legs.csv")[0]
+
+
 def test_another_seed_is_another_run(tmp_path: Path) -> None:
     one = run(tmp_path / "1", seed=1, legs=[leg(loss_percent=1), leg()])
     two = run(tmp_path / "2", seed=2, legs=[leg(loss_percent=1), leg()])

@@ -1,0 +1,94 @@
+"""Settings of RLC and HARQ: what is refused, what they make, what files hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.link import Leg, RlcLeg, RlcParameters
+from minitopo_dc.settings import LegSettings, RlcSettings, SettingsError
+
+MS = 1_000_000
+
+
+def leg(**fields: Any) -> LegSettings:
+    return LegSettings.check({"rate_mbps": 20} | fields, "leg")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"mode": "tm"}, "rlc.mode: .*'am' or 'um'"),
+        ({"block_error_percent": 101}, "rlc.block_error_percent"),
+        ({"slot_ms": 2}, "rlc.slot_ms: must be one of 1, 0.5, 0.25, 0.125, 0.0625"),
+        ({"harq_rtt_ms": 0}, "rlc.harq_rtt_ms"),
+        ({"harq_rtt_ms": 0.5}, "rlc: harq_rtt_ms 0.5: at least slot_ms 1"),
+        ({"harq_retransmissions": 28}, "rlc.harq_retransmissions"),
+        ({"status_ms": -1}, "rlc.status_ms"),
+        ({"max_retx_threshold": 5}, "rlc.max_retx_threshold: .*1, 2, 3, 4, 6, 8, 16 or 32"),
+        ({"discard_ms": 25}, "rlc.discard_ms: must be one of 10, 20, .*1500, infinity"),
+        ({"t_reassembly_ms": 35}, "rlc.t_reassembly_ms: unknown field"),
+    ],
+)
+def test_a_wrong_field_is_named_with_what_is_allowed(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        leg(rlc=fields)
+
+
+def test_without_fields_rlc_is_that_of_the_core_s_defaults() -> None:
+    assert RlcSettings().parameters() == RlcParameters()
+
+
+def test_every_field_reaches_the_core() -> None:
+    settings = leg(
+        rlc={
+            "mode": "um",
+            "block_error_percent": 30,
+            "slot_ms": 0.5,
+            "harq_rtt_ms": 4,
+            "harq_retransmissions": 3,
+            "status_ms": 20.5,
+            "max_retx_threshold": 32,
+            "in_order": False,
+            "discard_ms": 100,
+        }
+    )
+    assert settings.rlc is not None
+    assert settings.rlc.parameters() == RlcParameters(
+        mode="um",
+        slot_ns=MS // 2,
+        block_error=0.3,
+        harq_rtt_ns=4 * MS,
+        harq_retransmissions=3,
+        status_ns=20_500_000,
+        max_retx_threshold=32,
+        in_order=False,
+        discard_ns=100 * MS,
+    )
+
+
+def test_rlc_makes_another_leg() -> None:
+    assert isinstance(leg(rlc={}).build("1"), RlcLeg)
+    assert isinstance(leg().build("1"), Leg)
+
+
+def test_files_of_legs_without_rlc_do_not_name_it(tmp_path: Path) -> None:
+    leg().save(tmp_path / "leg.yaml")
+    assert "rlc" not in (tmp_path / "leg.yaml").read_text()
+
+
+def test_rlc_comes_back_from_a_file(tmp_path: Path) -> None:
+    wanted = leg(rlc={"mode": "um", "discard_ms": 10}, changes=[CHANGE])
+    wanted.save(tmp_path / "leg.yaml")
+    assert LegSettings.load(tmp_path / "leg.yaml") == wanted
+
+
+CHANGE = {"at_s": 2, "block_error_percent": 30, "delay_ms": 20}
+
+
+def test_a_change_of_errors_leaves_the_rest_of_rlc() -> None:
+    [(_, stage)] = leg(rlc={"mode": "um"}, changes=[CHANGE]).stages()
+    assert stage.rlc == RlcSettings(mode="um", block_error_percent=30)
+    assert stage.delay_ms == 20
