@@ -53,10 +53,9 @@ def _leg(random: Random) -> dict[str, Any]:
         "rate_mbps": random.choice((2, 5, 10, 20, 50)),
         "delay_ms": random.choice((1, 10, 30, 60, 150)),
         "loss_percent": random.choice((0, 0, 0, 0.1, 1)),
-        "outages": _outages(random),
     }
-    # The same outages both ways, as when the terminal has lost the cell.
-    return {"downlink": down, "uplink": {"rate_mbps": 20, "outages": down["outages"]}}
+    # Down both ways, as when the terminal has lost the cell.
+    return {"downlink": down, "uplink": {"rate_mbps": 20}, "outages": _outages(random)}
 
 
 def _outages(random: Random) -> list[tuple[float, float]]:

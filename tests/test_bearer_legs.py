@@ -77,10 +77,22 @@ def test_a_ratio_has_a_share_for_each_leg_of_the_bearer() -> None:
         ({"pdcp": {"legs": [1, 5]}}, "pdcp.legs: leg 5 does not exist; allowed: 1 to 4"),
         ({"pdcp": {"legs": [0, 1]}}, "pdcp.legs.0: .*greater than 0"),
         ({"pdcp": SUBSET | {"ratio": [1, 1, 1]}}, "pdcp: .*must be a list of 2 numbers"),
+        (
+            {"pdcp": SUBSET | {"flow_control": {"backhaul_ms": [1, 1, 1]}}},
+            "pdcp.flow_control.backhaul_ms: 3 values, must be one, or one for each of 2 legs",
+        ),
         ({"uplink_pdcp": {}}, "uplink_pdcp: needs split_uplink: true of the scenario"),
         (
             {"split_uplink": True, "uplink_pdcp": {"legs": [1, 6]}},
             "uplink_pdcp.legs: leg 6 does not exist; allowed: 1 to 4",
+        ),
+        (
+            {
+                "mode": "dc-duplicate",
+                "split_uplink": True,
+                "uplink_pdcp": {"duplication": {"below_bytes": 100}},
+            },
+            "test: uplink_pdcp: duplication: split duplicate puts every packet on all legs",
         ),
         (
             {"split_uplink": True, "uplink_pdcp": {"split": "best"}},
@@ -100,6 +112,10 @@ def test_a_wrong_bearer_is_named(fields: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     ("flow", "words"),
     [
+        (
+            {"mode": "sc", "pdcp": {"flow_control": {"backhaul_ms": [1, 1]}}},
+            "flows.1.pdcp.flow_control.backhaul_ms: 2 values, must be one, .* each of 1 legs",
+        ),
         ({"pdcp": {"legs": [1, 5]}}, "flows.1.pdcp.legs: leg 5 does not exist; allowed: 1 to 4"),
         ({"pdcp": {"split": "best"}}, "flows.1.pdcp: no split policy 'best'"),
         ({"pdcp": {"split": "duplicate"}}, "flows.1.mode dc: pdcp.split duplicate is mode dc-dup"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -41,6 +42,20 @@ def link_utilisation(run: Path) -> list[float]:
         carried = _delivered_bytes(run, max(ends))
     available = available_bits(scenario, min(starts), max(ends))
     return [8 * count / bits for count, bits in zip(carried, available, strict=True)]
+
+
+def leg_bytes_per_byte(run: Path) -> float:
+    """IP bytes that the downlink legs delivered for each byte of the download.
+
+    Headers, retransmissions and copies make it more than 1. NaN of a run without a size.
+
+    Raises:
+        ResultError: the run's result is broken.
+    """
+    result = RunResult.load(run)
+    if not result.size_bytes or result.leg_bytes is None:
+        return math.nan
+    return sum(result.leg_bytes) / result.size_bytes
 
 
 def arrived_copies(run: Path) -> dict[int, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,11 @@ from minitopo_dc.analysis.pdcp import reordering_wait_ms
 from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.recovery import worst_recovery_s
 from minitopo_dc.analysis.reference import compare, read_reference, same_value
-from minitopo_dc.analysis.utilisation import arrived_copies, link_utilisation
+from minitopo_dc.analysis.utilisation import (
+    arrived_copies,
+    leg_bytes_per_byte,
+    link_utilisation,
+)
 from minitopo_dc.campaign.file import Curve, Experiment, Reference
 from minitopo_dc.campaign.plan import Outline
 from minitopo_dc.campaign.store import Store
@@ -23,8 +27,11 @@ from minitopo_dc.campaign.table import cell_table, save_table
 from minitopo_dc.run.metrics import jain_index
 
 FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
-WAITING = "reordering_wait_ms"
-RECOVERY = "recovery_s"
+FROM_FILES: dict[str, Callable[[Path], float]] = {
+    "reordering_wait_ms": reordering_wait_ms,
+    "recovery_s": worst_recovery_s,
+    "leg_bytes_per_byte": leg_bytes_per_byte,
+}
 UTILISATION = "utilisation_leg_"
 ON_LINKS = "links_"
 """`links_flow_1_mbps`, ..., `links_jain_index`."""
@@ -127,10 +134,8 @@ def measure(row: dict[Any, Any], name: str) -> float:
         return _float(getattr(server_recovery(Path(row["directory"])), name))
     if name.startswith(ON_LINKS):
         return _on_links(row, name.removeprefix(ON_LINKS))
-    if name == WAITING:
-        return reordering_wait_ms(Path(row["directory"]))
-    if name == RECOVERY:
-        return worst_recovery_s(Path(row["directory"]))
+    if name in FROM_FILES:
+        return FROM_FILES[name](Path(row["directory"]))
     if name.startswith(UTILISATION):
         legs = enumerate(link_utilisation(Path(row["directory"])), start=1)
         return {f"{UTILISATION}{leg}": part for leg, part in legs}.get(name, math.nan)

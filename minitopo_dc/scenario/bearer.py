@@ -33,11 +33,16 @@ def downlink_pdcp(mode: FlowMode, pdcp: PdcpSettings) -> PdcpSettings:
 def uplink_pdcp(
     mode: FlowMode, downlink: PdcpSettings, own: UplinkPdcpSettings | None
 ) -> PdcpSettings:
-    """The uplink's own, over the downlink's legs if it names none; without, the downlink's."""
+    """The uplink's own, over the downlink's legs if it names none; without, the downlink's.
+
+    Raises:
+        SettingsError: it does not fit the mode's split.
+    """
     if own is None:
         return downlink
     split = {"split": "duplicate"} if mode == "dc-duplicate" else {}
-    return PdcpSettings.model_validate({"legs": downlink.legs, **split, **own.model_dump()})
+    values = {"legs": downlink.legs, **split, **own.model_dump()}
+    return PdcpSettings.check(values, "uplink_pdcp")
 
 
 def bearer_legs(mode: FlowMode, leg: int, pdcp: PdcpSettings, legs: int) -> tuple[int, ...]:

@@ -139,7 +139,9 @@ class Scenario(Settings):
                     )
 
     def _check_bearer(self, flow: ResolvedFlow, where: str) -> None:
-        """That each direction has a split policy for its legs, and legs for its parameters."""
+        """That the parameters of each direction are those of such and so many legs as it has."""
+        if flow.mode == "multipath" or not (flow.mode in DUAL_CONNECTIVITY or self.flows):
+            return
         if flow.mode == "dc-duplicate" and flow.pdcp.duplication is not None:
             raise ValueError(
                 f"{where}mode dc-duplicate: pdcp.duplication has nothing to choose; "
@@ -151,10 +153,8 @@ class Scenario(Settings):
         if self.split_uplink:
             bearers.append((f"{where}uplink_pdcp", flow.uplink_pdcp, flow.uplink_legs, "uplink"))
         for place, pdcp, legs, direction in bearers:
-            if flow.mode in DUAL_CONNECTIVITY:
-                _check_policy(place, pdcp, len(legs))
-            if flow.mode in DUAL_CONNECTIVITY or (flow.mode == "sc" and self.flows):
-                self._check_order(place, pdcp, legs, direction)
+            _check_legs_of(place, pdcp, len(legs))
+            self._check_order(place, pdcp, legs, direction)
 
     def _check_order(
         self, place: str, pdcp: PdcpSettings, legs: tuple[int, ...], direction: Direction
@@ -230,6 +230,16 @@ class Scenario(Settings):
 
 def _restored(values: dict[str, Any]) -> Scenario:
     return Scenario.model_validate(values)
+
+
+def _check_legs_of(where: str, pdcp: PdcpSettings, legs: int) -> None:
+    if legs > 1:  # else there is nothing to split
+        _check_policy(where, pdcp, legs)
+    if pdcp.flow_control is not None:
+        try:
+            pdcp.flow_control.of_legs(legs)
+        except ValueError as error:
+            raise ValueError(f"{where}.{error}") from None
 
 
 def _check_policy(where: str, pdcp: PdcpSettings, legs: int) -> None:

@@ -178,7 +178,7 @@ FIGURE = {"x": "workload.size_mb", "curves": CURVES}
     ("content", "message"),
     [
         (experiment(grid={"pdcp.bach": [1]}), "experiments.one.grid: unknown factor pdcp.bach: "),
-        (experiment(grid={"pdcp.bach": [1]}), "allowed: batch, delivery"),
+        (experiment(grid={"pdcp.bach": [1]}), "allowed: batch, buffer_packets, "),
         (experiment(grid={"speed": [1]}), "no field speed of a scenario; allowed: clock"),
         (experiment(grid={"workload.size_mb.more": [1]}), "workload.size_mb has no fields"),
         (experiment(grid={"legs.one": [1]}), "one is no index in legs; allowed: 0, 1, ... or *"),
