@@ -57,12 +57,12 @@ def test_the_client_has_the_address_of_the_bearer_s_first_leg(mode: str, tmp_pat
     assert ue.transmit[0].interface == "ue-lan3"
 
 
-def test_reports_take_the_bearer_s_first_leg(tmp_path: Path) -> None:
+def test_reports_take_the_bearer_s_legs_the_primary_one_first(tmp_path: Path) -> None:
     wanted = scenario(pdcp=SUBSET | {"report_ms": 20})
     [bearer] = ue_settings(wanted, tmp_path).receive
     assert bearer.report is not None
-    first = bearer.report.legs[0]
-    assert (first.leg, str(first.source)) == (3, "10.1.3.2")
+    assert tuple(way.leg for way in bearer.report.legs) == bearer.legs
+    assert (bearer.legs[0], str(bearer.report.legs[0].source)) == (3, "10.1.3.2")
 
 
 def test_a_ratio_has_a_share_for_each_leg_of_the_bearer() -> None:

@@ -263,3 +263,39 @@ def test_a_wrong_ping_is_refused_before_there_is_a_results_directory(
     assert cli.main(["run", str(tmp_path / "ping.yaml"), "--output", str(made)]) == 2
     assert words in capsys.readouterr().err
     assert not made.exists()
+
+
+def test_parameters_of_the_split_policy_are_named_one_by_one() -> None:
+    options = ("--split", "bandit", "--report-interval", "20")
+    pdcp = scenario(
+        *options, "--split-parameter", "epoch_ms=500", "--split-parameter", "seed=3"
+    ).pdcp
+    assert (pdcp.split, pdcp.parameters) == ("bandit", {"epoch_ms": 500, "seed": 3})
+    assert pdcp.report_ms == 20
+    assert (scenario().pdcp.parameters, scenario().pdcp.report_ms) == ({}, None)
+
+
+@pytest.mark.parametrize("words", ["epoch_ms", "=5", "seed=", "seed=[", "seed=1 seed=2"])
+def test_a_parameter_of_the_split_policy_that_is_none_is_refused(words: str) -> None:
+    options = [part for word in words.split() for part in ("--split-parameter", word)]
+    with pytest.raises(SettingsError, match=r"^--split-parameter: "):
+        scenario("--split", "bandit", "--report-interval", "20", *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["proportional"], "split policy 'proportional' needs reports; give report_ms, e.g. 20"),
+        (["bandit"], "split policy 'bandit' needs reports"),
+        (["credit"], "split policy 'credit' needs pdcp.flow_control"),
+        (
+            ["threshold", "--split-parameter", "primary=3"],
+            ".*: primary is 3, must be .* from 1 to 2",
+        ),
+    ],
+)
+def test_a_policy_that_lacks_what_it_needs_is_refused_before_a_run(
+    options: list[str], words: str
+) -> None:
+    with pytest.raises(SettingsError, match=f"^options: pdcp: {words}"):
+        scenario("--split", *options)

@@ -9,6 +9,7 @@ from typing import Any, get_args, get_type_hints
 
 from minitopo_dc.commands.outage_option import with_outages
 from minitopo_dc.commands.path_options import path_schedule
+from minitopo_dc.commands.split_options import split_parameters
 from minitopo_dc.link import RlcMode
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
@@ -157,6 +158,21 @@ def add_dc_options(parser: argparse.ArgumentParser) -> None:
     """Parameters of the split bearer."""
     group = parser.add_argument_group("Dual Connectivity")
     group.add_argument("--split", default="batch", metavar="POLICY", help="split policy (batch)")
+    group.add_argument(
+        "--split-parameter",
+        dest="split_parameters",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the split policy (docs/pdcp.md); repeatable",
+    )
+    group.add_argument(
+        "--report-interval",
+        dest="report_ms",
+        type=float,
+        metavar="MS",
+        help="how often the receiver reports to the split policy (never)",
+    )
     group.add_argument(
         "--batch", type=int, default=100, metavar="PACKETS", help="one cycle over all legs (100)"
     )
@@ -391,6 +407,8 @@ def _capacity(value: str, end: str) -> dict[str, Any]:
 def _pdcp(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "split": arguments.split,
+        "parameters": split_parameters(arguments.split_parameters),
+        "report_ms": arguments.report_ms,
         "batch": arguments.batch,
         "ratio": arguments.ratio.split(":") if arguments.ratio else None,
         "t_reordering_ms": arguments.t_reordering,

@@ -42,8 +42,8 @@ class BanditPolicy:
         *,
         epoch_ms: float = 400,  # measured: docs/measurements/policies.md
         seed: int = 1,  # as a scenario's
-        discount: float = 0.98,  # forgets within 50 epochs, 20 s
-        exploration: float = 0.05,  # measured: docs/measurements/policies.md
+        discount: float = 0.9,  # measured: docs/measurements/policies.md
+        exploration: float = 0.02,  # measured: docs/measurements/policies.md
         loss_cost: float = 1,  # a lost byte takes one that was delivered
         wait_ms: float = 200,  # t-Reordering of the papers (thesis, table 4.3)
     ) -> None:

@@ -81,9 +81,6 @@ class DeliveryRates:
 
     def _share(self) -> None:
         total = sum(self._rates)
-        if not total:
-            return
-        free = 1 - self._floor * len(self._rates)
-        self.shares = [self._floor + free * rate / total for rate in self._rates]
-        # From 0 nothing could grow.
-        self._rates = [max(rate, total * self._floor) for rate in self._rates]
+        if total:
+            free = 1 - self._floor * len(self._rates)
+            self.shares = [self._floor + free * rate / total for rate in self._rates]

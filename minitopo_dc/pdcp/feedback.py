@@ -34,7 +34,11 @@ class Feedback:
         self._sent = [_SentCounts() for _ in range(legs)]
 
     def sent(self, leg: int, count: int) -> None:
-        """A PDU with this COUNT was put on `leg`; COUNTs of a leg ascend."""
+        """A PDU with this COUNT was put on `leg`.
+
+        COUNTs of a leg ascend but for what is sent again. That counts as sent, and as lost until it
+        arrives, once what was sent before it is reported.
+        """
         self._sent[leg].add(count)
 
     def push(self, data: bytes, now: int) -> None:
@@ -82,12 +86,12 @@ class _SentCounts:
 
     def __init__(self) -> None:
         self.next_count = 0
-        """COUNT after the last one sent."""
+        """COUNT after the highest one sent."""
         self._waiting: deque[int] = deque()
         self._covered = 0
 
     def add(self, count: int) -> None:
-        self.next_count = count + 1
+        self.next_count = max(self.next_count, count + 1)
         self._waiting.append(count)
         if len(self._waiting) > MOST_REMEMBERED:
             self._waiting.popleft()  # so old that the next report covers it

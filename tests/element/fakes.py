@@ -104,7 +104,8 @@ JUMBOGRAM = datagram_ipv6(100)[:4] + bytes(3) + datagram_ipv6(100)[7:]
 
 def transmitter(loop: Loop, legs: list[LegDriver], **pdcp: object) -> TransmitDriver:
     settings = PdcpSettings.model_validate(pdcp)
-    return TransmitDriver(1, settings.transmitter(len(legs)), sn_format(18), legs, loop)
+    entity = settings.transmitter(len(legs), [driver.leg for driver in legs], queue_packets=6)
+    return TransmitDriver(1, entity, sn_format(18), legs, loop)
 
 
 def receiver(loop: Loop) -> ReceiveDriver:

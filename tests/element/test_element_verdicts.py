@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -186,6 +187,47 @@ def test_every_sdu_has_one_verdict_in_the_end(
         assert numbered == driver.entity.statistics().sdus
         handed_back = sum(each.verdict == "accept" and not each.mark for each in packets)
         assert len(packets) == numbered + driver.malformed + handed_back
+
+
+events = st.lists(
+    st.tuples(st.integers(0, 20 * MS), anything | st.sampled_from(["down", "up"])), max_size=40
+)
+"""The same, and the first leg goes down or up."""
+
+
+@given(
+    events,
+    st.sampled_from(
+        [
+            {"numbering": "late"},
+            {"numbering": "late", "split": "least-delay", "discard_timer_ms": 10},
+            {"data_recovery": True, "report_ms": 20},
+            {"numbering": "late", "data_recovery": True, "report_ms": 20, "discard_timer_ms": 20},
+            {"numbering": "late", "flow_control": {"backhaul_ms": 3}},
+        ]
+    ),
+)
+def test_every_sdu_that_waits_or_is_sent_again_has_one_verdict_in_the_end(
+    steps: list[tuple[int, bytes | str]], pdcp: dict[str, Any]
+) -> None:
+    with lossy_legs() as (clock, loop, legs):
+        driver = transmitter(loop, legs, batch=2, **pdcp)
+        packets = []
+        for wait, event in steps:
+            clock.now += wait
+            if isinstance(event, bytes):
+                packets.append(FakePacket(event))
+                driver.on_packet(packets[-1])
+            else:
+                legs[0].leg.set_up(event == "up", clock.now)
+                driver.legs_changed(clock.now)
+        legs[0].leg.set_up(True, clock.now)
+        driver.legs_changed(clock.now)
+        end = clock.now + 1000 * MS
+        while clock.now < end:
+            clock.serve(loop, max(loop.due, clock.now))
+        assert {packet.verdict for packet in packets} <= {"accept", "drop"}
+        assert sum(bool(packet.mark) for packet in packets) == driver.entity.statistics().sdus
 
 
 @given(arrivals, rlcs)

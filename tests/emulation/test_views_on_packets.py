@@ -19,14 +19,14 @@ RATE = 1500
 LEG: dict[str, Any] = {"rate_mbps": 10, "delay_ms": 5, "jitter_ms": 0}
 
 
-def probe(bed: Bed, directory: Path, version: IpVersion) -> Arrivals:
+def probe(bed: Bed, directory: Path, version: IpVersion, rate: int = RATE) -> Arrivals:
     for element in (bed.gnb, bed.ue):
         element.order("start")
     return send_through(
         bed.hosts.server,
         bed.hosts.client,
         client_address(1, version),
-        rate=RATE,
+        rate=rate,
         seconds=SECONDS,
         size=1200,
         scratch=directory / "arrivals",
@@ -48,3 +48,21 @@ def test_least_delay_fills_both_legs_and_reports_come_back(
     assert received["missing"] == 0
     assert SECONDS / 0.02 - 2 <= sent["reports_received"] <= received["reports_sent"]
     assert (sent["reports_malformed"], sent["reports_stale"]) == (0, 0)
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_while_leg_1_is_down_reports_of_both_directions_take_leg_2(
+    tmp_path: Path, version: IpVersion
+) -> None:
+    down = LEG | {"outages": [[0.5, 1000]]}
+    legs = [{"downlink": radio, "uplink": radio} for radio in (down, LEG)]
+    pdcp = {"split": "least-delay", "report_ms": 20}
+    wanted = scenario("dc", legs=legs, pdcp=pdcp, split_uplink=True, ip_version=version)
+    with running_testbed(wanted, tmp_path) as bed:
+        probe(bed, tmp_path, version, rate=500)  # 4.8 Mbit/s
+        gnb, ue = bed.gnb.stop(), bed.ue.stop()
+    for transmitter, receiver, bearer in ((gnb, ue, "1"), (ue, gnb, "2")):
+        sent, received = transmitter["transmit"][bearer], receiver["receive"][bearer]
+        assert SECONDS / 0.02 - 2 <= sent["reports_received"] <= received["reports_sent"]
+        assert (sent["reports_malformed"], sent["reports_stale"]) == (0, 0)
+        assert receiver["legs"]["2"]["delivered_packets"] > 1.5 / 0.02 / 2

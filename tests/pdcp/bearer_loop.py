@@ -10,8 +10,10 @@ from typing import Any
 
 from minitopo_dc.link import Capacity, ConstantDelay, Leg, LegParameters, make_capacity
 from minitopo_dc.pdcp import (
+    FlowControl,
     ReceivingEntity,
     ReportMaker,
+    SduBuffer,
     SplitPolicy,
     TransmittingEntity,
     sn_format,
@@ -54,6 +56,9 @@ class Bearer:
     delays_ms: Sequence[float] = (10, 10)
     window: int = 200
     queue: int = 400
+    flow_control: Sequence[FlowControl] = ()
+    late: bool = False
+    """Whether SDUs get their numbers when a leg takes them."""
     delivered: list[tuple[int, int]] = field(default_factory=list)
     """When each SDU was delivered (ns), and its leg."""
 
@@ -72,7 +77,13 @@ class Bearer:
         ]
         code, number = sn_format(18), len(self.legs)
         self.entity = TransmittingEntity[int](
-            code, self.policy, legs=number, states=self.legs, reports=True
+            code,
+            self.policy,
+            legs=number,
+            states=self.legs,
+            reports=True,
+            waiting=SduBuffer(None, None) if self.late else None,
+            flow_control=self.flow_control,
         )
         self.receiver = ReceivingEntity[int](
             code, t_reordering=200 * NS_PER_MS, delivery="in-order", legs=number
@@ -80,8 +91,9 @@ class Bearer:
         self.maker = ReportMaker(self.receiver, code, legs=number, interval=REPORT_MS * NS_PER_MS)
         self._back: deque[tuple[int, bytes | None]] = deque()
         """What the uplink carries: reports, and None for an SDU that left the window."""
-        self.sent: list[int] = []
-        """Leg of each SDU."""
+        self.sent: dict[int, int] = {}
+        """The leg of each SDU."""
+        self._made = 0
         self._missing = 0
 
     def run(self, seconds: float) -> None:
@@ -109,7 +121,7 @@ class Bearer:
     def _next_moment(self) -> int:
         moments = [leg.next_timeout() for leg in self.legs]
         moments += [self.receiver.next_timeout(), self.maker.next_timeout()]
-        moments += [self._back[0][0] if self._back else None]
+        moments += [self._back[0][0] if self._back else None, self.entity.next_timeout()]
         return min(moment for moment in moments if moment is not None)
 
     def _step(self, now: int) -> None:
@@ -134,10 +146,15 @@ class Bearer:
             else:
                 assert self.entity.feedback is not None
                 self.entity.feedback.push(arrived, now)
+        self._submit(now)
 
     def _send(self, now: int) -> None:
-        self.entity.push(len(self.sent), SIZE, now)
-        for pdu in self.entity.poll(now):
-            self.legs[pdu.leg].push((pdu.sn, pdu.sdu), SIZE, now)
-            if len(self.sent) == pdu.sdu:
-                self.sent.append(pdu.leg)
+        self.entity.push(self._made, SIZE, now)
+        self._made += 1
+        self._submit(now)
+
+    def _submit(self, now: int) -> None:
+        while pdus := self.entity.poll(now):
+            for pdu in pdus:
+                self.legs[pdu.leg].push((pdu.sn, pdu.sdu), SIZE, now)
+                self.sent.setdefault(pdu.sdu, pdu.leg)

@@ -86,3 +86,35 @@ def test_no_other_leg_is_expected_to_bring_the_packet_sooner(
     best = min(candidates, key=arrival)
     assert any(view is best for view in views[: leg + 1])
     assert views[leg] is best
+
+
+def waiting(*views: WrittenLeg, size: int = 10, pending: int = 0) -> tuple[int, ...]:
+    for view in views:
+        view.may_wait, view.pending_bytes = True, pending
+    return make_policy("least-delay", legs=len(views)).legs(size, 0, views)
+
+
+def test_where_sdus_wait_the_best_leg_is_taken_if_it_takes() -> None:
+    assert waiting(WrittenLeg(mean_delay_ns=9), WrittenLeg(), pending=10**6) == (1,)
+
+
+def test_a_farther_leg_is_taken_only_if_the_best_alone_would_end_no_sooner() -> None:
+    def legs() -> tuple[WrittenLeg, WrittenLeg]:
+        return WrittenLeg(room=False), WrittenLeg(mean_delay_ns=100)  # 10 and 110 ns
+
+    assert waiting(*legs(), pending=0) == ()
+    assert waiting(*legs(), pending=99) == ()
+    assert waiting(*legs(), pending=100) == (1,)
+
+
+def test_when_no_leg_takes_the_sdu_waits() -> None:
+    assert waiting(WrittenLeg(room=False), WrittenLeg(room=False), pending=10**6) == ()
+
+
+def test_a_leg_that_equals_the_best_is_taken_at_once() -> None:
+    assert waiting(WrittenLeg(room=False), WrittenLeg()) == (1,)
+
+
+def test_a_leg_of_rate_0_is_not_waited_for() -> None:
+    assert waiting(WrittenLeg(ns_per_byte=None), WrittenLeg(mean_delay_ns=999)) == (1,)
+    assert waiting(WrittenLeg(ns_per_byte=None), WrittenLeg(ns_per_byte=None)) == (0,)

@@ -17,6 +17,7 @@ from minitopo_dc.pdcp import (
     ReceivingEntity,
     Report,
     ReportMaker,
+    StatusReport,
     TransmittingEntity,
     decode_report,
     encode_report,
@@ -39,7 +40,10 @@ def receptions(draw: st.DrawFn) -> LegReception:
 
 
 reports = st.builds(
-    Report, st.integers(1, 2**32 - 1), st.lists(receptions(), min_size=1, max_size=8).map(tuple)
+    Report,
+    st.integers(1, 2**32 - 1),
+    st.lists(receptions(), min_size=1, max_size=8).map(tuple),
+    st.none() | st.builds(StatusReport, st.integers(0, 2**32 - 1), st.binary(max_size=20)),
 )
 
 

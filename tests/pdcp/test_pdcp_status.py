@@ -182,6 +182,16 @@ def test_the_transmitter_keeps_the_latest_and_when_it_came() -> None:
     assert (made.status, made.status_at) == (StatusReport(5), 50)
 
 
+def test_what_was_sent_again_on_a_leg_makes_no_report_malformed() -> None:
+    made = feedback(10)
+    made.sent(0, 4)
+    leg = LegReception(next_count=10, pdus=11, bytes=11, reordered=0, reordering_ns=0)
+    made.push(encode_report(Report(1, (leg,), StatusReport(10))), 42)
+    assert made.status == StatusReport(10)
+    assert made.reports[0] is not None
+    assert made.reports[0].lost_pdus == 0
+
+
 def test_a_status_of_what_was_not_sent_changes_nothing() -> None:
     made = feedback(10)
     made.push(told(1, StatusReport(11)), 42)

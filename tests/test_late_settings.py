@@ -1,0 +1,99 @@
+"""Settings of late numbering, discardTimer, flow control and data recovery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.pdcp import PolicyError
+from minitopo_dc.router import ElementSettings
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import PdcpSettings, SettingsError
+
+BASE: dict[str, Any] = {
+    "transport": "quic",
+    "mode": "dc",
+    "legs": [{"downlink": {"rate_mbps": 20}}] * 2,
+}
+
+
+@pytest.mark.parametrize(
+    ("pdcp", "words"),
+    [
+        ({"numbering": "never"}, "pdcp.numbering: Input should be 'early' or 'late'"),
+        ({"buffer_packets": 5}, "pdcp: buffer_packets: needs numbering: late"),
+        ({"numbering": "late", "buffer_packets": 0}, "pdcp.buffer_packets: .*greater than 0"),
+        ({"discard_timer_ms": 100}, "pdcp: discard_timer_ms: needs numbering: late or data_rec"),
+        (
+            {"numbering": "late", "discard_timer_ms": 55},
+            "pdcp.discard_timer_ms: discardTimer 55.0 ms: must be one of 10, 20, .*, infinity",
+        ),
+        ({"data_recovery": True}, "pdcp: data_recovery: .*needs report_ms"),
+        ({"flow_control": {"interval_ms": 0.1}}, "flow_control.interval_ms: .*equal to 1"),
+        ({"flow_control": {"backhaul_ms": -1}}, "flow_control.backhaul_ms.*equal to 0"),
+        ({"flow_control": {"backhaul_ms": [1]}}, "flow_control.backhaul_ms: 1 values, must be one"),
+        ({"flow_control": {"desired_ms": 0}}, "flow_control.desired_ms: .*greater than 0"),
+        ({"split": "credit"}, "split policy 'credit' needs pdcp.flow_control"),
+    ],
+)
+def test_what_does_not_fit_is_one_clear_error(pdcp: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingsError, match=words) as caught:
+        Scenario.check(BASE | {"pdcp": pdcp}, "test")
+    assert len(str(caught.value).splitlines()) <= 2
+
+
+@pytest.mark.parametrize(
+    "pdcp",
+    [
+        {"numbering": "late"},
+        {"flow_control": {}},
+        {"data_recovery": True, "report_ms": 20},
+    ],
+)
+def test_legs_of_the_kernel_cannot_be_followed(pdcp: dict[str, Any], tmp_path: Path) -> None:
+    bearer = {"bearer": 1, "interface": "core", "legs": [1], "pdcp": pdcp}
+    if "report_ms" in pdcp:
+        bearer["report"] = {
+            "legs": [{"leg": 1, "source": "10.1.1.2", "destination": "10.1.1.1"}],
+            "port": 5000,
+        }
+    radio = {"rate_mbps": 1, "jitter_ms": 0}
+    leg = {"leg": 1, "interface": "leg1", "radio": radio, "seed": "1"}
+    fields = {"host": "gnb", "directory": tmp_path, "legs": [leg], "transmit": [bearer]}
+    with pytest.raises(SettingsError, match=r"pdcp: numbering late, .* use backend: user"):
+        ElementSettings.check(fields | {"backend": "kernel"}, "test")
+
+
+def test_files_of_bearers_without_them_stay_as_they_were() -> None:
+    fields = PdcpSettings().model_dump(mode="json")
+    new = {"numbering", "buffer_packets", "discard_timer_ms", "flow_control", "data_recovery"}
+    assert not new & set(fields)
+
+
+def test_what_may_wait_is_what_the_legs_queues_hold_unless_a_bearer_says_otherwise() -> None:
+    pdcp = PdcpSettings(numbering="late")
+    with pytest.raises(PolicyError, match="needs 2, 0 are shown"):
+        pdcp.transmitter(2)
+
+
+def test_the_queues_of_a_bearer_s_legs_hold_so_many(tmp_path: Path) -> None:
+    def element(*queues: int | None) -> ElementSettings:
+        legs = [
+            {
+                "leg": number,
+                "interface": f"leg{number}",
+                "radio": {"rate_mbps": 1, "queue_packets": queue},
+                "seed": "1",
+            }
+            for number, queue in enumerate(queues, start=1)
+        ]
+        bearer = {"bearer": 1, "interface": "core", "legs": list(range(1, len(queues) + 1))}
+        fields = {"host": "gnb", "directory": tmp_path, "legs": legs, "transmit": [bearer]}
+        return ElementSettings.check(fields, "test")
+
+    whole = element(100, 50)
+    assert whole.queue_packets(whole.transmit[0]) == 150
+    endless = element(100, None)
+    assert endless.queue_packets(endless.transmit[0]) is None
