@@ -29,10 +29,6 @@ class Slots:
         self._at = zero  # of the last look, and the bits from time 0 to it
         self._work = 0
 
-    def holding(self, time: int) -> int:
-        """The begin of the slot that `time` is in."""
-        return time - (time - self.zero) % self.length
-
     def following(self, time: int) -> int:
         """The begin of the first slot that does not begin before `time`."""
         return time + (self.zero - time) % self.length
