@@ -17,8 +17,10 @@ from minitopo_dc.commands import (
     check,
     clean,
     compare,
+    exec,
     minitopo,
     run,
+    shell,
     template,
     trace,
 )
@@ -29,6 +31,8 @@ from minitopo_dc.trace import TraceError
 COMMANDS: dict[str, ModuleType] = {
     "compare": compare,
     "run": run,
+    "exec": exec,
+    "shell": shell,
     "campaign": campaign,
     "calibrate": calibrate,
     "trace": trace,

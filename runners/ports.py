@@ -22,6 +22,17 @@ def is_bound(pid: int, table: Literal["tcp", "udp"], address: str, port: int) ->
     )
 
 
+def is_port_bound(pid: int, port: int) -> bool:
+    """Whether a port of any address is bound (UDP) or listened at (TCP) where `pid` lives."""
+    suffix = f":{port:04X}"
+    return any(
+        row[1].endswith(suffix) and (table == "udp" or row[3] == TCP_LISTEN)
+        for table in ("tcp", "udp")
+        for address in ("0.0.0.0", "::")
+        for row in _rows(pid, table, address)
+    )
+
+
 def is_connected(pid: int | Literal["self"], address: str, peer: tuple[str, int]) -> bool:
     """Whether a TCP connection from `address` to `peer` is established where `pid` lives."""
     local, remote = _table_address(address, 0).partition(":")[0], _table_address(*peer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.figure import goodput_figure
+from minitopo_dc.analysis.leg_rates import leg_rates, legs_figure
 from minitopo_dc.analysis.load import load_results
 from minitopo_dc.analysis.path_rates import path_rates, path_series, paths_figure
 from minitopo_dc.analysis.render import render_table
@@ -17,7 +18,9 @@ __all__ = [
     "client_rate",
     "compare_table",
     "goodput_figure",
+    "leg_rates",
     "leg_series",
+    "legs_figure",
     "load_results",
     "path_rates",
     "path_series",

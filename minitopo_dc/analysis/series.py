@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.settings import Direction
 from minitopo_dc.units import NS_PER_S
 
 BIN_S = 0.5
@@ -41,17 +42,17 @@ def client_rate(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
     return pd.DataFrame({"time_s": edges[:-1], "rate_mbps": np.diff(received) * 8 / bin_s / 1e6})
 
 
-def leg_series(run: Path) -> pd.DataFrame:
-    """What gnb's legs (downlink) counted: `gnb-legs.csv` with `time_s` for `time_ns`.
+def leg_series(run: Path, direction: Direction = "downlink") -> pd.DataFrame:
+    """What legs counted: `gnb-legs.csv`, uplink `ue-legs.csv`, with `time_s` for `time_ns`.
 
     One row per interval and `leg`; the other columns are the leg's statistics, cumulative except
     for the gauges. Rows from before the start have a negative time.
 
     Raises:
-        ResultError: `gnb-legs.csv` or `gnb-summary.json` is broken.
+        ResultError: this file or the element's summary is broken.
         OSError: one of them cannot be read; a run whose element died has no summary.
     """
-    return _element_series(run, "gnb", "legs", "leg")
+    return _element_series(run, "gnb" if direction == "downlink" else "ue", "legs", "leg")
 
 
 def pdcp_series(run: Path) -> pd.DataFrame:

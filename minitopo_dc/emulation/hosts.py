@@ -38,11 +38,13 @@ class EmulatedHost:
         stdin: Output = subprocess.DEVNULL,
         stdout: Output = None,
         stderr: Output = None,
+        in_terminal: bool = False,
     ) -> subprocess.Popen[bytes]:
         """Start a process on this host.
 
         It gets SIGKILL when this process ends, however that happens (setpriv's parent-death signal
-        outlasts exec), and no Ctrl-C of the terminal: it is ended in order by who started it.
+        outlasts exec). Unless it is to be `in_terminal`, it gets no Ctrl-C of the terminal: it is
+        ended in order by who started it.
         """
         enter = ["setpriv", "--pdeathsig", "KILL", "mnexec", "-a", str(self.pid)]
         return subprocess.Popen(
@@ -51,7 +53,7 @@ class EmulatedHost:
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
-            start_new_session=True,
+            start_new_session=not in_terminal,
         )
 
     def received_bytes(self) -> int:

@@ -27,6 +27,11 @@ def server_address(link: int = 1, version: IpVersion = 4) -> str:
     return _of_version(version, 0, link - 1, 2)
 
 
+def client_gateway(leg: int, version: IpVersion = 4) -> str:
+    """The address of ue on the client's network whose traffic takes leg `leg` (1, 2, ...)."""
+    return _of_version(version, 2, leg, 1)
+
+
 def leg_address(host: Literal["gnb", "ue"], leg: int, version: IpVersion = 4) -> str:
     """The address of a router's interface to leg `leg` (1, 2, ...)."""
     return _of_version(version, 1, leg, 1 if host == "gnb" else 2)

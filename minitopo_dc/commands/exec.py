@@ -1,0 +1,152 @@
+"""`minitopo-dc exec`: your own program over one leg, Dual Connectivity or several paths."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from minitopo_dc.analysis import legs_figure
+from minitopo_dc.clocks import require_real
+from minitopo_dc.commands.output import new_directory
+from minitopo_dc.commands.program_options import add_program_options, program_scenario
+from minitopo_dc.commands.program_report import report_lines
+from minitopo_dc.emulation.machine import TOOLS, save_facts
+from minitopo_dc.runners.tools import not_installed
+from minitopo_dc.settings import SettingsError
+
+if TYPE_CHECKING:
+    from minitopo_dc.emulation.own_program import OwnProgram
+    from minitopo_dc.emulation.program_result import ProgramResult
+    from minitopo_dc.scenario import Scenario
+
+HELP = "run a program of yours between the hosts, over one leg, Dual Connectivity or several paths"
+FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+"""Exit statuses of programs that run others (env(1), timeout(1)): this one failed; the program
+cannot be executed; there is none of this name."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.usage = "%(prog)s [options] -- COMMAND [ARG ...]"
+    add_program_options(parser)
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="COMMAND",
+        help="for the client's host, with its arguments; what follows -- is left as it is",
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Return the program's exit status; 128 and the number of a signal that ended it."""
+    if not arguments.words:
+        raise SettingsError("exec: no COMMAND; write it behind --, e.g. exec -- ping -c 3 10.0.0.2")
+    return run_own(arguments, arguments.words)
+
+
+def run_own(
+    arguments: argparse.Namespace,
+    command: Sequence[str],
+    *,
+    host: str = "client",
+    banner: str = "",
+) -> int:
+    """Run a program over the path of the options, report, and return its exit status.
+
+    Raises:
+        SettingsError, TraceError: an option is wrong, or this machine lacks what the path needs.
+    """
+    server = _server(arguments)
+    scenario = program_scenario(arguments)
+    require_real(arguments.command)
+    if (missing := not_installed(TOOLS)) is not None:
+        raise SettingsError(missing)
+    if not _is_program(command[0]):
+        return _no_program(command[0])
+    # ruff: noqa: PLC0415 - not before it is known that this machine has what it imports
+    from minitopo_dc.emulation.own_program import OwnProgram
+
+    program = OwnProgram(
+        command=tuple(command),
+        host="server" if host == "server" else "client",
+        server=server,
+        server_port=arguments.server_ready,
+        banner=banner,
+    )
+    with _directory(arguments.output) as directory:
+        result = _run(scenario, program, directory, kept=arguments.output is not None)
+    return FAILED if result.exit_status is None else result.exit_status
+
+
+def _run(scenario: Scenario, program: OwnProgram, directory: Path, *, kept: bool) -> ProgramResult:
+    from minitopo_dc.emulation.own_program import run_program
+
+    if kept:
+        save_facts(directory)
+    result = run_program(scenario, program, directory, _say)
+    if result.status == "failed":
+        _say(result.reason)
+    for line in report_lines(result):
+        _say(line)
+    if kept:
+        result.save(directory)
+        if result.status == "ok":
+            legs_figure(directory, directory / "legs.png")
+        _say(f"results: {directory}")
+    return result
+
+
+def _server(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The server's words.
+
+    Raises:
+        SettingsError: they cannot be told apart, or name no program; a port without a server.
+    """
+    try:
+        words = tuple(shlex.split(arguments.server))
+    except ValueError as error:
+        raise SettingsError(f"--server: {error}") from None
+    if words and not _is_program(words[0]):
+        raise SettingsError(f"--server: no program {words[0]}")
+    port = arguments.server_ready
+    if port is not None and not words:
+        raise SettingsError("--server-ready: needs --server")
+    if port is not None and not 1 <= port <= 65535:
+        raise SettingsError(f"--server-ready: {port}; allowed: 1 to 65535")
+    return words
+
+
+def _is_program(name: str) -> bool:
+    return shutil.which(name) is not None
+
+
+def _no_program(name: str) -> int:
+    """Say what is wrong, in the words and with the exit status of shells."""
+    if os.sep in name and Path(name).exists():
+        _say(f"{name} cannot be executed")
+        return NOT_EXECUTABLE
+    _say(f"no program {name}")
+    return NOT_FOUND
+
+
+@contextmanager
+def _directory(wanted: Path | None) -> Iterator[Path]:
+    """Where the run's files go: the user's new directory, or one that does not last."""
+    if wanted is not None:
+        yield new_directory(wanted, "exec")
+        return
+    with TemporaryDirectory(prefix="minitopo-dc-") as directory:
+        yield Path(directory)
+
+
+def _say(line: str) -> None:
+    """A line for the user; standard output is the program's."""
+    print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201

@@ -1,0 +1,32 @@
+"""`minitopo-dc shell`: a shell on the client's or the server's host of such a path."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from minitopo_dc.commands.exec import run_own
+from minitopo_dc.commands.program_options import add_program_options
+
+HELP = "a shell on a host of the path that exec runs programs over"
+FALLBACK = "/bin/sh"
+"""Of a user whose environment names no shell (POSIX, `SHELL`)."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    add_program_options(parser)
+    parser.add_argument(
+        "--host", choices=("client", "server"), default="client", help="whose shell (client)"
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Return the shell's exit status."""
+    shell = os.environ.get("SHELL") or FALLBACK
+    banner = (
+        f"{shell} on the {arguments.host}; the other's address is "
+        f"${'MINITOPO_DC_SERVER' if arguments.host == 'client' else 'MINITOPO_DC_CLIENT'}, "
+        "and leaving the shell removes all of this"
+    )
+    return run_own(arguments, [shell], host=arguments.host, banner=banner)
