@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.router import ReportPath
-from minitopo_dc.run.addresses import leg_address
+from minitopo_dc.run.addresses import client_gateway, leg_address
 from minitopo_dc.run.check import check_real
 from minitopo_dc.run.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
@@ -100,6 +100,15 @@ def test_the_addresses_of_legs_are_the_topology_s(legs: int) -> None:
         for leg in range(1, legs + 1)
     }
     assert found == expected
+
+
+def test_a_client_s_way_out_is_the_topology_s() -> None:
+    found = [
+        link["params1"]["ip"]
+        for _, _, link in TwoPath(legs=3).links(withInfo=True)
+        if link["intfName1"].startswith("ue-lan")
+    ]
+    assert sorted(found) == [f"{client_gateway(leg)}/24" for leg in (1, 2, 3)]
 
 
 @pytest.mark.parametrize(

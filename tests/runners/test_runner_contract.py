@@ -33,7 +33,7 @@ from minitopo_dc.runners.content import (
 )
 from minitopo_dc.runners.mpquic import TquicOptions
 from minitopo_dc.runners.options import NoOptions, OptionError, parse_options
-from minitopo_dc.runners.ports import is_bound
+from minitopo_dc.runners.ports import is_bound, is_port_bound
 from minitopo_dc.runners.quic_options import QuicOptions
 from minitopo_dc.runners.quic_server import initial_destination
 from minitopo_dc.shipped import module_command
@@ -311,6 +311,23 @@ def test_a_tcp_socket_is_seen_once_it_listens() -> None:
         assert not is_bound(os.getpid(), "tcp", "127.0.0.1", port)
         tcp.listen()
         assert is_bound(os.getpid(), "tcp", "127.0.0.1", port)
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "127.0.0.2", "::", "::1"])
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
+def test_a_port_is_seen_whatever_its_address(address: str, kind: socket.SocketKind) -> None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, kind) as bound:
+        try:
+            bound.bind((address, 0))
+        except OSError as error:
+            pytest.skip(f"this machine has no {address}: {error}")
+        port = bound.getsockname()[1]
+        if kind == socket.SOCK_STREAM:
+            assert not is_port_bound(os.getpid(), port)
+            bound.listen()
+        assert is_port_bound(os.getpid(), port)
+    assert not is_port_bound(os.getpid(), port)
 
 
 @given(st.binary(min_size=1, max_size=20))

@@ -1,0 +1,113 @@
+"""A program in the foreground: its exit status, and what it is told of signals."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.emulation.foreground import GRACE_S, holding_signals, in_foreground
+from tests.emulation.local_host import LocalHost
+
+ONE_PROGRAM = """
+import sys
+from minitopo_dc.emulation.foreground import holding_signals, in_foreground
+from tests.emulation.local_host import LocalHost
+
+with holding_signals() as hold:
+    command = ["sh", "-c", sys.argv[1]]
+    raise SystemExit(in_foreground(LocalHost(), command, {}, hold=hold, watch=lambda: None))
+"""
+SAY_WHICH = (
+    "trap 'exit 3' TERM; trap 'exit 4' INT; trap 'exit 5' HUP; {}while :; do sleep 0.05; done"
+)
+IN_A_TERMINAL = ("script", "-qec")
+
+
+def run(script: str, watch: Callable[[], None] = lambda: None) -> int:
+    with holding_signals() as hold:
+        return in_foreground(LocalHost(), ["sh", "-c", script], {"A": "b"}, hold=hold, watch=watch)
+
+
+@pytest.mark.parametrize(
+    ("script", "status"),
+    [("true", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill -TERM $$", 143), ('test "$A" = b', 0)],
+)
+def test_the_exit_status_is_the_program_s_as_shells_say_it(script: str, status: int) -> None:
+    assert run(script) == status
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGTERM, 3), (signal.SIGINT, 4), (signal.SIGHUP, 5)]
+)
+def test_a_signal_to_who_waits_is_passed_on(number: int, status: int, tmp_path: Path) -> None:
+    process = waiting(SAY_WHICH.format(f"touch {tmp_path}/ready; "), tmp_path)
+    process.send_signal(number)
+    assert process.wait(20) == status
+
+
+def test_a_program_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
+    process = waiting(
+        f"trap '' TERM; touch {tmp_path}/ready; while :; do sleep 0.05; done", tmp_path
+    )
+    process.send_signal(signal.SIGTERM)
+    begin = time.monotonic()
+    assert process.wait(20) == 128 + signal.SIGKILL
+    assert time.monotonic() - begin >= GRACE_S
+
+
+def test_ctrl_c_reaches_the_program_once_and_does_not_end_who_waits(tmp_path: Path) -> None:
+    script = (
+        f"n=0; trap 'n=$((n+1))' INT; touch {tmp_path}/ready; i=0; "
+        "while [ $i -lt 20 ]; do sleep 0.05; i=$((i+1)); done; exit $n"
+    )
+    (tmp_path / "program.py").write_text(ONE_PROGRAM)
+    command = f'{sys.executable} {tmp_path}/program.py "{script.replace("$", chr(92) + "$")}"'
+    with subprocess.Popen(
+        [*IN_A_TERMINAL, command, "/dev/null"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as process:
+        wait_for(tmp_path / "ready", process)
+        assert process.stdin is not None
+        process.stdin.write(b"\x03")
+        process.stdin.flush()
+        assert process.wait(20) == 1
+
+
+def test_what_the_watch_raises_ends_the_program(tmp_path: Path) -> None:
+    def watch() -> None:
+        if (tmp_path / "pid").exists():
+            raise RuntimeError("the element died")
+
+    with pytest.raises(RuntimeError, match="the element died"):
+        run(f"echo $$ > {tmp_path}/p; mv {tmp_path}/p {tmp_path}/pid; exec sleep 60", watch)
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+
+
+def test_signals_are_free_again_afterwards() -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    run("true")
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_the_program_itself_starts_with_no_signal_held() -> None:
+    assert run("grep -q 'SigBlk:.0000000000000000' /proc/self/status") == 0
+
+
+def waiting(script: str, directory: Path) -> subprocess.Popen[bytes]:
+    """Who waits for a program, which makes `ready` in the directory."""
+    process = subprocess.Popen([sys.executable, "-c", ONE_PROGRAM, script])
+    wait_for(directory / "ready", process)
+    return process
+
+
+def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.1)  # until it is waited for
