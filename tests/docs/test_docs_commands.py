@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -22,8 +23,8 @@ PREFIXES = ("sudo",)
 PUNCTUATION = {"&&", "|", ">", "<", ";"}
 HERE_DOCUMENT = re.compile(r"<< '(\w+)'\n.*?\n\1\n", re.DOTALL)
 TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
-OTHERS = {"--max-time", "--profile", "--test", "--topo"}
-"""Options of curl, of a benchmark, and of Mininet's mn."""
+OTHERS = {"--", "--max-time", "--profile", "--test", "--topo"}
+"""What ends options; options of curl, of a benchmark, and of Mininet's mn."""
 
 SHELL = [block for page in PAGES for block in blocks(page) if block.language == "sh"]
 
@@ -66,6 +67,7 @@ def test_the_templates_of_the_pages_are_rendered(
         "minitopo-dc compare --no-such-option",
         "minitopo-dc compare --lega 20",
         "minitopo-dc compare --ratio 1:2:3",
+        "minitopo-dc exec --lega 20 20 -- true",
         "minitopo-dc campaign",
         "minitopo-dc no-such-command",
         "make no-such-target",
@@ -124,7 +126,8 @@ def check_own(arguments: list[str]) -> None:
         return
     parsed = _parser().parse_args(arguments)
     known = options(_parser())
-    assert [each for each in arguments if each.startswith("--") and each not in known] == []
+    own = itertools.takewhile(lambda each: each != "--", arguments)
+    assert [each for each in own if each.startswith("--") and each not in known] == []
     if parsed.command == "compare":
         clocks = [parsed.clock] if parsed.clock else get_args(Clock)
         scenario = base_scenario(parsed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from minitopo_dc.emulation import own_program
 from minitopo_dc.emulation.own_program import OwnProgram, Say, program_environment
 from minitopo_dc.emulation.program_result import LegCount, ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import Direction
 
 LEGS = ["--legs", "20", "20"]
 LEG_SUMMARY = {"delivered_bytes": 250_000, "dropped_queue": 2, "dropped_loss": 1, "queue_max": 9}
@@ -45,12 +47,13 @@ class Fake:
         if self.reason:
             return replace(blank, reason=self.reason)
         count = LegCount(bytes=250_000, mbps=1.0, dropped=3)
+        both: Mapping[Direction, LegCount] = {"downlink": count, "uplink": count}
         return replace(
             blank,
             status="ok",
             exit_status=self.status,
             seconds=2.0,
-            legs=({"downlink": count, "uplink": count},) * 2,
+            legs=(both, both),
             pdcp={"downlink": RECEIVED},
         )
 

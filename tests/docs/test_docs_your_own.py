@@ -1,0 +1,62 @@
+"""The commands of the page on one's own program do what they are there for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.emulation.machine import probe_kernel
+from tests.docs.pages import DOCS, REPOSITORY, blocks
+
+pytestmark = pytest.mark.root
+SCRIPTS = [block.code for block in blocks(DOCS / "your-own.md") if block.language == "sh"]
+MPTCP = "mptcpize"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the user is; with the commands that the page calls by their names."""
+    made = tmp_path_factory.mktemp("home")
+    (made / "bin").mkdir()
+    program = f'exec "{sys.executable}" -m minitopo_dc.cli "$@"'
+    for name, line in (("sudo", 'exec "$@"'), ("minitopo-dc", program)):
+        script = made / "bin" / name
+        script.write_text(f"#!/bin/sh\n{line}\n")
+        script.chmod(0o755)
+    return made
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.split("--")[-1].strip()[:20])
+def test_a_command_of_the_page_ends_well(script: str, home: Path) -> None:
+    """In the page's order: later ones use what earlier ones left."""
+    if MPTCP in script and (reason := probe_kernel()["MPTCP"]):
+        pytest.skip(f"this kernel has no MPTCP: {reason}")
+    environment = {
+        **os.environ,
+        "PATH": f"{home}/bin:{os.environ['PATH']}",
+        "PYTHONPATH": str(REPOSITORY),
+        "no_proxy": "*",
+    }
+    done = subprocess.run(
+        ["bash", "-ec", script],
+        cwd=home,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "minitopo-dc: leg 2: downlink " in done.stderr
+    if "results/mine " in script:
+        found = json.loads((home / "results" / "mine" / "exec.json").read_text())
+        assert sum(leg["downlink"]["bytes"] for leg in found["legs"]) > 5_000_000
+    if MPTCP in script:
+        carried = [line for line in done.stderr.splitlines() if ": leg " in line]
+        assert all("downlink 0." not in line for line in carried), done.stderr
