@@ -24,9 +24,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Return the shell's exit status."""
     shell = os.environ.get("SHELL") or FALLBACK
-    banner = (
-        f"{shell} on the {arguments.host}; the other's address is "
-        f"${'MINITOPO_DC_SERVER' if arguments.host == 'client' else 'MINITOPO_DC_CLIENT'}, "
-        "and leaving the shell removes all of this"
-    )
+    other = "MINITOPO_DC_SERVER" if arguments.host == "client" else "MINITOPO_DC_CLIENT"
+    banner = f"{shell} on the {arguments.host}'s host; the other end is ${other}; exit ends it"
     return run_own(arguments, [shell], host=arguments.host, banner=banner)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from minitopo_dc.emulation.elements import ElementFailedError
-from minitopo_dc.emulation.foreground import Hold, holding_signals, in_foreground
+from minitopo_dc.emulation.foreground import HeldSignals, in_foreground
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.leftovers import no_leftovers
 from minitopo_dc.emulation.own_server import OwnServer, own_server
@@ -89,10 +89,10 @@ class _Run:
             return replace(blank, reason=str(failure))
 
     def _on_fresh_hosts(self, blank: ProgramResult) -> ProgramResult:
-        with holding_signals() as hold, testbed(self.scenario, self.directory) as bed:
+        with HeldSignals() as signals, testbed(self.scenario, self.directory) as bed:
             with no_leftovers((bed.hosts.server, bed.hosts.client)):
                 _use_leg(bed.hosts.client, _primary_leg(self.scenario), self.scenario.ip_version)
-                ran, seconds = self._beside_server(bed, blank, hold)
+                ran, seconds = self._beside_server(bed, blank, signals)
             gnb, ue, *_ = (element.stop() for element in bed.elements)
         return replace(
             ran,
@@ -102,7 +102,7 @@ class _Run:
         )
 
     def _beside_server(
-        self, bed: Testbed, blank: ProgramResult, hold: Hold
+        self, bed: Testbed, blank: ProgramResult, signals: HeldSignals
     ) -> tuple[ProgramResult, float]:
         """Also the program's time, in s."""
         program, environment = self.program, program_environment(self.scenario)
@@ -118,7 +118,7 @@ class _Run:
             host = bed.hosts[program.host]
             bed.start()
             begin = time.monotonic()
-            status = in_foreground(host, program.command, environment, hold=hold, watch=watch)
+            status = in_foreground(host, program.command, environment, signals=signals, watch=watch)
             seconds = time.monotonic() - begin
             watch()
             ended = server.exit_code if server is not None else None
