@@ -19,7 +19,8 @@ def report_lines(result: ProgramResult) -> Iterator[str]:
 
 
 def _leg(count: LegCount) -> str:
-    return f"{count.bytes / 1e6:.3f} MB ({count.mbps:.2f} Mbit/s, {count.dropped} dropped)"
+    size = f"{count.bytes / 1e6:.2f} MB" if count.bytes >= 1e6 else f"{count.bytes / 1e3:.1f} kB"
+    return f"{size} ({count.mbps:.2f} Mbit/s, {count.dropped} dropped)"
 
 
 def _pdcp(counters: Mapping[str, Any]) -> str:
