@@ -25,6 +25,19 @@ def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
         raise ResultError(f"{path}: no whole summary: {error!r}") from None
 
 
+def given_up(run: Path) -> float:
+    """COUNTs that the downlink's receiving entities gave up; NaN when the run had no bearer.
+
+    Raises:
+        ResultError: `ue-summary.json` is missing or broken.
+    """
+    bearers = receive_counters(run).values()
+    try:
+        return sum(bearer["missing"] for bearer in bearers) if bearers else math.nan
+    except (KeyError, TypeError) as error:
+        raise ResultError(f"{run / 'ue-summary.json'}: no whole summary: {error!r}") from None
+
+
 def reordering_wait_ms(run: Path) -> float:
     """How long a PDU waited in the reordering buffer until it was delivered, on average (ms).
 

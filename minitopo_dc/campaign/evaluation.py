@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.analysis.pdcp import reordering_wait_ms
+from minitopo_dc.analysis.pdcp import given_up, reordering_wait_ms
 from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.recovery import worst_recovery_s
 from minitopo_dc.analysis.reference import compare, read_reference, same_value
@@ -29,6 +29,7 @@ from minitopo_dc.run.metrics import jain_index
 FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {
     "reordering_wait_ms": reordering_wait_ms,
+    "given_up": given_up,
     "recovery_s": worst_recovery_s,
     "leg_bytes_per_byte": leg_bytes_per_byte,
 }
