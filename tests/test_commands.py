@@ -299,3 +299,28 @@ def test_a_policy_that_lacks_what_it_needs_is_refused_before_a_run(
 ) -> None:
     with pytest.raises(SettingsError, match=f"^options: pdcp: {words}"):
         scenario("--split", *options)
+
+
+def test_any_field_of_pdcp_is_an_option() -> None:
+    arguments = ["compare", "--pdcp", "numbering=late", "--pdcp", "flow_control={backhaul_ms: 5}"]
+    pdcp = base_scenario(parsed(*arguments[1:])).pdcp
+    assert pdcp.numbering == "late"
+    assert pdcp.flow_control is not None
+    assert pdcp.flow_control.backhaul_ms == 5
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["numbering"], "--pdcp: numbering; allowed: NAME=VALUE, each name once"),
+        (["numbering=late", "numbering=early"], "--pdcp: numbering=early; allowed: NAME=VALUE"),
+        (["batch=5"], "--pdcp: batch; has an option of its own"),
+        (["flow_control={"], "--pdcp: flow_control={; the value is not YAML"),
+        (["nonsense=1"], "pdcp.nonsense: unknown field"),
+    ],
+)
+def test_a_wrong_field_of_pdcp_is_one_error(given: list[str], words: str) -> None:
+    options = [word for each in given for word in ("--pdcp", each)]
+    with pytest.raises(SettingsError) as caught:
+        base_scenario(parsed(*options))
+    assert words in str(caught.value)

@@ -22,7 +22,6 @@ from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, run_ch
 from minitopo_dc.commands.options import (
     add_capture_option,
     add_clock_option,
-    add_dc_options,
     add_ip_option,
     add_jobs_option,
     add_leg_options,
@@ -35,6 +34,7 @@ from minitopo_dc.commands.options import (
 from minitopo_dc.commands.outage_option import add_outage_option
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.path_options import add_paths_option
+from minitopo_dc.commands.pdcp_options import add_dc_options
 from minitopo_dc.commands.progress import Progress
 from minitopo_dc.compare import planned_runs, run_all
 from minitopo_dc.run.capacity import capacity_over_time

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from minitopo_dc.commands.listed import listed
 from minitopo_dc.commands.outage_option import with_outages
 from minitopo_dc.commands.path_options import path_schedule
-from minitopo_dc.commands.split_options import split_parameters
+from minitopo_dc.commands.pdcp_options import pdcp_fields, uplink_pdcp_fields
 from minitopo_dc.link import RlcMode
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
@@ -154,54 +155,6 @@ def add_capture_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_dc_options(parser: argparse.ArgumentParser) -> None:
-    """Parameters of the split bearer."""
-    group = parser.add_argument_group("Dual Connectivity")
-    group.add_argument("--split", default="batch", metavar="POLICY", help="split policy (batch)")
-    group.add_argument(
-        "--split-parameter",
-        dest="split_parameters",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of the split policy (docs/pdcp.md); repeatable",
-    )
-    group.add_argument(
-        "--report-interval",
-        dest="report_ms",
-        type=float,
-        metavar="MS",
-        help="how often the receiver reports to the split policy (never)",
-    )
-    group.add_argument(
-        "--batch", type=int, default=100, metavar="PACKETS", help="one cycle over all legs (100)"
-    )
-    group.add_argument("--ratio", metavar="A:B", help="shares of the legs in a cycle (1:1)")
-    group.add_argument(
-        "--dc-legs",
-        nargs="+",
-        default=[],
-        metavar="N",
-        help="the legs that the bearer uses, the first one for an uplink that is not split (all)",
-    )
-    group.add_argument(
-        "--t-reordering",
-        default="200",
-        metavar="MS",
-        help="a value of TS 38.323, or infinity (200)",
-    )
-    group.add_argument("--sn-bits", type=int, default=18, metavar="BITS", help="12, 16 or 18 (18)")
-    group.add_argument(
-        "--delivery", default="in-order", help="in-order, out-of-order or off (in-order)"
-    )
-    group.add_argument(
-        "--split-uplink", action="store_true", help="split the uplink too (it takes the first leg)"
-    )
-    group.add_argument(
-        "--uplink-split", metavar="POLICY", help="split policy of a split uplink (that of --split)"
-    )
-
-
 def add_transfer_options(parser: argparse.ArgumentParser) -> None:
     """What is transferred, and by whom."""
     group = parser.add_argument_group("transfer")
@@ -262,9 +215,9 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
             "leg": arguments.leg,
             "legs": with_outages(leg_settings(arguments), arguments),
             "ip_version": arguments.ip_version,
-            "pdcp": _pdcp(arguments),
+            "pdcp": pdcp_fields(arguments),
             "split_uplink": arguments.split_uplink,
-            "uplink_pdcp": _uplink_pdcp(arguments),
+            "uplink_pdcp": uplink_pdcp_fields(arguments),
             "workload": _workload(arguments),
             "congestion_control": arguments.congestion_control,
             "timeout_s": arguments.timeout,
@@ -292,7 +245,7 @@ def _workload(arguments: argparse.Namespace) -> Workload:
 
 def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """The legs as fields of a scenario. SettingsError when the numbers of values do not fit."""
-    legs = _split(arguments.legs)
+    legs = listed(arguments.legs)
     pairs = zip(_downlinks(arguments, legs), _uplinks(arguments, len(legs)), strict=True)
     return [{"downlink": downlink, "uplink": uplink} for downlink, uplink in pairs]
 
@@ -309,7 +262,7 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: str) -> list[dic
         SettingsError: an unknown transport or mode, or nothing to run.
     """
     paths = path_schedule(arguments)
-    modes = _split(arguments.modes)
+    modes = listed(arguments.modes)
     for mode in modes:
         if mode not in MODES:
             raise SettingsError(f"--modes: {mode}; allowed: {', '.join(MODES)}")
@@ -320,7 +273,7 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: str) -> list[dic
             "options": _runner_options(name, arguments),
             "paths": paths if mode == "multipath" else None,
         }
-        for name in _split(arguments.transports or _compared(clock, workload, paths))
+        for name in listed(arguments.transports or _compared(clock, workload, paths))
         for mode in modes
         if _can(name, mode)
     ]
@@ -404,39 +357,11 @@ def _capacity(value: str, end: str) -> dict[str, Any]:
         return {"trace": str(Path(value).resolve()), "end": end}
 
 
-def _pdcp(arguments: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "split": arguments.split,
-        "parameters": split_parameters(arguments.split_parameters),
-        "report_ms": arguments.report_ms,
-        "batch": arguments.batch,
-        "ratio": arguments.ratio.split(":") if arguments.ratio else None,
-        "t_reordering_ms": arguments.t_reordering,
-        "sn_bits": arguments.sn_bits,
-        "delivery": arguments.delivery,
-        "legs": _split(arguments.dc_legs) or None,
-    }
-
-
-def _uplink_pdcp(arguments: argparse.Namespace) -> dict[str, Any] | None:
-    """As the downlink's but for its split policy; None: no own one."""
-    if arguments.uplink_split is None:
-        return None
-    if not arguments.split_uplink:
-        raise SettingsError("--uplink-split: needs --split-uplink")
-    return _pdcp(arguments) | {"split": arguments.uplink_split}
-
-
 def _each(option: str, values: Sequence[str], legs: int) -> list[str]:
     """One value per leg."""
-    given = _split(values)
+    given = listed(values)
     if len(given) == 1:
         return given * legs
     if len(given) != legs:
         raise SettingsError(f"{option}: {len(given)} values for {legs} legs; give 1 or {legs}")
     return given
-
-
-def _split(values: Sequence[str]) -> list[str]:
-    """`A B` and `A,B` mean the same."""
-    return [part for value in values for part in value.split(",") if part]

@@ -25,9 +25,10 @@ from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
 IPV6 = 0x60
 """From here on the first byte is IPv6's (RFC 8200, section 3), below it IPv4's (RFC 791)."""
 IPV4_HEADER_BYTES, IPV6_HEADER_BYTES = 20, 40
-# An IPv4 header's total length and an IPv6 header's payload length; the header must be whole.
+# An IPv4 header's total length; an IPv6 header's payload length and next header. The header must be
+# whole.
 _total_length = struct.Struct("!2xH16x").unpack_from
-_payload_length = struct.Struct("!4xH34x").unpack_from
+_ipv6_fields = struct.Struct("!4xHB33x").unpack_from
 
 
 class Held(Protocol):
@@ -75,7 +76,8 @@ class LegDriver:
     def on_packet(self, packet: Held) -> None:
         """Queue callback of a packet that leaves on this leg without a bearer.
 
-        One whose header is cut, or whose length leaves no room for it, is dropped and counted.
+        One whose header is cut, or whose length leaves no room for it, is dropped and counted. So
+        is an IPv6 jumbogram (RFC 2675), whose length is elsewhere.
         """
         now = clock()
         if now >= self._loop.due:
@@ -85,7 +87,8 @@ class LegDriver:
             if header[0] < IPV6:
                 (size,) = _total_length(header)
             else:
-                size = IPV6_HEADER_BYTES + _payload_length(header)[0]
+                payload, following = _ipv6_fields(header)
+                size = IPV6_HEADER_BYTES + payload if payload or following else 0
         except (IndexError, struct.error):
             size = 0
         if size < IPV4_HEADER_BYTES:

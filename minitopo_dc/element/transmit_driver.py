@@ -123,9 +123,8 @@ class TransmitDriver:
         """Legs went down or up, or the receiver reported."""
         if not self.entity.follows_legs:
             return
-        if self.entity.recovers:
-            for position in self.entity.newly_down():
-                self._take_back(position, now)
+        for position in self.entity.lost_legs():
+            self._take_back(position, now)
         self.handle(now)
         self._loop.wake_at(self.entity.next_timeout())
 

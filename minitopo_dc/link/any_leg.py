@@ -72,7 +72,7 @@ class AnyLeg(Protocol[T]):
         """Packets that joined the queue so far: the number of the latest one, from 1."""
 
     def served_packets(self, now: int) -> int:
-        """Number of the last of them that is out of the queue by `now`; they leave it in order."""
+        """Number of the last of them that left the queue with all before it by `now`."""
 
     def service_end(self, now: int) -> int | None:
         """When the packet in service is through at the earliest; None: none is being served."""

@@ -117,7 +117,8 @@ class Leg(Generic[T]):
         self._zero = _NOT_STARTED
         self._limit_packets = parameters.queue_packets or _NEVER
         self._limit_bytes = parameters.queue_bytes or _NEVER
-        self._queue: deque[tuple[T, int, bool]] = deque()  # packet, bytes, will be lost
+        # Packet, bytes, will be lost, number.
+        self._queue: deque[tuple[T, int, bool, int]] = deque()
         self._queue_bytes = self._queue_max = 0
         self._reorder = parameters.reorder
         self._air: OrderedPropagation[T] | ReorderingPropagation[T]
@@ -147,8 +148,8 @@ class Leg(Generic[T]):
             self._dropped_queue += 1
             return False
         lost = self._loss is not None and self._loss.lost(self._loss_rng)
-        queue.append((packet, size, lost))
         self._joined_packets += 1
+        queue.append((packet, size, lost, self._joined_packets))
         self._queue_bytes += size
         if waiting == 1:
             self._begin(now)
@@ -203,12 +204,12 @@ class Leg(Generic[T]):
         if flushed:
             first = self._queue[0]
             self._queue = deque(entry for entry in self._queue if not which(entry[0]))
-            self._queue_bytes -= sum(size for _, size, _ in flushed)
+            self._queue_bytes -= sum(entry[1] for entry in flushed)
             self._dropped_flush += len(flushed)
             if self._queue and self._queue[0] is not first:
                 self._draw_head()
         self._resume(now)
-        return [packet for packet, _, lost in flushed if not lost]
+        return [packet for packet, _, lost, _ in flushed if not lost]
 
     def retune(
         self,
@@ -270,10 +271,10 @@ class Leg(Generic[T]):
         return self._joined_packets
 
     def served_packets(self, now: int) -> int:
-        """Number of the last of them that is out of the queue by `now`; they leave it in order."""
+        """Number of the last of them that left the queue with all before it by `now`."""
         if self._finish <= now:
             self._advance(now)
-        return self._joined_packets - len(self._queue)
+        return self._queue[0][3] - 1 if self._queue else self._joined_packets
 
     def service_end(self, now: int) -> int | None:
         """When the packet in service is through (ns); None: none is being served."""
@@ -316,7 +317,7 @@ class Leg(Generic[T]):
         queue = self._queue
         while self._finish <= now:
             finish = self._finish
-            packet, size, lost = queue.popleft()
+            packet, size, lost, _ = queue.popleft()
             self._queue_bytes -= size
             if lost:
                 self._dropped_loss += 1
@@ -346,7 +347,7 @@ class Leg(Generic[T]):
 
     def _refuse(self) -> bool:
         """Take back the newest packet: the capacity has ended."""
-        _, size, _ = self._queue.pop()
+        _, size, _, _ = self._queue.pop()
         self._joined_packets -= 1
         self._queue_bytes -= size
         self._dropped_stop += 1

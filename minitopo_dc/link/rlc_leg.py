@@ -25,7 +25,6 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from copy import copy
 from random import Random
@@ -36,8 +35,9 @@ from minitopo_dc.link.delay import DelayModel
 from minitopo_dc.link.harq import Block, Harq, Outcome
 from minitopo_dc.link.leg import LegParameters
 from minitopo_dc.link.loss import LossModel
-from minitopo_dc.link.propagation import OrderedPropagation, ReorderingPropagation
+from minitopo_dc.link.reassembly import Reassembly
 from minitopo_dc.link.rlc_parameters import RlcParameters, RlcStatistics, check_block_error
+from minitopo_dc.link.sdu_queue import SduQueue
 from minitopo_dc.link.segments import RetransmissionBuffer, Sdu, Segment
 from minitopo_dc.link.slots import Slots
 from minitopo_dc.units import NS_PER_S
@@ -45,7 +45,7 @@ from minitopo_dc.units import NS_PER_S
 T = TypeVar("T")
 
 _NEVER = 1 << 100
-"""In ns, packets or bytes: beyond any run."""
+"""In ns: beyond any run."""
 _NOT_STARTED = 1 << 62
 """In ns: a time zero that every clock reading is before."""
 
@@ -54,13 +54,11 @@ class RlcLeg(Generic[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
 
     __slots__ = (
-        *("_air", "_delay", "_delay_rng", "_loss", "_loss_rng", "_reorder", "_rlc", "_slots"),
-        *("_limit_bytes", "_limit_packets", "_queue", "_queue_bytes", "_queue_max"),
-        *("_active", "_dropped", "_harq", "_news", "_retransmissions", "_settled"),
+        *("_loss", "_loss_rng", "_reassembly", "_reorder", "_rlc", "_slots"),
+        *("_dropped", "_harq", "_news", "_queue", "_queue_max", "_retransmissions"),
         *("_begin", "_free", "_stopped", "_up", "_wake"),
-        *("_dropped_discard", "_dropped_flush", "_dropped_loss", "_dropped_queue"),
-        *("_dropped_radio", "_dropped_stop", "_resent"),
-        *("_joined_packets", "_pushed_bytes", "_pushed_packets"),
+        *("_dropped_discard", "_dropped_flush", "_dropped_queue", "_dropped_radio"),
+        *("_dropped_stop", "_joined_packets", "_pushed_bytes", "_pushed_packets", "_resent"),
     )
 
     def __init__(
@@ -68,21 +66,19 @@ class RlcLeg(Generic[T]):
     ) -> None:
         """Take a capacity of its own (it keeps state) and draw three seeds from `rng`."""
         self._rlc = rlc
-        self._delay = parameters.delay
         self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
         self._loss_rng = Random(rng.getrandbits(64))
-        self._delay_rng = Random(rng.getrandbits(64))
+        self._reassembly: Reassembly[T] = Reassembly(
+            parameters.delay,
+            Random(rng.getrandbits(64)),
+            in_order=rlc.in_order,
+            reorder=parameters.reorder,
+        )
         self._harq: Harq[T] = Harq(rlc, Random(rng.getrandbits(64)))
         self._slots = Slots(capacity, rlc.slot_ns, _NOT_STARTED)
-        self._limit_packets = parameters.queue_packets or _NEVER
-        self._limit_bytes = parameters.queue_bytes or _NEVER
         self._reorder = parameters.reorder
-        self._air: OrderedPropagation[T] | ReorderingPropagation[T]
-        self._air = ReorderingPropagation() if parameters.reorder else OrderedPropagation()
-        self._queue: deque[Sdu[T]] = deque()
-        self._queue_bytes = self._queue_max = 0
-        # In order of joining: what is neither delivered nor dropped, and some that is.
-        self._active: deque[Sdu[T]] = deque()
+        self._queue: SduQueue[T] = SduQueue(parameters, rlc.discard_ns)
+        self._queue_max = 0
         self._retransmissions: RetransmissionBuffer[T] = RetransmissionBuffer()
         self._dropped: list[T] = []
         self._news: int | None = None  # when something was dropped that no poll has met
@@ -90,9 +86,9 @@ class RlcLeg(Generic[T]):
         self._stopped = False
         self._free = -_NEVER  # from when on slots can be used
         self._begin = self._wake = _NEVER  # of the next slot with work; when something happens
-        self._pushed_packets = self._pushed_bytes = self._joined_packets = self._settled = 0
-        self._dropped_queue = self._dropped_loss = self._dropped_stop = self._dropped_flush = 0
-        self._dropped_discard = self._dropped_radio = self._resent = 0
+        self._pushed_packets = self._pushed_bytes = self._joined_packets = self._resent = 0
+        self._dropped_queue = self._dropped_stop = self._dropped_flush = 0
+        self._dropped_discard = self._dropped_radio = 0
 
     def push(self, packet: T, size: int, now: int) -> bool:
         """A packet of `size` bytes (> 0) arrives.
@@ -104,16 +100,15 @@ class RlcLeg(Generic[T]):
         self._advance(now)
         self._pushed_packets += 1
         self._pushed_bytes += size
-        waiting = len(self._queue) + 1
-        if waiting > self._limit_packets or self._queue_bytes + size > self._limit_bytes:
+        if not self._queue.has_room(size):
             self._dropped_queue += 1
             return False
         lost = self._loss is not None and self._loss.lost(self._loss_rng)
         self._joined_packets += 1
         sdu = Sdu(packet, size, number=self._joined_packets, pushed=now, lost=lost)
         self._queue.append(sdu)
-        self._active.append(sdu)
-        self._queue_bytes += size
+        self._reassembly.expect(sdu)
+        waiting = len(self._queue)
         if waiting <= 2:  # behind an SDU that is partly sent, discardTimer has a new first
             self._plan()
         if self._stopped:
@@ -125,7 +120,7 @@ class RlcLeg(Generic[T]):
         """All that has arrived at the other end by `now`, in order of arrival."""
         self._advance(now)
         self._news = None
-        return self._air.take(now)
+        return self._reassembly.air.take(now)
 
     def dropped(self) -> list[T]:
         """What :meth:`push` had promised and will never come out, known since the last call."""
@@ -136,7 +131,7 @@ class RlcLeg(Generic[T]):
         """When to poll next (ns), or None if nothing is under way."""
         if self._news is not None:
             return self._news
-        first = self._air.first()
+        first = self._reassembly.air.first()
         if self._wake == _NEVER:
             return first
         if first is None:
@@ -167,16 +162,14 @@ class RlcLeg(Generic[T]):
             Those that :meth:`push` had promised and that will not come.
         """
         self._advance(now)
-        flushed = [sdu for sdu in self._active if sdu.pending and which(sdu.packet)]
+        flushed = self._reassembly.pending(which)
         for sdu in flushed:
-            sdu.gone = True
-        self._settled += len(flushed)
+            self._reassembly.give_up(sdu)
         self._dropped_flush += len(flushed)
-        self._queue = deque(sdu for sdu in self._queue if not sdu.gone)
-        self._queue_bytes = sum(sdu.size for sdu in self._queue)
+        self._queue.forget_gone()
         self._harq.forget_gone()
         self._retransmissions.forget_gone()
-        self._release(now)
+        self._reassembly.release(now)
         self._plan()
         return [sdu.packet for sdu in flushed if not sdu.lost]
 
@@ -206,7 +199,7 @@ class RlcLeg(Generic[T]):
             self._slots.anchor(self._slots.zero, capacity)
             self._plan()
         if delay is not None:
-            self._delay = delay
+            self._reassembly.delay = delay
         if loss is not None:
             self._loss = copy(loss)
 
@@ -218,22 +211,17 @@ class RlcLeg(Generic[T]):
     @property
     def mean_delay_ns(self) -> int:
         """Mean propagation delay as configured, and what HARQ adds to it on average."""
-        return self._delay.mean_ns + self._harq.mean_wait_ns()
+        return self._reassembly.delay.mean_ns + self._harq.mean_wait_ns()
 
     def backlog_bytes(self, now: int) -> int:
         """Bytes not sent yet, and those that RLC is to send again (TS 38.322, clause 5.5)."""
         self._advance(now)
-        bits = self._queue_bytes * 8 + self._retransmissions.bits
-        if self._queue:
-            bits -= self._queue[0].size * 8 - self._queue[0].unsent
-        return -(-bits // 8)
+        return -(-(self._queue.unsent_bits + self._retransmissions.bits) // 8)
 
     def has_room(self, now: int, more: int) -> bool:
         """Whether the queue would take a packet of `more` bytes at `now`."""
         self._advance(now)
-        return (
-            len(self._queue) < self._limit_packets and self._queue_bytes + more <= self._limit_bytes
-        )
+        return self._queue.has_room(more)
 
     @property
     def joined_packets(self) -> int:
@@ -243,14 +231,16 @@ class RlcLeg(Generic[T]):
     def served_packets(self, now: int) -> int:
         """Number of the last of them that left the queue with all before it by `now`."""
         self._advance(now)
-        return self._queue[0].number - 1 if self._queue else self._joined_packets
+        first = self._queue.first()
+        return self._joined_packets if first is None else first.number - 1
 
     def service_end(self, now: int) -> int | None:
         """The end of the next slot that may carry of the queue (ns); None: none will as it is."""
         self._advance(now)
-        if not self._queue or self._begin == _NEVER:
+        first = self._queue.first()
+        if first is None or self._begin == _NEVER:
             return None
-        earliest = self._slots.following(self._queue[0].pushed)
+        earliest = self._slots.following(first.pushed)
         return max(self._begin, earliest) + self._slots.length
 
     def drain_ns(self, now: int, more: int = 0) -> int | None:
@@ -269,19 +259,21 @@ class RlcLeg(Generic[T]):
 
     def statistics(self) -> RlcStatistics:
         """Counters and gauges as of the last call."""
+        reassembly = self._reassembly
+        under_way = self._joined_packets - reassembly.settled - len(self._queue)
         return RlcStatistics(
             pushed_packets=self._pushed_packets,
             pushed_bytes=self._pushed_bytes,
-            delivered_packets=self._air.taken_packets,
-            delivered_bytes=self._air.taken_bytes,
+            delivered_packets=reassembly.air.taken_packets,
+            delivered_bytes=reassembly.air.taken_bytes,
             dropped_queue=self._dropped_queue,
-            dropped_loss=self._dropped_loss,
+            dropped_loss=reassembly.dropped_loss,
             dropped_stop=self._dropped_stop,
             dropped_flush=self._dropped_flush,
             queue_packets=len(self._queue),
-            queue_bytes=self._queue_bytes,
+            queue_bytes=self._queue.bytes,
             queue_max=self._queue_max,
-            air_packets=(self._joined_packets - self._settled - len(self._queue) + len(self._air)),
+            air_packets=under_way + len(reassembly.air),
             dropped_discard=self._dropped_discard,
             dropped_radio=self._dropped_radio,
             blocks=self._harq.blocks,
@@ -316,18 +308,15 @@ class RlcLeg(Generic[T]):
 
     def _ready(self) -> int | None:
         """From when on there is something to send."""
-        queued = self._queue[0].pushed if self._queue else None
+        first = self._queue.first()
+        queued = None if first is None else first.pushed
         moments = (queued, self._harq.first_due(), self._retransmissions.first_due())
         return min((moment for moment in moments if moment is not None), default=None)
 
     def _expiry(self) -> int:
-        """When the first SDU of which nothing was sent is discarded: at a slot's begin."""
-        discard, queue = self._rlc.discard_ns, self._queue
-        if discard is None or not queue:
-            return _NEVER
-        if not queue[0].started:
-            return self._slots.following(queue[0].pushed + discard)
-        return self._slots.following(queue[1].pushed + discard) if len(queue) > 1 else _NEVER
+        """When the next SDU is discarded: at a slot's begin."""
+        expiry = self._queue.expiry()
+        return _NEVER if expiry is None else self._slots.following(expiry)
 
     def _carry(self, begin: int) -> None:
         """Use the slot that begins at `begin`, and learn what was decoded."""
@@ -340,10 +329,10 @@ class RlcLeg(Generic[T]):
         for block in blocks:
             outcome = self._harq.outcome(block, begin)
             if outcome is Outcome.DECODED:
-                self._decoded(block, end)
+                self._reassembly.receive(block.segments, end)
             elif outcome is Outcome.GIVEN_UP:
                 self._given_up(block, end)
-        self._release(end)
+        self._reassembly.release(end)
 
     def _segments(self, room: int, begin: int) -> Iterator[Segment[T]]:
         """What a new block of `room` bits carries."""
@@ -351,23 +340,13 @@ class RlcLeg(Generic[T]):
             self._resent += 1
             room -= segment[1]
             yield segment
-        queue = self._queue
-        while room and queue and queue[0].pushed <= begin:
-            sdu = queue[0]
+        while room and (sdu := self._queue.first()) is not None and sdu.pushed <= begin:
             bits = min(room, sdu.unsent)
             sdu.unsent -= bits
             room -= bits
             if not sdu.unsent:
-                self._unqueue()
+                self._queue.pop()
             yield sdu, bits
-
-    def _decoded(self, block: Block[T], end: int) -> None:
-        for sdu, bits in block.segments:
-            sdu.missing -= bits
-            if not sdu.missing and not sdu.gone:
-                sdu.complete = True
-                if not self._rlc.in_order:
-                    self._deliver(sdu, end)
 
     def _given_up(self, block: Block[T], end: int) -> None:
         """HARQ could not bring a block over: RLC sends its segments again, or drops their SDUs."""
@@ -385,7 +364,7 @@ class RlcLeg(Generic[T]):
         if sdu.gone:
             return
         if sdu.unsent:
-            self._unqueue()
+            self._queue.pop()
         self._dropped_radio += 1
         self._drop(sdu)
         self._retransmissions.forget_gone()
@@ -393,44 +372,18 @@ class RlcLeg(Generic[T]):
     def _discard(self, now: int) -> None:
         """Drop those whose discardTimer has expired before a slot that begins by `now`."""
         while self._expiry() <= now:
-            started = self._queue.popleft() if self._queue[0].started else None
-            sdu = self._unqueue()
-            if started is not None:
-                self._queue.appendleft(started)
             self._dropped_discard += 1
-            self._drop(sdu)
+            self._drop(self._queue.expire())
 
     def _drop(self, sdu: Sdu[T]) -> None:
-        sdu.gone = True
-        self._settled += 1
+        self._reassembly.give_up(sdu)
         if not sdu.lost:
             self._dropped.append(sdu.packet)
 
-    def _release(self, now: int) -> None:
-        """Let go from the front what is complete or dropped; in order, this delivers it."""
-        active = self._active
-        while active and not active[0].pending:
-            sdu = active.popleft()
-            if sdu.complete and self._rlc.in_order:
-                self._deliver(sdu, now)
-
-    def _deliver(self, sdu: Sdu[T], now: int) -> None:
-        self._settled += 1
-        if sdu.lost:
-            self._dropped_loss += 1
-        else:
-            self._air.put((now + self._delay.sample(self._delay_rng), sdu.size, sdu.packet))
-
-    def _unqueue(self) -> Sdu[T]:
-        """Take the queue's first."""
-        sdu = self._queue.popleft()
-        self._queue_bytes -= sdu.size
-        return sdu
-
     def _refuse(self) -> bool:
         """Take back the newest packet: the capacity has ended."""
-        self._active.pop()
-        self._queue_bytes -= self._queue.pop().size
+        self._reassembly.forget_last()
+        self._queue.take_back()
         self._joined_packets -= 1
         self._dropped_stop += 1
         self._plan()

@@ -9,7 +9,7 @@ from math import comb
 from random import Random
 from typing import ClassVar
 
-from minitopo_dc.pdcp.candidates import moving_legs
+from minitopo_dc.pdcp.candidates import moving_legs, up_legs
 from minitopo_dc.pdcp.deficit import DeficitRoundRobin
 from minitopo_dc.pdcp.discounted_ucb import DiscountedUcb
 from minitopo_dc.pdcp.parameters import checked_number
@@ -29,8 +29,9 @@ class BanditPolicy:
     away; the reports of the second half are the reward (`Outcome.reward`). An epoch without two
     reports there is played on. Within an epoch packets go one by one by smooth round robin.
 
-    Legs that do not move are left out. Where SDUs can wait, one waits for the leg whose turn it is.
-    The same seed and the same reports give the same choices.
+    Legs that do not move are left out; where none does, those that are down. Where SDUs can wait,
+    one waits for the leg whose turn it is. The same seed and the same reports give the same
+    choices.
     """
 
     sees_legs: ClassVar[bool] = True
@@ -72,7 +73,7 @@ class BanditPolicy:
         """One leg; none where the SDU can wait, and the leg whose turn it is does not take it."""
         self._judge(now, views)
         weights = self._ratios[self._arm]
-        able = moving_legs(now, views) or list(range(len(views)))
+        able = moving_legs(now, views) or up_legs(views) or list(range(len(views)))
         shared = [leg for leg in able if weights[leg]]
         if not shared:  # those of this ratio stand
             shared, weights = able, (1,) * len(views)

@@ -18,7 +18,7 @@ def candidates(size: int, now: int, views: Sequence[LegView]) -> list[int]:
     moving = moving_legs(now, views)
     found = [leg for leg in taking if leg in moving]
     if not moving:
-        found = [leg for leg in taking if views[leg].is_up]
+        found = [leg for leg in taking if leg in up_legs(views)]
     if found or views[0].may_wait:
         return found
     return moving or list(range(len(views)))
@@ -27,3 +27,8 @@ def candidates(size: int, now: int, views: Sequence[LegView]) -> list[int]:
 def moving_legs(now: int, views: Sequence[LegView]) -> list[int]:
     """Legs that are up with a rate above 0, ascending."""
     return [leg for leg, view in enumerate(views) if view.drain_ns(now) is not None]
+
+
+def up_legs(views: Sequence[LegView]) -> list[int]:
+    """Legs that are up, ascending."""
+    return [leg for leg, view in enumerate(views) if view.is_up]

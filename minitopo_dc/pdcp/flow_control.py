@@ -10,12 +10,22 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
-from minitopo_dc.pdcp.leg_access import LEAD_NS, LEAST_PACKETS, Outstanding, bytes_within
+from minitopo_dc.pdcp.leg_access import (
+    LEAD_NS,
+    LEAST_PACKETS,
+    Outstanding,
+    bytes_within,
+    is_empty,
+    serves,
+)
 from minitopo_dc.pdcp.view import LegQueue
 
 T = TypeVar("T")
+
+LEAST_BYTES: Final = LEAST_PACKETS * 1500
+"""What a node that is up wants at least: two packets as Ethernet carries them (RFC 894)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +63,8 @@ class DeliveryStatus:
         gone_bytes: of SDUs that left the node's queue since the beginning. (The message has the
             highest SN instead; which bytes lie below it the other node knows. Here it is said.)
         lost_pdus: PDUs that the node's queue dropped.
-        is_up: whether the leg was up. (The message has a radio link outage indication.)
+        is_up: whether the leg was up, and served what it had. (The message has a radio link outage
+            indication.)
     """
 
     desired_bytes: int
@@ -69,8 +80,10 @@ class LegNode(Generic[T]):
     Until the first status has come the other end takes it that the leg is up and wants two SDUs.
     """
 
-    def __init__(self, leg: LegQueue, control: FlowControl) -> None:
+    def __init__(self, leg: LegQueue, control: FlowControl, *, header: int = 0) -> None:
+        """Of a leg and its backhaul; `header` is what a PDU has in bytes more than its SDU."""
         self._leg = leg
+        self._header = header
         self._control = control
         self._inside = Outstanding(leg)
         self._due: int | None = None  # of the next status; None: the first settles it
@@ -105,12 +118,19 @@ class LegNode(Generic[T]):
     def credit_bytes(self) -> int:
         """Bytes that may be sent beyond what was; below 0 when the node wants less than it has."""
         if self.status is None:
-            return LEAST_PACKETS * 1500 - self._sent_bytes
+            return LEAST_BYTES - self._sent_bytes
         return self.status.desired_bytes - (self._sent_bytes - self.status.gone_bytes)
 
     def takes(self, size: int, now: int) -> bool:  # noqa: ARG002  (LegAccess')
-        """Whether the node wants an SDU of `size` bytes."""
-        return self.is_up() and self.credit_bytes() >= size
+        """Whether the node wants an SDU of `size` bytes; one that has nothing wants any."""
+        return self.is_up() and self.credit_bytes() >= min(size, LEAST_BYTES)
+
+    def has_room(self, size: int, now: int) -> bool:
+        """Whether the leg's queue has room for it and all that is on the backhaul, in bytes."""
+        line = sum(size for _, _, size, _ in self._line) + len(self._line) * self._header
+        if self._leg.has_room(now, line + size + self._header):
+            return True
+        return not self._line and is_empty(self._leg, now)
 
     def send(self, pdu: T, size: int, count: int, now: int) -> None:
         """Put a PDU on the backhaul."""
@@ -126,11 +146,14 @@ class LegNode(Generic[T]):
             arrived.append(pdu)
         return arrived
 
-    def withdraw(self) -> list[T]:
-        """Take back what is on the backhaul: its leg is gone."""
+    def withdraw(self, now: int) -> list[T]:
+        """Take back what is on the backhaul. That the leg is lost is known at once."""
         withdrawn = [pdu for _, pdu, _, _ in self._line]
         self._sent_bytes -= sum(size for _, _, size, _ in self._line)
         self._line.clear()
+        self._inside.flushed()
+        self._statuses.clear()  # of before
+        self.status = self._made(now)
         return withdrawn
 
     def next_timeout(self, now: int, *, wanted: bool) -> int | None:  # noqa: ARG002  (LegAccess')
@@ -143,10 +166,11 @@ class LegNode(Generic[T]):
         return min(moments, default=None)
 
     def _made(self, now: int) -> DeliveryStatus:
-        inside, is_up = self._inside, self._leg.is_up
+        inside = self._inside
+        is_up = self._leg.is_up and serves(self._leg, now)
         within = bytes_within(self._leg, self._control.desired_ns, now) if is_up else 0
         return DeliveryStatus(
-            desired_bytes=max(within, LEAST_PACKETS * 1500) if is_up else 0,
+            desired_bytes=max(within, LEAST_BYTES) if is_up else 0,
             highest_count=inside.highest_count,
             gone_bytes=inside.gone_bytes,
             lost_pdus=inside.lost,

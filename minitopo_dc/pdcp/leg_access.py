@@ -36,6 +36,9 @@ class LegAccess(Protocol[T]):
     def takes(self, size: int, now: int) -> bool:
         """Whether it takes an SDU of `size` bytes."""
 
+    def has_room(self, size: int, now: int) -> bool:
+        """Whether the leg's queue has room for it behind all that is on its way there."""
+
     def credit_bytes(self) -> int | None:
         """Bytes that its node still wants, below 0 when it has too many; None: it does not say."""
 
@@ -45,8 +48,8 @@ class LegAccess(Protocol[T]):
     def arrived(self, now: int) -> list[T]:
         """PDUs that reach the leg by `now`: to be given to it at once."""
 
-    def withdraw(self) -> list[T]:
-        """Take back what has not reached the leg."""
+    def withdraw(self, now: int) -> list[T]:
+        """The leg is lost and its queue emptied: take back what has not reached it."""
 
     def next_timeout(self, now: int, *, wanted: bool) -> int | None:
         """When something arrives or, where that is `wanted`, it may take more than now (ns)."""
@@ -93,6 +96,12 @@ class Outstanding:
             if self.highest_count is None or count > self.highest_count:
                 self.highest_count = count
 
+    def flushed(self) -> None:
+        """All of them were taken out of the queue."""
+        self._inside.clear()
+        self.gone_bytes += self.bytes
+        self.bytes = 0
+
     def _gone(self, size: int) -> None:
         self.bytes -= size
         self.gone_bytes += size
@@ -102,69 +111,93 @@ class NearLeg(Generic[T]):
     """A leg beside its transmitting entity takes what it will serve soon, and not more.
 
     So a PDU gets its number as late as possible, and nothing that has one is dropped by the leg's
-    queue. Of each bearer over the leg, as its node keeps a queue for each.
+    queue. Of each bearer over the leg, as its node keeps a queue for each. A leg with a queue that
+    it never serves again (its capacity has ended) is as one that is down.
 
     Args:
         leg: the leg.
         lead: of how much it takes at a time, in ns of its present rate; None: until its queue is
             full. So it is for a split that does not see its legs: it sends a batch on one while the
             others must not run dry.
+        header: bytes that a PDU has more than its SDU.
     """
 
-    __slots__ = ("_inside", "_lead", "_leg", "_sent", "_settled")
+    __slots__ = ("_header", "_inside", "_lead", "_leg", "_sent", "_serves", "_settled")
 
-    def __init__(self, leg: LegQueue, *, lead: int | None = LEAD_NS) -> None:
+    def __init__(self, leg: LegQueue, *, lead: int | None = LEAD_NS, header: int = 0) -> None:
         self._leg = leg
         self._lead = lead
+        self._header = header
         self._inside = Outstanding(leg)
-        self._sent: list[T] = []
-        self._settled = True
+        self._sent: list[tuple[T, int, int]] = []  # PDU, size, COUNT
+        self._settled = self._serves = True
 
     def __len__(self) -> int:
-        """PDUs in the leg's queue."""
-        return len(self._inside)
+        """PDUs in the leg's queue, or about to be."""
+        return len(self._inside) + len(self._sent)
 
     def settle(self, now: int) -> None:
         """Look how far the leg's service is."""
         self._inside.settle(now)
-        self._settled = True
+        self._settled = not self._sent
+        self._serves = not self._leg.is_up or serves(self._leg, now)
 
     def is_up(self) -> bool:
         """Whether the leg is."""
-        return self._leg.is_up
+        return self._leg.is_up and self._serves
 
     def takes(self, size: int, now: int) -> bool:
-        """Whether it serves all it has of the bearer within `lead`, and its queue has room.
-
-        What was sent must be in the queue before more is: one PDU after the other.
-        """
-        if not (self._settled and self._leg.is_up and self._leg.has_room(now, size)):
+        """Whether it serves all it has of the bearer within `lead`, and its queue has room."""
+        if not (self.is_up() and self.has_room(size, now)):
             return False
         if self._lead is None or len(self._inside) < LEAST_PACKETS:
             return True
         return self._inside.bytes < bytes_within(self._leg, self._lead, now)
+
+    def has_room(self, size: int, now: int) -> bool:
+        """Whether the queue has, or is empty: then it drops what it will never have room for.
+
+        What was sent must be in the queue before more is: one PDU after the other.
+        """
+        if not self._settled:
+            return False
+        leg = self._leg
+        return leg.has_room(now, size + self._header) or is_empty(leg, now)
 
     def credit_bytes(self) -> None:
         """None: nothing is said."""
 
     def send(self, pdu: T, size: int, count: int, now: int) -> None:  # noqa: ARG002  (LegAccess')
         """Give a PDU to the leg."""
-        self._inside.put(size, count)
-        self._sent.append(pdu)
+        self._sent.append((pdu, size, count))
         self._settled = False
 
     def arrived(self, now: int) -> list[T]:  # noqa: ARG002
         """What was sent."""
         sent, self._sent = self._sent, []
-        return sent
+        for _, size, count in sent:
+            self._inside.put(size, count)
+        return [pdu for pdu, _, _ in sent]
 
-    def withdraw(self) -> list[T]:
-        """Nothing: all has reached the leg."""
-        return []
+    def withdraw(self, now: int) -> list[T]:  # noqa: ARG002
+        """What was sent and not fetched yet."""
+        self._inside.flushed()
+        sent, self._sent = self._sent, []
+        return [pdu for pdu, _, _ in sent]
 
     def next_timeout(self, now: int, *, wanted: bool) -> int | None:
         """When the packet in service is through."""
         return self._leg.service_end(now) if wanted else None
+
+
+def is_empty(leg: LegQueue, now: int) -> bool:
+    """Whether a leg's queue holds no packet, of whatever bearer."""
+    return leg.served_packets(now) == leg.joined_packets
+
+
+def serves(leg: LegQueue, now: int) -> bool:
+    """Whether a leg that is up will ever serve what is in its queue, be it nothing."""
+    return leg.service_end(now) is not None or is_empty(leg, now)
 
 
 def bytes_within(leg: LegQueue, time: int, now: int) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import deque
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import takewhile
+from operator import attrgetter
 from typing import Generic, TypeVar
 
 from minitopo_dc.pdcp.feedback import Feedback
@@ -32,7 +34,8 @@ class Recovery(Generic[T]):
       missing there is to be sent again. (Clause 5.5 sends all that is not confirmed. The delay
       spares what was in propagation.)
     - What another leg was given as well (duplication) is not sent again.
-    - What discardTimer has ended for is not sent again (clause 5.3).
+    - Nor is what discardTimer has ended for (clause 5.3), or what the receiver, by its latest
+      status, has or waits for no more.
 
     Args:
         legs: their number.
@@ -44,9 +47,15 @@ class Recovery(Generic[T]):
     def __init__(self, legs: int, *, most: int, discard_timer: int | None) -> None:
         self._of_legs: list[dict[int, SentPdu[T]]] = [{} for _ in range(legs)]
         self._suspected: list[tuple[int, list[SentPdu[T]]]] = []
+        self._again: deque[SentPdu[T]] = deque()  # in order of COUNT
+        self._given_up: list[T] = []
         self._most = most
         self._discard_timer = discard_timer
         self._confirmed = 0  # first missing COUNT of the latest status
+        self.resent = 0
+        """PDUs sent again."""
+        self.not_resent = 0
+        """PDUs that were to be sent again, but it was of no use any more."""
 
     def sent(self, leg: int, pdu: SentPdu[T]) -> None:
         """A PDU was sent on `leg`."""
@@ -55,36 +64,66 @@ class Recovery(Generic[T]):
         if len(kept) > self._most:
             del kept[next(iter(kept))]
 
-    def leg_lost(self, leg: int, taken_back: Collection[int], heard: int) -> list[SentPdu[T]]:
-        """What has to be sent again at once, in order of COUNT.
+    def leg_lost(self, leg: int, taken_back: Collection[int], heard: int) -> None:
+        """A leg is lost.
 
         Args:
-            leg: the one that is lost.
+            leg: the one.
             taken_back: COUNTs of what did not leave its queue.
             heard: when the last of what did leave it may have arrived (ns).
         """
         kept, self._of_legs[leg] = self._of_legs[leg], {}
         alone = [pdu for pdu in kept.values() if not any(pdu.count in k for k in self._of_legs)]
-        alone.sort(key=lambda pdu: pdu.count)
         self._suspected.append((heard, [pdu for pdu in alone if pdu.count not in taken_back]))
-        return [pdu for pdu in alone if pdu.count in taken_back]
+        self._send_again(pdu for pdu in alone if pdu.count in taken_back)
 
-    def missing(self, feedback: Feedback) -> list[SentPdu[T]]:
-        """What the latest status says has to be sent again, in order of COUNT."""
-        status = feedback.status
-        if status is None:
-            return []
+    def take_status(self, feedback: Feedback) -> None:
+        """Learn from the latest status what has arrived, and what is missing."""
+        status, at = feedback.status, feedback.status_at
+        if status is None or at is None:
+            return
         if status.fmc > self._confirmed:
             self._confirm(status)
-        at = feedback.status_at
-        if not self._suspected or at is None or at < self._suspected[0][0]:
-            return []
-        _, suspected = self._suspected.pop(0)
-        return [pdu for pdu in suspected if not status.received(pdu.count)]
+        known = [pdus for heard, pdus in self._suspected if heard <= at]
+        if known:
+            self._suspected = [entry for entry in self._suspected if entry[0] > at]
+            self._send_again(p for pdus in known for p in pdus if not status.received(p.count))
 
-    def is_too_old(self, pdu: SentPdu[T], now: int) -> bool:
-        """Whether discardTimer has ended for it by `now` (ns)."""
-        return self._discard_timer is not None and now - pdu.arrived >= self._discard_timer
+    @property
+    def has_more(self) -> bool:
+        """Whether something is to be sent again."""
+        return bool(self._again)
+
+    def first(self, now: int) -> SentPdu[T] | None:
+        """What is to be sent again next, left where it is."""
+        again = self._again
+        while again and self._is_of_no_use(again[0], now):
+            self.not_resent += 1
+            self._given_up.append(again.popleft().sdu)
+        return again[0] if again else None
+
+    def pop(self) -> None:
+        """The first is sent again now."""
+        self._again.popleft()
+        self.resent += 1
+
+    def take_given_up(self) -> list[T]:
+        """SDUs that will not be sent again though they were to be, since the last call."""
+        given_up, self._given_up = self._given_up, []
+        return given_up
+
+    def next_timeout(self) -> int | None:
+        """When discardTimer ends for what is to be sent again next (ns)."""
+        if self._discard_timer is None or not self._again:
+            return None
+        return self._again[0].arrived + self._discard_timer
+
+    def _is_of_no_use(self, pdu: SentPdu[T], now: int) -> bool:
+        too_old = self._discard_timer is not None and now - pdu.arrived >= self._discard_timer
+        return too_old or pdu.count < self._confirmed
+
+    def _send_again(self, pdus: Iterable[SentPdu[T]]) -> None:
+        self._again = deque(sorted([*self._again, *pdus], key=attrgetter("count")))
 
     def _confirm(self, status: StatusReport) -> None:
         """Forget what lies below the first missing COUNT; what was sent again, a little later."""

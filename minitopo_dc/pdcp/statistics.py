@@ -35,6 +35,8 @@ class HoldingStatistics(TransmitStatistics):
         dropped_buffer: SDUs that found no room to wait.
         discarded: SDUs that discardTimer ended for while they waited.
         resent: PDUs sent again by data recovery; they are in `pdus` and `bytes` too.
+        not_resent: PDUs that it was to send again, but that were too old by then, or that the
+            receiver waited for no more.
         duplicated: SDUs that selective duplication put on more legs than the split named.
     """
 
@@ -43,6 +45,7 @@ class HoldingStatistics(TransmitStatistics):
     dropped_buffer: int
     discarded: int
     resent: int
+    not_resent: int
     duplicated: int
 
 

@@ -25,7 +25,8 @@ class ThresholdPolicy:
     TS 38.323 clause 5.2.1: an SDU goes to the primary RLC entity unless the PDCP data volume and
     what waits for transmission in the RLC entities is equal to or larger than ul-DataSplitThreshold
     (TS 38.331), then to either. Volume is this SDU, those that wait behind it, and the backlogs of
-    all legs, that of other bearers on them included. `least-delay` chooses beyond the threshold.
+    all legs, that of other bearers on them included. `least-delay` chooses beyond the threshold;
+    where SDUs can wait, also while the primary leg is down (the standard would have them wait).
     """
 
     sees_legs: ClassVar[bool] = True
@@ -46,12 +47,14 @@ class ThresholdPolicy:
         self._one = (self._primary,)
 
     def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
-        """One leg; none where the SDU can wait, and its leg does not take it."""
-        volume = size + views[0].pending_bytes + sum(view.backlog_bytes(now) for view in views)
-        if self._threshold is not None and volume >= self._threshold:
+        """One leg; none where the SDU can wait, and had better."""
+        primary = views[self._primary]
+        volume = size + primary.pending_bytes + sum(view.backlog_bytes(now) for view in views)
+        reached = self._threshold is not None and volume >= self._threshold
+        if reached or (primary.may_wait and not primary.is_up):
             return self._any.legs(size, now, views)
         # Not by name: what waits may reach the threshold before the primary leg takes more.
-        waits = views[0].may_wait and not views[self._primary].takes(now, size)
+        waits = primary.may_wait and not primary.takes(now, size)
         return () if waits else self._one
 
 

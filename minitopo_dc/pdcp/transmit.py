@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -11,8 +10,9 @@ from minitopo_dc.pdcp.classify import PacketFacts
 from minitopo_dc.pdcp.codec import SnFormat
 from minitopo_dc.pdcp.duplication import SelectiveDuplication
 from minitopo_dc.pdcp.feedback import Feedback
-from minitopo_dc.pdcp.flow_control import FlowControl, LegNode
-from minitopo_dc.pdcp.leg_access import LEAD_NS, LegAccess, NearLeg
+from minitopo_dc.pdcp.flow_control import FlowControl
+from minitopo_dc.pdcp.followed_legs import FollowedLegs
+from minitopo_dc.pdcp.leg_access import LEAD_NS, LegAccess
 from minitopo_dc.pdcp.policy import PolicyError, SplitPolicy, sees_legs
 from minitopo_dc.pdcp.recovery import Recovery, SentPdu
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
@@ -63,9 +63,9 @@ class TransmittingEntity(Generic[T]):
     """
 
     __slots__ = (
-        *("_again", "_all_views", "_answer", "_bytes", "_down", "_duplication", "_first_count"),
-        *("_legs", "_mask", "_pdus", "_policy", "_ready", "_recovery", "_resent", "_states"),
-        *("_tx_next", "_views", "_waiting", "_wake", "feedback"),
+        *("_all_views", "_answer", "_bytes", "_duplication", "_first_count", "_legs", "_mask"),
+        *("_pdus", "_policy", "_ready", "_recovery", "_states", "_tx_next", "_views", "_waiting"),
+        *("_wake", "feedback"),
     )
 
     def __init__(
@@ -110,11 +110,8 @@ class TransmittingEntity(Generic[T]):
         self._waiting = waiting
         self._recovery = recovery
         self._duplication = duplication
-        self._again: deque[SentPdu[T]] = deque()
-        self._resent = 0
         self._answer: tuple[int, ...] = ()
         self._wake: int | None = None
-        self._down: set[int] = set()
         self.feedback = Feedback(legs) if reports else None
         follows = waiting is not None or recovery is not None or bool(flow_control)
         duplicates_by_leg = duplication is not None and duplication.sees_legs
@@ -123,10 +120,10 @@ class TransmittingEntity(Generic[T]):
                 f"split policy {type(policy).__name__} sees legs: needs {legs}, "
                 f"{len(states)} are shown"
             )
-        self._legs: tuple[LegAccess[Pdu[T]], ...] = ()
+        self._legs: FollowedLegs[Pdu[T]] | None = None
         if follows:
             lead = LEAD_NS if sees_legs(policy) else None
-            self._legs = _accesses(states, flow_control, lead)
+            self._legs = FollowedLegs(states, flow_control, lead=lead, header=sn_format.size)
         self._all_views = tuple(self._view(leg, state) for leg, state in enumerate(states))
         self._views: tuple[LegView, ...] = self._all_views if sees_legs(policy) else ()
 
@@ -138,11 +135,11 @@ class TransmittingEntity(Generic[T]):
     @property
     def follows_legs(self) -> bool:
         """Whether `poll` has to be called until it gives nothing, and when a leg has changed."""
-        return bool(self._legs)
+        return self._legs is not None
 
     @property
     def recovers(self) -> bool:
-        """Whether `leg_lost` has any effect: data recovery is configured."""
+        """Whether a leg may have to give back what it has: data recovery is configured."""
         return self._recovery is not None
 
     @property
@@ -166,12 +163,12 @@ class TransmittingEntity(Generic[T]):
         Raises:
             PolicyError: the policy named a leg that does not exist.
         """
-        if self._waiting is not None:
-            on_legs = sum(map(len, self._legs))
-            return self._waiting.push(sdu, size, now, facts=facts, on_legs=on_legs)
+        if self._waiting is not None and self._legs is not None:
+            self._legs.settle(now)
+            return self._waiting.push(sdu, size, now, facts=facts, on_legs=len(self._legs))
         legs = self._policy.legs(size, now, self._views)
-        if self._legs:
-            legs = self._that_are_up(legs, size, now) or legs
+        if self._legs is not None:
+            legs = self._legs.that_are_up(legs, size, now) or legs
         if self._duplication is not None:
             legs = self._duplication.legs(legs, size, now, self._all_views, facts)
         self._number(sdu, size, now, legs, now)
@@ -179,51 +176,49 @@ class TransmittingEntity(Generic[T]):
 
     def poll(self, now: int) -> list[Pdu[T]]:
         """The PDUs to submit to the legs, in order of COUNT but for those sent again."""
-        for leg in self._legs:
-            leg.settle(now)
-        if self._recovery is not None:
-            self._send_again(self._recovery, now)
-        if self._waiting is not None:
-            self._send_waiting(self._waiting, now)
-        for leg in self._legs:
-            self._ready += leg.arrived(now)
-        if self._legs:
-            self._wake = self._next_occasion(now)
+        if self._legs is not None:
+            self._legs.settle(now)
+            if self._recovery is not None:
+                self._send_again(self._recovery, self._legs, now)
+            if self._waiting is not None:
+                self._send_waiting(self._waiting, self._legs, now)
+            self._ready += self._legs.arrived(now)
+            self._wake = self._next_occasion(self._legs, now)
         ready, self._ready = self._ready, []
         return ready
 
     def dropped(self) -> list[T]:
-        """SDUs that were discarded since the last call, by discardTimer."""
-        return [] if self._waiting is None else self._waiting.take_expired()
+        """SDUs that are not sent, or not again, known since the last call: mostly too old."""
+        expired = [] if self._waiting is None else self._waiting.take_expired()
+        return expired if self._recovery is None else expired + self._recovery.take_given_up()
 
     def next_timeout(self) -> int | None:
         """When to poll again, as of the last poll; None: at the next `push`."""
         return self._wake
 
-    def newly_down(self) -> list[int]:
-        """The legs that are down and were up at the last call, for `leg_lost`."""
-        down = {leg for leg, state in enumerate(self._states) if not state.is_up}
-        newly, self._down = down - self._down, down
-        return sorted(newly)
+    def lost_legs(self) -> list[int]:
+        """The legs to empty, and then to tell `leg_lost` of, after legs have changed."""
+        return [] if self._legs is None or self._recovery is None else self._legs.lost()
 
     def leg_lost(self, leg: int, flushed: Sequence[int], now: int) -> None:
-        """`leg` went down at `now` (ns), and `flushed` are the SNs that were taken from its queue.
+        """`leg` is down at `now` (ns), and `flushed` are the SNs that were taken from its queue.
 
-        Data recovery (clause 5.5) then sends again on the others what is not confirmed of what it
-        was given: these at once, the rest when a status report says that they are missing.
+        Those are all that it had of this bearer. Data recovery (clause 5.5) then sends again on the
+        others what is not confirmed of what it was given: these at once, the rest when a status
+        report says that they are missing.
         """
-        if self._recovery is not None:
-            withdrawn = {pdu.count for pdu in self._legs[leg].withdraw()}
-            counts = withdrawn.union(map(self._latest_count, flushed))
-            heard = now + self._states[leg].mean_delay_ns
-            self._again.extend(self._recovery.leg_lost(leg, counts, heard))
+        if self._recovery is None or self._legs is None:
+            return
+        withdrawn = {pdu.count for pdu in self._legs.accesses[leg].withdraw(now)}
+        counts = withdrawn.union(map(self._latest_count, flushed))
+        self._recovery.leg_lost(leg, counts, now + self._states[leg].mean_delay_ns)
 
     def statistics(self) -> TransmitStatistics:
         """The counters up to now."""
         sdus, pdus, size = self._tx_next - self._first_count, tuple(self._pdus), tuple(self._bytes)
-        if not self._legs and self._duplication is None:
+        if self._legs is None and self._duplication is None:
             return TransmitStatistics(sdus, pdus, size)
-        waiting = self._waiting
+        waiting, recovery = self._waiting, self._recovery
         return HoldingStatistics(
             sdus,
             pdus,
@@ -232,7 +227,8 @@ class TransmittingEntity(Generic[T]):
             waiting_maximum=0 if waiting is None else waiting.most,
             dropped_buffer=0 if waiting is None else waiting.dropped,
             discarded=0 if waiting is None else waiting.discarded,
-            resent=self._resent,
+            resent=0 if recovery is None else recovery.resent,
+            not_resent=0 if recovery is None else recovery.not_resent,
             duplicated=0 if self._duplication is None else self._duplication.duplicated,
         )
 
@@ -240,7 +236,7 @@ class TransmittingEntity(Generic[T]):
         return ViewOfLeg(
             leg,
             state,
-            access=self._legs[leg] if self._legs else None,
+            access=None if self._legs is None else self._legs.accesses[leg],
             waiting=self._waiting,
             feedback=self.feedback,
             pdus=self._pdus,
@@ -252,31 +248,36 @@ class TransmittingEntity(Generic[T]):
         self._tx_next = count + 1
         try:
             for leg in legs:
-                self._pdus[leg] += 1
-                self._bytes[leg] += size
-                if self.feedback is not None:
-                    self.feedback.sent(leg, count)
-                pdu = Pdu(leg, count, count & self._mask, sdu)
-                if self._legs:
-                    self._legs[leg].send(pdu, size, count, now)
-                else:
-                    self._ready.append(pdu)
-                if self._recovery is not None:
-                    self._recovery.sent(leg, SentPdu(count, sdu, size, arrived))
+                self._send(Pdu(leg, count, count & self._mask, sdu), size, arrived, now)
         except (IndexError, TypeError):
             raise PolicyError(
                 f"split policy {type(self._policy).__name__} answered {legs!r}, "
                 f"must be a tuple of legs, 0 to {len(self._pdus) - 1}"
             ) from None
 
-    def _send_waiting(self, waiting: SduBuffer[T], now: int) -> None:
+    def _send(self, pdu: Pdu[T], size: int, arrived: int, now: int) -> None:
+        leg = pdu.leg
+        self._pdus[leg] += 1
+        self._bytes[leg] += size
+        if self.feedback is not None:
+            self.feedback.sent(leg, pdu.count)
+        if self._legs is None:
+            self._ready.append(pdu)
+        else:
+            self._legs.accesses[leg].send(pdu, size, pdu.count, now)
+        if self._recovery is not None:
+            self._recovery.sent(leg, SentPdu(pdu.count, pdu.sdu, size, arrived))
+
+    def _send_waiting(
+        self, waiting: SduBuffer[T], followed: FollowedLegs[Pdu[T]], now: int
+    ) -> None:
         """Number SDUs, first come first, as long as their legs take them."""
         waiting.expire(now)
         while (first := waiting.first()) is not None:
             size = first.size
             self._answer = self._answer or self._policy.legs(size, now, self._views)
-            legs = self._that_are_up(self._answer, size, now)
-            if not any(self._legs[leg].takes(size, now) for leg in legs):
+            legs = followed.that_are_up(self._answer, size, now)
+            if not followed.one_takes(legs, size, now):
                 return
             self._answer = ()
             waiting.pop()
@@ -284,69 +285,33 @@ class TransmittingEntity(Generic[T]):
                 legs = self._duplication.legs(legs, size, now, self._all_views, first.facts)
             self._number(first.sdu, size, first.arrived, legs, now)
 
-    def _send_again(self, recovery: Recovery[T], now: int) -> None:
+    def _send_again(self, recovery: Recovery[T], followed: FollowedLegs[Pdu[T]], now: int) -> None:
         """Data recovery goes before what has no number yet (clause 5.5: in order of COUNT)."""
         if self.feedback is not None:
-            self._again.extend(recovery.missing(self.feedback))
-        while self._again:
-            pdu = self._again[0]
-            leg = self._soonest(pdu.size, now)
-            if leg is None or not self._has_room(leg, pdu.size, now):
+            recovery.take_status(self.feedback)
+        while (first := recovery.first(now)) is not None:
+            leg = followed.soonest(first.size, now)
+            if leg is None or not self._has_room(followed.accesses[leg], first.size, now):
                 return
-            self._again.popleft()
-            if recovery.is_too_old(pdu, now):
-                continue
-            self._resent += 1
-            self._pdus[leg] += 1
-            self._bytes[leg] += pdu.size
-            if self.feedback is not None:
-                self.feedback.sent(leg, pdu.count)
-            sent = Pdu(leg, pdu.count, pdu.count & self._mask, pdu.sdu, again=True)
-            self._legs[leg].send(sent, pdu.size, pdu.count, now)
-            recovery.sent(leg, pdu)
+            recovery.pop()
+            pdu = Pdu(leg, first.count, first.count & self._mask, first.sdu, again=True)
+            self._send(pdu, first.size, first.arrived, now)
 
-    def _has_room(self, leg: int, size: int, now: int) -> bool:
+    def _has_room(self, leg: LegAccess[Pdu[T]], size: int, now: int) -> bool:
         """Whether a leg takes a PDU again; with early numbering its queue has to have room."""
-        if self._waiting is None:
-            return self._states[leg].has_room(now, size)
-        return self._legs[leg].takes(size, now)
+        return leg.has_room(size, now) if self._waiting is None else leg.takes(size, now)
 
-    def _that_are_up(self, legs: tuple[int, ...], size: int, now: int) -> tuple[int, ...]:
-        """Those of a policy's answer that are up, or in their place the leg that is soonest."""
-        try:
-            up = tuple(leg for leg in legs if self._legs[leg].is_up())
-        except (IndexError, TypeError):
-            return legs  # no answer: refused where it is numbered
-        if up or not legs:
-            return up
-        soonest = self._soonest(size, now)
-        return () if soonest is None else (soonest,)
-
-    def _soonest(self, size: int, now: int) -> int | None:
-        """The leg that is up on which an SDU is expected first, the lower one of equals."""
-        expected = [
-            (drain + state.mean_delay_ns, leg)
-            for leg, state in enumerate(self._states)
-            if self._legs[leg].is_up() and (drain := state.drain_ns(now, size)) is not None
+    def _next_occasion(self, followed: FollowedLegs[Pdu[T]], now: int) -> int | None:
+        recovery, waiting = self._recovery, self._waiting
+        again = recovery is not None and recovery.has_more
+        moments = [
+            followed.next_timeout(now, wanted=again or bool(waiting)),
+            None if waiting is None else waiting.next_timeout(),
+            None if recovery is None else recovery.next_timeout(),
         ]
-        return min(expected)[1] if expected else None
-
-    def _next_occasion(self, now: int) -> int | None:
-        wanted = bool(self._again or self._waiting)
-        moments = [leg.next_timeout(now, wanted=wanted) for leg in self._legs]
-        if self._waiting is not None:
-            moments.append(self._waiting.next_timeout())
         return min((moment for moment in moments if moment is not None), default=None)
 
     def _latest_count(self, sn: int) -> int:
         """The latest COUNT below TX_NEXT with this SN."""
         last = self._tx_next - 1
         return last - ((last - sn) & self._mask)
-
-
-def _accesses(
-    states: Sequence[LegQueue], flow_control: Sequence[FlowControl], lead: int | None
-) -> tuple[LegAccess[Pdu[T]], ...]:
-    if not flow_control:
-        return tuple(NearLeg(state, lead=lead) for state in states)
-    return tuple(LegNode(*each) for each in zip(states, flow_control, strict=True))

@@ -15,11 +15,11 @@ from minitopo_dc.scenario.bearer import (
     downlink_pdcp,
     uplink_pdcp,
 )
+from minitopo_dc.scenario.bearer_checks import check_bearers, check_policy
 from minitopo_dc.scenario.clocks import Clock, RealSettings, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow, WorkloadField
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.settings import (
-    Direction,
     IpVersion,
     LegSettings,
     PathPlan,
@@ -103,9 +103,12 @@ class Scenario(Settings):
         self._check_legs(self, "")
         for number, flow in enumerate(self.flows):
             self._check_legs(flow, f"flows.{number}.")
-        _check_policy("pdcp", self.pdcp, len(self.pdcp.legs or self.legs))
+        check_policy("pdcp", self.pdcp, len(self.pdcp.legs or self.legs))
         for number, resolved in enumerate(self.resolved_flows):
-            self._check_bearer(resolved, f"flows.{number}." if self.flows else "")
+            if self.flows:
+                check_bearers(resolved, f"flows.{number}.", self.legs, uplink=self.split_uplink)
+            elif self.mode in DUAL_CONNECTIVITY:
+                check_bearers(resolved, "", self.legs, uplink=self.split_uplink)
         return self
 
     def _check_legs(self, flow: FlowSettings | Scenario, where: str) -> None:
@@ -137,38 +140,6 @@ class Scenario(Settings):
                         f"{where}{name}.legs: leg {leg} does not exist; "
                         f"allowed: 1 to {len(self.legs)}"
                     )
-
-    def _check_bearer(self, flow: ResolvedFlow, where: str) -> None:
-        """That the parameters of each direction are those of such and so many legs as it has."""
-        if flow.mode == "multipath" or not (flow.mode in DUAL_CONNECTIVITY or self.flows):
-            return
-        if flow.mode == "dc-duplicate" and flow.pdcp.duplication is not None:
-            raise ValueError(
-                f"{where}mode dc-duplicate: pdcp.duplication has nothing to choose; "
-                "every packet is on all legs already"
-            )
-        bearers: list[tuple[str, PdcpSettings, tuple[int, ...], Direction]] = [
-            (f"{where}pdcp", flow.pdcp, flow.legs, "downlink")
-        ]
-        if self.split_uplink:
-            bearers.append((f"{where}uplink_pdcp", flow.uplink_pdcp, flow.uplink_legs, "uplink"))
-        for place, pdcp, legs, direction in bearers:
-            _check_legs_of(place, pdcp, len(legs))
-            self._check_order(place, pdcp, legs, direction)
-
-    def _check_order(
-        self, place: str, pdcp: PdcpSettings, legs: tuple[int, ...], direction: Direction
-    ) -> None:
-        """Refuse a bearer that relies on the order of a leg that does not keep it."""
-        for leg in legs if pdcp.legs_keep_order else ():
-            radio = self.legs[leg - 1].direction(direction)
-            field = f"{place}.legs_keep_order: legs.{leg - 1}.{direction} has"
-            if radio.reorder:
-                raise ValueError(f"{field} reorder: true, so it does not; allowed: reorder: false")
-            if radio.rlc is not None and not radio.rlc.in_order:
-                raise ValueError(
-                    f"{field} rlc.in_order: false, so it does not; allowed: in_order: true"
-                )
 
     def _plan(self, flow: FlowSettings | Scenario) -> PathPlan | None:
         if flow.mode != "multipath":
@@ -230,20 +201,3 @@ class Scenario(Settings):
 
 def _restored(values: dict[str, Any]) -> Scenario:
     return Scenario.model_validate(values)
-
-
-def _check_legs_of(where: str, pdcp: PdcpSettings, legs: int) -> None:
-    if legs > 1:  # else there is nothing to split
-        _check_policy(where, pdcp, legs)
-    if pdcp.flow_control is not None:
-        try:
-            pdcp.flow_control.of_legs(legs)
-        except ValueError as error:
-            raise ValueError(f"{where}.{error}") from None
-
-
-def _check_policy(where: str, pdcp: PdcpSettings, legs: int) -> None:
-    try:
-        pdcp.policy(legs)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None

@@ -1,11 +1,12 @@
 """Validated settings of legs and bearers, shared by element files and scenarios."""
 
 from minitopo_dc.settings.base import Settings, SettingsError, read_yaml
-from minitopo_dc.settings.bearer import IpVersion, Match, PdcpSettings
+from minitopo_dc.settings.bearer import PdcpSettings
 from minitopo_dc.settings.change import LegChange
 from minitopo_dc.settings.duplication import DuplicationSettings
 from minitopo_dc.settings.kernel import check_kernel_bearer, kernel_rates
 from minitopo_dc.settings.leg import BurstLoss, Direction, LegSettings
+from minitopo_dc.settings.match import IpVersion, Match
 from minitopo_dc.settings.path_words import parse_path_words
 from minitopo_dc.settings.paths import PathEvent, PathPlan, PathSchedule, PathStatus
 from minitopo_dc.settings.rlc import RlcSettings

@@ -119,11 +119,10 @@ class TransmitDriver:
         if not self._follows:
             return
         now = self._loop.now
-        if self.entity.recovers:
-            for position in self.entity.newly_down():
-                flushed = self._legs[position].flush(self._belongs, now)
-                numbers = [sn for _, sn in flushed if sn is not None]
-                self.entity.leg_lost(position, numbers, now)
+        for position in self.entity.lost_legs():
+            flushed = self._legs[position].flush(self._belongs, now)
+            numbers = [sn for _, sn in flushed if sn is not None]
+            self.entity.leg_lost(position, numbers, now)
         self.submit()
 
     def _put(self, pdus: Sequence[Pdu[Packet]]) -> None:

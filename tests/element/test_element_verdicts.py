@@ -71,8 +71,8 @@ def test_what_cannot_carry_a_number_is_dropped_counted_and_leaves_no_gap(
 @pytest.mark.usefixtures("clock")
 @pytest.mark.parametrize(
     "payload",
-    [b"", datagram()[:19], datagram_ipv6()[:39], datagram(20)[:2] + bytes(18)],
-    ids=["empty", "IPv4 cut", "IPv6 cut", "length 0"],
+    [b"", datagram()[:19], datagram_ipv6()[:39], datagram(20)[:2] + bytes(18), JUMBOGRAM[:64]],
+    ids=["empty", "IPv4 cut", "IPv6 cut", "length 0", "jumbogram"],
 )
 def test_a_leg_drops_and_counts_what_has_no_whole_header(
     payload: bytes, legs: tuple[Loop, list[LegDriver]]
@@ -130,6 +130,26 @@ def test_what_is_too_short_for_a_pdu_is_dropped_and_counted(
     driver.on_packet(packet)
     assert [packet.verdict, driver.malformed] == ["drop", 1]
     assert driver.statistics().pdus == (0, 0)
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("payload", MALFORMED.values(), ids=MALFORMED)
+def test_what_cannot_carry_a_number_is_dropped_before_any_policy_is_asked(
+    payload: bytes, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    class Raises:
+        """Must not be asked."""
+
+        def legs(self, *_: object) -> tuple[int, ...]:
+            raise ZeroDivisionError
+
+    entity = TransmittingEntity[Sdu](sn_format(18), Raises(), legs=2)
+    driver = TransmitDriver(1, entity, sn_format(18), legs[1], legs[0])
+    packet = FakePacket(payload)
+    driver.on_packet(packet)
+    assert [packet.verdict, driver.malformed] == ["drop", 1]
+    with pytest.raises(ZeroDivisionError):
+        driver.on_packet(FakePacket(datagram()))
 
 
 @contextmanager

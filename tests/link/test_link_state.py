@@ -245,3 +245,14 @@ def test_flushed_packets_are_told_once_and_what_is_in_propagation_arrives() -> N
     leg.push(3, 1500, 2 * MS)
     assert leg.poll(SECOND) == [0, 3]
     assert leg.statistics().dropped_flush == 2
+
+
+def test_served_is_what_left_with_all_before_it_though_others_were_taken_out_behind() -> None:
+    leg = make_leg()
+    for packet in range(6):
+        leg.push(packet, 1500, 0)
+    assert leg.flush(0, lambda packet: packet % 2 == 1) == [1, 3, 5]
+    served = [leg.served_packets(time * MS) for time in range(4)]
+    assert served == [0, 2, 4, 6]  # numbers 1, 3 and 5 were left
+    leg.push(6, 1500, 3 * MS)
+    assert (leg.joined_packets, leg.served_packets(3 * MS)) == (7, 6)

@@ -1,0 +1,140 @@
+"""The parameters of a bearer's PDCP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, NonNegativeFloat, PositiveInt, field_validator, model_validator
+
+from minitopo_dc.pdcp import ADAPTIVE, check_discard_timer, check_t_reordering
+from minitopo_dc.settings.base import Settings
+from minitopo_dc.settings.duplication import DuplicationSettings
+from minitopo_dc.settings.flow_control import FlowControlSettings
+
+ReportInterval = Annotated[float, Field(ge=1)]
+
+
+def _is(default: object) -> Callable[[object], bool]:
+    """Whether a field has its default."""
+    return lambda value: value == default
+
+
+class PdcpFields(Settings):
+    """The fields and their checks; the defaults are those of the DC papers (thesis, table 4.3)."""
+
+    split: str = "batch"
+    """Split policy: one of `policy_names()`, also one registered by the user.
+
+    In a scenario `duplicate` is chosen by mode `dc-duplicate`, not here.
+    """
+    batch: PositiveInt = 100
+    """Packets of one cycle over all legs (policy `batch`)."""
+    ratio: tuple[float, ...] | None = None
+    """Shares of the legs in a cycle, one per leg (policy `batch`); none = equal."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """Parameters of a policy other than `batch`."""
+    sn_bits: Literal[12, 16, 18] = 18
+    """Bits of the sequence number: 12 or 18 of TS 38.323, or the papers' plain 16.
+
+    18 by default: the window of 12 bits (2,048 PDUs) is shorter than 200 ms at 25,000 PDU/s.
+    """
+    t_reordering_ms: NonNegativeFloat | Literal["infinity", "adaptive"] = 200.0
+    """A value of TS 38.331; or `adaptive`, beyond the standard: what the receiver sees to do."""
+    delivery: Literal["in-order", "out-of-order", "off"] = "in-order"
+    """`out-of-order` = outOfOrderDelivery of TS 38.323; `off` = no reordering at all."""
+    # From here on left out of files where they have their defaults: so files of runs without them
+    # stay as they are.
+    report_ms: ReportInterval | None = Field(default=None, exclude_if=_is(None))
+    """How often the bearer's receiver reports what came by each leg; none: never.
+
+    At least 1 ms: a slot of 15 kHz (TS 38.211), and less would keep the element from its packets.
+    """
+    legs: tuple[PositiveInt, ...] | None = Field(default=None, exclude_if=_is(None))
+    """The numbers of the legs that the bearer uses, the primary one first; none: all of them.
+
+    `ratio` has one share for each. An element's bearer has `legs` of its own instead.
+    """
+    numbering: Literal["early", "late"] = Field(default="early", exclude_if=_is("early"))
+    """When an SDU gets its COUNT: as it comes (the papers), or when a leg takes it.
+
+    TS 38.323 clause 5.2.1 leaves the moment open; late, what is dropped never had a number.
+    """
+    buffer_packets: PositiveInt | None = Field(default=None, exclude_if=_is(None))
+    """SDUs that may wait for a number or in the legs' queues; none: as many as these hold together.
+
+    So the whole buffer is the same with early and with late numbering.
+    """
+    discard_timer_ms: float | Literal["infinity"] = Field(
+        default="infinity", exclude_if=_is("infinity")
+    )
+    """discardTimer: an SDU that waits so long is dropped. TS 38.331: infinity unless configured."""
+    flow_control: FlowControlSettings | None = Field(default=None, exclude_if=_is(None))
+    """How the legs' nodes tell what they want, over a backhaul; none: legs are beside the split."""
+    duplication: DuplicationSettings | None = Field(default=None, exclude_if=_is(None))
+    """Which packets go on all legs, whatever the split policy says; none: none."""
+    legs_keep_order: bool = Field(default=False, exclude_if=_is(False))
+    """Each leg delivers in order: what every leg has passed is lost, and given up at once.
+
+    Beyond the standard, whose receiver knows of no legs.
+    """
+    data_recovery: bool = Field(default=False, exclude_if=_is(False))
+    """Reports carry a PDCP status report, for data recovery (TS 38.323 clauses 5.4.1, 5.5)."""
+
+    @field_validator("legs")
+    @classmethod
+    def _several_legs(cls, legs: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if legs is not None and (len(legs) < 2 or len(set(legs)) != len(legs)):
+            named = ", ".join(map(str, legs)) or "none"
+            raise ValueError(f"{named}; name at least two legs, each once")
+        return legs
+
+    @field_validator("discard_timer_ms")
+    @classmethod
+    def _standard_timer(cls, value: float | Literal["infinity"]) -> float | Literal["infinity"]:
+        check_discard_timer(value)
+        return value
+
+    @field_validator("t_reordering_ms")
+    @classmethod
+    def _standard_value(cls, value: float | str) -> float | str:
+        if value != ADAPTIVE:
+            check_t_reordering(value)
+        return value
+
+    @model_validator(mode="after")
+    def _something_waits(self) -> Self:
+        late = self.numbering == "late"
+        if self.buffer_packets is not None and not late:
+            raise ValueError("buffer_packets: needs numbering: late, else nothing waits")
+        if self.discard_timer_ms != "infinity" and not (late or self.data_recovery):
+            raise ValueError(
+                "discard_timer_ms: needs numbering: late or data_recovery: true, else nothing waits"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _duplication_fits(self) -> Self:
+        if self.duplication is None:
+            return self
+        if self.split == "duplicate":
+            raise ValueError("duplication: split duplicate puts every packet on all legs already")
+        if self.duplication.loss_percent is not None and self.report_ms is None:
+            raise ValueError("duplication.loss_percent: needs reports; give report_ms")
+        return self
+
+    @model_validator(mode="after")
+    def _recovery_has_reports(self) -> Self:
+        if self.data_recovery and self.report_ms is None:
+            raise ValueError("data_recovery: the receiver reports what it misses; needs report_ms")
+        if self.data_recovery and self.delivery == "off":
+            raise ValueError(
+                "data_recovery: delivery off does not know what is missing; "
+                "allowed: in-order, out-of-order"
+            )
+        return self
+
+    @property
+    def follows_legs(self) -> bool:
+        """Whether a transmitting entity has to know how far its legs are."""
+        return self.numbering == "late" or self.data_recovery or self.flow_control is not None
