@@ -9,13 +9,13 @@ from typing import Any
 from minitopo_dc.commands.options import (
     MODES,
     add_capture_option,
-    add_dc_options,
     add_ip_option,
     add_leg_options,
     add_plugin_option,
     base_scenario,
 )
 from minitopo_dc.commands.outage_option import add_outage_option, with_outages
+from minitopo_dc.commands.pdcp_options import add_dc_options
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.scenario import Mode, Scenario

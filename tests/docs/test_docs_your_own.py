@@ -14,7 +14,12 @@ from minitopo_dc.emulation.machine import probe_kernel
 from tests.docs.pages import DOCS, REPOSITORY, blocks
 
 pytestmark = pytest.mark.root
-SCRIPTS = [block.code for block in blocks(DOCS / "your-own.md") if block.language == "sh"]
+SCRIPTS = [
+    block.code
+    for block in blocks(DOCS / "your-own.md")
+    if block.language == "sh" and "minitopo-dc exec" in block.code
+]
+"""A shell is for people (`tests/emulation/test_own_programs.py` has one)."""
 MPTCP = "mptcpize"
 
 
