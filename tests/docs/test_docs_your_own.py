@@ -21,6 +21,8 @@ SCRIPTS = [
 ]
 """A shell is for people (`tests/emulation/test_own_programs.py` has one)."""
 MPTCP = "mptcpize"
+SIZE = 2_000_000
+"""Of the page's download."""
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +62,20 @@ def test_a_command_of_the_page_ends_well(script: str, home: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "minitopo-dc: leg 2: downlink " in done.stderr
     if "results/mine " in script:
-        found = json.loads((home / "results" / "mine" / "exec.json").read_text())
-        assert sum(leg["downlink"]["bytes"] for leg in found["legs"]) > 5_000_000
+        check_download(home / "results" / "mine")
     if MPTCP in script:
         assert done.stderr.count(" MB (") == len(("downlink 1", "downlink 2")), done.stderr
+
+
+def check_download(kept: Path) -> None:
+    """Both legs carried it; what the page says is kept is there."""
+    found = json.loads((kept / "exec.json").read_text())
+    down, up = ([leg[way]["bytes"] for leg in found["legs"]] for way in ("downlink", "uplink"))
+    assert sum(down) > SIZE and min(down) > SIZE / 4
+    assert up[0] > 0 == up[1]
+    assert found["pdcp"]["downlink"]["delivered"] > SIZE / 1460
+    assert {
+        *("scenario.yaml", "environment.json", "exec.json", "legs.png", "server.out", "server.err"),
+        *("gnb-legs.csv", "ue-legs.csv", "gnb-transmit.csv", "ue-receive.csv"),
+        *("gnb-summary.json", "ue-summary.json"),
+    } <= {path.name for path in kept.iterdir()}
