@@ -32,6 +32,8 @@ MARK_MARGIN = 0.4
 """Of the lines' height: room above them for the labels of marks."""
 PANEL_INCHES = (5.6, 3.6)
 SMALL_INCHES = (3.9, 2.4)
+CHARACTERS_BELOW = 40
+"""Of small text that fit side by side below a small panel."""
 MOST_COLUMNS = 2
 DOTS_PER_INCH = 130
 
@@ -84,11 +86,19 @@ def draw_curves(panels: Sequence[Panel], x_label: str) -> Figure:
 
 
 def draw_bars(panels: Sequence[Panel]) -> Figure:
-    """A panel for each quantity, a bar for each cell; theirs beside ours is hatched."""
+    """A panel for each quantity, a bar for each cell; theirs beside ours is hatched.
+
+    Panels of one label have one scale, so that they can be compared.
+    """
     figure, axes = _grid(len(panels), SMALL_INCHES)
     for place, panel in zip(axes, panels, strict=True):
         _draw_bars(place, panel.lines)
         _finish(place, panel.title, "", panel.y_label)
+    for label in {panel.y_label for panel in panels} - {""}:
+        alike = [place for place in axes if place.get_ylabel() == label]
+        top = max(place.get_ylim()[1] for place in alike)
+        for place in alike:
+            place.set_ylim(0, top)
     _legend(figure, axes)
     return figure
 
@@ -239,6 +249,11 @@ def _draw_bars(axes: Axes, lines: Sequence[Line]) -> None:
             label=line.label,
         )
     axes.set_xticks(range(len(cells)), cells)
+    if sum(map(len, cells)) > CHARACTERS_BELOW:
+        axes.tick_params("x", labelrotation=45)
+        for text in axes.get_xticklabels():
+            text.set_horizontalalignment("right")
+            text.set_rotation_mode("anchor")
 
 
 def _grid(
