@@ -76,8 +76,10 @@ class SharedLegs:
         self.now = until
 
     def held_by(self, leg: int) -> set[tuple[int, int]]:
-        """Bearers and SDUs in a leg; they are taken out."""
-        return {(bearer, sdu) for bearer, _, sdu in self.legs[leg].flush(self.now)}
+        """Bearers and SDUs in a leg; they are taken out. Its receiver may have some already."""
+        flushed = self.legs[leg].flush(self.now)
+        behind = self.legs[leg].poll(self.now + 1000 * MS)
+        return {(bearer, sdu) for bearer, _, sdu in (*flushed, *behind)}
 
     def _next(self) -> int:
         moments: list[int | None] = [leg.next_timeout() for leg in self.legs]
