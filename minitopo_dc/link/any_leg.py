@@ -77,6 +77,9 @@ class AnyLeg(Protocol[T]):
     def service_end(self, now: int) -> int | None:
         """When the packet in service is through at the earliest; None: none is being served."""
 
+    def rate_bps(self, now: int) -> int:
+        """Rate of `now` in bit/s; 0 also when it is down, or its capacity has ended."""
+
     def drain_ns(self, now: int, more: int = 0) -> int | None:
         """How long the backlog and `more` bytes behind it take; None: no time is known."""
 

@@ -289,11 +289,16 @@ class Leg(Generic[T]):
             ns, or None where no time is known: the leg is down, its rate is 0, or it has ended. The
             rate of opportunities is their mean over the 100 ms before (`OpportunityCapacity`).
         """
-        ahead = self.backlog_bytes(now) + more
-        if not self._up or self._stopped:
+        rate = self.rate_bps(now)
+        if not rate:
             return None
-        rate = self._capacity.rate_at(now - self._zero)
-        return -(-ahead * 8 * NS_PER_S // rate) if rate else None
+        return -(-(self.backlog_bytes(now) + more) * 8 * NS_PER_S // rate)
+
+    def rate_bps(self, now: int) -> int:
+        """Rate of `now` in bit/s; 0 also when the leg is down, or its capacity has ended."""
+        if self._finish <= now:
+            self._advance(now)
+        return self._capacity.rate_at(now - self._zero) if self._up and not self._stopped else 0
 
     def statistics(self) -> LegStatistics:
         """Counters and gauges as of the last call."""

@@ -251,11 +251,15 @@ class RlcLeg(Generic[T]):
         Returns:
             ns, or None where no time is known: the leg is down, its rate is 0, or it has ended.
         """
-        ahead = self.backlog_bytes(now) + more
-        if not self._up or self._stopped:
+        rate = self.rate_bps(now)
+        if not rate:
             return None
-        rate = self._slots.rate_at(now)
-        return -(-ahead * 8 * NS_PER_S // rate) if rate else None
+        return -(-(self.backlog_bytes(now) + more) * 8 * NS_PER_S // rate)
+
+    def rate_bps(self, now: int) -> int:
+        """Rate of `now` in bit/s, HARQ's part included; 0 also when it is down, or has ended."""
+        self._advance(now)
+        return self._slots.rate_at(now) if self._up and not self._stopped else 0
 
     def statistics(self) -> RlcStatistics:
         """Counters and gauges as of the last call."""

@@ -9,13 +9,13 @@ from collections import deque
 from typing import Final, Generic, Protocol, TypeVar
 
 from minitopo_dc.pdcp.view import LegQueue
+from minitopo_dc.units import NS_PER_S
 
 LEAD_NS: Final = 2_000_000
 """A leg takes what it serves within 2 ms: the slot of 1 ms that it sends (TS 36.211, and 38.211 at
 15 kHz) and the next, which it has to fill beforehand."""
 LEAST_PACKETS: Final = 2
 """One in service, and one behind it, so that a slow leg is never idle either."""
-_MEGABIT_BYTES: Final = 125_000
 
 
 T = TypeVar("T")
@@ -202,7 +202,4 @@ def serves(leg: LegQueue, now: int) -> bool:
 
 def bytes_within(leg: LegQueue, time: int, now: int) -> int:
     """Bytes that a leg serves in `time` (ns) at the rate of `now`; 0 where none is known."""
-    whole, rest = leg.drain_ns(now, _MEGABIT_BYTES), leg.drain_ns(now)
-    if whole is None or rest is None:
-        return 0
-    return _MEGABIT_BYTES * time // max(1, whole - rest)
+    return leg.rate_bps(now) * time // (8 * NS_PER_S)

@@ -81,6 +81,9 @@ class LegQueue(LegState, Protocol):
     def served_packets(self, now: int) -> int:
         """Number of the last one that has left it by `now` (ns)."""
 
+    def rate_bps(self, now: int) -> int:
+        """Rate at which it serves at `now`, in bit/s; 0 also when it is down or has ended."""
+
     def service_end(self, now: int) -> int | None:
         """When the packet in service is through (ns); None: none is being served."""
 

@@ -46,3 +46,6 @@ class WrittenLeg:
 
     def credit_bytes(self, now: int) -> int | None:  # noqa: ARG002
         return self.credit
+
+    def rate_bps(self, now: int) -> int:  # noqa: ARG002
+        return 0 if self.ns_per_byte is None else 8 * 10**9 // self.ns_per_byte
