@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -28,6 +29,8 @@ SAY_WHICH = (
     "trap 'exit 3' TERM; trap 'exit 4' INT; trap 'exit 5' HUP; {}while :; do sleep 0.05; done"
 )
 IN_A_TERMINAL = ("script", "-qec")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+"""The program imports from the tests, wherever it lies."""
 
 
 def run(script: str, watch: Callable[[], None] = lambda: None) -> int:
@@ -71,7 +74,10 @@ def test_ctrl_c_reaches_the_program_once_and_does_not_end_who_waits(tmp_path: Pa
     (tmp_path / "program.py").write_text(ONE_PROGRAM)
     command = f'{sys.executable} {tmp_path}/program.py "{script.replace("$", chr(92) + "$")}"'
     with subprocess.Popen(
-        [*IN_A_TERMINAL, command, "/dev/null"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        [*IN_A_TERMINAL, command, "/dev/null"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env=ENVIRONMENT,
     ) as process:
         wait_for(tmp_path / "ready", process)
         assert process.stdin is not None
@@ -99,7 +105,7 @@ def test_signals_mean_again_what_they_meant() -> None:
 
 def waiting(script: str, directory: Path) -> subprocess.Popen[bytes]:
     """Who waits for a program, which makes `ready` in the directory."""
-    process = subprocess.Popen([sys.executable, "-c", ONE_PROGRAM, script])
+    process = subprocess.Popen([sys.executable, "-c", ONE_PROGRAM, script], env=ENVIRONMENT)
     wait_for(directory / "ready", process)
     return process
 

@@ -123,7 +123,7 @@ def play(shared: SharedLegs, actions: list[tuple[str, int, int]]) -> None:
             shared.set_up(which, action == "up")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(kinds, min_size=1, max_size=2),
     st.tuples(st.sampled_from(["steady", "pauses"]), st.sampled_from(["steady", "pauses", "ends"])),
