@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from minitopo_dc.settings import PdcpSettings
+from minitopo_dc.settings.base import equals
 
 FlowMode = Literal["sc", "dc", "dc-duplicate", "multipath"]
 """One leg; split over the legs below IP; sent on all legs below IP; split by the transport."""
@@ -18,7 +19,7 @@ class UplinkPdcpSettings(PdcpSettings):
     """PDCP parameters of an uplink bearer of its own."""
 
     split: str | None = Field(  # type: ignore[assignment]
-        default=None, exclude_if=lambda value: value is None
+        default=None, exclude_if=equals(None)
     )
     """Split policy, also `duplicate`; none: `duplicate` in mode `dc-duplicate`, else `batch`."""
 

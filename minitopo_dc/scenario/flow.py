@@ -10,6 +10,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, PositiveInt, Serial
 
 from minitopo_dc.scenario.bearer import FlowMode, UplinkPdcpSettings
 from minitopo_dc.settings import PathPlan, PathSchedule, PdcpSettings, Settings
+from minitopo_dc.settings.base import equals
 from minitopo_dc.workloads import Workload, parse_workload
 from minitopo_dc.workloads.base import workload_values
 
@@ -39,10 +40,8 @@ class FlowSettings(Settings):
     paths: PathSchedule | None = None
     """Of `mode: multipath`; None: a path on every leg from the beginning to the end."""
     # Left out of files when there are none, so that those of runs without them stay as they are.
-    pdcp: PdcpSettings | None = Field(default=None, exclude_if=lambda value: value is None)
-    uplink_pdcp: UplinkPdcpSettings | None = Field(
-        default=None, exclude_if=lambda value: value is None
-    )
+    pdcp: PdcpSettings | None = Field(default=None, exclude_if=equals(None))
+    uplink_pdcp: UplinkPdcpSettings | None = Field(default=None, exclude_if=equals(None))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Self
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from minitopo_dc.settings import Direction, LegSettings, Settings
+from minitopo_dc.settings.base import equals
 
 Outage = tuple[NonNegativeFloat, PositiveFloat]
 """From and to, in s after the start of the transfer."""
@@ -24,7 +25,7 @@ class RadioLeg(Settings):
     downlink: LegSettings
     uplink: LegSettings = Field(default_factory=_papers_uplink)
     # Left out of files when there are none, so that those of runs without them stay as they are.
-    outages: tuple[Outage, ...] = Field(default=(), exclude_if=lambda value: not value)
+    outages: tuple[Outage, ...] = Field(default=(), exclude_if=equals(()))
     """When both directions are down, in ascending order; beside the outages of each of them."""
 
     @model_validator(mode="after")

@@ -28,6 +28,7 @@ from minitopo_dc.settings import (
     Settings,
     SettingsError,
 )
+from minitopo_dc.settings.base import equals
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.base import Seconds
 
@@ -60,9 +61,7 @@ class Scenario(Settings):
     split_uplink: bool = False
     """Whether the uplink is split too; by default it takes the bearer's first leg, in the papers
     leg 1."""
-    uplink_pdcp: UplinkPdcpSettings | None = Field(
-        default=None, exclude_if=lambda value: value is None
-    )
+    uplink_pdcp: UplinkPdcpSettings | None = Field(default=None, exclude_if=equals(None))
     """The parameters of the split uplink's bearer; None: those of `pdcp`."""
     workload: WorkloadField = Download()
     """What the end hosts do: `{kind: NAME, ...}`, a download unless named."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -42,6 +42,14 @@ class Settings(BaseModel):
         """Write as YAML, so that `load` gives these settings back."""
         values = self.model_dump(mode="json")
         path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+
+
+def equals(default: object) -> Callable[[object], bool]:
+    """For `exclude_if`: a field that has its default is left out of files.
+
+    So files of runs that do not use the field stay as they were before there was one.
+    """
+    return lambda value: value == default
 
 
 def read_yaml(path: Path) -> Any:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from minitopo_dc.link import Capacity, make_capacity
-from minitopo_dc.settings.base import Settings
+from minitopo_dc.settings.base import Settings, equals
 from minitopo_dc.trace import RateTrace
 from minitopo_dc.units import NS_PER_S
 
@@ -26,9 +26,7 @@ class LegChange(Settings):
     jitter_ms: NonNegativeFloat | None = None
     loss_percent: Percent | None = None
     # Left out of files when there is none, so that those of legs without RLC stay as they are.
-    block_error_percent: Percent | None = Field(
-        default=None, exclude_if=lambda value: value is None
-    )
+    block_error_percent: Percent | None = Field(default=None, exclude_if=equals(None))
     """Of a leg with `rlc`."""
 
     @model_validator(mode="after")

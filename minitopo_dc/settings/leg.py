@@ -24,7 +24,7 @@ from minitopo_dc.link import (
     UniformDelay,
     make_capacity,
 )
-from minitopo_dc.settings.base import Settings, SettingsError
+from minitopo_dc.settings.base import Settings, SettingsError, equals
 from minitopo_dc.settings.change import LegChange, Percent, changing_capacity, check_order
 from minitopo_dc.settings.rlc import RlcSettings
 from minitopo_dc.trace import EndRule, read_trace
@@ -67,7 +67,7 @@ class LegSettings(Settings):
     loss_percent: Percent = 0.0
     burst_loss: BurstLoss | None = None
     # Left out of files when there is none, so that those of legs without RLC stay as they are.
-    rlc: RlcSettings | None = Field(default=None, exclude_if=lambda value: value is None)
+    rlc: RlcSettings | None = Field(default=None, exclude_if=equals(None))
     """RLC and HARQ; none: nothing is sent again. Random loss is behind it, and not its own."""
     queue_packets: PositiveInt | None = 100
     queue_bytes: PositiveInt | None = None

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeFloat, PositiveInt, field_validator, model_validator
 
 from minitopo_dc.pdcp import ADAPTIVE, check_discard_timer, check_t_reordering
-from minitopo_dc.settings.base import Settings
+from minitopo_dc.settings.base import Settings, equals
 from minitopo_dc.settings.duplication import DuplicationSettings
 from minitopo_dc.settings.flow_control import FlowControlSettings
 
 ReportInterval = Annotated[float, Field(ge=1)]
-
-
-def _is(default: object) -> Callable[[object], bool]:
-    """Whether a field has its default."""
-    return lambda value: value == default
 
 
 class PdcpFields(Settings):
@@ -45,40 +39,40 @@ class PdcpFields(Settings):
     """`out-of-order` = outOfOrderDelivery of TS 38.323; `off` = no reordering at all."""
     # From here on left out of files where they have their defaults: so files of runs without them
     # stay as they are.
-    report_ms: ReportInterval | None = Field(default=None, exclude_if=_is(None))
+    report_ms: ReportInterval | None = Field(default=None, exclude_if=equals(None))
     """How often the bearer's receiver reports what came by each leg; none: never.
 
     At least 1 ms: a slot of 15 kHz (TS 38.211), and less would keep the element from its packets.
     """
-    legs: tuple[PositiveInt, ...] | None = Field(default=None, exclude_if=_is(None))
+    legs: tuple[PositiveInt, ...] | None = Field(default=None, exclude_if=equals(None))
     """The numbers of the legs that the bearer uses, the primary one first; none: all of them.
 
     `ratio` has one share for each. An element's bearer has `legs` of its own instead.
     """
-    numbering: Literal["early", "late"] = Field(default="early", exclude_if=_is("early"))
+    numbering: Literal["early", "late"] = Field(default="early", exclude_if=equals("early"))
     """When an SDU gets its COUNT: as it comes (the papers), or when a leg takes it.
 
     TS 38.323 clause 5.2.1 leaves the moment open; late, what is dropped never had a number.
     """
-    buffer_packets: PositiveInt | None = Field(default=None, exclude_if=_is(None))
+    buffer_packets: PositiveInt | None = Field(default=None, exclude_if=equals(None))
     """SDUs that may wait for a number or in the legs' queues; none: as many as these hold together.
 
     So the whole buffer is the same with early and with late numbering.
     """
     discard_timer_ms: float | Literal["infinity"] = Field(
-        default="infinity", exclude_if=_is("infinity")
+        default="infinity", exclude_if=equals("infinity")
     )
     """discardTimer: an SDU that waits so long is dropped. TS 38.331: infinity unless configured."""
-    flow_control: FlowControlSettings | None = Field(default=None, exclude_if=_is(None))
+    flow_control: FlowControlSettings | None = Field(default=None, exclude_if=equals(None))
     """How the legs' nodes tell what they want, over a backhaul; none: legs are beside the split."""
-    duplication: DuplicationSettings | None = Field(default=None, exclude_if=_is(None))
+    duplication: DuplicationSettings | None = Field(default=None, exclude_if=equals(None))
     """Which packets go on all legs, whatever the split policy says; none: none."""
-    legs_keep_order: bool = Field(default=False, exclude_if=_is(False))
+    legs_keep_order: bool = Field(default=False, exclude_if=equals(False))
     """Each leg delivers in order: what every leg has passed is lost, and given up at once.
 
     Beyond the standard, whose receiver knows of no legs.
     """
-    data_recovery: bool = Field(default=False, exclude_if=_is(False))
+    data_recovery: bool = Field(default=False, exclude_if=equals(False))
     """Reports carry a PDCP status report, for data recovery (TS 38.323 clauses 5.4.1, 5.5)."""
 
     @field_validator("legs")
