@@ -45,11 +45,6 @@ def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
     return (flow.leg,)
 
 
-def transmit_bearers(scenario: Scenario, direction: Direction) -> Iterator[TransmitBearer]:
-    """The bearers that gnb (downlink) or ue (uplink) splits, if any."""
-    return _transmit(scenario, direction)
-
-
 def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
     """The network side: downlink legs; the split bearers when there are any."""
     return _settings(scenario, directory, "gnb", "downlink")
@@ -82,7 +77,7 @@ def _settings(
     return ElementSettings(
         **_common(scenario, directory, host, outbound),
         legs=tuple(_legs(scenario, outbound, host)),
-        transmit=tuple(_transmit(scenario, outbound)),
+        transmit=tuple(transmit_bearers(scenario, outbound)),
         receive=tuple(_receive(scenario, inbound)),
     )
 
@@ -134,7 +129,8 @@ def _backhaul(scenario: Scenario, direction: Direction, host: str) -> Iterator[E
         )
 
 
-def _transmit(scenario: Scenario, direction: Direction) -> Iterator[TransmitBearer]:
+def transmit_bearers(scenario: Scenario, direction: Direction) -> Iterator[TransmitBearer]:
+    """The bearers that gnb (downlink) or ue (uplink) splits, if any."""
     for index, flow in _flows_with_bearer(scenario, direction):
         yield TransmitBearer(
             bearer=_bearer(index, direction),
