@@ -92,8 +92,6 @@ class LegNode(Generic[T]):
         self._sent_bytes = 0
         self.status: DeliveryStatus | None = None
         """The latest that arrived."""
-        self.received = 0
-        """Statuses that arrived."""
 
     def __len__(self) -> int:
         """PDUs on the backhaul and in the leg's queue."""
@@ -109,7 +107,6 @@ class LegNode(Generic[T]):
             self._statuses.append((now + self._control.delay, self._made(now)))
         while self._statuses and self._statuses[0][0] <= now:
             self.status = self._statuses.popleft()[1]
-            self.received += 1
 
     def is_up(self) -> bool:
         """Whether the leg was, by the latest status."""

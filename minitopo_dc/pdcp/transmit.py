@@ -164,7 +164,8 @@ class TransmittingEntity(Generic[T]):
             PolicyError: the policy named a leg that does not exist.
         """
         if self._waiting is not None and self._legs is not None:
-            self._legs.settle(now)
+            if self._waiting.is_full(len(self._legs)):
+                self._legs.settle(now)  # legs have fewer since they were looked at
             return self._waiting.push(sdu, size, now, facts=facts, on_legs=len(self._legs))
         legs = self._policy.legs(size, now, self._views)
         if self._legs is not None:

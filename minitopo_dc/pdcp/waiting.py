@@ -82,13 +82,17 @@ class SduBuffer(Generic[T]):
     ) -> bool:
         """Take an SDU beside `on_legs` that legs have; False: there is no room, it is dropped."""
         self.expire(now)
-        if self._packets is not None and len(self._waiting) + on_legs >= self._packets:
+        if self.is_full(on_legs):
             self.dropped += 1
             return False
         self._waiting.append(Waiting(sdu, size, now, facts))
         self.bytes += size
         self.most = max(self.most, len(self._waiting))
         return True
+
+    def is_full(self, on_legs: int) -> bool:
+        """Whether no SDU more may wait beside `on_legs` that legs have."""
+        return self._packets is not None and len(self._waiting) + on_legs >= self._packets
 
     def expire(self, now: int) -> None:
         """Discard what has waited for discardTimer by `now` (ns)."""
