@@ -72,7 +72,7 @@ def test_ctrl_c_reaches_the_program_once_and_does_not_end_who_waits(tmp_path: Pa
         "while [ $i -lt 20 ]; do sleep 0.05; i=$((i+1)); done; exit $n"
     )
     (tmp_path / "program.py").write_text(ONE_PROGRAM)
-    command = f'{sys.executable} {tmp_path}/program.py "{script.replace("$", chr(92) + "$")}"'
+    command = f'exec {sys.executable} {tmp_path}/program.py "{script.replace("$", chr(92) + "$")}"'
     with subprocess.Popen(
         [*IN_A_TERMINAL, command, "/dev/null"],
         stdin=subprocess.PIPE,
