@@ -1,0 +1,128 @@
+"""Load a page in headless Chromium: `python -m minitopo_dc.page_load --http 2`.
+
+Prints one JSON object. When the page was not loaded as asked for it prints why on standard error,
+nothing on standard output, and ends with 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import asdict
+from types import FrameType
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from minitopo_dc.page_load.chromium import BrowserError, chromium
+from minitopo_dc.page_load.counters import host_counters
+from minitopo_dc.page_load.devtools import DevTools
+from minitopo_dc.page_load.multipath import (
+    RUN_WITH_MPTCP,
+    check_multipath,
+    endpoints,
+    further_legs,
+)
+from minitopo_dc.page_load.server import PORT
+from minitopo_dc.page_load.site import OBJECTS
+from minitopo_dc.page_load.timing import ENTRIES, PageError, PageLoad, page_load
+from minitopo_dc.page_load.trust import site_key_hash
+
+SETTLE_S = 1.0
+"""For how long to wait after the browser's start: what it then does would take the page's time."""
+LOADED_S = 0.02
+"""How often to look whether the load event has ended, which is after its own message."""
+
+
+def main() -> int:
+    """Returns the exit status."""
+    options = _options()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+    try:
+        report = _load(options)
+    except (BrowserError, PageError) as error:
+        print(f"page load failed: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    print(json.dumps(report))  # noqa: T201
+    return 0
+
+
+def _load(options: argparse.Namespace) -> dict[str, Any]:
+    with ExitStack() as stack:
+        if options.mptcp:
+            stack.enter_context(endpoints(further_legs()))
+        before = RUN_WITH_MPTCP if options.mptcp else ()
+        words = _browser_options(options)
+        browser = stack.enter_context(chromium(words, options.timeout, before))
+        version = browser.call("Browser.getVersion")["product"]
+        session = _open_tab(browser)
+        counters = host_counters()
+        loaded = _navigate(browser, session, options)
+        counted = host_counters().since(counters)
+    if options.mptcp:
+        check_multipath(counted, loaded.bytes)
+    return {
+        **{name: value for name, value in asdict(loaded).items() if name != "resources"},
+        "received_bytes": counted.received_bytes,
+        "mptcp": counted.mptcp if options.mptcp else None,
+        "browser": version,
+        "resources": [asdict(resource) for resource in loaded.resources],
+    }
+
+
+def _browser_options(options: argparse.Namespace) -> list[str]:
+    trusted = [f"--ignore-certificate-errors-spki-list={site_key_hash()}"]
+    if options.http == "2":
+        return [*trusted, "--disable-quic"]
+    where = urlsplit(options.url)
+    return [*trusted, "--enable-quic", f"--origin-to-force-quic-on={where.netloc}"]
+
+
+def _open_tab(browser: DevTools) -> str:
+    """The session of an empty tab, when the browser has come to rest."""
+    target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+    attached = browser.call("Target.attachToTarget", targetId=target, flatten=True)
+    session = str(attached["sessionId"])
+    browser.call("Page.enable", session)
+    time.sleep(SETTLE_S)
+    return session
+
+
+def _navigate(browser: DevTools, session: str, options: argparse.Namespace) -> PageLoad:
+    answer = browser.call("Page.navigate", session, url=options.url)
+    if "errorText" in answer:
+        raise PageError(f"{options.url}: {answer['errorText']}")
+    browser.wait_for("Page.loadEventFired")
+    time.sleep(LOADED_S)
+    asked = browser.call("Runtime.evaluate", session, expression=ENTRIES, returnByValue=True)
+    entries = json.loads(asked["result"]["value"])
+    return page_load(entries, f"h{options.http}", options.objects)
+
+
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    """So that the browser is ended and its files are removed."""
+    raise SystemExit(128 + number)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m minitopo_dc.page_load", description=__doc__)
+    server = os.environ.get("MINITOPO_DC_SERVER", "127.0.0.1")
+    site = f"https://{f'[{server}]' if ':' in server else server}:{PORT}/"
+    parser.add_argument("url", nargs="?", default=site, help="%(default)s")
+    parser.add_argument("--http", choices=("2", "3"), required=True, help="version")
+    parser.add_argument("--mptcp", action="store_true", help="over all legs, with HTTP/2")
+    parser.add_argument("--objects", type=int, default=OBJECTS, help="the page's (%(default)s)")
+    parser.add_argument("--timeout", type=float, default=60.0, help="s (%(default)g)")
+    options = parser.parse_args()
+    if options.mptcp and options.http == "3":
+        parser.error("--mptcp: only with --http 2")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())
