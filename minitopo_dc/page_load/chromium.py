@@ -57,7 +57,8 @@ def chromium(
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         raise BrowserError(MISSING)
-    with TemporaryDirectory(prefix="minitopo-dc-chromium-", ignore_cleanup_errors=True) as home:
+    with TemporaryDirectory(prefix="minitopo-dc-", ignore_cleanup_errors=True) as home:
+        # A short name: the browser has a Unix socket there, whose path has 107 octets at most.
         command = [*before, program, *OPTIONS, f"--user-data-dir={home}/profile", *options]
         log = Path(home, "log")
         try:
@@ -92,7 +93,7 @@ def _start(command: Sequence[str], home: str, log: Path, pipes: Sequence[int]) -
     return os.posix_spawnp(
         command[0],
         list(command),
-        {**environment, "HOME": home},
+        {**environment, "HOME": home, "TMPDIR": home},
         file_actions=[
             (os.POSIX_SPAWN_DUP2, pipes[0], DEBUGGING_READ),
             (os.POSIX_SPAWN_DUP2, pipes[1], DEBUGGING_WRITE),
