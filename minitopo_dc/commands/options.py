@@ -308,10 +308,7 @@ def _runner_options(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
 def _can(name: str, mode: str) -> bool:
     if name not in runner_names():
         raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
-    runner = get_runner(name)
-    if runner.every_leg:
-        return mode == "sc"
-    return runner.multipath == (mode == "multipath")
+    return mode in get_runner(name).modes()
 
 
 def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:

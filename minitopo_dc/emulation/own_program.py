@@ -20,6 +20,7 @@ from minitopo_dc.run.addresses import client_address, client_gateway, server_add
 from minitopo_dc.run.perform import RunFailedError
 from minitopo_dc.run.routers import client_legs
 from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.command import program_environment as addresses_environment
 from minitopo_dc.runners.host_command import run
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import IpVersion
@@ -63,12 +64,11 @@ def run_program(
 def program_environment(scenario: Scenario) -> dict[str, str]:
     """The addresses of the hosts, as variables."""
     version = scenario.ip_version
-    legs = range(1, len(scenario.legs) + 1)
-    return {
-        "MINITOPO_DC_SERVER": server_address(version=version),
-        "MINITOPO_DC_CLIENT": client_address(_primary_leg(scenario), version),
-        **{f"MINITOPO_DC_LEG_{leg}": client_address(leg, version) for leg in legs},
-    }
+    return addresses_environment(
+        server_address(version=version),
+        client_address(_primary_leg(scenario), version),
+        [client_address(leg, version) for leg in range(1, len(scenario.legs) + 1)],
+    )
 
 
 @dataclass(frozen=True, slots=True)
