@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -32,18 +33,21 @@ def further_legs(environment: Mapping[str, str] = os.environ) -> list[str]:
 def endpoints(addresses: list[str]) -> Iterator[None]:
     """Until the end, the kernel opens a subflow from each of these for each connection.
 
+    Those that are endpoints already (the runner `command` makes them) are left as they are.
+
     Raises:
         PageError: the kernel does not take them.
     """
-    added = []
+    present = {each["address"] for each in json.loads(_mptcp("endpoint", "show"))}
+    missing = [address for address in addresses if address not in present]
     try:
-        for identifier, address in enumerate(addresses, 2):
-            _mptcp("endpoint", "add", address, "id", str(identifier), "subflow")
-            added.append(identifier)
+        for address in missing:
+            _mptcp("endpoint", "add", address, "subflow")
         yield
     finally:
-        for identifier in added:
-            _mptcp("endpoint", "delete", "id", str(identifier))
+        for each in json.loads(_mptcp("endpoint", "show")):
+            if each["address"] in missing:
+                _mptcp("endpoint", "delete", "id", str(each["id"]))
 
 
 def check_multipath(counted: Counters, page_bytes: int) -> None:
@@ -61,7 +65,10 @@ def check_multipath(counted: Counters, page_bytes: int) -> None:
             raise PageError(f"{name} carried {received} of the page's {page_bytes} bytes")
 
 
-def _mptcp(*words: str) -> None:
-    done = subprocess.run(["ip", "mptcp", *words], capture_output=True, text=True, check=False)
+def _mptcp(*words: str) -> str:
+    """What ip-mptcp(8) says."""
+    command = ["ip", "-json", "mptcp", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise PageError(f"ip mptcp {' '.join(words)}: {done.stderr.strip()}")
+        raise PageError(f"{' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout
