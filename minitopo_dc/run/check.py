@@ -181,6 +181,12 @@ def check_virtual(scenario: Scenario) -> None:
     ]
     if given:
         raise SettingsError(f"{', '.join(given)}: needs clock: real; the virtual clock has no such")
+    for runner in runners_of(scenario):
+        if runner.foreign:
+            raise SettingsError(
+                f"transport: {runner.name} runs programs, which live in real time; "
+                "allowed: clock: real (docs/your-own.md)"
+            )
 
 
 def check_scenario(scenario: Scenario) -> None:
