@@ -35,7 +35,7 @@ from minitopo_dc.page_load.trust import site_key_hash
 SETTLE_S = 1.0
 """For how long to wait after the browser's start: what it then does would take the page's time."""
 LOADED_S = 0.02
-"""How often to look whether the load event has ended, which is after its own message."""
+"""The load event's own message comes before it has ended: how long to wait between two looks."""
 
 
 def main() -> int:
@@ -98,10 +98,14 @@ def _navigate(browser: DevTools, session: str, options: argparse.Namespace) -> P
     if "errorText" in answer:
         raise PageError(f"{options.url}: {answer['errorText']}")
     browser.wait_for("Page.loadEventFired")
-    time.sleep(LOADED_S)
-    asked = browser.call("Runtime.evaluate", session, expression=ENTRIES, returnByValue=True)
-    entries = json.loads(asked["result"]["value"])
+    while not (entries := _entries(browser, session))[0]["loadEventEnd"]:
+        time.sleep(LOADED_S)
     return page_load(entries, f"h{options.http}", options.objects)
+
+
+def _entries(browser: DevTools, session: str) -> list[dict[str, Any]]:
+    asked = browser.call("Runtime.evaluate", session, expression=ENTRIES, returnByValue=True)
+    return list(json.loads(asked["result"]["value"]))
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:
@@ -109,18 +113,23 @@ def _end(number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m minitopo_dc.page_load", description=__doc__)
+def parser() -> argparse.ArgumentParser:
+    """The program's options."""
+    made = argparse.ArgumentParser(prog="python -m minitopo_dc.page_load", description=__doc__)
     server = os.environ.get("MINITOPO_DC_SERVER", "127.0.0.1")
     site = f"https://{f'[{server}]' if ':' in server else server}:{PORT}/"
-    parser.add_argument("url", nargs="?", default=site, help="%(default)s")
-    parser.add_argument("--http", choices=("2", "3"), required=True, help="version")
-    parser.add_argument("--mptcp", action="store_true", help="over all legs, with HTTP/2")
-    parser.add_argument("--objects", type=int, default=OBJECTS, help="the page's (%(default)s)")
-    parser.add_argument("--timeout", type=float, default=60.0, help="s (%(default)g)")
-    options = parser.parse_args()
+    made.add_argument("url", nargs="?", default=site, help="%(default)s")
+    made.add_argument("--http", choices=("2", "3"), required=True, help="version")
+    made.add_argument("--mptcp", action="store_true", help="over all legs, with HTTP/2")
+    made.add_argument("--objects", type=int, default=OBJECTS, help="the page's (%(default)s)")
+    made.add_argument("--timeout", type=float, default=60.0, help="s (%(default)g)")
+    return made
+
+
+def _options() -> argparse.Namespace:
+    options = parser().parse_args()
     if options.mptcp and options.http == "3":
-        parser.error("--mptcp: only with --http 2")
+        parser().error("--mptcp: only with --http 2")
     return options
 
 

@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 
 from minitopo_dc.page_load.devtools import DevTools, DevToolsError
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-"""As Debian, Ubuntu and others call it; the first that there is."""
-MISSING = "no chromium on this machine (Debian: apt-get install chromium; other names: docs)"
+PROGRAMS = ("chromium", "google-chrome")
+"""As Debian and Google call it; the first that there is."""
+MISSING = "no chromium on this machine (Debian: apt-get install chromium)"
 OPTIONS = (
     "--headless",
     "--no-sandbox",  # which root may not use

@@ -43,28 +43,33 @@ def _serve(options: argparse.Namespace, site: Site, certificate: Certificate) ->
     serve_requests(listener, application, certificate.certificate, certificate.key)
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The program's options."""
+    made = argparse.ArgumentParser(
         prog="python -m minitopo_dc.page_load.server", description=__doc__
     )
     here = os.environ.get("MINITOPO_DC_SERVER", "127.0.0.1")
-    parser.add_argument("--http", choices=("2", "3"), required=True, help="version")
-    parser.add_argument("--mptcp", action="store_true", help="take MPTCP, with HTTP/2")
-    parser.add_argument("--address", default=here, help="$MINITOPO_DC_SERVER, else 127.0.0.1")
-    parser.add_argument("--port", type=int, default=PORT, help="%(default)s")
-    parser.add_argument("--objects", type=int, default=OBJECTS, help="%(default)s")
-    parser.add_argument("--seed", type=int, default=1, help="of the sizes' order (%(default)s)")
-    parser.add_argument(
+    made.add_argument("--http", choices=("2", "3"), required=True, help="version")
+    made.add_argument("--mptcp", action="store_true", help="take MPTCP, with HTTP/2")
+    made.add_argument("--address", default=here, help="$MINITOPO_DC_SERVER, else 127.0.0.1")
+    made.add_argument("--port", type=int, default=PORT, help="%(default)s")
+    made.add_argument("--objects", type=int, default=OBJECTS, help="%(default)s")
+    made.add_argument("--seed", type=int, default=1, help="of the sizes' order (%(default)s)")
+    made.add_argument(
         "--congestion-control",
         default="cubic",
         metavar="NAME",
         help="%(default)s; HTTP/3 also reno",
     )
-    options = parser.parse_args()
+    return made
+
+
+def _options() -> argparse.Namespace:
+    options = parser().parse_args()
     if options.mptcp and options.http == "3":
-        parser.error("--mptcp: only with --http 2")
+        parser().error("--mptcp: only with --http 2")
     if options.objects < 1:
-        parser.error(f"--objects: {options.objects}; allowed: 1 and more")
+        parser().error(f"--objects: {options.objects}; allowed: 1 and more")
     return options
 
 
