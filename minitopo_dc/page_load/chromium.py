@@ -57,6 +57,8 @@ def chromium(
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         raise BrowserError(MISSING)
+    if before and shutil.which(before[0]) is None:
+        raise BrowserError(f"no {before[0]} on this machine (Debian's package of this name)")
     with TemporaryDirectory(prefix="minitopo-dc-", ignore_cleanup_errors=True) as home:
         # A short name: the browser has a Unix socket there, whose path has 107 octets at most.
         command = [*before, program, *OPTIONS, f"--user-data-dir={home}/profile", *options]
@@ -70,20 +72,16 @@ def chromium(
 
 @contextmanager
 def _running(command: Sequence[str], home: str, log: Path, deadline: float) -> Iterator[DevTools]:
-    ours, theirs = [-1, -1], [-1, -1]
-    theirs[0], ours[1] = os.pipe()
-    ours[0], theirs[1] = os.pipe()
-    process = None
+    (its_read, our_write), (our_read, its_write) = os.pipe(), os.pipe()
+    process = _start(command, home, log, (its_read, its_write))
+    os.close(its_read)
+    os.close(its_write)
     try:
-        process = _start(command, home, log, theirs)
-        for each in theirs:
-            os.close(each)
-        yield DevTools(send=ours[1], receive=ours[0], deadline=deadline)
+        yield DevTools(send=our_write, receive=our_read, deadline=deadline)
     finally:
-        for each in ours:
-            os.close(each)  # the browser ends with its pipe
-        if process is not None:
-            _end(process)
+        os.close(our_write)  # the browser ends with its pipe
+        os.close(our_read)
+        _end(process)
 
 
 def _start(command: Sequence[str], home: str, log: Path, pipes: Sequence[int]) -> int:

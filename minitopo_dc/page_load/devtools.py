@@ -43,7 +43,10 @@ class DevTools:
         message: Reply = {"id": number, "method": method, "params": parameters}
         if session is not None:
             message["sessionId"] = session
-        os.write(self._send, json.dumps(message).encode() + b"\0")
+        try:
+            os.write(self._send, json.dumps(message).encode() + b"\0")
+        except BrokenPipeError:
+            raise DevToolsError(f"the browser ended before {method}") from None
         while (reply := self._next(method)).get("id") != number:
             self._events.append(reply)
         if "error" in reply:
