@@ -46,7 +46,7 @@ def test_a_browser_that_dies_has_its_last_words_in_the_error(path: Path) -> None
 
 def test_a_browser_is_told_where_its_files_are_and_has_two_pipes(path: Path) -> None:
     answer = r'{"id": 1, "result": {"words": "%s", "home": "%s"}}\000'
-    program(path, "chromium", f'read -r _ <&3; printf \'{answer}\' "$*" "$HOME" >&4')
+    program(path, "chromium", f'printf \'{answer}\' "$*" "$HOME" >&4; read -r _ <&3')
     with chromium(["--mine"], 5) as browser:
         found = browser.call("Browser.getVersion")
         assert f"--user-data-dir={found['home']}/profile --mine" in found["words"]
