@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import time
-from contextlib import ExitStack
 from dataclasses import asdict
 from types import FrameType
 from typing import Any, NoReturn
@@ -21,12 +20,7 @@ from urllib.parse import urlsplit
 from minitopo_dc.page_load.chromium import BrowserError, chromium
 from minitopo_dc.page_load.counters import host_counters
 from minitopo_dc.page_load.devtools import DevTools
-from minitopo_dc.page_load.multipath import (
-    RUN_WITH_MPTCP,
-    check_multipath,
-    endpoints,
-    further_legs,
-)
+from minitopo_dc.page_load.multipath import RUN_WITH_MPTCP, check_multipath
 from minitopo_dc.page_load.server import PORT
 from minitopo_dc.page_load.site import OBJECTS
 from minitopo_dc.page_load.timing import ENTRIES, PageError, PageLoad, page_load
@@ -53,12 +47,8 @@ def main() -> int:
 
 
 def _load(options: argparse.Namespace) -> dict[str, Any]:
-    with ExitStack() as stack:
-        if options.mptcp:
-            stack.enter_context(endpoints(further_legs()))
-        before = RUN_WITH_MPTCP if options.mptcp else ()
-        words = _browser_options(options)
-        browser = stack.enter_context(chromium(words, options.timeout, before))
+    before = RUN_WITH_MPTCP if options.mptcp else ()
+    with chromium(_browser_options(options), options.timeout, before) as browser:
         version = browser.call("Browser.getVersion")["product"]
         session = _open_tab(browser)
         counters = host_counters()

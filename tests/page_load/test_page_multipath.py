@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.page_load.counters import Counters, host_counters
-from minitopo_dc.page_load.multipath import check_multipath, further_legs
+from minitopo_dc.page_load.multipath import check_multipath
 from minitopo_dc.page_load.timing import PageError
 
 DEV = """Inter-|   Receive                            |  Transmit
@@ -66,10 +66,3 @@ def test_one_leg_or_plain_tcp_is_an_error(
 ) -> None:
     with pytest.raises(PageError, match=reason):
         check_multipath(Counters(received, mptcp), 1_000_000)
-
-
-def test_the_further_legs_are_those_of_the_environment() -> None:
-    legs = {f"MINITOPO_DC_LEG_{number}": f"10.2.{number}.2" for number in (1, 2, 3)}
-    assert further_legs(legs) == ["10.2.2.2", "10.2.3.2"]
-    with pytest.raises(PageError, match="MINITOPO_DC_LEG_2"):
-        further_legs({"MINITOPO_DC_LEG_1": "10.2.1.2"})
