@@ -14,6 +14,9 @@ from typing import Any
 from minitopo_dc.minitopo.experiment import (
     CAPTURES,
     FILE_KEYS,
+    IPERF,
+    IPERF_PARALLEL,
+    IPERF_TIME,
     PATHS,
     PING,
     REQUEST_RESPONSE,
@@ -31,7 +34,11 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 
-KEYS_OF_ONE = {"pingCount": PING, "pingInterval": PING, RUN_TIME: REQUEST_RESPONSE}
+KEYS_OF_ONE = {
+    **{"pingCount": PING, "pingInterval": PING},
+    RUN_TIME: REQUEST_RESPONSE,
+    **{IPERF_TIME: IPERF, IPERF_PARALLEL: IPERF},
+}
 """Keys that only one experiment type has."""
 
 
@@ -46,7 +53,7 @@ class MinitopoRun:
 
 def experiment_types() -> tuple[str, ...]:
     """The experiment types that can be run: Minitopo's own, then the names of the runners."""
-    return (PING, *WEB, REQUEST_RESPONSE, *runner_names())
+    return (PING, *WEB, IPERF, REQUEST_RESPONSE, *runner_names())
 
 
 def read_minitopo(topology_file: Path, experiment_file: Path) -> MinitopoRun:
@@ -101,15 +108,15 @@ def _transport(topology: Topology, experiment: Experiment) -> str:
     kind = experiment.type.value
     if kind == PING:
         return "icmp"
-    if kind in WEB:
-        return _web(topology, experiment)
+    if kind in (*WEB, IPERF):
+        return _tcp_or_mptcp(topology, experiment)
     if kind in ("quic", REQUEST_RESPONSE):
         return "mpquic" if experiment.quic_multipath else "quic"
     return kind
 
 
-def _web(topology: Topology, experiment: Experiment) -> str:
-    """Minitopo's download is MPTCP unless the file says otherwise, and TCP where one path is all.
+def _tcp_or_mptcp(topology: Topology, experiment: Experiment) -> str:
+    """Minitopo's TCP is MPTCP unless the file says otherwise, and TCP where one path is all.
 
     Over Dual Connectivity it is TCP: the paths are joined below it.
     """
@@ -248,8 +255,9 @@ def _unused_keys(given: Mapping[str, Line], kind: str, *, timed: bool) -> Iterat
     for key, owner in KEYS_OF_ONE.items():
         if key in given and kind != owner:
             yield given[key].says(f"ignored: only xpType:{owner} has it")
-    for key in FILE_KEYS if kind in (PING, REQUEST_RESPONSE) else ():
+    without_file = kind in (PING, REQUEST_RESPONSE, IPERF)
+    for key in FILE_KEYS if without_file else ():
         if key in given:
             yield given[key].says(f"ignored: xpType:{kind} has no file")
-    if timed and "file_size" in given:
+    if timed and not without_file and "file_size" in given:
         yield given["file_size"].says("ignored: duration says when a download ends")

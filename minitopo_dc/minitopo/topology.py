@@ -29,7 +29,9 @@ DUAL_CONNECTIVITY = "DualConnectivity"
 TOPOLOGIES = ("MultiIf", "MultiIfMultiClient", DUAL_CONNECTIVITY)
 SUBNETS = ("leftSubnet", "rightSubnet")
 FREE_TEXT = "desc"
-NAMES = ("topoType", *SUBNETS, "changeNetem", "seed", FREE_TEXT, *BEARER_KEYS)
+SWITCH = "changeNetem"
+"""Whether there are changes; without it Minitopo makes none, and here there may be none."""
+NAMES = ("topoType", *SUBNETS, SWITCH, "seed", FREE_TEXT, *BEARER_KEYS)
 PATH, NETEM_AT = "path_", "netemAt_"
 DETAILS: dict[str, Callable[[PathParameters, Line], PathParameters]] = {
     "trace_": with_trace,
@@ -127,12 +129,12 @@ def _with_changes(
 ) -> dict[PathKey, PathParameters]:
     """`netemAt_<type>_<id>:seconds,command`, any number per path."""
     wanted = [line for line in file.lines if line.key.startswith(NETEM_AT)]
-    switch = file.one("changeNetem")
+    switch = file.one(SWITCH)
     changing = switch is not None and boolean(switch)
     for line in wanted:
         key = _existing_path(line, paths)
-        if not changing:
-            raise line.error("netemAt needs changeNetem:yes, or nothing changes")
+        if switch is None:
+            raise line.error(f"netemAt needs {SWITCH}:yes, or nothing changes")
         change = _change(line)
         before = paths[key].changes
         if before and change["at_s"] <= before[-1]["at_s"]:
@@ -143,6 +145,8 @@ def _with_changes(
         if "rate_mbps" in change and paths[key].trace:
             raise line.error("the path has a trace, which rules its rate")
         paths[key] = replace(paths[key], changes=(*before, change))
+    if switch is not None and not changing:
+        return {key: replace(path, changes=()) for key, path in paths.items()}
     if changing and not wanted:
         assert switch is not None
         raise switch.error("there is no netemAt_<type>_<id>:seconds,command")
@@ -195,6 +199,11 @@ def _check_leg(path: PathParameters) -> None:
 
 
 def _notes(file: ParameterFile) -> Iterable[str]:
+    switch = file.one(SWITCH)
+    if switch is not None and not boolean(switch):
+        for line in file.lines:
+            if line.key.startswith(NETEM_AT):
+                yield line.says(f"ignored: {SWITCH}:{switch.value} in line {switch.number}")
     for name in SUBNETS:
         line = file.one(name)
         if line is None:

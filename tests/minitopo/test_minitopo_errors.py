@@ -236,7 +236,7 @@ KEYS = st.sampled_from(
         *("path_r2s_0", "netemAt_c2r_0", "netemAt_r2s_0", "trace_c2r_0", "jitter_c2r_0"),
         *("uplink_c2r_1", "xpType", "congctrl", "rmem", "autocork", "clientPcap", "pingCount"),
         *("file_size", "flow", "clock", "timeout", "sched", "mptcpEnabled", "quicMultipath"),
-        *("duration", "pingInterval", "serverPcap"),
+        *("duration", "pingInterval", "serverPcap", "iperfTime", "iperfParallel"),
     ]
 )
 VALUES = st.sampled_from(
