@@ -129,16 +129,20 @@ def add_output_option(parser: argparse.ArgumentParser, command: str) -> None:
 
 
 def add_minitopo_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    """Minitopo's two files, by the names that they have on its own command line."""
+    """Minitopo's two files, by the names that they have on its own command line.
+
+    Without an experiment, its command line and ours open Mininet's.
+    """
     topology, experiment = ("-t", "--topo_param_file"), ("-x", "--experiment_param_file")
     for names, what, metavar in ((topology, "topology", "TOPO"), (experiment, "experiment", "XP")):
         parser.add_argument(
             *names,
             dest=what,
             type=Path,
-            required=required,
+            required=required and what == "topology",
             metavar=metavar,
-            help=f"Minitopo's {what} file (docs/minitopo.md)",
+            help=f"Minitopo's {what} file (docs/minitopo.md)"
+            + (what == "experiment") * "; without it, Mininet's command line",
         )
 
 

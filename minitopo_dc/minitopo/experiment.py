@@ -15,6 +15,8 @@ from minitopo_dc.minitopo.values import boolean, fields, number, whole, word
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.settings import PathSchedule, SettingsError, parse_path_words
 
+NONE = "none"
+"""No experiment: Mininet's command line."""
 PING = "ping"
 REQUEST_RESPONSE = "quicreqres"
 """A request every 400 ms on one QUIC connection, as of the Multipath QUIC experiments."""

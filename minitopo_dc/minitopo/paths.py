@@ -93,7 +93,7 @@ def path_of_key(line: Line) -> tuple[PathType, int]:
 
 
 def read_path(line: Line) -> PathParameters:
-    """`delay,queue,bandwidth[,loss[,backup]]`, or `delay,bandwidth` with a queue field of one BDP."""
+    """`delay,queue,bandwidth[,loss[,backup]]`, or `delay,bandwidth`."""
     kind, identifier = path_of_key(line)
     names = ("delay_ms", "queue_packets", "bandwidth_mbps", "loss_percent", "backup")
     parts = [part.strip() for part in line.value.split(",")]

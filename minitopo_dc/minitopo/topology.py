@@ -26,7 +26,8 @@ from minitopo_dc.settings import LegSettings, SettingsError
 from minitopo_dc.trace import TraceError
 
 DUAL_CONNECTIVITY = "DualConnectivity"
-TOPOLOGIES = ("MultiIf", "MultiIfMultiClient", DUAL_CONNECTIVITY)
+SEVERAL_CLIENTS = "MultiIfMultiClient"
+TOPOLOGIES = ("MultiIf", SEVERAL_CLIENTS, DUAL_CONNECTIVITY)
 SUBNETS = ("leftSubnet", "rightSubnet")
 FREE_TEXT = "desc"
 SWITCH = "changeNetem"
@@ -59,7 +60,9 @@ class Topology:
     duplicates: bool
     seed: int
     notes: tuple[str, ...]
-    """What is read but changes nothing here: one line each, with file and line."""
+    """What changes nothing: one line each, with file and line."""
+    ignored: tuple[str, ...]
+    """What changes nothing on this project's hosts, but does in Minitopo, likewise."""
 
     @property
     def dual_connectivity(self) -> bool:
@@ -83,8 +86,8 @@ def read_topology(path: Path) -> Topology:
     c2r, r2s = (_in_order(kind, name, paths.values()) for name in PATH_TYPES)
     for each in (*c2r, *r2s):
         _check_leg(each)
-    if kind.value == "MultiIfMultiClient" and r2s:
-        raise r2s[0].line.error("MultiIfMultiClient has no r2s paths; use topoType:MultiIf")
+    if kind.value == SEVERAL_CLIENTS and r2s:
+        raise r2s[0].line.error(f"{SEVERAL_CLIENTS} has no r2s paths; use topoType:MultiIf")
     bearer, duplicates = read_bearer(file, len(c2r), allowed=kind.value == DUAL_CONNECTIVITY)
     seed = file.one("seed")
     return Topology(
@@ -96,6 +99,7 @@ def read_topology(path: Path) -> Topology:
         duplicates=duplicates,
         seed=whole(seed, seed.value, "seed", 0, 2**31) if seed else 1,
         notes=tuple(_notes(file)),
+        ignored=tuple(_ignored(file, kind)),
     )
 
 
@@ -204,11 +208,13 @@ def _notes(file: ParameterFile) -> Iterable[str]:
         for line in file.lines:
             if line.key.startswith(NETEM_AT):
                 yield line.says(f"ignored: {SWITCH}:{switch.value} in line {switch.number}")
-    for name in SUBNETS:
-        line = file.one(name)
-        if line is None:
-            continue
+
+
+def _ignored(file: ParameterFile, kind: Line) -> Iterable[str]:
+    for line in filter(None, map(file.one, SUBNETS)):
         octets = _SUBNET.fullmatch(line.value)
         if not octets or any(int(each) > 255 for each in octets.groups()):
             raise line.error("write the first two octets and a dot, for instance 10.0.")
         yield line.says("ignored: the hosts' addresses are fixed (docs/minitopo.md)")
+    if kind.value == SEVERAL_CLIENTS:
+        yield kind.says("the further clients send nothing here, and are left out")

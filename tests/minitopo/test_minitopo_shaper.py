@@ -47,9 +47,7 @@ def test_it_holds_what_a_round_trip_does_and_no_more_than_the_queue_field_beside
 
 
 @given(DELAYS, QUEUES, RATES)
-def test_a_larger_queue_field_holds_no_less(
-    delay_ms: float, queue: int, rate_mbps: float
-) -> None:
+def test_a_larger_queue_field_holds_no_less(delay_ms: float, queue: int, rate_mbps: float) -> None:
     packets = [held_packets(delay_ms, queue + more, rate_mbps) for more in (0, 1, 10)]
     assert packets == sorted(packets)
 
