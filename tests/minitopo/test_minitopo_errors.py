@@ -131,6 +131,9 @@ BAD_EXPERIMENTS = [
     ),
     (DUAL, "xpType:ping\nflow:dc\n", "xp:2: flow: only downloads have it, not ping"),
     (DUAL, "xpType:ping\nduration:9\n", "xp:2: duration: only downloads have it, not ping"),
+    (DUAL, "xpType:iperf\nduration:9\n", "xp:2: duration: xpType:iperf has iperfTime"),
+    (DUAL, "xpType:iperf\niperfParallel:4\n", "xp:2: iperfParallel: only 1 connection here"),
+    (DUAL, "xpType:iperf\niperfTime:0\n", "xp:2: iperfTime: iperfTime 0 is out of range"),
     (DUAL, "xpType:quic\nduration:0\n", "xp:2: duration: duration 0 is out of range"),
     (DUAL, "xpType:quic\nduration:3min\n", "xp:2: duration: duration '3min' is not a number"),
     (
