@@ -56,5 +56,5 @@ def check_command_line(scenario: Scenario, clock: str | None) -> None:
 
 
 def _say(line: str) -> None:
-    """A line for the user; standard output is the commands'."""
+    """A line for the user, where Mininet also writes what commands say."""
     print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201

@@ -97,8 +97,10 @@ def test_our_experiment_runs_over_ipv6_on_a_topology_of_the_checkout(
     assert done.stderr == ""
     result = json.loads(done.stdout)
     assert result["status"] == "ok"
-    locals_ = {flow["local"] for flow in result["details"]["subflows"]}
-    assert locals_ == {"fd00:10:1::1"}
+    if transport == "mptcp":
+        assert min(result["leg_bytes"]) > 100_000
+    else:
+        assert result["details"]["subflows"][0]["local"] == "fd00:10:1::1"
 
 
 def test_both_experiments_run_over_ipv6_on_our_topology(checkout: Path, tmp_path: Path) -> None:
@@ -121,7 +123,7 @@ def test_without_an_experiment_its_command_line_is_opened(checkout: Path, tmp_pa
     commands = "Client_0 ping -c 1 Server_0\n"
     done = run(checkout, tmp_path, DUAL, None, stdin=commands)
     assert done.returncode == 0, done.stderr
-    assert "1 packets transmitted, 1 received" in done.stdout
+    assert "1 packets transmitted, 1 received" in done.stderr
 
 
 def test_what_a_topology_of_the_checkout_lacks_is_named_and_no_more(tmp_path: Path) -> None:
