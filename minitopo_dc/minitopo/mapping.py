@@ -76,12 +76,14 @@ def read_minitopo(
     topology = read_topology(topology_file)
     seen = topology.notes + (topology.ignored if own_hosts else ())
     if experiment_file is None:
-        return MinitopoRun(paths_scenario(topology), seen, interactive=True)
+        notes = (*seen, *_backups(topology))
+        return MinitopoRun(paths_scenario(topology), notes, interactive=True)
     experiment = read_experiment(experiment_file, experiment_types())
     if experiment.type.value == NONE:
         real = {"sysctl": experiment.sysctl, "capture": experiment.captures}
         scenario = paths_scenario(topology, real=real)
-        return MinitopoRun(scenario, (*seen, *experiment.notes), interactive=True)
+        notes = (*seen, *experiment.notes, *_backups(topology))
+        return MinitopoRun(scenario, notes, interactive=True)
     scenario = _transfer(topology, experiment)
     notes = (*seen, *experiment.notes, *_notes(topology, experiment, scenario))
     return MinitopoRun(scenario, notes)
@@ -291,6 +293,10 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
                 yield given[key].says(
                     f"no effect: a setting of TCP, and this is {scenario.transport}"
                 )
+    yield from _backups(topology)
+
+
+def _backups(topology: Topology) -> Iterator[str]:
     for path in (*topology.c2r, *topology.r2s):
         if path.backup:
             yield path.line.says("backup ignored: the transport uses one path, or all alike")

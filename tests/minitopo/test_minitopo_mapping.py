@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.minitopo import ParameterError
+from minitopo_dc.minitopo import ParameterError, read_minitopo
 from minitopo_dc.workloads import Ping, RequestResponse
 from tests.minitopo.files import DUAL, PING, THREE_SERVER_PATHS, TWO_PATHS, read
 
@@ -190,6 +190,20 @@ def test_ignored_settings_are_named_with_file_and_line(tmp_path: Path) -> None:
     named = sorted(note.removeprefix(f"{tmp_path}/").split(": ")[0] for note in notes)
     assert named == ["topo:1", "topo:2", "topo:6", "topo:7", "xp:2", "xp:3", "xp:4", "xp:5", "xp:6"]
     assert f"{tmp_path}/xp:2: kpms: ignored: a setting of MPTCP v0" in "\n".join(notes)
+
+
+@pytest.mark.parametrize("experiment", [None, "xpType:none\n"])
+def test_without_an_experiment_there_are_the_paths_alone(
+    experiment: str | None, tmp_path: Path
+) -> None:
+    topology, file = tmp_path / "topo", tmp_path / "xp"
+    topology.write_text(TWO_PATHS.replace("40,30,4", "40,30,4,0,1"), encoding="utf-8")
+    file.write_text(experiment or "", encoding="utf-8")
+    run = read_minitopo(topology, None if experiment is None else file)
+    assert (run.interactive, run.scenario.mode, len(run.scenario.legs)) == (True, "multipath", 2)
+    assert [note.split(": ")[1] for note in run.notes] == [
+        *("leftSubnet", "rightSubnet", "path_c2r_1")
+    ]
 
 
 def test_a_file_without_ignored_settings_is_silent(tmp_path: Path) -> None:
