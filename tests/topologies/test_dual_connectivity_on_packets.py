@@ -25,6 +25,8 @@ COUNTERS = 'py {leg: count["pushed_packets"] for leg, count in STATISTICS.items(
 STATISTICS = 'ue.dual_connectivity.statistics()["uplink"]'
 WAIT = "sh sleep 0.3"
 """Counters are written each 0.1 s."""
+CARRIER = "sh sleep 1.3"
+"""The kernel tells of an interface that comes up at most once a second."""
 
 
 def elements() -> list[str]:
@@ -41,6 +43,32 @@ def elements() -> list[str]:
 
 def kept() -> set[Path]:
     return set(REGISTRY.glob("*"))
+
+
+def cli(topology: str, orders: list[str]) -> str:
+    """What mn says to these orders, each given at its prompt: a program would read the next one."""
+    command = ["mn", "--custom", "topologies/two_path.py", "--topo", topology]
+    with subprocess.Popen(
+        command,
+        cwd=CHECKOUT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as mn:
+        assert mn.stdin is not None
+        assert mn.stdout is not None
+        said = b""
+        for order in orders:
+            before = len(said)
+            while b"mininet> " not in said[before:]:
+                read = os.read(mn.stdout.fileno(), 4096)
+                assert read, said.decode()
+                said += read
+            mn.stdin.write(order.encode() + b"\n")
+            mn.stdin.flush()
+        mn.stdin.close()
+        said += mn.stdout.read()
+    return said.decode()
 
 
 def three_hosts() -> Any:
@@ -84,22 +112,19 @@ def test_mn_runs_the_elements_and_a_leg_may_go_down_in_its_cli() -> None:
     orders = [
         *("client ping -c 12 -i 0.02 server", WAIT, counters),
         *("py ue.dual_connectivity.down(1)", "client ping -c 12 -i 0.02 server", WAIT, counters),
-        *("py ue.dual_connectivity.up(1)", "client ping -c 12 -i 0.02 server", WAIT, counters),
+        *(
+            "py ue.dual_connectivity.up(1)",
+            CARRIER,
+            "client ping -c 12 -i 0.02 server",
+            WAIT,
+            counters,
+        ),
         *("link gnb ue down", "client ping -c 1 -W 0.3 server"),
-        *("link gnb ue up", "client ping -c 2 -i 0.02 server"),
+        *("link gnb ue up", CARRIER, "client ping -c 2 -i 0.02 server"),
         *("server iperf -s &", "client iperf -t 1 -c server", "server kill %iperf", "pingall"),
     ]
     topology = "two_path,mode=dc,bw=20,delay=10ms,batch=2"
-    done = subprocess.run(
-        ["mn", "--custom", "topologies/two_path.py", "--topo", topology],
-        input="\n".join(orders) + "\n",
-        capture_output=True,
-        text=True,
-        cwd=CHECKOUT,
-        timeout=60,
-        check=True,
-    )
-    said = done.stdout + done.stderr
+    said = cli(topology, orders)
     assert re.findall(r"(\d+)% packet loss", said) == ["0", "0", "0", "100", "0"], said
     both, down, up = (ast.literal_eval(found) for found in re.findall(r"\{1: .*?\}", said))
     assert min(both.values()) >= 6
