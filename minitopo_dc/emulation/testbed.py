@@ -36,6 +36,14 @@ class Testbed:
 def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
     """Fresh hosts with running elements, taken down at the end whatever happens.
 
+        with testbed(Scenario.load(Path("scenario.yaml")), directory) as bed:
+            bed.start()
+            bed.hosts.client.popen(["ping", "-c", "3", "10.0.0.2"]).wait()
+
+    Args:
+        scenario: its transport and workload have no effect.
+        directory: gets the elements' files; it exists.
+
     Raises:
         ElementFailedError: an element did not start, the kernel refused a setting, or has no IPv6.
     """
