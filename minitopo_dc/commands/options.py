@@ -11,7 +11,7 @@ from minitopo_dc.commands.listed import listed
 from minitopo_dc.commands.outage_option import with_outages
 from minitopo_dc.commands.path_options import path_schedule
 from minitopo_dc.commands.pdcp_options import pdcp_fields, uplink_pdcp_fields
-from minitopo_dc.link import RlcMode
+from minitopo_dc.link import DelayCurve, RlcMode
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Clock, Mode, Scenario
@@ -40,7 +40,12 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
         help=f"one per leg: Mbit/s, or a trace file ({shown})",
     )
     group.add_argument(
-        "--delay", nargs="+", default=["10"], metavar="MS", help="one-way delay (10)"
+        "--delay",
+        nargs="+",
+        default=["10"],
+        metavar="MS",
+        help="one-way delay, or the curve by which it follows the capacity: "
+        f"{', '.join(get_args(DelayCurve))} (10)",
     )
     group.add_argument(
         "--jitter",
@@ -71,9 +76,18 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
         help="loop, hold or stop at a trace's end (loop)",
     )
     group.add_argument(
+        "--trace-offset",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="the moment of all traces at which a run starts (0)",
+    )
+    group.add_argument(
         "--uplink", nargs="+", default=["20"], metavar="MBPS", help="uplink rate or trace (20)"
     )
-    group.add_argument("--uplink-delay", nargs="+", default=["10"], metavar="MS", help="(10)")
+    group.add_argument(
+        "--uplink-delay", nargs="+", default=["10"], metavar="MS", help="as --delay (10)"
+    )
 
 
 def add_ip_option(parser: argparse.ArgumentParser, default: int | None = 4) -> None:
@@ -214,6 +228,7 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
             "mode": "sc",
             "leg": arguments.leg,
             "legs": with_outages(leg_settings(arguments), arguments),
+            "trace_offset_s": arguments.trace_offset,
             "ip_version": arguments.ip_version,
             "pdcp": pdcp_fields(arguments),
             "split_uplink": arguments.split_uplink,
@@ -321,7 +336,8 @@ def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[
     queues = _each("--queue", arguments.queue, len(legs))
     return [
         _capacity(leg, arguments.trace_end)
-        | {"delay_ms": delay, "jitter_ms": jitter, "loss_percent": loss, "queue_packets": queue}
+        | _delay(delay)
+        | {"jitter_ms": jitter, "loss_percent": loss, "queue_packets": queue}
         | {"rlc": rlc}
         for leg, delay, jitter, loss, queue, rlc in zip(
             legs, delays, jitters, losses, queues, _rlc(arguments, len(legs)), strict=True
@@ -344,7 +360,7 @@ def _uplinks(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any]]:
     rates = _each("--uplink", arguments.uplink, legs)
     delays = _each("--uplink-delay", arguments.uplink_delay, legs)
     return [
-        _capacity(rate, arguments.trace_end) | {"delay_ms": delay, "queue_packets": 10_000}
+        _capacity(rate, arguments.trace_end) | _delay(delay) | {"queue_packets": 10_000}
         for rate, delay in zip(rates, delays, strict=True)
     ]
 
@@ -355,6 +371,11 @@ def _capacity(value: str, end: str) -> dict[str, Any]:
         return {"rate_mbps": float(value)}
     except ValueError:
         return {"trace": str(Path(value).resolve()), "end": end}
+
+
+def _delay(value: str) -> dict[str, Any]:
+    """A word is a curve, anything else ms."""
+    return {"delay_curve" if value.isalpha() else "delay_ms": value}
 
 
 def _each(option: str, values: Sequence[str], legs: int) -> list[str]:

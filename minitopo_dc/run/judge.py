@@ -23,6 +23,9 @@ MINIMUM_PATH_S = 1.0
 available, and its leg was up, for so long: at the papers' longest round trip of 400 ms that is
 enough to open it (MPTCP: two round trips, RFC 8684, section 3.2; QUIC: one, RFC 9000, section 8.2)
 and for a first window of ten packets."""
+WORTH_USING = 100 * MINIMUM_PATH_BYTES
+"""Bytes that a leg could have carried in one go, of which a transport that follows a handover rule
+must have used at least 1 %: a drive also has legs of 0.01 Mbit/s, for one second."""
 
 
 def blank_result(scenario: Scenario, directory: Path) -> RunResult:
@@ -47,15 +50,18 @@ def judge(
     scenario: Scenario,
     measurements: Sequence[Measurement],
     leg_bytes: list[int],
+    *,
+    by_rule: bool = False,
 ) -> RunResult:
     """The result of flows that measured what was asked for, and their rows as files.
 
     Failed when a multipath transport left a path unused that its workload should have filled, or
-    used a leg on which its schedule opens none.
+    used a leg on which its schedule opens none. `by_rule`: a handover rule made the schedule, of
+    whose legs some have next to no capacity.
     """
     save_rows(scenario, measurements, Path(blank.directory))
     save_path_samples(measurements, Path(blank.directory))
-    reason = _wrong_path(scenario, measurements, leg_bytes)
+    reason = _wrong_path(scenario, measurements, leg_bytes, by_rule=by_rule)
     if reason is not None:
         return replace(blank, reason=reason, leg_bytes=leg_bytes)
     return ok_result(blank, scenario, measurements, leg_bytes)
@@ -85,7 +91,11 @@ def save_path_samples(measurements: Sequence[Measurement], run: Path) -> None:
 
 
 def _wrong_path(
-    scenario: Scenario, measurements: Sequence[Measurement], leg_bytes: list[int]
+    scenario: Scenario,
+    measurements: Sequence[Measurement],
+    leg_bytes: list[int],
+    *,
+    by_rule: bool,
 ) -> str | None:
     legs = len(scenario.legs)
     for number, (flow, measured) in enumerate(
@@ -96,7 +106,7 @@ def _wrong_path(
         # Beside other flows the legs' counters do not show what this one used.
         alone = not scenario.flows
         carried = leg_bytes if alone else bytes_of_legs(measured.details, legs)
-        to_use = _legs_to_use(scenario, flow.paths, measured)
+        to_use = _legs_to_use(scenario, flow.paths, measured, by_rule=by_rule)
         if (what := _wrong_leg(flow, flow.paths, to_use, carried)) is not None:
             return f"{'' if alone else f'flow-{number}: '}{what}: bytes per leg {carried}"
     return None
@@ -115,22 +125,33 @@ def _wrong_leg(
     return f"leg {unused[0]} carried no data" if unused else None
 
 
-def _legs_to_use(scenario: Scenario, plan: PathPlan, measured: Measurement) -> list[int]:
+def _legs_to_use(
+    scenario: Scenario, plan: PathPlan, measured: Measurement, *, by_rule: bool
+) -> list[int]:
     """The legs that had a path open and available, and were up, for long enough.
 
-    Without a schedule also those that were never down, however short the flow was.
+    By a handover rule those with enough capacity in one go. Without a schedule also those that were
+    never down, however short the flow was.
     """
     start = measured.details.get("started_s", 0.0)
     end = start + measured.completion_s
     down = {number: leg.down_periods() for number, leg in enumerate(scenario.legs, start=1)}
-    long_enough = plan.legs_to_use(start, end, MINIMUM_PATH_S, down)
+    periods = plan.periods_to_use(start, end, MINIMUM_PATH_S, down)
+    if by_rule:
+        return [leg for leg in periods if _most_bytes(scenario, leg, periods[leg]) >= WORTH_USING]
     whole = plan.is_whole(len(scenario.legs))
     return [
         leg
         for leg in sorted(plan.legs)
-        if leg in long_enough
+        if periods.get(leg)
         or (whole and not any(since < end and until > start for since, until in down[leg]))
     ]
+
+
+def _most_bytes(scenario: Scenario, leg: int, periods: Sequence[tuple[float, float]]) -> float:
+    """What a leg could have carried in one of the periods, at most."""
+    bits = (available_bits(scenario, begin, end)[leg - 1] for begin, end in periods)
+    return max(bits, default=0) / 8
 
 
 def ok_result(

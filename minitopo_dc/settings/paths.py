@@ -157,30 +157,34 @@ class PathPlan:
                 return name  # type: ignore[return-value]
         return None
 
-    def legs_to_use(
+    def periods_to_use(
         self,
         start_s: float,
         end_s: float,
         least_s: float,
         down: Mapping[int, Sequence[Period]] = MappingProxyType({}),
-    ) -> tuple[int, ...]:
-        """The legs whose path was open, available and up for at least `least_s` without a break.
+    ) -> dict[int, list[Period]]:
+        """The periods in which a leg's path was open, available and up for at least `least_s`.
 
         Args:
             start_s: what was before it does not count: when the flow began to connect.
             end_s: nor what is after: when the flow had ended.
-            least_s: how long, in s.
+            least_s: how long without a break, in s.
             down: when legs were down, by their number, in ascending order.
+
+        Returns:
+            Of each leg that has any, in the order of their numbers.
         """
-        return tuple(
-            leg
-            for leg in sorted(self.legs)
-            if any(
-                min(end, end_s) - max(begin, start_s) >= least_s
+        found = {
+            leg: [
+                (max(begin, start_s), min(end, end_s))
                 for period in self.available_periods(leg)
                 for begin, end in _without(period, down.get(leg, ()))
-            )
-        )
+                if min(end, end_s) - max(begin, start_s) >= least_s
+            ]
+            for leg in sorted(self.legs)
+        }
+        return {leg: periods for leg, periods in found.items() if periods}
 
     def _periods(
         self, leg: int, *, begins: Sequence[PathAction], ends: Sequence[PathAction]
