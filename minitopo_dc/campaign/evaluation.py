@@ -11,6 +11,13 @@ from typing import Any
 
 import pandas as pd
 
+from minitopo_dc.analysis.handovers import handover_recovery_s, handovers_per_minute
+from minitopo_dc.analysis.open_links import (
+    mp_capacity_mbps,
+    mp_share,
+    sp_capacity_mbps,
+    sp_share,
+)
 from minitopo_dc.analysis.pdcp import given_up, reordering_wait_ms
 from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.recovery import worst_recovery_s
@@ -32,6 +39,12 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
     "given_up": given_up,
     "recovery_s": worst_recovery_s,
     "leg_bytes_per_byte": leg_bytes_per_byte,
+    "mp_capacity_mbps": mp_capacity_mbps,
+    "sp_capacity_mbps": sp_capacity_mbps,
+    "mp_share": mp_share,
+    "sp_share": sp_share,
+    "handovers_per_minute": handovers_per_minute,
+    "handover_recovery_s": handover_recovery_s,
 }
 UTILISATION = "utilisation_leg_"
 ON_LINKS = "links_"

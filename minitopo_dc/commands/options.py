@@ -374,8 +374,8 @@ def _capacity(value: str, end: str) -> dict[str, Any]:
 
 
 def _delay(value: str) -> dict[str, Any]:
-    """A word is a curve, anything else ms."""
-    return {"delay_curve" if value.isalpha() else "delay_ms": value}
+    """Ms, or the name of a curve."""
+    return {"delay_curve" if value in get_args(DelayCurve) else "delay_ms": value}
 
 
 def _each(option: str, values: Sequence[str], legs: int) -> list[str]:

@@ -179,7 +179,7 @@ class PathPlan:
             leg: [
                 (max(begin, start_s), min(end, end_s))
                 for period in self.available_periods(leg)
-                for begin, end in _without(period, down.get(leg, ()))
+                for begin, end in without(period, down.get(leg, ()))
                 if min(end, end_s) - max(begin, start_s) >= least_s
             ]
             for leg in sorted(self.legs)
@@ -200,7 +200,7 @@ class PathPlan:
             yield begin, inf
 
 
-def _without(period: Period, down: Sequence[Period]) -> Iterator[Period]:
+def without(period: Period, down: Sequence[Period]) -> Iterator[Period]:
     """What is left of a period between those of `down`."""
     begin, end = period
     for down_from, down_to in down:
