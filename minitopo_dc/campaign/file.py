@@ -4,7 +4,8 @@ A mapping of *fields* has dotted paths of a scenario as its keys (`minitopo_dc.c
 several that name the same field the later one counts, in this order: `base`, the
 configuration's, the experiment's `base`, those of `quick` or `sample`, the command line's,
 the factors.
-Fields below `virtual` are left out on the real clock, `real.sysctl` on the virtual one.
+Fields below `virtual` are left out on the real clock, `real.sysctl` on the virtual one. A text that
+begins with `=` is worked out of the cell's labels (`minitopo_dc.campaign.expressions`).
 """
 
 from __future__ import annotations
@@ -13,14 +14,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
+from minitopo_dc.campaign.design import Design, Version, factor_names
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import Settings
 
 Fields = dict[str, Any]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-Version = Literal["full", "quick", "sample"]
-"""All of a campaign; all of its kinds of cells but less of each; a few cells that show its range,
-e.g. to compare clocks."""
 Levels = Annotated[tuple[Any, ...], Field(min_length=1)]
 """The values of a factor."""
 Joint = Annotated[dict[str, Levels], Field(min_length=1)]
@@ -95,6 +94,8 @@ class Experiment(Settings):
     """Groups of factors that move together."""
     cells: tuple[Fields, ...] = ()
     """Cells, or parts of them, one by one."""
+    design: Design | None = None
+    """Cells, or parts of them, over ranges of factors."""
     repetitions: PositiveInt | None = None
     """None: the campaign's."""
     quick: dict[str, Levels] = Field(default_factory=dict)
@@ -113,7 +114,8 @@ class Experiment(Settings):
     def factors(self) -> set[str]:
         """The paths that vary."""
         joint = {path for group in self.joint for path in group}
-        return set(self.grid) | joint | {path for fields in self.cells for path in fields}
+        listed = {path for fields in self.cells for path in fields}
+        return set(self.grid) | joint | listed | set(factor_names(self.design))
 
     def kept(self, version: Version) -> dict[str, Levels]:
         """Factor: the values that a version keeps; a factor that is not named keeps all."""
@@ -173,7 +175,13 @@ class CampaignFile(Settings):
     def has(self, version: Version) -> bool:
         """Whether anything is said of a version; the full one is always there."""
         parts = (experiment.kept(version) for experiment in self.experiments.values())
-        return version == "full" or self.smaller(version) != Smaller() or any(parts)
+        designs = (experiment.design for experiment in self.experiments.values())
+        return (
+            version == "full"
+            or self.smaller(version) != Smaller()
+            or any(parts)
+            or any(design and getattr(design, version) for design in designs)
+        )
 
     def configurations_of(self, experiment: Experiment, version: Version) -> tuple[str, ...]:
         """What an experiment is done in, unless the command line says otherwise."""

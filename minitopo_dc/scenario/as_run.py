@@ -177,7 +177,8 @@ def _following(radio: LegSettings, name: str, best: Sequence[int], rates: Rates)
         raise SettingsError(f"handover: case sp: no leg has any capacity in {len(chosen)} s")
     steps = [(0, chosen[0])] if chosen[0] != positive else []
     steps += [(s, new) for s, (old, new) in enumerate(pairwise(chosen), 1) if new != old]
-    return radio.model_dump(exclude={"trace", "trace_column", "end", "offset_s", "outages"}) | {
+    of_trace = {"trace", "trace_column", "trace_time_column", "end", "offset_s"}
+    return radio.model_dump(exclude={*of_trace, "outages"}) | {
         "rate_mbps": positive,
         "changes": [{"at_s": s * STEP_S, "rate_mbps": rate} for s, rate in steps],
     }

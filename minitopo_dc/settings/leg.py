@@ -30,7 +30,7 @@ from minitopo_dc.link import (
 from minitopo_dc.settings.base import Settings, SettingsError, equals
 from minitopo_dc.settings.change import LegChange, Percent, changing_capacity, check_order
 from minitopo_dc.settings.rlc import RlcSettings
-from minitopo_dc.trace import EndRule, Trace, read_trace
+from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, read_trace
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 Direction = Literal["downlink", "uplink"]
@@ -56,9 +56,12 @@ class LegSettings(Settings):
     rate_mbps: PositiveFloat | None = None
     """Constant capacity in Mbit/s of IP packets; give this or `trace`."""
     trace: Path | None = None
-    """File with the capacity over time: Raca 4G CSV, Mahimahi, or two-column CSV."""
-    trace_column: str = "DL_bitrate"
-    """Column of a Raca file that holds the capacity."""
+    """File with the capacity over time, of any format of docs/traces.md."""
+    trace_column: str = DEFAULT_COLUMN
+    """Column with the capacity: of a Raca file, or of any table as `NAME:UNIT`."""
+    # Left out of files when there is none, so that those of runs without it stay as they are.
+    trace_time_column: str | None = Field(default=None, exclude_if=equals(None))
+    """Column of a table with the time, as `NAME:UNIT`; none: the first one."""
     end: EndRule = "loop"
     """After the trace's end: `loop`, `hold` the last rate, or `stop`."""
     # Left out of files when it is 0, so that those of legs without it stay as they are.
@@ -139,9 +142,9 @@ class LegSettings(Settings):
         if self.rate_mbps is not None:
             return make_capacity(round(self.rate_mbps * 1e6), self.end)
         assert self.trace is not None
-        trace, offset_ns = _read(self.trace, self.trace_column), round(self.offset_s * NS_PER_S)
+        trace = _read(self.trace, self.trace_column, self.trace_time_column)
         try:
-            return make_capacity(trace, self.end, offset_ns)
+            return make_capacity(trace, self.end, round(self.offset_s * NS_PER_S))
         except ValueError as error:
             raise SettingsError(f"offset_s, end: {error}") from None
 
@@ -196,15 +199,15 @@ class LegSettings(Settings):
         return Leg(parameters, self.capacity(), random.Random(seed))
 
 
-def _read(trace: Path, column: str) -> Trace:
+def _read(trace: Path, column: str, time_column: str | None) -> Trace:
     """The trace of a file. TraceError when it is wrong, SettingsError when it cannot be read."""
     try:
-        return _read_once(trace, column, trace.stat().st_mtime_ns)
+        return _read_once(trace, column, time_column, trace.stat().st_mtime_ns)
     except OSError as error:
         raise SettingsError(f"trace {trace}: {error.strerror}") from None
 
 
 @lru_cache(maxsize=64)
-def _read_once(trace: Path, column: str, _changed: int) -> Trace:
+def _read_once(trace: Path, column: str, time_column: str | None, _changed: int) -> Trace:
     """Read it unless it is as it was: a campaign has the same traces in hundreds of scenarios."""
-    return read_trace(trace, column=column)
+    return read_trace(trace, column=column, time_column=time_column)

@@ -7,11 +7,12 @@ from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.info import TraceInfo, autocorrelation, trace_info
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
 from minitopo_dc.trace.offset import begun_at
-from minitopo_dc.trace.readers import TraceFormat, read_trace
+from minitopo_dc.trace.readers import DEFAULT_COLUMN, TraceFormat, read_trace
 from minitopo_dc.trace.synthesis import CellParameters, spectral_efficiency, synthesise
 from minitopo_dc.trace.writers import write_csv, write_mahimahi
 
 __all__ = [
+    "DEFAULT_COLUMN",
     "CellParameters",
     "EndRule",
     "OpportunityTrace",
