@@ -12,6 +12,7 @@ from minitopo_dc.analysis import ResultError
 from minitopo_dc.analysis.reference import check_column, read_reference
 from minitopo_dc.campaign.design import Version, factor_names
 from minitopo_dc.campaign.file import (
+    OVER_POINTS,
     CampaignFile,
     Experiment,
     Fields,
@@ -130,11 +131,18 @@ def _check_report(file: CampaignFile, experiment: Experiment) -> None:
     figure = experiment.figure
     if figure is None:
         return
-    if figure.x not in experiment.factors():
-        allowed = ", ".join(sorted(experiment.factors())) or "none"
-        raise ValueError(f"figure.x: {figure.x} is no factor here; allowed: {allowed}")
+    for axis, factor in (("x", figure.x), ("y", figure.y)):
+        if factor and factor not in experiment.factors():
+            allowed = ", ".join(sorted(experiment.factors())) or "none"
+            raise ValueError(f"figure.{axis}: {factor} is no factor here; allowed: {allowed}")
     for curve in figure.curves:
-        if curve.configuration not in file.configurations:
+        if figure.kind in OVER_POINTS:
+            if curve.measure not in experiment.joined:
+                allowed = ", ".join(experiment.joined) or "none"
+                raise ValueError(
+                    f"figure.curves: {curve.measure} is not in joined; allowed: {allowed}"
+                )
+        elif curve.configuration not in file.configurations:
             allowed = ", ".join(file.configurations)
             raise ValueError(
                 f"figure.curves: {curve.configuration} is no configuration; allowed: {allowed}"

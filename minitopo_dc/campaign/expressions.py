@@ -17,7 +17,7 @@ DIGITS = 9
 
 
 class ExpressionError(ValueError):
-    """An expression is malformed, or names what is no label; the message names both."""
+    """An expression is malformed, or names what is not there; the message has both."""
 
 
 def evaluate(value: Any, factors: Mapping[str, Any]) -> Any:
@@ -36,16 +36,33 @@ def evaluate(value: Any, factors: Mapping[str, Any]) -> Any:
         return [evaluate(item, factors) for item in value]
     if not isinstance(value, str) or not value.startswith(SIGN):
         return value
-    labels = {
+    return compute(value, labels(factors))
+
+
+def labels(factors: Mapping[str, Any]) -> dict[str, Any]:
+    """The labels among factors, by the names that expressions have for them."""
+    return {
         path.removeprefix(LABEL): factor
         for path, factor in factors.items()
         if path.startswith(LABEL)
     }
+
+
+def compute(text: str, names: Mapping[str, Any]) -> Any:
+    """What an expression comes to.
+
+    Args:
+        text: the expression, behind its `=`.
+        names: what it may use.
+
+    Raises:
+        ExpressionError: it cannot be worked out.
+    """
     try:
-        return _rounded(_compiled(value.removeprefix(SIGN).strip())(**labels))
+        return _rounded(_compiled(text.removeprefix(SIGN).strip())(**names))
     except (jinja2.TemplateError, ArithmeticError, TypeError, ValueError) as error:
-        known = ", ".join(labels) or "none"
-        raise ExpressionError(f"{value!r}: {error}; labels here: {known}") from None
+        known = ", ".join(names) or "none"
+        raise ExpressionError(f"{text!r}: {error}; names here: {known}") from None
 
 
 @cache

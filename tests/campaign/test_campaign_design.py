@@ -201,12 +201,12 @@ def test_an_expression_gives_numbers_texts_and_lists(text: str, value: Any) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("= speed * 2", "'speed' is undefined; labels here: rate"),
+        ("= speed * 2", "'speed' is undefined; names here: rate"),
         ("= speed", "'speed' is undefined"),
         ("= rate / 0", "division by zero"),
-        ("= rate *", "labels here: rate"),
-        ("= rate + 'x'", "labels here: rate"),
-        ("= rate.__class__.__mro__", "labels here: rate"),
+        ("= rate *", "names here: rate"),
+        ("= rate + 'x'", "names here: rate"),
+        ("= rate.__class__.__mro__", "names here: rate"),
     ],
 )
 def test_an_expression_that_cannot_be_worked_out_says_so(text: str, message: str) -> None:
