@@ -32,6 +32,7 @@ from minitopo_dc.campaign.plan import Outline
 from minitopo_dc.campaign.store import Store
 from minitopo_dc.campaign.table import cell_table, save_table
 from minitopo_dc.run.metrics import jain_index
+from minitopo_dc.run.results import RunResult
 
 FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {
@@ -47,6 +48,7 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
     "handover_recovery_s": handover_recovery_s,
 }
 UTILISATION = "utilisation_leg_"
+LEG_BYTES = "leg_bytes_"
 ON_LINKS = "links_"
 """`links_flow_1_mbps`, ..., `links_jain_index`."""
 
@@ -153,6 +155,9 @@ def measure(row: dict[Any, Any], name: str) -> float:
     if name.startswith(UTILISATION):
         legs = enumerate(link_utilisation(Path(row["directory"])), start=1)
         return {f"{UTILISATION}{leg}": part for leg, part in legs}.get(name, math.nan)
+    if name.startswith(LEG_BYTES):
+        counts = enumerate(RunResult.load(Path(row["directory"])).leg_bytes or (), start=1)
+        return {f"{LEG_BYTES}{leg}": float(count) for leg, count in counts}.get(name, math.nan)
     return _float(row.get(name))
 
 
