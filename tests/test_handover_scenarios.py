@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,12 @@ def scenario(legs: list[dict[str, Any]], **fields: Any) -> Scenario:
     return Scenario.check(values | fields, "test")
 
 
-def plan(derived: AsRun) -> PathPlan | None:
-    return derived.scenario.resolved_flows[0].paths
+def plan(derived: AsRun) -> PathPlan:
+    """Of the first flow, but that not each path has to carry data."""
+    found = derived.scenario.resolved_flows[0].paths
+    assert found is not None
+    assert not found.each_carries
+    return replace(found, each_carries=True)
 
 
 def test_a_scenario_without_a_rule_is_run_as_it_is(tmp_path: Path) -> None:
@@ -136,9 +141,9 @@ def test_flows_of_several_paths_all_follow_the_rule(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
     flows = [{"mode": "multipath"}, {"mode": "multipath"}]
     derived = as_run(scenario(legs, mode="flows", flows=flows, handover={"case": 1})).scenario
-    assert {flow.paths for flow in derived.resolved_flows} == {
-        PathPlan((1,), (PathEvent(2, "open", 2), PathEvent(2.02, "abandon", 1)))
-    }
+    events = (PathEvent(2, "open", 2), PathEvent(2.02, "abandon", 1))
+    found = {flow.paths for flow in derived.resolved_flows}
+    assert found == {PathPlan((1,), events, each_carries=False)}
 
 
 @pytest.mark.parametrize(
@@ -185,6 +190,12 @@ def test_a_transport_without_schedules_is_refused_before_the_run(tmp_path: Path)
     legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
     with pytest.raises(SettingsError, match="paths: transport mpquic has a path on every leg"):
         check_scenario(scenario(legs, transport="mpquic", handover={"case": 1}))
+
+
+def test_a_transport_that_needs_two_legs_is_refused_with_case_sp(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5], [5])
+    with pytest.raises(SettingsError, match="transport mpquic needs at least two legs"):
+        check_scenario(scenario(legs, transport="mpquic", handover={"case": "sp"}))
 
 
 def test_case_sp_refuses_changes_of_its_leg(tmp_path: Path) -> None:

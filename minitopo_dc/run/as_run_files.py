@@ -13,7 +13,7 @@ GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
 def save_as_run(derived: AsRun, run: Path) -> None:
     """Write the scenario, which can be run by itself, and the handovers of a rule."""
     derived.scenario.save(run / DERIVED)
-    if derived.by_rule:
+    if derived.handovers is not None:
         with (run / HANDOVERS).open("w", encoding="utf-8", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(["time_s", "old_leg", "new_leg"])

@@ -80,6 +80,10 @@ def _check_paths(runner: Runner, flow: ResolvedFlow, legs: int, where: str) -> N
             f"{where}paths: transport {runner.name} has a path on every leg from the beginning to "
             f"the end; with a schedule allowed: {able}"
         )
+    if flow.paths and not runner.takes_paths and legs < 2:
+        raise SettingsError(
+            f"{where}mode multipath: transport {runner.name} needs at least two legs"
+        )
     used = 0 if flow.paths is None else len(flow.paths.legs)
     if used > (runner.most_paths or used):
         raise SettingsError(

@@ -24,8 +24,8 @@ available, and its leg was up, for so long: at the papers' longest round trip of
 enough to open it (MPTCP: two round trips, RFC 8684, section 3.2; QUIC: one, RFC 9000, section 8.2)
 and for a first window of ten packets."""
 WORTH_USING = 100 * MINIMUM_PATH_BYTES
-"""Bytes that a leg could have carried in one go, of which a transport that follows a handover rule
-must have used at least 1 %: a drive also has legs of 0.01 Mbit/s, for one second."""
+"""Bytes that a leg could have carried in one go, of which a transport must have used at least 1 %
+where not each path has to carry data: a drive also has channels of 0.01 Mbit/s, for one second."""
 
 
 def blank_result(scenario: Scenario, directory: Path) -> RunResult:
@@ -50,18 +50,15 @@ def judge(
     scenario: Scenario,
     measurements: Sequence[Measurement],
     leg_bytes: list[int],
-    *,
-    by_rule: bool = False,
 ) -> RunResult:
     """The result of flows that measured what was asked for, and their rows as files.
 
     Failed when a multipath transport left a path unused that its workload should have filled, or
-    used a leg on which its schedule opens none. `by_rule`: a handover rule made the schedule, of
-    whose legs some have next to no capacity.
+    used a leg on which its schedule opens none.
     """
     save_rows(scenario, measurements, Path(blank.directory))
     save_path_samples(measurements, Path(blank.directory))
-    reason = _wrong_path(scenario, measurements, leg_bytes, by_rule=by_rule)
+    reason = _wrong_path(scenario, measurements, leg_bytes)
     if reason is not None:
         return replace(blank, reason=reason, leg_bytes=leg_bytes)
     return ok_result(blank, scenario, measurements, leg_bytes)
@@ -91,11 +88,7 @@ def save_path_samples(measurements: Sequence[Measurement], run: Path) -> None:
 
 
 def _wrong_path(
-    scenario: Scenario,
-    measurements: Sequence[Measurement],
-    leg_bytes: list[int],
-    *,
-    by_rule: bool,
+    scenario: Scenario, measurements: Sequence[Measurement], leg_bytes: list[int]
 ) -> str | None:
     legs = len(scenario.legs)
     for number, (flow, measured) in enumerate(
@@ -106,7 +99,7 @@ def _wrong_path(
         # Beside other flows the legs' counters do not show what this one used.
         alone = not scenario.flows
         carried = leg_bytes if alone else bytes_of_legs(measured.details, legs)
-        to_use = _legs_to_use(scenario, flow.paths, measured, by_rule=by_rule)
+        to_use = _legs_to_use(scenario, flow.paths, measured)
         if (what := _wrong_leg(flow, flow.paths, to_use, carried)) is not None:
             return f"{'' if alone else f'flow-{number}: '}{what}: bytes per leg {carried}"
     return None
@@ -125,19 +118,17 @@ def _wrong_leg(
     return f"leg {unused[0]} carried no data" if unused else None
 
 
-def _legs_to_use(
-    scenario: Scenario, plan: PathPlan, measured: Measurement, *, by_rule: bool
-) -> list[int]:
+def _legs_to_use(scenario: Scenario, plan: PathPlan, measured: Measurement) -> list[int]:
     """The legs that had a path open and available, and were up, for long enough.
 
-    By a handover rule those with enough capacity in one go. Without a schedule also those that were
-    never down, however short the flow was.
+    Where not each has to carry data, those with enough capacity in one go. Without a schedule also
+    those that were never down, however short the flow was.
     """
     start = measured.details.get("started_s", 0.0)
     end = start + measured.completion_s
     down = {number: leg.down_periods() for number, leg in enumerate(scenario.legs, start=1)}
     periods = plan.periods_to_use(start, end, MINIMUM_PATH_S, down)
-    if by_rule:
+    if not plan.each_carries:
         return [leg for leg in periods if _most_bytes(scenario, leg, periods[leg]) >= WORTH_USING]
     whole = plan.is_whole(len(scenario.legs))
     return [

@@ -74,6 +74,6 @@ def _attempt(
         return replace(blank, status="unsupported", reason=reason)
     try:
         measurements, leg_bytes = measure(scenario)
-        return judge(blank, scenario, measurements, leg_bytes, by_rule=derived.by_rule)
+        return judge(blank, scenario, measurements, leg_bytes)
     except (TransferFailed, RunFailedError) as failure:
         return replace(blank, reason=str(failure))

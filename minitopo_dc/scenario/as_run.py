@@ -30,15 +30,13 @@ class AsRun:
 
     Attributes:
         scenario: without `handover` and `trace_offset_s`: the given one when it has neither.
-        handovers: those that the rule makes until the run's time limit.
+        handovers: those that the rule makes until the run's time limit; None without a rule.
         derived: whether it is another scenario than the given one.
-        by_rule: whether a handover rule chooses the legs that are used.
     """
 
     scenario: Scenario
-    handovers: tuple[Handover, ...] = ()
+    handovers: tuple[Handover, ...] | None = None
     derived: bool = False
-    by_rule: bool = False
 
 
 def as_run(given: Scenario) -> AsRun:
@@ -59,7 +57,7 @@ def as_run(given: Scenario) -> AsRun:
     except ValueError as error:
         raise SettingsError(f"handover: {error}") from None
     scenario = Scenario.check(_planned(begun, plan, rates), "handover")
-    return AsRun(scenario, plan.handovers, derived=True, by_rule=True)
+    return AsRun(scenario, plan.handovers, derived=True)
 
 
 def _with_offset(given: Scenario) -> Scenario:
@@ -97,6 +95,7 @@ def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, 
             down[leg] = _union([*down[leg], *_unused(followed, leg, end)])
         others = [leg for leg in numbers if leg not in plan.initial]
         paths = {"initial": [*plan.initial, *others]}
+    paths["each_carries"] = False
     legs = [_down(leg.model_dump(), down[number]) for number, leg in enumerate(scenario.legs, 1)]
     return _plain(scenario) | {"legs": legs} | _with_paths(scenario, paths)
 

@@ -15,9 +15,9 @@ from math import inf
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Self, get_args
 
-from pydantic import NonNegativeFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveInt, model_validator
 
-from minitopo_dc.settings.base import Settings, SettingsError
+from minitopo_dc.settings.base import Settings, SettingsError, equals
 
 PathAction = Literal["open", "abandon", "backup", "available"]
 PathStatus = Literal["available", "backup"]
@@ -61,6 +61,9 @@ class PathSchedule(Settings):
     legs of the scenario, in their order, as without a schedule."""
     schedule: tuple[PathChange, ...] = ()
     """In the order of their times; of equal times the list's order holds."""
+    each_carries: bool = Field(default=True, exclude_if=equals(True))
+    """Whether a run fails in which a path that was there for 1 s carried no data; else only one
+    that was worth using may not (`minitopo_dc.run.judge`), as a handover rule needs it."""
 
     @model_validator(mode="after")
     def _is_in_order(self) -> Self:
@@ -91,7 +94,7 @@ class PathSchedule(Settings):
             if (reason := _why_not(event, status)) is not None:
                 raise SettingsError(f"schedule.{number}.{event.action}: {event.leg}: {reason}")
             _apply(event, status)
-        return PathPlan(initial, events)
+        return PathPlan(initial, events, self.each_carries)
 
 
 class PathEvent(NamedTuple):
@@ -109,10 +112,12 @@ class PathPlan:
     Attributes:
         initial: legs that have a path at first; on the first of them the connection begins.
         events: in the order in which they happen.
+        each_carries: whether each path must carry data if it was there for 1 s.
     """
 
     initial: tuple[int, ...]
     events: tuple[PathEvent, ...] = ()
+    each_carries: bool = True
 
     @classmethod
     def whole(cls, legs: int) -> PathPlan:
@@ -120,8 +125,8 @@ class PathPlan:
         return cls(tuple(range(1, legs + 1)))
 
     def is_whole(self, legs: int) -> bool:
-        """Whether it is what holds without a schedule for so many legs."""
-        return self == self.whole(legs)
+        """Whether its paths are those without a schedule for so many legs."""
+        return (self.initial, self.events) == (self.whole(legs).initial, ())
 
     @classmethod
     def from_json(cls, text: str) -> PathPlan:
