@@ -49,6 +49,17 @@ def test_one_value_is_for_all_legs_and_several_are_one_a_leg() -> None:
     assert [leg.downlink.loss_percent for leg in made.legs] == [1, 1]
 
 
+def test_a_delay_may_be_the_curve_by_which_it_follows_the_capacity() -> None:
+    made = scenario("--legs", "20", "20", "--delay", "power", "5", "--uplink-delay", "linear")
+    assert [leg.downlink.delay_curve for leg in made.legs] == ["power", None]
+    assert [leg.uplink.delay_curve for leg in made.legs] == ["linear", "linear"]
+
+
+def test_all_traces_begin_at_the_offset() -> None:
+    derived = as_run(scenario("--trace-offset", "7.5")).scenario
+    assert [leg.downlink.offset_s for leg in derived.legs] == [7.5, 7.5]
+
+
 @pytest.mark.parametrize(
     ("options", "modes", "errors"),
     [

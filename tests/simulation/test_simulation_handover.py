@@ -97,6 +97,15 @@ def test_a_run_explains_itself_by_what_was_run(tmp_path: Path) -> None:
     assert paths_figure([directory], tmp_path / "paths.png")
 
 
+def test_a_run_of_what_is_given_keeps_nothing_else(tmp_path: Path) -> None:
+    run(tmp_path, transport="quic", mode="sc", legs=[link(8)], workload={"size_mb": 0.1})
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"as-run.yaml", "handovers.csv"}.isdisjoint(names)
+    text = (tmp_path / "run/scenario.yaml").read_text(encoding="utf-8")
+    new = ("handover", "trace_offset_s", "offset_s", "delay_curve", "each_carries")
+    assert not [word for word in new if word in text]
+
+
 @needs_picoquic
 def test_a_campaign_has_the_cases_and_the_starting_points_as_factors(tmp_path: Path) -> None:
     legs = [follow(tmp_path / "1", 8, 8, 1, 1, 1, 1), follow(tmp_path / "2", 2, 2, 8, 8, 8, 8)]
