@@ -14,7 +14,7 @@ from minitopo_dc.commands import compare
 from minitopo_dc.commands.options import base_scenario, rows
 from minitopo_dc.runners import base
 from minitopo_dc.runners.tcp import TcpRunner
-from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scenario import Clock, Scenario, as_run
 from minitopo_dc.settings import SettingsError
 
 
