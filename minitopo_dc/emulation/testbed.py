@@ -14,7 +14,7 @@ from minitopo_dc.emulation.hosts import EmulatedHost, Network, network
 from minitopo_dc.emulation.machine import probe_kernel
 from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import Scenario, as_run
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
     """
     if (reason := why_no_ipv6(scenario)) is not None:
         raise ElementFailedError(reason)
+    scenario = as_run(scenario).scenario
     settings = [
         gnb_settings(scenario, directory),
         ue_settings(scenario, directory),

@@ -6,6 +6,7 @@ from minitopo_dc.trace.convert import resample, to_opportunities
 from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.info import TraceInfo, autocorrelation, trace_info
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
+from minitopo_dc.trace.offset import begun_at
 from minitopo_dc.trace.readers import DEFAULT_COLUMN, TraceFormat, read_trace
 from minitopo_dc.trace.synthesis import CellParameters, spectral_efficiency, synthesise
 from minitopo_dc.trace.writers import write_csv, write_mahimahi
@@ -21,6 +22,7 @@ __all__ = [
     "TraceFormat",
     "TraceInfo",
     "autocorrelation",
+    "begun_at",
     "read_trace",
     "resample",
     "spectral_efficiency",
