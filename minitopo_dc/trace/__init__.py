@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minitopo_dc.trace.channels import Capacities
 from minitopo_dc.trace.convert import resample, to_opportunities
 from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.info import TraceInfo, autocorrelation, trace_info
@@ -11,6 +12,7 @@ from minitopo_dc.trace.synthesis import CellParameters, spectral_efficiency, syn
 from minitopo_dc.trace.writers import write_csv, write_mahimahi
 
 __all__ = [
+    "Capacities",
     "CellParameters",
     "EndRule",
     "OpportunityTrace",
