@@ -1,0 +1,69 @@
+"""The cells in the CSV of Raca et al. (ACM MMSys 2018 and 2020): the serving one and a neighbour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from minitopo_dc.trace.cells import HeardCell
+from minitopo_dc.trace.errors import TraceError
+from minitopo_dc.trace.fields import Row, signed_number
+from minitopo_dc.trace.raca import MISSING, TIMESTAMP, column_of, second_of
+
+Sample = tuple[int, HeardCell]
+"""A cell and the second (from any moment) in which it was heard."""
+
+_COLUMNS = ("Operatorname", "CellID", "NetworkMode", "RSRP", "NRxRSRP")
+_CARRIER = "LTE"
+_NEIGHBOUR = "neighbour"
+"""The set does not say which cell `NRxRSRP` is of."""
+
+
+def parse_raca_cells(path: Path, rows: list[Row]) -> Iterator[Sample]:
+    """What an operator's file has of LTE: `RSRP` of the serving cell, `NRxRSRP` of a neighbour.
+
+    The set names no carriers: each operator has one, `LTE`, on which the neighbour interferes. As
+    with bit rates (:func:`~minitopo_dc.trace.raca.parse_raca`) a row holds up to the next time
+    stamp, the last one for one second. A row of another network (`NetworkMode`) has no cell.
+
+    Raises:
+        TraceError: a column is missing, a field is not readable, or time goes backwards.
+    """
+    line, header = rows[0]
+    time, *places = (
+        column_of(path, line, header, name, [name]) for name in (TIMESTAMP, *_COLUMNS)
+    )
+    seconds = _seconds(path, rows, time)
+    ends = _ends(seconds)
+    for (line, fields), second in zip(rows[1:], seconds, strict=True):
+        for cell in _cells(path, line, [fields[place] for place in places]):
+            yield from ((each, cell) for each in range(second, ends[second]))
+
+
+def _seconds(path: Path, rows: list[Row], time: int) -> list[int]:
+    seconds: list[int] = []
+    for line, fields in rows[1:]:
+        if len(fields) != len(rows[0][1]):
+            allowed = f"{len(rows[0][1])} columns, as the header has"
+            raise TraceError(path, line, f"{len(fields)} columns", allowed)
+        seconds.append(second_of(path, line, fields[time]))
+        if len(seconds) > 1 and seconds[-1] < seconds[-2]:
+            raise TraceError(path, line, "time goes backwards", "time stamps that do not descend")
+    return seconds
+
+
+def _ends(seconds: list[int]) -> dict[int, int]:
+    """Up to when the rows of a second hold."""
+    distinct = sorted(set(seconds))
+    return dict(pairwise([*distinct, distinct[-1] + 1])) if distinct else {}
+
+
+def _cells(path: Path, line: int, fields: list[str]) -> Iterator[HeardCell]:
+    operator, serving, network, *powers = fields
+    if network != _CARRIER:
+        return
+    for name, text, column in zip((serving, _NEIGHBOUR), powers, _COLUMNS[3:], strict=True):
+        if text not in MISSING:
+            power = float(signed_number(path, line, text, column))
+            yield HeardCell(operator, _CARRIER, name, power)
