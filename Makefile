@@ -1,6 +1,7 @@
 # The two commands: `make compare` answers the project's question, `make test` tests everything.
 # Both set everything up first (docs/setup.md); once that is done, it takes no time.
 BIN := .venv/bin
+UNIT := $(BIN)/pytest -m "not root" --numprocesses logical --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-tests setup-again compare test lint unit benchmark clean-all
@@ -21,8 +22,9 @@ setup-again: ## set up anew, also what could not be built the last time
 compare: setup ## the main job, as root: make compare ARGS="--size 40 --json"
 	@$(BIN)/minitopo-dc compare $(ARGS)
 
+# One at a time for those that need root: they measure time, and share what `minitopo-dc clean` removes.
 test: lint ## format, lint, types, imports and every test; those that need root run as root only
-	$(BIN)/pytest
+	@$(UNIT) || failed=yes; $(BIN)/pytest -m root && test -z "$$failed"
 
 lint: setup-tests ## format, lint, types and imports
 	$(BIN)/ruff format --check .
@@ -31,7 +33,7 @@ lint: setup-tests ## format, lint, types and imports
 	$(BIN)/lint-imports
 
 unit: setup-tests ## the tests that need no root
-	$(BIN)/pytest -m "not root"
+	$(UNIT)
 
 benchmark: setup ## round-trip time, PDU rate and goodput of the elements, as root
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -40,6 +40,7 @@ DEVELOPMENT = [
     "pandas-stubs",
     "pre-commit>=3.7",
     "pytest>=8.2",
+    "pytest-xdist>=3.6",
     "ruff>=0.6",
     "setuptools>=70.1",  # the first that makes a wheel by itself: tests/test_wheel.py
     "types-PyYAML",

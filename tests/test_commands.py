@@ -324,3 +324,25 @@ def test_a_wrong_field_of_pdcp_is_one_error(given: list[str], words: str) -> Non
     with pytest.raises(SettingsError) as caught:
         base_scenario(parsed(*options))
     assert words in str(caught.value)
+
+
+def test_a_recording_s_two_files_are_a_leg_s_two_directions(tmp_path: Path) -> None:
+    for ending in ("down", "up"):
+        (tmp_path / f"drive.{ending}").write_text("1\n2\n")
+    drive = tmp_path / "drive"
+    legs = scenario("--legs", str(drive), "10").legs
+    assert (legs[0].downlink.trace, legs[0].uplink.trace) == (
+        tmp_path / "drive.down",
+        tmp_path / "drive.up",
+    )
+    assert legs[1].uplink.rate_mbps == 20
+    mine = scenario("--legs", str(drive), "10", "--uplink", "5").legs
+    assert (mine[0].downlink.trace, mine[0].uplink.rate_mbps) == (tmp_path / "drive.down", 5)
+
+
+def test_legs_are_columns_of_one_table(tmp_path: Path) -> None:
+    table = tmp_path / "drive.csv"
+    table.write_text("at,a,b\n0,1,2\n10,3,4\n")
+    options = ("--trace-column", "a:mbps", "b:mbps", "--trace-time-column", "at:ms")
+    legs = scenario("--legs", str(table), str(table), *options).legs
+    assert [leg.downlink.capacity().rate_at(0) for leg in legs] == [1_000_000, 2_000_000]

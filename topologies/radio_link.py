@@ -131,6 +131,7 @@ _FIELDS = {
     "burst_loss": ("burst_loss", _burst_loss),
     "trace": ("trace", _path),
     "trace_column": ("trace_column", _as_it_is),
+    "trace_time_column": ("trace_time_column", _as_it_is),
     "end": ("end", _as_it_is),
     "rlc": ("rlc", _as_it_is),
 }
@@ -171,9 +172,9 @@ class RadioIntf(Intf):  # type: ignore[misc]
                 loss (percent), max_queue_size (packets that wait or are being sent; 1000). Further:
                 jitter_model ('uniform', 'normal'), reorder (whether jitter may reorder packets, as
                 netem's does; False), burst_loss ('p:r:h:k', Gilbert-Elliott), trace (a file with
-                the capacity over time, docs/traces.md) with trace_column and end ('loop', 'hold',
-                'stop'), rlc (a dictionary of RLC's fields, docs/rlc.md; of them only
-                block_error_percent may change). And Mininet's own (ip, mac, ...).
+                the capacity over time, docs/traces.md) with trace_column, trace_time_column and end
+                ('loop', 'hold', 'stop'), rlc (a dictionary of RLC's fields, docs/rlc.md; of them
+                only block_error_percent may change). And Mininet's own (ip, mac, ...).
 
         Raises:
             RadioLinkError: a parameter is unknown, or its value wrong.

@@ -77,7 +77,7 @@ class Planner:
         self._file = file
         self._clock = clock
         self._overrides = overrides
-        self._traces: set[tuple[str, str]] = set()
+        self._traces: set[tuple[str, str, str | None]] = set()
 
     def experiments(self) -> Iterable[str]:
         """Those that are wanted."""
@@ -171,7 +171,11 @@ class Planner:
         """Each trace is read once, however many cells have it."""
         for _, direction in scenario.directions():
             if direction.trace is not None:
-                known = (str(direction.trace), direction.trace_column)
+                known = (
+                    str(direction.trace),
+                    direction.trace_column,
+                    direction.trace_time_column,
+                )
                 if known not in self._traces:
                     direction.capacity()
                 self._traces.add(known)

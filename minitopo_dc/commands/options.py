@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from minitopo_dc.commands import leg_capacity
 from minitopo_dc.commands.listed import listed
 from minitopo_dc.commands.outage_option import with_outages
 from minitopo_dc.commands.path_options import path_schedule
@@ -37,7 +38,7 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
         nargs="+",
         default=legs,
         metavar="LEG",
-        help=f"one per leg: Mbit/s, or a trace file ({shown})",
+        help=f"one per leg: Mbit/s, a trace file, or RECORDING with .down and .up ({shown})",
     )
     group.add_argument(
         "--delay", nargs="+", default=["10"], metavar="MS", help="one-way delay (10)"
@@ -64,14 +65,12 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
     group.add_argument(
         "--queue", nargs="+", default=["100"], metavar="PACKETS", help="drop-tail queue (100)"
     )
+    leg_capacity.add(group)
     group.add_argument(
-        "--trace-end",
-        default="loop",
-        metavar="RULE",
-        help="loop, hold or stop at a trace's end (loop)",
-    )
-    group.add_argument(
-        "--uplink", nargs="+", default=["20"], metavar="MBPS", help="uplink rate or trace (20)"
+        "--uplink",
+        nargs="+",
+        metavar="MBPS",
+        help=f"uplink rate or trace (RECORDING.up, else {leg_capacity.PAPERS_UPLINK_MBPS})",
     )
     group.add_argument("--uplink-delay", nargs="+", default=["10"], metavar="MS", help="(10)")
 
@@ -246,7 +245,7 @@ def _workload(arguments: argparse.Namespace) -> Workload:
 def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """The legs as fields of a scenario. SettingsError when the numbers of values do not fit."""
     legs = listed(arguments.legs)
-    pairs = zip(_downlinks(arguments, legs), _uplinks(arguments, len(legs)), strict=True)
+    pairs = zip(_downlinks(arguments, legs), _uplinks(arguments, legs), strict=True)
     return [{"downlink": downlink, "uplink": uplink} for downlink, uplink in pairs]
 
 
@@ -315,16 +314,17 @@ def _can(name: str, mode: str) -> bool:
 
 
 def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
+    columns = _each("--trace-column", arguments.trace_column, len(legs))
     delays = _each("--delay", arguments.delay, len(legs))
     jitters = _each("--jitter", arguments.jitter, len(legs))
     losses = _each("--loss", arguments.loss, len(legs))
     queues = _each("--queue", arguments.queue, len(legs))
     return [
-        _capacity(leg, arguments.trace_end)
+        leg_capacity.downlink(leg, column, arguments)
         | {"delay_ms": delay, "jitter_ms": jitter, "loss_percent": loss, "queue_packets": queue}
         | {"rlc": rlc}
-        for leg, delay, jitter, loss, queue, rlc in zip(
-            legs, delays, jitters, losses, queues, _rlc(arguments, len(legs)), strict=True
+        for leg, column, delay, jitter, loss, queue, rlc in zip(
+            legs, columns, delays, jitters, losses, queues, _rlc(arguments, len(legs)), strict=True
         )
     ]
 
@@ -340,21 +340,15 @@ def _rlc(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any] | None
     return [mode | {"block_error_percent": error} for error in errors]
 
 
-def _uplinks(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any]]:
-    rates = _each("--uplink", arguments.uplink, legs)
-    delays = _each("--uplink-delay", arguments.uplink_delay, legs)
+def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
+    count, given = len(legs), arguments.uplink
+    rates = [None] * count if given is None else _each("--uplink", given, count)
+    delays = _each("--uplink-delay", arguments.uplink_delay, count)
     return [
-        _capacity(rate, arguments.trace_end) | {"delay_ms": delay, "queue_packets": 10_000}
-        for rate, delay in zip(rates, delays, strict=True)
+        leg_capacity.uplink(rate, leg, arguments.trace_end)
+        | {"delay_ms": delay, "queue_packets": 10_000}
+        for rate, leg, delay in zip(rates, legs, delays, strict=True)
     ]
-
-
-def _capacity(value: str, end: str) -> dict[str, Any]:
-    """A number is a rate in Mbit/s, anything else a trace file."""
-    try:
-        return {"rate_mbps": float(value)}
-    except ValueError:
-        return {"trace": str(Path(value).resolve()), "end": end}
 
 
 def _each(option: str, values: Sequence[str], legs: int) -> list[str]:

@@ -10,6 +10,7 @@ from typing import get_args
 
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import (
+    DEFAULT_COLUMN,
     CellParameters,
     RateTrace,
     Trace,
@@ -55,7 +56,18 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     formats = get_args(TraceFormat)
     parser.add_argument("trace", type=Path, metavar="FILE")
     parser.add_argument("--format", choices=formats, default="auto")
-    parser.add_argument("--column", default="DL_bitrate", help="of a Raca file (DL_bitrate)")
+    parser.add_argument(
+        "--column",
+        default=DEFAULT_COLUMN,
+        metavar="NAME:UNIT",
+        help="of a table: the rate in bps, kbps, mbps or gbps; of a Raca file without unit "
+        f"({DEFAULT_COLUMN})",
+    )
+    parser.add_argument(
+        "--time-column",
+        metavar="NAME:UNIT",
+        help="of a table: the time in s, ms, us, ns or iso (the first column)",
+    )
 
 
 def _add_synthesis(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +88,12 @@ def _add_synthesis(parser: argparse.ArgumentParser) -> None:
 
 def _read(arguments: argparse.Namespace) -> Trace:
     try:
-        return read_trace(arguments.trace, format=arguments.format, column=arguments.column)
+        return read_trace(
+            arguments.trace,
+            format=arguments.format,
+            column=arguments.column,
+            time_column=arguments.time_column,
+        )
     except OSError as error:
         raise SettingsError(f"{arguments.trace}: {error.strerror}") from None
 

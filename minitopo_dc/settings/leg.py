@@ -27,7 +27,7 @@ from minitopo_dc.link import (
 from minitopo_dc.settings.base import Settings, SettingsError, equals
 from minitopo_dc.settings.change import LegChange, Percent, changing_capacity, check_order
 from minitopo_dc.settings.rlc import RlcSettings
-from minitopo_dc.trace import EndRule, read_trace
+from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, read_trace
 from minitopo_dc.units import NS_PER_MS
 
 Direction = Literal["downlink", "uplink"]
@@ -53,9 +53,12 @@ class LegSettings(Settings):
     rate_mbps: PositiveFloat | None = None
     """Constant capacity in Mbit/s of IP packets; give this or `trace`."""
     trace: Path | None = None
-    """File with the capacity over time: Raca 4G CSV, Mahimahi, or two-column CSV."""
-    trace_column: str = "DL_bitrate"
-    """Column of a Raca file that holds the capacity."""
+    """File with the capacity over time, of any format of docs/traces.md."""
+    trace_column: str = DEFAULT_COLUMN
+    """Column with the capacity: of a Raca file, or of any table as `NAME:UNIT`."""
+    # Left out of files when there is none, so that those of runs without it stay as they are.
+    trace_time_column: str | None = Field(default=None, exclude_if=equals(None))
+    """Column of a table with the time, as `NAME:UNIT`; none: the first one."""
     end: EndRule = "loop"
     """After the trace's end: `loop`, `hold` the last rate, or `stop`."""
     delay_ms: NonNegativeFloat = 10.0
@@ -123,7 +126,10 @@ class LegSettings(Settings):
             return make_capacity(round(self.rate_mbps * 1e6), self.end)
         assert self.trace is not None
         try:
-            return make_capacity(read_trace(self.trace, column=self.trace_column), self.end)
+            trace = read_trace(
+                self.trace, column=self.trace_column, time_column=self.trace_time_column
+            )
+            return make_capacity(trace, self.end)
         except OSError as error:
             raise SettingsError(f"trace {self.trace}: {error.strerror}") from None
 

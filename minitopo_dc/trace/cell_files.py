@@ -11,13 +11,11 @@ from pathlib import Path
 from minitopo_dc.trace.cells import CellLog, HeardCell
 from minitopo_dc.trace.channels import Capacities
 from minitopo_dc.trace.errors import TraceError
-from minitopo_dc.trace.fields import Row, number, read_rows, signed_number
+from minitopo_dc.trace.fields import Row, number, power_dbm, read_rows
 from minitopo_dc.trace.raca import TIMESTAMP
 from minitopo_dc.trace.raca_cells import Sample, parse_raca_cells
 
 CELL_COLUMNS = ["time_s", "operator", "carrier", "cell", "rsrp_dbm"]
-LEAST_DBM, MOST_DBM = -156, -31
-"""What a terminal can report as RSRP: 3GPP TS 38.133 section 10.1.6 (LTE's range lies within)."""
 LONGEST_GAP_S = 86_400
 """A longer one is a wrong unit or two logs in one; a day is more than any drive."""
 
@@ -158,11 +156,7 @@ def _cell(path: Path, line: int, fields: list[str]) -> HeardCell:
     for column, name in names.items():
         if not name or "/" in name:
             raise TraceError(path, line, f"{column} {name!r}", "a name without a slash")
-    power = signed_number(path, line, fields[4], "rsrp_dbm")
-    if not LEAST_DBM <= power <= MOST_DBM:
-        allowed = f"rsrp_dbm of {LEAST_DBM} to {MOST_DBM}"
-        raise TraceError(path, line, f"{fields[4]} dBm is out of range", allowed)
-    return HeardCell(*names.values(), float(power))
+    return HeardCell(*names.values(), power_dbm(path, line, fields[4], "rsrp_dbm"))
 
 
 def _check_gaps(path: Path, seconds: list[int]) -> None:

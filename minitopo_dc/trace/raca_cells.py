@@ -8,8 +8,10 @@ from pathlib import Path
 
 from minitopo_dc.trace.cells import HeardCell
 from minitopo_dc.trace.errors import TraceError
-from minitopo_dc.trace.fields import Row, signed_number
-from minitopo_dc.trace.raca import MISSING, TIMESTAMP, column_of, second_of
+from minitopo_dc.trace.fields import Row, power_dbm
+from minitopo_dc.trace.raca import TIME
+from minitopo_dc.trace.table import MISSING, index_of, moment_of
+from minitopo_dc.units import NS_PER_S
 
 Sample = tuple[int, HeardCell]
 """A cell and the second (from any moment) in which it was heard."""
@@ -24,17 +26,15 @@ def parse_raca_cells(path: Path, rows: list[Row]) -> Iterator[Sample]:
     """What an operator's file has of LTE: `RSRP` of the serving cell, `NRxRSRP` of a neighbour.
 
     The set names no carriers: each operator has one, `LTE`, on which the neighbour interferes. As
-    with bit rates (:func:`~minitopo_dc.trace.raca.parse_raca`) a row holds up to the next time
+    with bit rates (:func:`~minitopo_dc.trace.table.parse_table`) a row holds up to the next time
     stamp, the last one for one second. A row of another network (`NetworkMode`) has no cell.
 
     Raises:
         TraceError: a column is missing, a field is not readable, or time goes backwards.
     """
     line, header = rows[0]
-    time, *places = (
-        column_of(path, line, header, name, [name]) for name in (TIMESTAMP, *_COLUMNS)
-    )
-    seconds = _seconds(path, rows, time)
+    places = [index_of(path, line, header, name) for name in _COLUMNS]
+    seconds = _seconds(path, rows, index_of(path, line, header, TIME.name))
     ends = _ends(seconds)
     for (line, fields), second in zip(rows[1:], seconds, strict=True):
         for cell in _cells(path, line, [fields[place] for place in places]):
@@ -47,7 +47,7 @@ def _seconds(path: Path, rows: list[Row], time: int) -> list[int]:
         if len(fields) != len(rows[0][1]):
             allowed = f"{len(rows[0][1])} columns, as the header has"
             raise TraceError(path, line, f"{len(fields)} columns", allowed)
-        seconds.append(second_of(path, line, fields[time]))
+        seconds.append(moment_of(path, line, fields[time], TIME) // NS_PER_S)
         if len(seconds) > 1 and seconds[-1] < seconds[-2]:
             raise TraceError(path, line, "time goes backwards", "time stamps that do not descend")
     return seconds
@@ -65,5 +65,5 @@ def _cells(path: Path, line: int, fields: list[str]) -> Iterator[HeardCell]:
         return
     for name, text, column in zip((serving, _NEIGHBOUR), powers, _COLUMNS[3:], strict=True):
         if text not in MISSING:
-            power = float(signed_number(path, line, text, column))
+            power = power_dbm(path, line, text, column)
             yield HeardCell(operator, _CARRIER, name, power)

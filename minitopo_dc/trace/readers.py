@@ -9,8 +9,11 @@ from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.fields import Row, is_number, number, read_rows
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace, Trace
 from minitopo_dc.trace.raca import TIMESTAMP, parse_raca
+from minitopo_dc.trace.table import Column, parse_table
 
-TraceFormat = Literal["auto", "raca", "mahimahi", "csv"]
+TraceFormat = Literal["auto", "raca", "mahimahi", "csv", "table"]
+DEFAULT_COLUMN = "DL_bitrate"
+"""Raca's downlink: what a file of the formats that need no column is read with."""
 
 _TIME_UNITS = {"time_s": 1_000_000_000, "time_ms": 1_000_000}
 _RATE_UNITS = {"rate_mbps": 1_000_000, "rate_kbps": 1_000, "rate_bps": 1}
@@ -18,17 +21,25 @@ _ONLY_ROW_NS = 1_000_000_000
 
 
 def read_trace(
-    path: str | Path, *, format: TraceFormat = "auto", column: str = "DL_bitrate"
+    path: str | Path,
+    *,
+    format: TraceFormat = "auto",
+    column: str = DEFAULT_COLUMN,
+    time_column: str | None = None,
 ) -> Trace:
     """Read a capacity trace.
 
     Args:
         path: the file (UTF-8; empty lines and lines that begin with `#` are skipped).
         format: `raca` (:func:`~minitopo_dc.trace.raca.parse_raca`), `mahimahi`
-            (:func:`parse_mahimahi`), `csv` (:func:`parse_csv`), or `auto`: by the first line
-            that is not a comment. A column called Timestamp is raca, one field is mahimahi, two
-            fields are csv.
-        column: raca only: the bit rate to take, `DL_bitrate` or `UL_bitrate`.
+            (:func:`parse_mahimahi`), `csv` (:func:`parse_csv`), `table`
+            (:func:`~minitopo_dc.trace.table.parse_table`), or `auto`: a table when `time_column`
+            is given, else by the first line that is not a comment. A column called Timestamp is
+            raca, one field is mahimahi, two fields are csv, more are a table.
+        column: raca: the bit rate to take, `DL_bitrate` or `UL_bitrate`; table: `NAME:UNIT`, or
+            `NAME` with a unit at its end (`downlink_mbps`): bps, kbps, mbps, gbps.
+        time_column: table: like `column`, with the units s, ms, us, ns, iso; the first column
+            without.
 
     Raises:
         TraceError: the file is not such a trace; the message has its line and what is allowed.
@@ -36,12 +47,28 @@ def read_trace(
     """
     file = Path(path)
     rows = read_rows(file)
-    kind = _detect(file, rows[0]) if format == "auto" else format
-    if kind == "raca":
-        return parse_raca(file, rows, column)
-    if kind == "mahimahi":
-        return parse_mahimahi(file, rows)
+    kind = _detect(file, rows[0], time_column) if format == "auto" else format
+    match kind:
+        case "raca":
+            return parse_raca(file, rows, column)
+        case "mahimahi":
+            return parse_mahimahi(file, rows)
+        case "table":
+            return _read_table(file, rows, column, time_column)
     return parse_csv(file, rows)
+
+
+def _read_table(path: Path, rows: list[Row], column: str, time_column: str | None) -> RateTrace:
+    line, header = rows[0]
+    if column == DEFAULT_COLUMN and column not in header:
+        what = f"no column of {len(header)} is said to be the capacity"
+        raise TraceError(path, line, what, f"a column NAME:UNIT of {', '.join(header)}")
+    try:
+        time = Column.time(header[0] if time_column is None else time_column)
+        rate = Column.rate(column)
+    except ValueError as error:
+        raise TraceError(path, line, *error.args) from None
+    return parse_table(path, rows, time, rate)
 
 
 def parse_mahimahi(path: Path, rows: list[Row]) -> OpportunityTrace:
@@ -91,16 +118,23 @@ def parse_csv(path: Path, rows: list[Row]) -> RateTrace:
     )
 
 
-def _detect(path: Path, first: Row) -> TraceFormat:
+def _detect(path: Path, first: Row, time_column: str | None) -> TraceFormat:
     line, fields = first
+    if time_column is not None:
+        return "table"
     if TIMESTAMP in fields:
         return "raca"
     if len(fields) == 1 and fields[0].isdigit():
         return "mahimahi"
     if len(fields) == 2:
         return "csv"
+    if len(fields) > 2 and not is_number(fields[0]):
+        return "table"
     what = f"cannot tell the format from {','.join(fields)[:60]!r}"
-    allowed = f"a raca header with {TIMESTAMP}, time,rate (csv), or one number of ms (mahimahi)"
+    allowed = (
+        f"a raca header with {TIMESTAMP}, time,rate (csv), a header of more columns (table), or "
+        "one number of ms (mahimahi)"
+    )
     raise TraceError(path, line, what, allowed)
 
 
