@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 from minitopo_dc.trace.cells import CellLog, HeardCell
 from minitopo_dc.trace.channels import Capacities
@@ -48,9 +49,17 @@ def read_cells(*paths: str | Path) -> CellLog:
     return CellLog(" + ".join(file.name for file in files), seconds)
 
 
-def is_cells(header: Sequence[str]) -> bool:
-    """Whether a first row is that of a log of cells."""
-    return list(header) == CELL_COLUMNS
+def kind_of_drive(path: str | Path) -> Literal["cells", "channels"] | None:
+    """What a file's header says that it has of a drive; None if it is another kind of trace.
+
+    Raises:
+        TraceError: it is no text, or empty.
+        OSError: it cannot be opened.
+    """
+    header = read_rows(Path(path))[0][1]
+    if header == CELL_COLUMNS:
+        return "cells"
+    return "channels" if _channel_count(header) else None
 
 
 def parse_cells(path: Path, rows: list[Row]) -> Iterator[Sample]:
@@ -97,12 +106,6 @@ def read_channels(path: str | Path) -> Capacities:
     return parse_channels(file, read_rows(file))
 
 
-def channel_columns(header: Sequence[str]) -> list[str]:
-    """The capacity columns of a wide CSV's header, empty if it is none."""
-    count = (len(header) - 1) // 2
-    return [_rate_column(k) for k in range(count)] if list(header) == _header(count) else []
-
-
 def parse_channels(path: Path, rows: list[Row]) -> Capacities:
     """Rows `time_s,channel_1_mbps,...,channel_1_cell,...`, one for each second, none left out.
 
@@ -113,7 +116,7 @@ def parse_channels(path: Path, rows: list[Row]) -> Capacities:
         TraceError: a row is none.
     """
     line, header = rows[0]
-    count = len(channel_columns(header))
+    count = _channel_count(header)
     if not count or len(rows) == 1:
         raise TraceError(path, line, "no channels", ",".join(_header(1)) + " and a row a second")
     times = [_whole(path, row, len(header)) for row in rows[1:]]
@@ -152,11 +155,11 @@ def _samples(path: Path, rows: list[Row]) -> Iterator[Sample]:
 
 
 def _cell(path: Path, line: int, fields: list[str]) -> HeardCell:
-    names = dict(zip(CELL_COLUMNS[1:4], fields[1:4], strict=True))
-    for column, name in names.items():
+    for column, name in zip(CELL_COLUMNS[1:4], fields[1:4], strict=True):
         if not name or "/" in name:
             raise TraceError(path, line, f"{column} {name!r}", "a name without a slash")
-    return HeardCell(*names.values(), power_dbm(path, line, fields[4], "rsrp_dbm"))
+    operator, carrier, cell, power = fields[1:]
+    return HeardCell(operator, carrier, cell, power_dbm(path, line, power, "rsrp_dbm"))
 
 
 def _check_gaps(path: Path, seconds: list[int]) -> None:
@@ -179,6 +182,12 @@ def _whole(path: Path, row: Row, width: int) -> int:
 def _operator(cells: Sequence[str]) -> str:
     """Of the first cell that is named with one."""
     return next((cell.split("/")[0] for cell in cells if cell.count("/") == 2), "")
+
+
+def _channel_count(header: Sequence[str]) -> int:
+    """How many channels a wide CSV's header has; 0 if it is none."""
+    count = (len(header) - 1) // 2
+    return count if list(header) == _header(count) else 0
 
 
 def _header(count: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The cells in the CSV of Raca et al. (ACM MMSys 2018 and 2020): the serving one and a neighbour."""
+"""The cells in the CSV of Raca et al. (ACM MMSys 2018 and 2020): the serving and a neighbour."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ Sample = tuple[int, HeardCell]
 
 _COLUMNS = ("Operatorname", "CellID", "NetworkMode", "RSRP", "NRxRSRP")
 _CARRIER = "LTE"
+_MISSING = (*MISSING, "0", "0.0")
+"""0 dBm is no power that a terminal hears: some rows have it where others have nothing."""
 _NEIGHBOUR = "neighbour"
 """The set does not say which cell `NRxRSRP` is of."""
 
@@ -64,6 +66,6 @@ def _cells(path: Path, line: int, fields: list[str]) -> Iterator[HeardCell]:
     if network != _CARRIER:
         return
     for name, text, column in zip((serving, _NEIGHBOUR), powers, _COLUMNS[3:], strict=True):
-        if text not in MISSING:
+        if text not in _MISSING:
             power = power_dbm(path, line, text, column)
             yield HeardCell(operator, _CARRIER, name, power)
