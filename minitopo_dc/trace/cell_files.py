@@ -38,6 +38,8 @@ def read_cells(*paths: str | Path) -> CellLog:
     heard: dict[int, dict[tuple[str, str, str], list[float]]] = {}
     for second, cell in samples:
         heard.setdefault(second, {}).setdefault(cell[:3], []).append(cell.rsrp_dbm)
+    if not heard:
+        raise TraceError(files[0], 0, "no cell", "at least one row with a cell of LTE")
     _check_gaps(files[0], sorted(heard))
     seconds = tuple(
         tuple(

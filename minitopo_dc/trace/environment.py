@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 OPERATORS = ("OP1", "OP2")
 """As in table 3 of Krämer et al., Electronics 11 (2022) 1492."""
@@ -90,4 +90,34 @@ ENTIRE = Environment(
 )
 """All that the bus drives through: a fifth of the route has four times the sites."""
 
-ENVIRONMENTS = {each.name: each for each in (ENTIRE,)}
+RESIDENTIAL = replace(
+    ENTIRE,
+    name="residential",
+    spacing_m=600.0,
+    setback=(0.169, 0.192),
+    power_dbm=(-95.0, -98.46),
+    second_carrier_db=-8.0,
+    second_carrier_sd_db=4.0,
+    dense_share=0.0,
+    scale=0.5,
+)
+"""Streets with four channels nearly all of the time."""
+
+ROAD = replace(
+    ENTIRE,
+    name="road",
+    spacing_m=3000.0,
+    setback=(0.169, 0.192),
+    power_dbm=(-95.0, -98.46),
+    second_carrier_db=-15.0,
+    second_carrier_sd_db=6.0,
+    dense_share=0.0,
+    # Own choice: a bus between towns.
+    speed_kmh=60.0,
+    stop_every_m=2000.0,
+    scale=0.65,
+)
+"""A road with three channels most of the time."""
+
+ENVIRONMENTS = {each.name: each for each in (ENTIRE, RESIDENTIAL, ROAD)}
+"""The rows of table 2."""
