@@ -38,8 +38,8 @@ from minitopo_dc.trace import (
 
 Vector = npt.NDArray[np.float64]
 
-SAMPLES, SAMPLES_KMH = 6000, 720.0
-GENERATIONS, OFFSPRING = 45, 14
+SAMPLES, SAMPLES_KMH = 10_000, 720.0
+GENERATIONS, OFFSPRING = 25, 14
 SEED = 1
 CHECK_S = {"entire": 33 * 3600, "residential": 10 * 3600, "road": 10 * 3600}
 """33 h as the published set has; the segments longer than any, for their means."""
@@ -131,7 +131,7 @@ def minimise(loss: Callable[[Vector], float], start: Vector, generations: int) -
         1 - one_rate, 2 * (effective - 2 + 1 / effective) / ((size + 2) ** 2 + effective)
     )
     covariance, path, sigma_path = np.eye(size), np.zeros(size), np.zeros(size)
-    mean, sigma, best = start, 0.5, (loss(start), start)
+    mean, sigma, best = start, 0.4, (loss(start), start)
     for generation in range(generations):
         spread = np.linalg.cholesky(covariance)
         normal = rng.normal(size=(OFFSPRING, size))
@@ -178,7 +178,7 @@ def loss_of_entire(environment: Environment) -> float:
     errors = [
         (statistics.available_mean - published_cells("entire")) / 0.03,
         (statistics.visible_mean - 4.26) / 0.4,
-        (statistics.visible_more_than_7 - 0.20) / 0.06,
+        (statistics.visible_more_than_7 - 0.20) / 0.1,
     ]
     for level, row in published_capacity().items():
         ours = values_of(statistics.capacity[level])
@@ -225,7 +225,7 @@ def published_gains(name: str) -> tuple[float, list[float]]:
     """Tables 4 and 5: the best channel's mean capacity, and what 2, 3, 4 channels are of it."""
     number = {"residential": 4, "road": 5}[name]
     table = read_reference(f"mpquic_cellular_table_{number}_{name}.csv")
-    table = table[table["cc"] != "mptcp"].astype({"mp_capacity_mbps": float})
+    table = table.astype({"mp_capacity_mbps": float})
     means = table.groupby("case")["mp_capacity_mbps"].mean()
     return float(means["sp"]), [float(means[case] / means["sp"]) for case in GAIN_CASES]
 
