@@ -28,7 +28,7 @@ class Environment:
     jitter: float
     power_dbm: tuple[float, float]
     power_sd_db: float
-    second_carrier_db: float
+    second_carrier_db: tuple[float, float]
     second_carrier_sd_db: float
     sector_db: float
     threshold_dbm: float
@@ -80,7 +80,7 @@ ENTIRE = Environment(
     jitter=0.02666,
     power_dbm=(-95.0, -98.4),
     power_sd_db=0.5011,
-    second_carrier_db=-23.63,
+    second_carrier_db=(-23.63, -23.63),
     second_carrier_sd_db=13.64,
     sector_db=-19.17,
     threshold_dbm=-122.8,
@@ -96,8 +96,8 @@ RESIDENTIAL = replace(
     spacing_m=600.0,
     setback=(0.169, 0.192),
     power_dbm=(-95.0, -98.46),
-    second_carrier_db=-8.0,
-    second_carrier_sd_db=4.0,
+    second_carrier_db=(-3.0, -3.0),
+    second_carrier_sd_db=1.5,
     dense_share=0.0,
     scale=0.5,
 )
@@ -109,8 +109,8 @@ ROAD = replace(
     spacing_m=3000.0,
     setback=(0.169, 0.192),
     power_dbm=(-95.0, -98.46),
-    second_carrier_db=-15.0,
-    second_carrier_sd_db=6.0,
+    second_carrier_db=(-3.0, -25.0),
+    second_carrier_sd_db=4.0,
     dense_share=0.0,
     # Own choice: a bus between towns.
     speed_kmh=60.0,

@@ -59,7 +59,7 @@ def _cells(
     rng: Random, environment: Environment, operator: int, number: int
 ) -> Iterator[tuple[str, str, float]]:
     power = environment.power_dbm[operator] + rng.gauss(0.0, environment.power_sd_db)
-    second = rng.gauss(environment.second_carrier_db, environment.second_carrier_sd_db)
+    second = rng.gauss(environment.second_carrier_db[operator], environment.second_carrier_sd_db)
     for carrier, weaker in zip(CARRIERS, (0.0, second), strict=True):
         for sector, aside in zip(_SECTORS, (0.0, environment.sector_db), strict=True):
             yield carrier, f"{number}{sector}", power + weaker + aside
