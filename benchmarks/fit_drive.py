@@ -3,8 +3,7 @@
 `entire` is fitted to tables 2 and 3 of Krämer et al., Electronics 11 (2022) 1492, and to what its
 section 3.2 says of visible cells; `residential` and `road` keep its receiver, path loss and layout
 and are fitted to their rows of table 2, to figure 2, and to how much each further channel adds in
-tables 4 and 5. Samples are 200 m apart, so that few are needed. The method is CMA-ES (Hansen, "The
-CMA Evolution Strategy: A Tutorial", 2016), which is seeded. The result is pasted into
+tables 4 and 5. Samples are 200 m apart, so that few are needed. The result is pasted into
 `minitopo_dc/trace/environment.py`; `--check` prints how it agrees over drives at their own speed.
 """
 
@@ -12,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benchmarks.cma_es import Vector, minimise
 from minitopo_dc.analysis.drive_table import (
     CAPACITY_COLUMNS,
     CAPACITY_REFERENCE,
@@ -36,10 +35,8 @@ from minitopo_dc.trace import (
     synthesise_drive,
 )
 
-Vector = npt.NDArray[np.float64]
-
 SAMPLES, SAMPLES_KMH = 10_000, 720.0
-GENERATIONS, OFFSPRING = 25, 14
+GENERATIONS = 25
 SEED = 1
 CHECK_S = {"entire": 33 * 3600, "residential": 10 * 3600, "road": 10 * 3600}
 """33 h as the published set has; the segments longer than any, for their means."""
@@ -115,47 +112,6 @@ def _forth(name: str, value: float) -> float:
 def _back(name: str, number: float) -> float:
     value = number * STEPS[name]
     return float(f"{math.exp(value) if name in LOGARITHMIC else value:.4g}")
-
-
-def minimise(loss: Callable[[Vector], float], start: Vector, generations: int) -> Vector:
-    """CMA-ES with the tutorial's default strategy parameters; the best vector that was tried."""
-    rng = np.random.default_rng(SEED)
-    size, parents = len(start), OFFSPRING // 2
-    weights = np.log(parents + 0.5) - np.log(np.arange(1, parents + 1))
-    weights /= weights.sum()
-    effective = 1 / (weights**2).sum()
-    sigma_rate = (effective + 2) / (size + effective + 5)
-    path_rate = 4 / (size + 4)
-    one_rate = 2 / ((size + 1.3) ** 2 + effective)
-    many_rate = min(
-        1 - one_rate, 2 * (effective - 2 + 1 / effective) / ((size + 2) ** 2 + effective)
-    )
-    covariance, path, sigma_path = np.eye(size), np.zeros(size), np.zeros(size)
-    mean, sigma, best = start, 0.4, (loss(start), start)
-    for generation in range(generations):
-        spread = np.linalg.cholesky(covariance)
-        normal = rng.normal(size=(OFFSPRING, size))
-        steps = normal @ spread.T
-        losses = [loss(mean + sigma * step) for step in steps]
-        order = np.argsort(losses)
-        if losses[order[0]] < best[0]:
-            best = (losses[order[0]], mean + sigma * steps[order[0]])
-        chosen = steps[order[:parents]]
-        step = weights @ chosen
-        mean = mean + sigma * step
-        sigma_path = (1 - sigma_rate) * sigma_path + math.sqrt(
-            sigma_rate * (2 - sigma_rate) * effective
-        ) * (weights @ normal[order[:parents]])
-        path = (1 - path_rate) * path + math.sqrt(path_rate * (2 - path_rate) * effective) * step
-        covariance = (
-            (1 - one_rate - many_rate) * covariance
-            + one_rate * np.outer(path, path)
-            + many_rate * (chosen.T * weights) @ chosen
-        )
-        length = float(np.linalg.norm(sigma_path)) / math.sqrt(size)
-        sigma *= math.exp(min(1.0, sigma_rate / (1 + sigma_rate) * (length - 1)))
-        print(f"{generation + 1}: {best[0]:.2f}", flush=True)  # noqa: T201
-    return best[1]
 
 
 def sampled(environment: Environment, kmh: float = SAMPLES_KMH) -> Environment:
@@ -242,7 +198,7 @@ def fit(name: str, generations: int) -> Environment:
         except ValueError:  # a share outside 0 to 1, or no cell at all
             return math.inf
 
-    return parameters.decode(minimise(of_vector, parameters.encode(), generations))
+    return parameters.decode(minimise(of_vector, parameters.encode(), generations, SEED))
 
 
 def check(environment: Environment) -> None:
