@@ -13,6 +13,7 @@ import argparse
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,17 @@ from minitopo_dc.trace import (
     channels_of,
     synthesise_drive,
 )
+from minitopo_dc.trace.embedded import DRIVE_S
 
 SAMPLES, SAMPLES_KMH = 10_000, 720.0
 GENERATIONS = 25
 SEED = 1
 CHECK_S = {"entire": 33 * 3600, "residential": 10 * 3600, "road": 10 * 3600}
 """33 h as the published set has; the segments longer than any, for their means."""
+
+NEAR_CELLS, NEAR = 0.05, 0.05
+"""How far an embedded drive may be from its published mean number of channels (table 2), and from
+the mean capacity of the best and of all channels (tables 4 and 5, as a part)."""
 
 LOGARITHMIC = {"spacing_m", "dense_spacing_m", "jitter", "setback", "setback_spread"}
 """Above 0, so that a step is a factor."""
@@ -119,9 +125,11 @@ def sampled(environment: Environment, kmh: float = SAMPLES_KMH) -> Environment:
     return replace(environment, speed_kmh=kmh, stop_every_m=1e12)
 
 
-def drive(environment: Environment, seconds: int) -> tuple[Capacities, ChannelStatistics]:
+def drive(
+    environment: Environment, seconds: int, seed: int = SEED
+) -> tuple[Capacities, ChannelStatistics]:
     """Its channels, and what there is of them."""
-    log = synthesise_drive(SEED, seconds, environment)
+    log = synthesise_drive(seed, seconds, environment)
     capacities = channels_of(log)
     return capacities, channel_statistics(capacities, log)
 
@@ -163,6 +171,22 @@ def best_sums(capacities: Capacities) -> list[float]:
     """Mean sum of the best 1, 2, ... channels of each second, in Mbit/s."""
     ranked = np.sort(np.array(capacities.mbps), axis=0)[::-1]
     return [float(each) for each in ranked.cumsum(axis=0).mean(axis=1)]
+
+
+def typical_seed(environment: Environment) -> int:
+    """The first seed of a segment as long as the embedded one that is near its published means."""
+    single, gains = published_gains(environment.name)
+    for seed in count(1):
+        capacities, statistics = drive(environment, DRIVE_S, seed)
+        sums = best_sums(capacities)
+        near = abs(statistics.available_mean - published_cells(environment.name)) <= NEAR_CELLS
+        errors = (
+            sums[0] * environment.scale / single,
+            sums[-1] * environment.scale / single / gains[-1],
+        )
+        if near and all(abs(error - 1) <= NEAR for error in errors):
+            return seed
+    raise AssertionError
 
 
 def published_cells(name: str) -> float:
@@ -212,6 +236,7 @@ def check(environment: Environment) -> None:
         sums = best_sums(capacities)
         print(f"best {sums[0]:.2f}, scale {single / sums[0]:.3f}")  # noqa: T201
         print([round(each / sums[0], 3) for each in sums[1:]], np.round(gains, 3))  # noqa: T201
+        print(f"seed of the embedded drive: {typical_seed(environment)}")  # noqa: T201
         return
     for level, row in published_capacity().items():
         ours = values_of(found.capacity[level])

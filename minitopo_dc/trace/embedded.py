@@ -21,7 +21,7 @@ from minitopo_dc.trace.writers import write_csv
 
 _DURATION_S = 60
 _STEP_MS = 200
-_DRIVE_S = 1800
+DRIVE_S = 1800
 """Half an hour, which 18 starting points share."""
 
 WALK = CellParameters(sinr_mean_db=3.0, shadowing_sd_db=7.82, correlation_m=13.0, speed_kmh=3.0)
@@ -83,7 +83,7 @@ class DriveRecipe:
 
     def make(self) -> Capacities:
         """The channels."""
-        log = synthesise_drive(self.seed, _DRIVE_S, self.environment, name=f"{self.name}.csv")
+        log = synthesise_drive(self.seed, DRIVE_S, self.environment, name=f"{self.name}.csv")
         return channels_of(log, RadioSettings(scale=self.environment.scale))
 
     def comment(self) -> str:
@@ -92,7 +92,7 @@ class DriveRecipe:
             f"Synthetic channels of two operators on a drive, no measurement (docs/cellular.md).\n"
             f"Made by: python -m minitopo_dc.trace.embedded traces\n"
             f"that is: trace synthesise-drive cells.csv --environment {self.environment.name} "
-            f"--seed {self.seed} --seconds {_DRIVE_S}\n"
+            f"--seed {self.seed} --seconds {DRIVE_S}\n"
             f"and: trace channels cells.csv {self.name}.csv --scale {self.environment.scale:g}"
         )
 
