@@ -21,6 +21,7 @@ RUNTIME = [
     "PyYAML>=6.0",
     "rich>=13.7",
     "scapy>=2.6",
+    "scipy>=1.15",  # the first with `rng` of its designs
     # Mininet 2.3.0 imports distutils, which Python 3.12 no longer has and setuptools brings.
     "setuptools>=68; python_version >= '3.12'",
 ]
@@ -42,6 +43,7 @@ DEVELOPMENT = [
     "pytest>=8.2",
     "pytest-xdist>=3.6",
     "ruff>=0.6",
+    "scipy-stubs",
     "setuptools>=70.1",  # the first that makes a wheel by itself: tests/test_wheel.py
     "types-PyYAML",
 ]

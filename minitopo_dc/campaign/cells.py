@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from minitopo_dc.analysis import ResultError
 from minitopo_dc.analysis.reference import check_column, read_reference
+from minitopo_dc.campaign.design import Version, factor_names
 from minitopo_dc.campaign.file import (
+    OVER_POINTS,
     CampaignFile,
     Experiment,
     Fields,
     Figure,
     Joint,
     Reference,
-    Version,
 )
 
 SMALLER: tuple[Version, ...] = ("quick", "sample")
@@ -35,7 +37,12 @@ class Combination:
 
 
 def combine(
-    file: CampaignFile, experiment: Experiment, *, version: Version, wanted: Sequence[str] = ()
+    file: CampaignFile,
+    experiment: Experiment,
+    *,
+    version: Version,
+    wanted: Sequence[str] = (),
+    directory: Path = Path(),
 ) -> Iterator[Combination]:
     """Every combination, configuration by configuration.
 
@@ -44,15 +51,18 @@ def combine(
         experiment: whose factors.
         version: keep only the values that the experiment names for it.
         wanted: configurations, also such as are not standard; none: the version's.
+        directory: where the file is.
 
     Raises:
-        ValueError: factors of one `joint` have different numbers of values, a factor stands twice,
-            or a name is not known: the message begins with the key below the experiment.
+        ValueError: a design cannot be made, factors of one `joint` have different numbers of
+            values, a factor stands twice, or a name is not known: the message begins with the key
+            below the experiment.
     """
     _check(file, experiment)
     kept = experiment.kept(version)
+    combinations = list(_factors(experiment, _designed(experiment, version, directory)))
     for name in _configurations(file, experiment, version, wanted):
-        for factors in _factors(experiment):
+        for factors in combinations:
             if _is_kept(factors, kept):
                 yield Combination(name, factors)
 
@@ -65,12 +75,21 @@ def _configurations(
     return [name for name in experiment.configurations or file.configurations if name in wanted]
 
 
-def _factors(experiment: Experiment) -> Iterator[Fields]:
+def _designed(experiment: Experiment, version: Version, directory: Path) -> list[Fields]:
+    if experiment.design is None:
+        return []
+    try:
+        return list(experiment.design.cells(version, directory))
+    except ValueError as error:
+        raise ValueError(f"design.{error}") from None
+
+
+def _factors(experiment: Experiment, designed: list[Fields]) -> Iterator[Fields]:
     alone: Iterable[list[Fields]] = (
         [{path: value} for value in values] for path, values in experiment.grid.items()
     )
     joint = (list(_joint(group)) for group in experiment.joint)
-    listed = [list(experiment.cells)] if experiment.cells else []
+    listed = [list(each) for each in (experiment.cells, designed) if each]
     for parts in product(*alone, *joint, *listed):
         yield {path: value for part in parts for path, value in part.items()}
 
@@ -94,10 +113,11 @@ def _check(file: CampaignFile, experiment: Experiment) -> None:
             lengths = ", ".join(f"{path} has {len(values)}" for path, values in group.items())
             raise ValueError(f"joint: as many values for all, please: {lengths}")
     listed = {path for fields in experiment.cells for path in fields}
-    groups = [set(experiment.grid), *map(set, experiment.joint), listed]
+    designed = set(factor_names(experiment.design))
+    groups = [set(experiment.grid), *map(set, experiment.joint), listed, designed]
     for path in sorted(set().union(*groups)):
         if sum(path in group for group in groups) > 1:
-            raise ValueError(f"grid, joint, cells: {path} stands in more than one of them")
+            raise ValueError(f"grid, joint, cells, design: {path} stands in more than one of them")
     for version in SMALLER:
         for path in experiment.kept(version):
             if path not in experiment.factors():
@@ -111,11 +131,18 @@ def _check_report(file: CampaignFile, experiment: Experiment) -> None:
     figure = experiment.figure
     if figure is None:
         return
-    if figure.x not in experiment.factors():
-        allowed = ", ".join(sorted(experiment.factors())) or "none"
-        raise ValueError(f"figure.x: {figure.x} is no factor here; allowed: {allowed}")
+    for axis, factor in (("x", figure.x), ("y", figure.y)):
+        if factor and factor not in experiment.factors():
+            allowed = ", ".join(sorted(experiment.factors())) or "none"
+            raise ValueError(f"figure.{axis}: {factor} is no factor here; allowed: {allowed}")
     for curve in figure.curves:
-        if curve.configuration not in file.configurations:
+        if figure.kind in OVER_POINTS:
+            if curve.measure not in experiment.joined:
+                allowed = ", ".join(experiment.joined) or "none"
+                raise ValueError(
+                    f"figure.curves: {curve.measure} is not in joined; allowed: {allowed}"
+                )
+        elif curve.configuration not in file.configurations:
             allowed = ", ".join(file.configurations)
             raise ValueError(
                 f"figure.curves: {curve.configuration} is no configuration; allowed: {allowed}"

@@ -20,11 +20,13 @@ from minitopo_dc.analysis.curves import (
 from minitopo_dc.analysis.drop_occasion import ACKNOWLEDGED, LOST, SENT, drop_occasion
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.path_rates import path_lines, path_marks
+from minitopo_dc.analysis.points_figure import draw_boxes, draw_cdf, draw_map
 from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.rows_figure import lines_of, read_rows
 from minitopo_dc.analysis.utilisation import flow_rates, leg_rates
 from minitopo_dc.campaign.evaluation import Source, curve_label, our_points, their_points
-from minitopo_dc.campaign.file import Curve, Experiment, Figure
+from minitopo_dc.campaign.file import OVER_POINTS, Curve, Experiment, Figure
+from minitopo_dc.campaign.joined import joined_table
 from minitopo_dc.run.results import flow_directory
 from minitopo_dc.scenario import Scenario
 
@@ -40,6 +42,8 @@ def draw_experiment(sources: Sequence[Source], name: str, experiment: Experiment
     figure = experiment.figure
     if figure is None:
         return None
+    if figure.kind in OVER_POINTS:
+        return _draw_points(sources, name, experiment, figure)
     if figure.kind == "rows":
         panels = list(_row_panels(sources, name, figure))
         return draw_rows(panels, figure.x_label) if panels else None
@@ -55,6 +59,25 @@ def draw_experiment(sources: Sequence[Source], name: str, experiment: Experiment
     if not panels:
         return None
     return draw_bars(panels) if figure.kind == "bars" else draw_curves(panels, figure.x_label)
+
+
+def _draw_points(
+    sources: Sequence[Source], name: str, experiment: Experiment, figure: Figure
+) -> Drawing | None:
+    """Of the first source that has any: of several, the report has the claims of each."""
+    for source in sources:
+        table = joined_table(source, name, experiment)
+        known = {curve.measure: table[curve.measure].dropna() for curve in figure.curves}
+        if all(values.empty for values in known.values()):
+            continue
+        labels = {curve.measure: curve.label or curve.measure for curve in figure.curves}
+        if figure.kind == "map":
+            return draw_map(table, figure.x, figure.y, labels, figure.level)
+        measures = {labels[column]: values for column, values in known.items()}
+        if figure.kind == "cdf":
+            return draw_cdf(measures, figure.x_label, figure.level)
+        return draw_boxes(measures, figure.y_label, figure.level)
+    return None
 
 
 def _draw_over_time(panels: Sequence[Panel], figure: Figure) -> Drawing:

@@ -4,7 +4,8 @@ A mapping of *fields* has dotted paths of a scenario as its keys (`minitopo_dc.c
 several that name the same field the later one counts, in this order: `base`, the
 configuration's, the experiment's `base`, those of `quick` or `sample`, the command line's,
 the factors.
-Fields below `virtual` are left out on the real clock, `real.sysctl` on the virtual one.
+Fields below `virtual` are left out on the real clock, `real.sysctl` on the virtual one. A text that
+begins with `=` is worked out of the cell's labels (`minitopo_dc.campaign.expressions`).
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
+from minitopo_dc.campaign.design import Design, Version, factor_names
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import Settings
 
 Fields = dict[str, Any]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-Version = Literal["full", "quick", "sample"]
-"""All of a campaign; all of its kinds of cells but less of each; a few cells that show its range,
-e.g. to compare clocks."""
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 Levels = Annotated[tuple[Any, ...], Field(min_length=1)]
 """The values of a factor."""
 Joint = Annotated[dict[str, Levels], Field(min_length=1)]
@@ -30,7 +30,8 @@ Joint = Annotated[dict[str, Levels], Field(min_length=1)]
 class Curve(Settings):
     """One curve of a figure: a measure of a configuration, and its columns in the reference."""
 
-    configuration: str
+    configuration: str = ""
+    """None: the measure is one of `joined`, as figures over points need it."""
     measure: str = "goodput_mbps"
     """A column of the table of cells (docs/campaigns.md)."""
     label: str = ""
@@ -53,18 +54,38 @@ class Reference(Settings):
     """Only rows whose column is this text, or one of these."""
 
 
+OVER_POINTS = ("cdf", "boxes", "map")
+"""Kinds of figures that show measures of `joined`."""
+
+
 class Figure(Settings):
     """How an experiment is drawn."""
 
-    kind: Literal["curves", "bars", "legs", "window", "rates", "paths", "rows", "occasion"] = (
-        "curves"
-    )
+    kind: Literal[
+        "curves",
+        "bars",
+        "legs",
+        "window",
+        "rates",
+        "paths",
+        "rows",
+        "occasion",
+        "cdf",
+        "boxes",
+        "map",
+    ] = "curves"
     """`curves` over the factor `x`; `bars` for each cell; or time series of a run of each cell:
     rates of the `legs`, congestion `window`, `rates` of the flows, goodput of the `paths` (a mark
     where their schedule changes them), its workload's `rows` (e.g. the delay of each request, one
-    panel per configuration), or the packets of its first needless drop `occasion`."""
-    x: str
-    """The factor by which cells are told apart."""
+    panel per configuration), or the packets of its first needless drop `occasion`. Or measures of
+    `joined` over all points: as cumulated shares `cdf`, as `boxes` of quartiles, or as colours of a
+    `map` over the factors `x` and `y`."""
+    x: str = ""
+    """The factor by which cells are told apart; `cdf` and `boxes` have none."""
+    y: str = ""
+    """Of a `map`: its other factor."""
+    level: float | None = None
+    """Of figures over points: where the measure breaks even, e.g. 1 of a ratio."""
     x_label: str = ""
     y_label: str = "goodput (Mbit/s)"
     curves: tuple[Curve, ...] = ()
@@ -73,8 +94,37 @@ class Figure(Settings):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.kind in ("curves", "bars") and not self.curves:
+        if self.kind in ("curves", "bars", *OVER_POINTS) and not self.curves:
             raise ValueError(f"kind {self.kind} needs curves")
+        if not self.x and self.kind not in ("cdf", "boxes"):
+            raise ValueError(f"kind {self.kind} needs x")
+        if self.kind == "map" and not self.y:
+            raise ValueError("kind map needs y")
+        for curve in self.curves:
+            if bool(curve.configuration) == (self.kind in OVER_POINTS):
+                needs = "no configuration" if curve.configuration else "a configuration"
+                raise ValueError(f"curves: kind {self.kind} needs curves with {needs}")
+        return self
+
+
+class Claim(Settings):
+    """What is said of an experiment, as a number that is in a range when it is so."""
+
+    text: str
+    source: str = ""
+    """Who says so, and with which number."""
+    value: str
+    """An expression of the columns of `joined`, over all points (docs/campaigns.md)."""
+    least: float | None = None
+    most: float | None = None
+    """It holds from `least` to `most`; none: no limit there."""
+
+    @model_validator(mode="after")
+    def _has_a_limit(self) -> Self:
+        if self.least is None and self.most is None:
+            raise ValueError("give least, most, or both")
+        if None not in (self.least, self.most) and self.least > self.most:  # type: ignore[operator]
+            raise ValueError("least is above most")
         return self
 
 
@@ -95,12 +145,17 @@ class Experiment(Settings):
     """Groups of factors that move together."""
     cells: tuple[Fields, ...] = ()
     """Cells, or parts of them, one by one."""
+    design: Design | None = None
+    """Cells, or parts of them, over ranges of factors."""
     repetitions: PositiveInt | None = None
     """None: the campaign's."""
     quick: dict[str, Levels] = Field(default_factory=dict)
     """Factor: the values that `--quick` keeps."""
     sample: dict[str, Levels] = Field(default_factory=dict)
     """Factor: the values that `--sample` keeps."""
+    joined: dict[Identifier, str] = Field(default_factory=dict)
+    """Measures of a point over its configurations: name, expression (docs/campaigns.md)."""
+    claims: tuple[Claim, ...] = ()
     figure: Figure | None = None
     reference: Reference | None = None
 
@@ -113,7 +168,8 @@ class Experiment(Settings):
     def factors(self) -> set[str]:
         """The paths that vary."""
         joint = {path for group in self.joint for path in group}
-        return set(self.grid) | joint | {path for fields in self.cells for path in fields}
+        listed = {path for fields in self.cells for path in fields}
+        return set(self.grid) | joint | listed | set(factor_names(self.design))
 
     def kept(self, version: Version) -> dict[str, Levels]:
         """Factor: the values that a version keeps; a factor that is not named keeps all."""
@@ -173,7 +229,13 @@ class CampaignFile(Settings):
     def has(self, version: Version) -> bool:
         """Whether anything is said of a version; the full one is always there."""
         parts = (experiment.kept(version) for experiment in self.experiments.values())
-        return version == "full" or self.smaller(version) != Smaller() or any(parts)
+        designs = (experiment.design for experiment in self.experiments.values())
+        return (
+            version == "full"
+            or self.smaller(version) != Smaller()
+            or any(parts)
+            or any(design and getattr(design, version) for design in designs)
+        )
 
     def configurations_of(self, experiment: Experiment, version: Version) -> tuple[str, ...]:
         """What an experiment is done in, unless the command line says otherwise."""

@@ -19,7 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-from minitopo_dc.campaign.file import CampaignFile, Version
+from minitopo_dc.campaign.design import Version
+from minitopo_dc.campaign.file import CampaignFile
 from minitopo_dc.campaign.paths import LABEL, get_value
 from minitopo_dc.campaign.scenarios import Overrides, Planner, Point, read_file
 from minitopo_dc.clocks import default_clock

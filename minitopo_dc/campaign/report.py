@@ -25,6 +25,7 @@ from minitopo_dc.analysis.reference import Agreement, agreement
 from minitopo_dc.campaign.evaluation import Source, comparison
 from minitopo_dc.campaign.figures import draw_experiment
 from minitopo_dc.campaign.file import Experiment
+from minitopo_dc.campaign.joined import Verdict, joined_table, verdicts
 from minitopo_dc.whole_files import replacing
 
 TEMPLATE = Path(__file__).with_name("report.html")
@@ -47,6 +48,8 @@ class Section:
     """Curve, source, how well it agrees."""
     rows: list[dict[str, Any]]
     """Of the table of errors."""
+    verdicts: list[tuple[str, Verdict]]
+    """Source, what becomes of a claim."""
 
 
 def write_report(sources: Sequence[Source], directory: Path) -> Path:
@@ -91,7 +94,14 @@ def _section(
 ) -> Section:
     image, problem = "", _without_figure(sources, name)
     compared = comparison((), name, experiment)
+    found_claims: list[tuple[str, Verdict]] = []
     try:
+        _save_points(sources, name, experiment, figures.parent)
+        found_claims = [
+            (source.label, verdict)
+            for source in sources
+            for verdict in verdicts(source, name, experiment)
+        ]
         drawing = draw_experiment(sources, name, experiment)
         if drawing is not None:
             image, problem = _save(drawing, figures / name), ""
@@ -104,7 +114,19 @@ def _section(
         if found is not None:
             agreements.append((str(curve), str(source), found))
     rows = compared[compared["theirs"].notna()].to_dict("records")
-    return Section(name, experiment, image, problem, agreements, _plain(rows))
+    return Section(name, experiment, image, problem, agreements, _plain(rows), found_claims)
+
+
+def _save_points(
+    sources: Sequence[Source], name: str, experiment: Experiment, directory: Path
+) -> None:
+    """One row per source and point with its joined measures, as `points-EXPERIMENT.csv`."""
+    if experiment.joined:
+        tables = [
+            joined_table(source, name, experiment).assign(source=source.label) for source in sources
+        ]
+        with replacing(directory / f"points-{name}.csv") as partial:
+            pd.concat(tables).to_csv(partial, index=False)
 
 
 def _without_figure(sources: Sequence[Source], name: str) -> str:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.campaign.cells import Combination, combine
-from minitopo_dc.campaign.file import CampaignFile, Experiment, Fields, Version
+from minitopo_dc.campaign.design import Version, factor_names
+from minitopo_dc.campaign.expressions import ExpressionError, evaluate
+from minitopo_dc.campaign.file import CampaignFile, Experiment, Fields
 from minitopo_dc.campaign.paths import LABEL, PathError, check_path, set_value
 from minitopo_dc.run.check import check_fields
 from minitopo_dc.scenario import Clock, Scenario
@@ -96,7 +98,13 @@ class Planner:
         wanted = self._overrides.configurations
         try:
             combinations = list(
-                combine(self._file, experiment, version=self._overrides.version, wanted=wanted)
+                combine(
+                    self._file,
+                    experiment,
+                    version=self._overrides.version,
+                    wanted=wanted,
+                    directory=self._path.parent,
+                )
             )
         except ValueError as error:
             raise SettingsError(f"{self._path}: {key}.{error}") from None
@@ -126,9 +134,10 @@ class Planner:
             for path, value in fields.items():
                 if not path.startswith(LABEL) and self._has(path):
                     try:
-                        set_value(document, path, json.loads(json.dumps(value)))
-                    except PathError as error:
-                        raise SettingsError(f"{self._path}: {where}: {error}") from None
+                        made = evaluate(value, combination.factors)
+                        set_value(document, path, json.loads(json.dumps(made)))
+                    except (PathError, ExpressionError) as error:
+                        raise SettingsError(f"{self._path}: {where}: {path}: {error}") from None
         self._place_traces(document)
         scenario = Scenario.check(document, f"{self._path}: {where}")
         self._check(scenario, where)
@@ -192,6 +201,7 @@ class Planner:
             (f"{key}.grid", experiment.grid),
             *((f"{key}.joint", group) for group in experiment.joint),
             *((f"{key}.cells", fields) for fields in experiment.cells),
+            (f"{key}.design.factors", factor_names(experiment.design)),
         ]
         for place, paths in places:
             for path in paths:

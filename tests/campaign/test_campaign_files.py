@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from minitopo_dc.analysis.reference import read_reference
-from minitopo_dc.campaign.file import Version
+from minitopo_dc.campaign.design import Version
 from minitopo_dc.campaign.plan import Plan, read_plan
 from minitopo_dc.campaign.scenarios import Overrides, read_file
 

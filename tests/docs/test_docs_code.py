@@ -18,8 +18,8 @@ from typing import Any, get_args
 import pytest
 import yaml
 
+from minitopo_dc.campaign.design import Version
 from minitopo_dc.campaign.evaluation import their_points
-from minitopo_dc.campaign.file import Version
 from minitopo_dc.campaign.plan import read_plan
 from minitopo_dc.campaign.scenarios import Overrides, read_file
 from minitopo_dc.capture import CaptureFile, pdu_framing

@@ -1,0 +1,79 @@
+"""Fields that follow from a cell's factors: a text that begins with `=` is an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import jinja2
+from jinja2.sandbox import SandboxedEnvironment
+
+from minitopo_dc.campaign.paths import LABEL
+
+SIGN = "="
+DIGITS = 9
+"""Significant digits of a result: what the last bits of a sum are is the platform's."""
+
+
+class ExpressionError(ValueError):
+    """An expression is malformed, or names what is not there; the message has both."""
+
+
+def evaluate(value: Any, factors: Mapping[str, Any]) -> Any:
+    """A field's value, with the expressions in it worked out.
+
+    Args:
+        value: whatever a campaign's file holds; texts that begin with `=` are Jinja2 expressions.
+        factors: of the cell; `label.rate` is `rate` in an expression.
+
+    Raises:
+        ExpressionError: one cannot be worked out.
+    """
+    if isinstance(value, dict):
+        return {key: evaluate(item, factors) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [evaluate(item, factors) for item in value]
+    if not isinstance(value, str) or not value.startswith(SIGN):
+        return value
+    return compute(value, labels(factors))
+
+
+def labels(factors: Mapping[str, Any]) -> dict[str, Any]:
+    """The labels among factors, by the names that expressions have for them."""
+    return {
+        path.removeprefix(LABEL): factor
+        for path, factor in factors.items()
+        if path.startswith(LABEL)
+    }
+
+
+def compute(text: str, names: Mapping[str, Any]) -> Any:
+    """What an expression comes to.
+
+    Args:
+        text: the expression, behind its `=`.
+        names: what it may use.
+
+    Raises:
+        ExpressionError: it cannot be worked out.
+    """
+    try:
+        return _rounded(_compiled(text.removeprefix(SIGN).strip())(**names))
+    except (jinja2.TemplateError, ArithmeticError, TypeError, ValueError) as error:
+        known = ", ".join(names) or "none"
+        raise ExpressionError(f"{text!r}: {error}; names here: {known}") from None
+
+
+@cache
+def _compiled(text: str) -> Any:
+    environment = SandboxedEnvironment(undefined=jinja2.StrictUndefined)
+    return environment.compile_expression(text, undefined_to_none=False)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, jinja2.Undefined):
+        value._fail_with_undefined_error()
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value

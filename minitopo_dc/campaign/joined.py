@@ -1,0 +1,194 @@
+"""Measures that join the configurations of a point: ratios, gains, and what is claimed of them.
+
+Rules:
+
+* A point is a cell's factors; its configurations' measures are medians over repetitions.
+* A run that failed, e.g. by its time limit, delivered nothing: it has goodput 0 and takes for ever.
+* A point with a run that is unsupported or missing has no value (NaN) of what needs this run, nor
+  has one where 0 would be divided by 0. What is divided by 0 otherwise is infinite.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from minitopo_dc.analysis.aggregation import aggregation_benefit
+from minitopo_dc.campaign.evaluation import Source, measure
+from minitopo_dc.campaign.expressions import ExpressionError, compute, labels
+from minitopo_dc.campaign.file import Claim, Experiment
+from minitopo_dc.settings import SettingsError
+
+WITHOUT_END: Mapping[str, float] = {"goodput_mbps": 0.0, "completion_s": math.inf}
+"""What a run that failed is counted with."""
+RESAMPLES = 999
+CONFIDENCE = 0.95
+SEED = 1
+"""Of the resampling: the same runs give the same intervals."""
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "benefit": lambda multipath, single: _benefit(multipath, list(single)),
+    "least": min,
+    "most": max,
+}
+OF_COLUMNS: Mapping[str, Callable[..., Any]] = {
+    "share": lambda condition: float(np.mean(condition)),
+    "median": lambda values: float(np.median(values)),
+    "mean": lambda values: float(np.mean(values)),
+    "quantile": lambda values, share: float(np.quantile(values, share, method="inverted_cdf")),
+    "least": lambda values: float(np.min(values)),
+    "most": lambda values: float(np.max(values)),
+}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number over all points, with its interval."""
+
+    value: float
+    low: float
+    high: float
+    """Of the 95 % interval: percentiles of the bootstrap over points (Efron 1979)."""
+    points: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim against the runs of a source."""
+
+    claim: Claim
+    estimate: Estimate | None
+    """None: no point has what it needs."""
+
+    @property
+    def word(self) -> str:
+        """`holds`, `does not hold`, `undecided` (its interval is on both sides), or `not run`."""
+        if self.estimate is None:
+            return "not run"
+        least = -math.inf if self.claim.least is None else self.claim.least
+        most = math.inf if self.claim.most is None else self.claim.most
+        if least <= self.estimate.low and self.estimate.high <= most:
+            return "holds"
+        if self.estimate.high < least or self.estimate.low > most:
+            return "does not hold"
+        return "undecided"
+
+
+class _Configuration:
+    """A configuration at a point: `dc.goodput_mbps` of an expression."""
+
+    def __init__(self, runs: Sequence[dict[Any, Any]]) -> None:
+        self._runs = runs
+
+    def __getitem__(self, name: str) -> np.float64:
+        values = self._values(name)
+        return np.float64(median(values) if values else math.nan)
+
+    def _values(self, name: str) -> list[float]:
+        """Of each repetition; none where one of them cannot be counted."""
+        values = []
+        for run in self._runs:
+            if run["status"] == "ok":
+                values.append(measure(run, name))
+            elif run["status"] == "failed" and name in WITHOUT_END:
+                values.append(WITHOUT_END[name])
+            else:
+                return []
+        return [] if any(math.isnan(value) for value in values) else values
+
+
+def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFrame:
+    """One row per point: its factors, and the measures of `joined` (NaN where one has no value).
+
+    Raises:
+        SettingsError: an expression names what is not there.
+        ResultError: a file of a run is broken.
+    """
+    rows = []
+    for _, cells in source.cells_of(name).groupby(_keys(source.cells_of(name)), sort=False):
+        factors = dict(cells["factors"].iloc[0])
+        rows.append(factors | _joined(name, experiment, factors, cells))
+    return pd.DataFrame(rows, columns=None if rows else list(experiment.joined))
+
+
+def estimate(table: pd.DataFrame, text: str, columns: Sequence[str]) -> Estimate | None:
+    """A number over a table's points and its bootstrap interval; None when no point has all.
+
+    Args:
+        table: of `joined_table`.
+        text: an expression of the columns, each an array over the points.
+        columns: those that may be used; points that lack a value of one that is are left out.
+
+    Raises:
+        ExpressionError: it cannot be worked out.
+    """
+    used = [column for column in columns if column in text] or list(columns)
+    known = table[used].dropna()
+    if known.empty:
+        return None
+
+    def value(*arrays: Any) -> float:
+        names = dict(zip(used, arrays, strict=True))
+        return float(compute(text, {**OF_COLUMNS, **names}))
+
+    data = [known[column].to_numpy(dtype=float) for column in used]
+    found = value(*data)
+    if len(known) == 1:
+        return Estimate(found, found, found, 1)
+    chosen = np.random.default_rng(SEED).integers(0, len(known), (RESAMPLES, len(known)))
+    resampled = [value(*(array[rows] for array in data)) for rows in chosen]
+    outside = (1 - CONFIDENCE) / 2
+    # Of the values themselves: between a number and an infinite one there is none.
+    low, high = np.quantile(resampled, (outside, 1 - outside), method="inverted_cdf")
+    return Estimate(found, float(low), float(high), len(known))
+
+
+def verdicts(source: Source, name: str, experiment: Experiment) -> list[Verdict]:
+    """What becomes of an experiment's claims.
+
+    Raises:
+        SettingsError: an expression names what is not there.
+        ResultError: a file of a run is broken.
+    """
+    if not experiment.claims:
+        return []
+    table = joined_table(source, name, experiment)
+    columns = list(experiment.joined)
+    try:
+        return [
+            Verdict(claim, estimate(table, claim.value, columns)) for claim in experiment.claims
+        ]
+    except ExpressionError as error:
+        raise SettingsError(f"experiments.{name}.claims: {error}") from None
+
+
+def _benefit(multipath: float, single: Sequence[float]) -> float:
+    if math.isnan(multipath) or any(math.isnan(each) for each in single) or not any(single):
+        return math.nan
+    return aggregation_benefit(multipath, single)
+
+
+def _keys(cells: pd.DataFrame) -> pd.Series[str]:
+    return cells["factors"].map(lambda factors: json.dumps(factors, sort_keys=True))
+
+
+def _joined(
+    name: str, experiment: Experiment, factors: Mapping[str, Any], cells: pd.DataFrame
+) -> dict[str, float]:
+    names: dict[str, Any] = {**FUNCTIONS, **labels(factors)}
+    for configuration, runs in cells.groupby("configuration", sort=False):
+        names[str(configuration).replace("-", "_")] = _Configuration(runs.to_dict("records"))
+    found = {}
+    for column, text in experiment.joined.items():
+        try:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found[column] = float(compute(text, names))
+        except (ExpressionError, TypeError, ValueError) as error:
+            raise SettingsError(f"experiments.{name}.joined.{column}: {error}") from None
+    return found
