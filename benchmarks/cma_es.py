@@ -16,7 +16,7 @@ Vector = npt.NDArray[np.float64]
 
 OFFSPRING = 14
 """4 + 3 ln(size), for some 20 numbers."""
-FIRST_STEP = 0.2
+FIRST_STEP = 0.3
 """In units in which the function's arguments are worth about the same."""
 
 

@@ -36,7 +36,7 @@ class Environment:
     # A part of each `cycle_m` may have denser sites, as where a route leads through a town.
     dense_spacing_m: float = 0.0
     dense_share: float = 0.0
-    cycle_m: float = 20_000.0
+    cycle_m: float = 60_000.0
     # 3GPP TR 38.901 table 7.4.1-1, urban macro cell with line of sight: 4 dB; half of the variance
     # is common to all sites (TR 36.942 section 4.5.1): 4 / sqrt(2) each.
     common_sd_db: float = 2.83
@@ -73,49 +73,49 @@ class Environment:
 
 ENTIRE = Environment(
     name="entire",
-    spacing_m=5041.0,
-    setback=(0.1514, 0.1844),
-    setback_spread=(0.783, 0.252),
-    offset=0.2777,
-    jitter=0.02666,
-    power_dbm=(-95.0, -98.4),
-    power_sd_db=0.5011,
-    second_carrier_db=(-23.63, -23.63),
-    second_carrier_sd_db=13.64,
-    sector_db=-19.17,
-    threshold_dbm=-122.8,
-    detection_db=17.28,
-    dense_spacing_m=1030.0,
-    dense_share=0.2052,
+    spacing_m=4818.0,
+    setback=(0.177, 0.1897),
+    setback_spread=(0.725, 0.2806),
+    offset=0.333,
+    jitter=0.03264,
+    power_dbm=(-95.0, -99.14),
+    power_sd_db=0.6002,
+    second_carrier_db=(-20.64, -23.34),
+    second_carrier_sd_db=10.39,
+    sector_db=-17.32,
+    threshold_dbm=-121.5,
+    detection_db=16.23,
+    dense_spacing_m=1109.0,
+    dense_share=0.1802,
 )
 """All that the bus drives through: a fifth of the route has four times the sites."""
 
 RESIDENTIAL = replace(
     ENTIRE,
     name="residential",
-    spacing_m=600.0,
-    setback=(0.169, 0.192),
-    power_dbm=(-95.0, -98.46),
-    second_carrier_db=(-3.0, -3.0),
-    second_carrier_sd_db=1.5,
+    spacing_m=607.3,
+    setback=(0.1753, 0.1927),
+    power_dbm=(-95.0, -98.57),
+    second_carrier_db=(-3.709, -2.838),
+    second_carrier_sd_db=0.4655,
     dense_share=0.0,
-    scale=0.5,
+    scale=0.526,
 )
 """Streets with four channels nearly all of the time."""
 
 ROAD = replace(
     ENTIRE,
     name="road",
-    spacing_m=3000.0,
-    setback=(0.169, 0.192),
-    power_dbm=(-95.0, -98.46),
-    second_carrier_db=(-3.0, -25.0),
-    second_carrier_sd_db=4.0,
+    spacing_m=3454.0,
+    setback=(0.1708, 0.1835),
+    power_dbm=(-95.0, -99.08),
+    second_carrier_db=(-0.9784, -28.16),
+    second_carrier_sd_db=2.742,
     dense_share=0.0,
     # Own choice: a bus between towns.
     speed_kmh=60.0,
     stop_every_m=2000.0,
-    scale=0.65,
+    scale=0.642,
 )
 """A road with three channels most of the time."""
 
