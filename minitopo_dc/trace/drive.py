@@ -4,9 +4,9 @@ Each second, for every cell of the sites around the bus, in dB::
 
     RSRP = power of the cell - path loss(distance) + common shadowing + the site's own shadowing
 
-* path loss: 37.6 dB a decade, 3GPP TR 36.942 section 4.5.2 (urban macro cell at 2 GHz);
+* path loss: 37.6 dB a decade, 3GPP TR 36.942 section 4.5 (urban macro cell at 2 GHz);
 * shadowing: log-normal; part of it is the surroundings' and common to all sites (TR 36.942 section
-  4.5.1), part the site's own; both correlated over the distance driven (Gudmundson, "Correlation
+  4.5), part the site's own; both correlated over the distance driven (Gudmundson, "Correlation
   model for shadow fading in mobile radio systems", Electronics Letters 27(23), 1991);
 * the bus drives at constant speed and stops at regular distances.
 

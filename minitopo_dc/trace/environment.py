@@ -38,7 +38,7 @@ class Environment:
     dense_share: float = 0.0
     cycle_m: float = 60_000.0
     # 3GPP TR 38.901 table 7.4.1-1, urban macro cell with line of sight: 4 dB; half of the variance
-    # is common to all sites (TR 36.942 section 4.5.1): 4 / sqrt(2) each.
+    # is common to all sites (TR 36.942 section 4.5): 4 / sqrt(2) each.
     common_sd_db: float = 2.83
     own_sd_db: float = 2.83
     # 3GPP TR 38.901 table 7.5-6, urban macro cell: 37 m with, 50 m without line of sight.
@@ -99,7 +99,7 @@ RESIDENTIAL = replace(
     second_carrier_db=(-3.709, -2.838),
     second_carrier_sd_db=0.4655,
     dense_share=0.0,
-    scale=0.526,
+    scale=0.515,
 )
 """Streets with four channels nearly all of the time."""
 
@@ -115,7 +115,7 @@ ROAD = replace(
     # Own choice: a bus between towns.
     speed_kmh=60.0,
     stop_every_m=2000.0,
-    scale=0.642,
+    scale=0.624,
 )
 """A road with three channels most of the time."""
 
