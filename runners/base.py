@@ -49,6 +49,10 @@ class Transfer:
     paths: PathPlan | None = None
     # Time zero of the legs and so of `paths` (`time.monotonic_ns()`); None: not yet.
     begin_ns: int | None = None
+    # The client's address on every leg, also on those that the flow does not use.
+    leg_addresses: tuple[str, ...] = ()
+    # How long the client's process has lived, when it has ended.
+    client_s: float | None = None
 
     def __post_init__(self) -> None:
         if self.timeout_s <= 0:
@@ -130,6 +134,10 @@ class Runner(ABC):
 
     name: ClassVar[str]  # set by the decorator `runner`
     multipath: ClassVar[bool]  # needs two client addresses or more, and uses them at once
+    any_mode: ClassVar[bool] = False  # one path or several: `multipath` does not matter
+    # Its programs are the user's own. No flow can be beside them, as their ports are not known.
+    # Nor is it known how a server ends that is asked to, or what they leave on the hosts.
+    foreign: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]]  # where the server's socket is listed
     congestion_controls: ClassVar[tuple[str, ...]]  # that the transport's tools have
     workloads: ClassVar[tuple[str, ...]] = ("download",)  # that it carries, by their kinds
@@ -177,7 +185,7 @@ class Runner(ABC):
 
     @abstractmethod
     def server_command(self, transfer: Transfer) -> list[str]:
-        """The server's command line."""
+        """The server's command line; empty when this transfer needs none."""
 
     @abstractmethod
     def client_command(self, transfer: Transfer) -> list[str]:
@@ -220,6 +228,21 @@ class Runner(ABC):
                 f"only; allowed: {able}"
             )
         return None
+
+    def modes(self) -> tuple[str, ...]:
+        """The modes of a flow that it can be used in."""
+        one_path = ("sc",) if self.every_leg else ("sc", "dc", "dc-duplicate")
+        if self.any_mode:
+            return (*one_path, "multipath")
+        return ("multipath",) if self.multipath else one_path
+
+    def lacking(self, workload: Workload) -> str | None:  # noqa: ARG002 (a hook)
+        """What this machine lacks for a workload, beside `missing`; None if nothing."""
+        return None
+
+    def server_may_end(self, exit_code: int) -> bool:
+        """Whether a server that ends so before its client has done nothing wrong."""
+        return self.stop_signal is None and exit_code in self.server_exit_codes
 
     def unsupported(self, congestion_control: str) -> str | None:
         """Why the transport cannot run here with a congestion control; None if it can."""
@@ -284,13 +307,11 @@ class Runner(ABC):
 
 
 AnyRunner = TypeVar("AnyRunner", bound=type[Runner])
+BUILT_IN = ("tcp", "quic", "quic_ngtcp2", "mptcp", "mpquic", "picoquic", "icmp", "command")
 _RUNNERS: Registry[type[Runner]] = Registry(
     "runner",
     "minitopo_dc.runners",
-    tuple(
-        f"minitopo_dc.runners.{module}"
-        for module in ("tcp", "quic", "quic_ngtcp2", "mptcp", "mpquic", "picoquic", "icmp")
-    ),
+    tuple(f"minitopo_dc.runners.{module}" for module in BUILT_IN),
 )
 
 

@@ -14,6 +14,7 @@ import socket
 import struct
 import termios
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,7 @@ MPTCP_INFO = 1
 MPTCP_TCPINFO = 2
 MPTCP_SUBFLOW_ADDRS = 3
 MPTCP_INFO_FLAG_FALLBACK = 1
+ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 
 # struct tcp_info, to tcpi_bytes_retrans (Linux 4.19): offsets of what is read here
 TCP_INFO_BYTES = 216
@@ -82,6 +84,45 @@ def set_congestion_control(connection: socket.socket, name: str) -> None:
         OSError: the kernel has no such algorithm (ENOENT) or reserves it to root (EPERM).
     """
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+
+
+def congestion_control_refusal(name: str) -> str | None:
+    """Why this user's TCP sockets cannot have a congestion control; None when they can."""
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
+        try:
+            set_congestion_control(probe, name)
+        except OSError as error:
+            advice = f"as root: modprobe tcp_{name}"
+            return f"the kernel refuses {name}: {error.strerror} ({advice})"
+    return None
+
+
+def default_refusal(name: str) -> str | None:
+    """Why no network namespace can have a congestion control by default; None when it can.
+
+    Those that the machine reserves to root cannot be (tcp_set_default_congestion_control of
+    Linux' tcp_cong.c). Where its list is not shown it is not known.
+    """
+    try:
+        allowed = ALLOWED.read_text(encoding="ascii").split()
+    except OSError:
+        return None
+    if name in allowed:
+        return None
+    return (
+        f"the kernel lets no host have {name} by default (as root: sysctl -w "
+        f"net.ipv4.tcp_allowed_congestion_control='{' '.join((*allowed, name))}')"
+    )
+
+
+def mptcp_refusal() -> str | None:
+    """Why there are no MPTCP sockets here; None when there are."""
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP).close()
+    except OSError as error:
+        advice = "CONFIG_MPTCP and sysctl net.mptcp.enabled=1 are needed"
+        return f"the kernel has no MPTCP: {error.strerror} ({advice})"
+    return None
 
 
 def congestion_control(connection: socket.socket) -> str:

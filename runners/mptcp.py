@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
-from minitopo_dc.runners.kernel_socket import IPPROTO_MPTCP
+from minitopo_dc.runners.kernel_socket import mptcp_refusal
 from minitopo_dc.runners.mptcp_endpoints import first_endpoints, subflow_limit
 from minitopo_dc.runners.mptcp_report import path_changes, path_details, path_samples
 from minitopo_dc.runners.tcp import TcpRunner
@@ -36,15 +35,7 @@ class MptcpRunner(TcpRunner):
 
     def missing(self) -> str | None:
         """What `tcp` needs, MPTCP in the kernel, and mptcpize, as curl has no option for it."""
-        lacking = super().missing()
-        if lacking is not None:
-            return lacking
-        try:
-            socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP).close()
-        except OSError as error:
-            advice = "CONFIG_MPTCP and sysctl net.mptcp.enabled=1 are needed"
-            return f"the kernel has no MPTCP: {error.strerror} ({advice})"
-        return None
+        return super().missing() or mptcp_refusal()
 
     def curl_command(self, transfer: Transfer) -> list[str]:
         """Mptcpize turns curl's TCP sockets into MPTCP sockets."""

@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from minitopo_dc.runners.base import Host, TransferFailed
 from minitopo_dc.runners.host_command import run
+from minitopo_dc.runners.kernel_socket import mptcp_refusal
 from minitopo_dc.settings import PathEvent, PathPlan
 
 ENDPOINT = ("ip", "mptcp", "endpoint")
@@ -89,6 +90,23 @@ def subflow_limit(host: Host, subflows: int) -> Iterator[None]:
         yield
     finally:
         run(host, [*set_limit, found[1]])
+
+
+@contextmanager
+def subflow_per_address(server: Host, client: Host, addresses: Sequence[str]) -> Iterator[None]:
+    """Until the end, each MPTCP connection has a subflow from each of the client's addresses.
+
+    For programs that open their connections themselves. Where the kernel has no MPTCP, or there is
+    one address, nothing is done.
+    """
+    if len(addresses) < 2 or mptcp_refusal() is not None:
+        yield
+        return
+    with ExitStack() as undo:
+        for host in (server, client):
+            undo.enter_context(subflow_limit(host, len(addresses) - 1))
+        undo.enter_context(first_endpoints(client, addresses, PathPlan.whole(len(addresses))))
+        yield
 
 
 def _legs_at_first(plan: PathPlan) -> Iterator[int]:

@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,8 @@ from minitopo_dc.runners.base import Host, TransferFailed
 
 TAIL_LINES = 5
 TAIL_CHARACTERS = 600
+MOMENT_S = 0.5
+"""A server of which nothing else is known is taken to be ready after this."""
 KILL_AFTER_S = 2.0
 """A process that was asked to end and did not is killed after this."""
 
@@ -21,19 +24,25 @@ KILL_AFTER_S = 2.0
 class Process:
     """A running process; its standard output and error go to files."""
 
-    def __init__(self, role: str, popen: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(
+        self, role: str, popen: subprocess.Popen[bytes], log: Path, output: Path | None = None
+    ) -> None:
         self.pid = popen.pid
         self.pidfd = os.pidfd_open(popen.pid)  # becomes readable when the process ends
         self.exit_code: int | None = None
         self.cpu_s = 0.0  # user and system time, once it has ended
+        self.seconds = 0.0  # from its start to its end, once it has ended
+        self._begin = time.monotonic()
         self._role = role
         self._popen = popen
         self._log = log
+        self._output = output
 
     def reap(self) -> None:
         """Take note of the end of a process that has ended."""
         if self.exit_code is None:
             # Between its end and wait(2) the process is a zombie, and its times can be read.
+            self.seconds = time.monotonic() - self._begin
             self.cpu_s = _cpu_time(self.pid)
             self.exit_code = self._popen.wait()
 
@@ -42,9 +51,12 @@ class Process:
         self._popen.send_signal(number)
 
     def failure(self, what: str) -> TransferFailed:
-        """An error that says what happened, how the process ended and its log's last lines."""
+        """An error that says what happened, how the process ended and its last lines.
+
+        Those of its log (standard error); of its output when there are none.
+        """
         text = " ".join(word for word in (self._role, self._end(), what) if word)
-        tail = log_tail(self._log)
+        tail = log_tail(self._log) or (log_tail(self._output) if self._output else "")
         return TransferFailed(f"{text}: {tail}" if tail else text)
 
     def close(self) -> None:
@@ -77,7 +89,7 @@ def running(
             popen = host.popen(arguments, stdout=stdout, stderr=stderr)
         except OSError as error:
             raise TransferFailed(f"{role} cannot be started in {host.name}: {error}") from error
-    process = Process(role, popen, log)
+    process = Process(role, popen, log, output)
     try:
         yield process
     finally:
@@ -103,7 +115,21 @@ def log_tail(log: Path) -> str:
     return " | ".join(kept)[-TAIL_CHARACTERS:]
 
 
+def age_s(pid: int) -> float:
+    """How long a process has been there, in s; 0 of one that is not."""
+    try:
+        fields = _fields(pid)
+    except OSError:
+        return 0.0
+    # proc(5): starttime, since boot, is field 22.
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+
+
 def _cpu_time(pid: int) -> float:
-    # proc(5): utime, stime, cutime and cstime are fields 14 to 17; field 2 may hold spaces.
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return sum(int(ticks) for ticks in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+    # proc(5): utime, stime, cutime and cstime are fields 14 to 17.
+    return sum(int(ticks) for ticks in _fields(pid)[11:15]) / os.sysconf("SC_CLK_TCK")
+
+
+def _fields(pid: int) -> list[str]:
+    """Those of proc(5)'s stat, from the third one on; the second one may hold spaces."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, accepted
-from minitopo_dc.runners.process import Process, running, wait_any
+from minitopo_dc.runners.process import KILL_AFTER_S, Process, running, wait_any
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
 
@@ -125,8 +125,9 @@ class _Flow:
 
     def start_server(self) -> None:
         transfer, runner = self._job.transfer, self._job.runner
-        if runner.has_server:
-            self._start("server", runner.server_command(transfer), transfer)
+        command = runner.server_command(transfer) if runner.has_server else []
+        if command:
+            self._start("server", command, transfer)
 
     def start_client(self, begin_ns: int) -> None:
         """Start it; the time of the legs and of the flow's paths counts from `begin_ns`."""
@@ -161,7 +162,8 @@ class _Flow:
 
     def measure(self) -> Measurement:
         """Read the outcome."""
-        runner, transfer = self._job.runner, self._job.transfer
+        runner, client = self._job.runner, self._processes["client"]
+        transfer = replace(self._job.transfer, client_s=client.seconds)
         with self._named():
             measurement = accepted(transfer.workload, runner.read(transfer))
         times = {f"{role}_cpu_s": each.cpu_s for role, each in self._processes.items()}
@@ -184,7 +186,8 @@ class _Flow:
         """A server that ended before the client is the failure's cause."""
         runner, transfer = self._job.runner, self._job.transfer
         server, client = self._processes.get("server"), self._processes["client"]
-        if server is not None and server.exit_code is not None and not self._may_end_first():
+        ended = None if server is None else server.exit_code
+        if server is not None and ended is not None and not runner.server_may_end(ended):
             raise server.failure("during the transfer")
         self._check_paths()
         if client.exit_code is None:
@@ -198,13 +201,9 @@ class _Flow:
         if (paths := self._processes.get("paths")) is not None:
             paths.send(signal.SIGTERM)
         self._stopping = True
-        self.deadline = time.monotonic() + END_TIMEOUT_S
+        patience = KILL_AFTER_S if runner.foreign else END_TIMEOUT_S
+        self.deadline = time.monotonic() + patience
         self._check_server()
-
-    def _may_end_first(self) -> bool:
-        runner = self._job.runner
-        code = self._processes["server"].exit_code
-        return runner.stop_signal is None and code in runner.server_exit_codes
 
     def _check_paths(self) -> None:
         """The program may end when it has nothing left to change, or when it is told to."""
@@ -213,15 +212,19 @@ class _Flow:
             raise paths.failure("")
 
     def _check_server(self) -> None:
-        server = self._processes.get("server")
+        server, runner = self._processes.get("server"), self._job.runner
         if server is None:
             return
         if server.exit_code is None:
-            if time.monotonic() >= self.deadline:
+            if time.monotonic() < self.deadline:
+                return
+            if not runner.foreign:
                 raise server.failure(
                     f"did not end within {END_TIMEOUT_S:g} s of the transfer's end"
                 )
-        elif server.exit_code not in self._job.runner.server_exit_codes:
+            server.send(signal.SIGKILL)
+            self.deadline = time.monotonic() + END_TIMEOUT_S
+        elif not runner.foreign and server.exit_code not in runner.server_exit_codes:
             raise server.failure("after the transfer")
 
     @contextmanager

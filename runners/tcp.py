@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -17,7 +16,7 @@ from minitopo_dc.runners.base import (
 )
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.content import content_sha256, file_sha256
-from minitopo_dc.runners.kernel_socket import set_congestion_control
+from minitopo_dc.runners.kernel_socket import congestion_control_refusal
 from minitopo_dc.runners.output import last_json
 from minitopo_dc.runners.request_options import request_arguments
 from minitopo_dc.runners.request_reports import plan_of, read_requests
@@ -59,7 +58,9 @@ class TcpRunner(Runner):
 
     def unsupported(self, congestion_control: str) -> str | None:
         """Also: the kernel must have the algorithm and let this user choose it."""
-        return super().unsupported(congestion_control) or _refusal(congestion_control)
+        return super().unsupported(congestion_control) or congestion_control_refusal(
+            congestion_control
+        )
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """The server is hypercorn, started by `minitopo_dc.runners.tcp_server`."""
@@ -150,13 +151,3 @@ class TcpRunner(Runner):
 
 def _max_time(download: Download) -> list[str]:
     return [] if download.duration_s is None else ["--max-time", str(download.duration_s)]
-
-
-def _refusal(congestion_control: str) -> str | None:
-    with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
-        try:
-            set_congestion_control(probe, congestion_control)
-        except OSError as error:
-            advice = f"as root: modprobe tcp_{congestion_control}"
-            return f"the kernel refuses {congestion_control}: {error.strerror} ({advice})"
-    return None

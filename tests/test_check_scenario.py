@@ -23,6 +23,10 @@ from minitopo_dc.trace import TraceError
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
 REQUESTS: dict[str, Any] = {"workload": "request-response"}
 ICMP: dict[str, Any] = {"transport": "icmp", "workload": "ping"}
+COMMAND: dict[str, Any] = {
+    "transport": "command",
+    "workload": {"kind": "command", "client": ["ping", "{server}"]},
+}
 MULTIPATH: dict[str, Any] = {"transport": "mptcp", "mode": "multipath"}
 
 
@@ -43,6 +47,8 @@ def flows(*given: dict[str, Any]) -> dict[str, Any]:
         (REQUESTS | {"mode": "dc-duplicate", "transport": "tcp"}, ["tcp"]),
         (REQUESTS | MULTIPATH, ["mptcp"]),
         (ICMP, ["icmp"]),
+        *((COMMAND | {"mode": mode}, ["command"]) for mode in ("sc", "dc", "dc-duplicate")),
+        (COMMAND | {"mode": "multipath"}, ["command"]),
         (
             flows({"mode": "dc"}, {"mode": "sc", "transport": "tcp"} | REQUESTS),
             ["quic", "tcp"],
@@ -109,6 +115,23 @@ def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[st
             "mode multipath: transport quic allows sc, dc, dc-duplicate, flows",
         ),
         (MULTIPATH | {"mode": "dc"}, "mode dc: transport mptcp allows multipath"),
+        (
+            COMMAND | {"workload": {"kind": "command", "client": ["x", "{leg_3}"]}},
+            "workload: {leg_3}: no such leg; allowed: 1 to 2",
+        ),
+        (
+            COMMAND | flows({"mode": "sc"}),
+            "flows.0.transport: the programs of command choose their ports themselves; "
+            "allowed: a scenario of its own, with mode sc or dc or dc-duplicate or multipath",
+        ),
+        (
+            COMMAND | {"clock": "virtual"},
+            "transport: command runs programs, which live in real time; allowed: clock: real",
+        ),
+        (
+            COMMAND | {"mode": "multipath", "paths": {"initial": [1]}},
+            "paths: transport command has a path on every leg from the beginning to the end; ",
+        ),
         ({"options": {"speed": 1}}, "options: runner quic: no option 'speed' (known: "),
     ],
 )
@@ -166,6 +189,15 @@ def test_a_transport_without_a_virtual_clock_makes_the_run_unsupported(
     assert why_unsupported(wanted, runners_of(wanted)) == (
         f"transport {transport} needs the real clock (Linux, root, Mininet); "
         "the virtual clock has quic, quic-picoquic, mpquic-picoquic"
+    )
+
+
+def test_a_program_that_is_not_here_makes_the_run_unsupported() -> None:
+    workload = {"kind": "command", "client": ["no-such-program"]}
+    wanted = scenario(**COMMAND | {"workload": workload})
+    check_fields(wanted)
+    assert why_unsupported(wanted, runners_of(wanted)) == (
+        "workload.client: no program no-such-program on this machine"
     )
 
 

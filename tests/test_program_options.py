@@ -102,6 +102,59 @@ def test_options_of_the_path_are_refused_beside_a_file(option: list[str], tmp_pa
         scenario("--scenario", written(tmp_path), *option)
 
 
+TWO_PATHS = "path_c2r_0:10,20,4\npath_c2r_1:40,30,8\n"
+
+
+def topology(directory: Path, kind: str, paths: str = TWO_PATHS) -> str:
+    path = directory / "topo"
+    path.write_text(f"topoType:{kind}\n{paths}")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "paths", "mode"),
+    [
+        ("MultiIf", TWO_PATHS, "multipath"),
+        ("MultiIf", "path_c2r_0:10,20,4\n", "sc"),
+        ("DualConnectivity\nsplit:batch\nbatch:7", TWO_PATHS, "dc"),
+        ("DualConnectivity\nsplit:duplicate", TWO_PATHS, "dc-duplicate"),
+    ],
+)
+def test_a_minitopo_topology_gives_its_path(
+    kind: str, paths: str, mode: str, tmp_path: Path
+) -> None:
+    made = scenario("-t", topology(tmp_path, kind, paths), "--outage", "1:1-2", "--ip", "6")
+    assert (made.mode, made.ip_version) == (mode, 6)
+    assert made.legs[0].downlink.rate_mbps == 4
+    assert made.legs[0].outages == ((1, 2),)
+    assert made.pdcp.batch == (7 if mode == "dc" else 100)
+
+
+def test_a_minitopo_topology_s_backhaul_is_there(tmp_path: Path) -> None:
+    made = scenario("-t", topology(tmp_path, "MultiIf", TWO_PATHS + "path_r2s_0:5,20,10\n"))
+    assert [link.downlink.delay_ms for link in made.real.backhaul] == [5]
+
+
+def test_what_a_topology_says_in_vain_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario("-t", topology(tmp_path, "MultiIf", TWO_PATHS.replace("8\n", "8,0,1\n")))
+    assert "topo:3: path_c2r_1: backup ignored" in capsys.readouterr().err
+
+
+def test_the_path_is_described_once(tmp_path: Path) -> None:
+    file = topology(tmp_path, "MultiIf")
+    with pytest.raises(SettingsError, match="-t: the file has legs, mode, seed and PDCP"):
+        scenario("-t", file, "--legs", "20", "20")
+    with pytest.raises(SettingsError, match="--scenario, -t: both describe the path"):
+        scenario("-t", file, "--scenario", written(tmp_path))
+
+
+def test_a_wrong_topology_is_named_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="topo:2: "):
+        scenario("-t", topology(tmp_path, "MultiIf", "path_c2r_0:10\n"))
+
+
 def test_captures_need_a_place_to_be_kept() -> None:
     with pytest.raises(SettingsError, match="--pcap: needs --output"):
         scenario("--legs", "20", "20", "--pcap")

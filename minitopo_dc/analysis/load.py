@@ -27,9 +27,10 @@ _SCHEMA = TypeAdapter(RunResult)
 def load_results(directory: Path) -> pd.DataFrame:
     """Read all runs `directory/*/result.json` into a table with one row per run.
 
-    Columns are the fields of `RunResult` and `leg_bytes_1`, `leg_bytes_2`, ... (missing where
-    a run has no such leg). `directory` is where the run was found, wherever it was made. Rows are
-    sorted by mode (one leg first, multipath last), transport, and repetition.
+    Columns are the fields of `RunResult`, `leg_bytes_1`, `leg_bytes_2`, ... (missing where a run
+    has no such leg), and the measures of users' own programs, where there are any (NaN in runs
+    that have no such measure). `directory` is where the run was found, wherever it was made. Rows
+    are sorted by mode (one leg first, multipath last), transport, and repetition.
 
     Raises:
         ResultError: there is no run, or a `result.json` is broken: the message names the file.
@@ -95,4 +96,6 @@ def _tabulate(runs: list[RunResult]) -> pd.DataFrame:
     for leg in range(max(map(len, bytes_of_legs))):
         values = [legs[leg] if leg < len(legs) else None for legs in bytes_of_legs]
         table[f"{_LEG_BYTES}{leg + 1}"] = pd.array(values, dtype="Int64")
+    for name in dict.fromkeys(name for run in runs for name in run.details.get("units", {})):
+        table[name] = pd.Series([run.details.get(name) for run in runs], dtype="float64")
     return table

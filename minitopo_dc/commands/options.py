@@ -130,16 +130,27 @@ def add_output_option(parser: argparse.ArgumentParser, command: str) -> None:
 
 def add_minitopo_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
     """Minitopo's two files, by the names that they have on its own command line."""
-    topology, experiment = ("-t", "--topo_param_file"), ("-x", "--experiment_param_file")
-    for names, what, metavar in ((topology, "topology", "TOPO"), (experiment, "experiment", "XP")):
-        parser.add_argument(
-            *names,
-            dest=what,
-            type=Path,
-            required=required,
-            metavar=metavar,
-            help=f"Minitopo's {what} file (docs/minitopo.md)",
-        )
+    add_topology_option(parser, required=required)
+    parser.add_argument(
+        *("-x", "--experiment_param_file"),
+        dest="experiment",
+        type=Path,
+        required=required,
+        metavar="XP",
+        help="Minitopo's experiment file (docs/minitopo.md)",
+    )
+
+
+def add_topology_option(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Minitopo's topology file alone."""
+    parser.add_argument(
+        *("-t", "--topo_param_file"),
+        dest="topology",
+        type=Path,
+        required=required,
+        metavar="TOPO",
+        help="Minitopo's topology file (docs/minitopo.md)",
+    )
 
 
 def add_capture_option(parser: argparse.ArgumentParser) -> None:
@@ -307,10 +318,7 @@ def _runner_options(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
 def _can(name: str, mode: str) -> bool:
     if name not in runner_names():
         raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
-    runner = get_runner(name)
-    if runner.every_leg:
-        return mode == "sc"
-    return runner.multipath == (mode == "multipath")
+    return mode in get_runner(name).modes()
 
 
 def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from minitopo_dc.commands.options import (
     add_ip_option,
     add_leg_options,
     add_plugin_option,
+    add_topology_option,
     base_scenario,
 )
 from minitopo_dc.commands.outage_option import add_outage_option, with_outages
 from minitopo_dc.commands.pdcp_options import add_dc_options
+from minitopo_dc.commands.program_topology import path_of_topology
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.scenario import Mode, Scenario
@@ -39,6 +42,7 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="legs, mode and PDCP of a scenario file (docs/scenarios.md) instead of options",
     )
+    add_topology_option(parser, required=False)
     _add_path_options(parser)
     add_outage_option(parser)
     add_ip_option(parser, default=None)
@@ -73,13 +77,25 @@ def program_scenario(arguments: argparse.Namespace) -> Scenario:
         SettingsError, TraceError: an option or the file is wrong, with what is allowed.
     """
     load_plugins(arguments.plugins)
-    source = "options" if arguments.scenario is None else str(arguments.scenario)
-    found = _from_options(arguments) if arguments.scenario is None else _from_file(arguments)
+    source, found = _path(arguments)
     if arguments.capture and arguments.output is None:
         raise SettingsError("--pcap: needs --output, which the captures are kept in")
     scenario = Scenario.check({**found, **_any_transport(found["mode"])}, source)
     check_scenario(scenario)
     return scenario
+
+
+def _path(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """What describes the path, and the scenario's fields that it gives."""
+    if arguments.scenario is not None and arguments.topology is not None:
+        raise SettingsError("--scenario, -t: both describe the path; give one of them")
+    if arguments.scenario is not None:
+        _refuse_path_options(arguments, "--scenario")
+        return str(arguments.scenario), _from_file(arguments)
+    if arguments.topology is not None:
+        _refuse_path_options(arguments, "-t")
+        return str(arguments.topology), _from_topology(arguments)
+    return "options", _from_options(arguments)
 
 
 def _add_path_options(parser: argparse.ArgumentParser) -> None:
@@ -97,8 +113,21 @@ def _from_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {**base.model_dump(), "mode": arguments.mode}
 
 
+def _from_topology(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of a Minitopo topology; its notes go to standard error."""
+    values, notes = path_of_topology(arguments.topology)
+    for note in notes:
+        print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
+    return {
+        **values,
+        "legs": with_outages(values["legs"], arguments),
+        "ip_version": arguments.ip_version or 4,
+        "plugins": arguments.plugins,
+        "real": {**values["real"], "capture": arguments.capture},
+    }
+
+
 def _from_file(arguments: argparse.Namespace) -> dict[str, Any]:
-    _refuse_path_options(arguments)
     path, scenario = arguments.scenario, Scenario.load(arguments.scenario)
     if scenario.mode == "flows":
         raise SettingsError(f"{path}: mode flows; allowed for one program: {', '.join(MODES)}")
@@ -116,14 +145,14 @@ def _from_file(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _refuse_path_options(arguments: argparse.Namespace) -> None:
+def _refuse_path_options(arguments: argparse.Namespace, option: str) -> None:
     """Beside a file they would have to be mixed with what it says."""
     alone = argparse.ArgumentParser(add_help=False)
     _add_path_options(alone)
     defaults = vars(alone.parse_args([]))
     if any(getattr(arguments, name) != value for name, value in defaults.items()):
         raise SettingsError(
-            "--scenario: the file has legs, mode, seed and PDCP; "
+            f"{option}: the file has legs, mode, seed and PDCP; "
             "allowed beside it of the path's options: --outage, --ip, --pcap, --plugin"
         )
 

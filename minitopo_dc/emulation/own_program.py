@@ -20,7 +20,9 @@ from minitopo_dc.run.addresses import client_address, client_gateway, server_add
 from minitopo_dc.run.perform import RunFailedError
 from minitopo_dc.run.routers import client_legs
 from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.command import program_environment as addresses_environment
 from minitopo_dc.runners.host_command import run
+from minitopo_dc.runners.mptcp_endpoints import subflow_per_address
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import IpVersion
 
@@ -63,12 +65,11 @@ def run_program(
 def program_environment(scenario: Scenario) -> dict[str, str]:
     """The addresses of the hosts, as variables."""
     version = scenario.ip_version
-    legs = range(1, len(scenario.legs) + 1)
-    return {
-        "MINITOPO_DC_SERVER": server_address(version=version),
-        "MINITOPO_DC_CLIENT": client_address(_primary_leg(scenario), version),
-        **{f"MINITOPO_DC_LEG_{leg}": client_address(leg, version) for leg in legs},
-    }
+    return addresses_environment(
+        server_address(version=version),
+        client_address(_primary_leg(scenario), version),
+        [client_address(leg, version) for leg in range(1, len(scenario.legs) + 1)],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ class _Run:
 
     def _on_fresh_hosts(self, blank: ProgramResult) -> ProgramResult:
         with HeldSignals() as signals, testbed(self.scenario, self.directory) as bed:
-            with no_leftovers((bed.hosts.server, bed.hosts.client)):
+            ends = (bed.hosts.server, bed.hosts.client)
+            with no_leftovers(ends), subflow_per_address(*ends, self._client_addresses()):
                 _use_leg(bed.hosts.client, _primary_leg(self.scenario), self.scenario.ip_version)
                 ran, seconds = self._beside_server(bed, blank, signals)
             gnb, ue, *_ = (element.stop() for element in bed.elements)
@@ -100,6 +102,10 @@ class _Run:
             legs=leg_counts({"downlink": gnb, "uplink": ue}, seconds),
             pdcp=pdcp_counts({"downlink": ue, "uplink": gnb}),
         )
+
+    def _client_addresses(self) -> list[str]:
+        legs = client_legs(self.scenario, self.scenario.resolved_flows[0])
+        return [client_address(leg, self.scenario.ip_version) for leg in legs]
 
     def _beside_server(
         self, bed: Testbed, blank: ProgramResult, signals: HeldSignals

@@ -9,13 +9,11 @@ from pathlib import Path
 
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.runners.ports import is_port_bound
-from minitopo_dc.runners.process import Process, wait_any
+from minitopo_dc.runners.process import MOMENT_S, Process, wait_any
 
 READY_TIMEOUT_S = 30.0
 """As for the project's own servers (`runners.session`)."""
 READY_POLL_S = 0.02
-MOMENT_S = 0.5
-"""A server of which nothing else is known is taken to be ready after this."""
 
 
 class OwnServer:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from minitopo_dc.emulation.echoes import with_serialisation
+from minitopo_dc.emulation.leftovers import no_leftovers
 from minitopo_dc.emulation.machine import facts
 from minitopo_dc.emulation.testbed import Testbed, testbed, why_no_ipv6
 from minitopo_dc.emulation.transfers import make_jobs, run_flows
 from minitopo_dc.run.addresses import client_address, server_address
+from minitopo_dc.run.check import runners_of
 from minitopo_dc.run.perform import Measured, perform
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
@@ -33,9 +36,17 @@ def run_real(scenario: Scenario, directory: Path) -> RunResult:
 def _measure(scenario: Scenario, directory: Path) -> Measured:
     """Run the flows between fresh hosts."""
     with testbed(scenario, directory) as bed:
-        measurements = _transfer(scenario, directory, bed)
+        with _no_leftovers(scenario, bed):
+            measurements = _transfer(scenario, directory, bed)
         summaries = [element.stop() for element in bed.elements]
     return measurements, [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()]
+
+
+def _no_leftovers(scenario: Scenario, bed: Testbed) -> AbstractContextManager[None]:
+    """Of the user's own programs; those of this project leave nothing behind."""
+    if any(runner.foreign for runner in runners_of(scenario)):
+        return no_leftovers((bed.hosts.server, bed.hosts.client))
+    return nullcontext()
 
 
 def _transfer(scenario: Scenario, directory: Path, bed: Testbed) -> list[Measurement]:

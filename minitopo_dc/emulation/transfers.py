@@ -50,6 +50,7 @@ def make_jobs(
             timeout_s=scenario.timeout_s + (flow.workload.lasts_s or 0),
             options=flow.options,
             paths=flow.paths,
+            leg_addresses=tuple(client(leg) for leg in range(1, len(scenario.legs) + 1)),
         )
         jobs.append(Job(get_runner(flow.transport), transfer, kept.name if scenario.flows else ""))
     return jobs

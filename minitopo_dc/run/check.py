@@ -57,10 +57,15 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
             f"{where}mode {flow.mode}: transport {runner.name} allows sc (it uses every leg), and "
             "no flows beside it"
         )
-    if runner.multipath != (flow.mode == "multipath"):
-        allowed = "multipath" if runner.multipath else f"sc, dc, dc-duplicate{more}"
+    if where and runner.foreign:
+        raise SettingsError(
+            f"{where}transport: the programs of {runner.name} choose their ports themselves; "
+            f"allowed: a scenario of its own, with mode {' or '.join(runner.modes())}"
+        )
+    if flow.mode not in runner.modes():
+        allowed = ", ".join(runner.modes()) + ("" if runner.multipath else more)
         raise SettingsError(f"{where}mode {flow.mode}: transport {runner.name} allows {allowed}")
-    _check_load(runner, flow, where)
+    _check_load(runner, flow, len(scenario.legs), where)
     _check_paths(runner, flow, len(scenario.legs), where)
     if where and runner.multipath and not runner.checks_paths:
         # Beside other flows the legs' counters do not show whether this one used them.
@@ -101,9 +106,9 @@ def _check_path_flows(scenario: Scenario, runners: Sequence[Runner]) -> None:
             )
 
 
-def _check_load(runner: Runner, flow: ResolvedFlow, where: str) -> None:
+def _check_load(runner: Runner, flow: ResolvedFlow, legs: int, where: str) -> None:
     """What the transport is to do: its workload, and a congestion control that some runner has."""
-    reason = runner.refusal(flow.workload)
+    reason = runner.refusal(flow.workload) or flow.workload.refusal(legs)
     if reason is not None:
         raise SettingsError(f"{where}workload: {reason}")
     known = {name: None for each in all_runners() for name in each.congestion_controls}
@@ -176,6 +181,12 @@ def check_virtual(scenario: Scenario) -> None:
     ]
     if given:
         raise SettingsError(f"{', '.join(given)}: needs clock: real; the virtual clock has no such")
+    for runner in runners_of(scenario):
+        if runner.foreign:
+            raise SettingsError(
+                f"transport: {runner.name} runs programs, which live in real time; "
+                "allowed: clock: real (docs/your-own.md)"
+            )
 
 
 def check_scenario(scenario: Scenario) -> None:
@@ -212,7 +223,7 @@ def why_unsupported(scenario: Scenario, runners: Sequence[Runner]) -> str | None
                 f"transport {runner.name} needs the real clock (Linux, root, Mininet); "
                 f"the virtual clock has {able}"
             )
-        reason = runner.unsupported(flow.congestion_control)
+        reason = runner.unsupported(flow.congestion_control) or runner.lacking(flow.workload)
         if reason is not None:
             return reason
     return None

@@ -14,6 +14,7 @@ from minitopo_dc.workloads.base import (
     workload,
     workload_names,
 )
+from minitopo_dc.workloads.command import Command, Measure
 from minitopo_dc.workloads.download import ENDLESS_BYTES, Download, as_download
 from minitopo_dc.workloads.ping import Ping
 from minitopo_dc.workloads.request_response import RequestResponse
@@ -21,7 +22,9 @@ from minitopo_dc.workloads.request_response import RequestResponse
 __all__ = [
     "ENDLESS_BYTES",
     "Column",
+    "Command",
     "Download",
+    "Measure",
     "Measurement",
     "Ping",
     "RequestResponse",

@@ -98,6 +98,10 @@ class Workload(Settings):
         """How long it takes by itself; None: as long as the transport needs."""
         return None
 
+    def refusal(self, legs: int) -> str | None:  # noqa: ARG002 (a hook)
+        """Why it cannot be asked for where there are so many legs; None when it can."""
+        return None
+
     def failure(self, measured: Measurement) -> str | None:
         """Why what was measured is not what was asked for; None when it is."""
         raise NotImplementedError
@@ -108,10 +112,11 @@ class Workload(Settings):
 
 
 AnyWorkload = TypeVar("AnyWorkload", bound=type[Workload])
+BUILT_IN = ("download", "request_response", "ping", "command")
 _WORKLOADS: Registry[type[Workload]] = Registry(
     "workload",
     "minitopo_dc.workloads",
-    tuple(f"minitopo_dc.workloads.{name}" for name in ("download", "request_response", "ping")),
+    tuple(f"minitopo_dc.workloads.{name}" for name in BUILT_IN),
 )
 
 

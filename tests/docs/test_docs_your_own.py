@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +16,12 @@ from minitopo_dc.emulation.machine import probe_kernel
 from tests.docs.pages import DOCS, REPOSITORY, blocks
 
 pytestmark = pytest.mark.root
+PAGE = list(blocks(DOCS / "your-own.md"))
 SCRIPTS = [
-    block.code
-    for block in blocks(DOCS / "your-own.md")
-    if block.language == "sh" and "minitopo-dc exec" in block.code
+    block.code for block in PAGE if block.language == "sh" and "minitopo-dc shell" not in block.code
 ]
 """A shell is for people (`tests/emulation/test_own_programs.py` has one)."""
-MPTCP = "mptcpize"
+MPTCP, IPERF3 = "mptcpize", "iperf3"
 SIZE = 2_000_000
 """Of the page's download."""
 
@@ -35,6 +36,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         script = made / "bin" / name
         script.write_text(f"#!/bin/sh\n{line}\n")
         script.chmod(0o755)
+    for block in PAGE:
+        if block.language == "yaml":  # by the names that the page gives them
+            kind = (block.mark or "").rpartition(" ")[2]
+            (made / f"{kind}.yaml").write_text(block.code)
     return made
 
 
@@ -43,6 +48,8 @@ def test_a_command_of_the_page_ends_well(script: str, home: Path) -> None:
     """In the page's order: later ones use what earlier ones left."""
     if MPTCP in script and (reason := probe_kernel()["MPTCP"]):
         pytest.skip(f"this kernel has no MPTCP: {reason}")
+    if any(word in script for word in (IPERF3, ".yaml")) and shutil.which(IPERF3) is None:
+        pytest.skip("iperf3 is not installed")
     environment = {
         **os.environ,
         "PATH": f"{home}/bin:{os.environ['PATH']}",
@@ -59,12 +66,36 @@ def test_a_command_of_the_page_ends_well(script: str, home: Path) -> None:
         timeout=60,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert "minitopo-dc: leg 2: downlink " in done.stderr
+    assert done.returncode == 0, done.stderr + done.stdout
+    if "exec" in script:
+        assert "minitopo-dc: leg 2: downlink " in done.stderr
+    if "run scenario.yaml" in script:
+        check_scenario(home / "results" / "scenario")
+    if "campaign" in script:
+        check_campaign(home / "results" / "campaign")
     if "results/mine " in script:
         check_download(home / "results" / "mine")
     if MPTCP in script:
         assert done.stderr.count(" MB (") == len(("downlink 1", "downlink 2")), done.stderr
+
+
+def check_scenario(kept: Path) -> None:
+    """The page's scenario has its measures."""
+    found = json.loads((kept / "result.json").read_text())
+    assert found["status"] == "ok", found["reason"]
+    assert 0 < found["details"]["received_mbps"] < 40
+    assert found["details"]["retransmissions"] >= 0
+    assert min(found["leg_bytes"]) > 0
+
+
+def check_campaign(kept: Path) -> None:
+    """The page's campaign has a row per run, with both measures."""
+    with (kept / "results.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["status"] for row in rows] == ["ok", "ok"], rows
+    assert min(float(row["rtt_ms_mean"]) for row in rows) > 20
+    assert min(float(row["received_mbps"]) for row in rows) > 1
+    assert (kept / "report" / "report.html").exists()
 
 
 def check_download(kept: Path) -> None:

@@ -55,7 +55,7 @@ TRANSFER = Transfer(
 def test_all_transports_are_registered() -> None:
     assert runner_names() == (
         *("tcp", "quic", "quic-ngtcp2", "mptcp", "mpquic"),
-        *("quic-picoquic", "mpquic-picoquic", "icmp"),
+        *("quic-picoquic", "mpquic-picoquic", "icmp", "command"),
     )
 
 

@@ -1,0 +1,99 @@
+"""Programs as a workload: words, placeholders, measures, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from minitopo_dc.campaign import evaluation
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.workloads import Command, parse_workload
+from minitopo_dc.workloads.base import workload_values
+from minitopo_dc.workloads.command import RESERVED, filled, placeholders
+
+VALUES = {"server": "10.0.0.2", "leg_2": "10.2.2.2"}
+
+
+def command(**given: Any) -> Command:
+    made = parse_workload({"kind": "command", "client": ["true"], **given})
+    assert isinstance(made, Command)
+    return made
+
+
+def test_numbers_among_the_words_are_words() -> None:
+    assert command(client=["iperf3", "-t", 5, "-1", -1, 0.5]).client == (
+        *("iperf3", "-t", "5", "-1", "-1", "0.5"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "meaning"),
+    [
+        ("http://{server}:80/", "http://10.0.0.2:80/"),
+        ("{leg_2}{server}", "10.2.2.210.0.0.2"),
+        ("{{server}}", "{server}"),
+        ("${server}", "${server}"),
+        ("${MINITOPO_DC_SERVER}", "${MINITOPO_DC_SERVER}"),
+        ('{"a": {"b": 1}}', '{"a": {"b": 1}}'),
+        ("{print $1}", "{print $1}"),
+        ('{"a": "{server}"}', '{"a": "10.0.0.2"}'),
+    ],
+)
+def test_only_a_name_in_braces_is_a_placeholder(word: str, meaning: str) -> None:
+    assert filled(word, VALUES) == meaning
+
+
+def test_every_placeholder_of_the_words_is_found() -> None:
+    assert list(placeholders(["{server}:{leg_1}", "{{run}}", "x", "{run}"])) == [
+        *("server", "leg_1", "run"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"client": []}, "client: Tuple should have at least 1 item"),
+        ({"client": "iperf3 -s"}, "client: Input should be a valid tuple"),
+        ({"client": [True]}, "client.0: Input should be a valid string"),
+        ({"client": ["{srv}"]}, r"{srv}: no such placeholder; allowed: {server}, {client}, {run}"),
+        ({"server": ["x", "{leg_0}"]}, "server: {leg_0}: no such placeholder"),
+        ({"server_ready": 80}, "server_ready: needs a server"),
+        ({"server": ["x"], "server_ready": 0}, "server_ready: Input should be greater than"),
+        ({"exit_codes": [256]}, "exit_codes.0: Input should be less than or equal to 255"),
+        ({"measures": {"Big": {"regex": "(x)"}}}, "measures.Big.*should match pattern"),
+        ({"measures": {"seed": {"regex": "(x)"}}}, "measures: seed: every run has such a number"),
+        ({"measures": {"flow_1": {"regex": "(x)"}}}, "flow_1: every run has such a number"),
+        ({"measures": {"a": {}}}, "measures.a: give regex or json_path"),
+        ({"measures": {"a": {"regex": "(x)", "json_path": "x"}}}, "give regex or json_path"),
+        ({"measures": {"a": {"regex": "x"}}}, "'x' has 0 groups; allowed: one, around the number"),
+        ({"measures": {"a": {"regex": "("}}}, "missing \\), unterminated subpattern"),
+        ({"measures": {"a": {"regex": "(x)", "scale": 0}}}, "scale: 0; allowed: any other"),
+        ({"measures": {"a": {"regex": "(x)", "file": "/tmp/x"}}}, "a file below the run's"),
+        ({"measures": {"a": {"regex": "(x)", "file": "../x"}}}, "a file below the run's"),
+        ({"shell": True}, "shell: unknown field; known: client, server"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_is_allowed(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        command(**given)
+
+
+def test_a_leg_that_is_not_there_is_refused() -> None:
+    wanted = command(client=["x", "{leg_3}"])
+    assert wanted.refusal(3) is None
+    assert wanted.refusal(2) == "{leg_3}: no such leg; allowed: 1 to 2"
+
+
+def test_its_values_make_the_same_workload_again() -> None:
+    wanted = command(
+        server=["iperf3", "-s"], server_ready=5201, measures={"rate": {"json_path": "a.0.b"}}
+    )
+    assert parse_workload(workload_values(wanted)) == wanted
+
+
+def test_no_measure_takes_the_name_of_another_number() -> None:
+    taken = {field.name for field in fields(RunResult)} | {"client_cpu_s", "server_cpu_s"}
+    assert taken | set(evaluation.FROM_FILES) | set(evaluation.FROM_QLOG) <= RESERVED
