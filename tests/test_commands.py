@@ -249,6 +249,7 @@ def test_a_drive_is_shown_beside_the_published_one(
         (["channels", "cells.csv", "rates.csv", "out.csv"], "rates.csv:1: header"),
         (["synthesise-drive", "out.csv", "--seconds", "0"], "duration of 0 s"),
         (["cells", "cells.csv", "--figure", "no/d.png"], "No such file"),
+        (["cells", "channels.csv", "--scale", "2"], "channels.csv: has capacities already"),
     ],
 )
 def test_what_is_wrong_with_a_drive_is_one_error(
@@ -262,6 +263,7 @@ def test_what_is_wrong_with_a_drive_is_one_error(
     Path("rates.csv").write_text("time_s,rate_mbps\n0,1\n")
     header = "time_s,operator,carrier,cell,rsrp_dbm"
     Path("cells.csv").write_text(f"{header}\n0,A,1,x,-90\n")
+    Path("channels.csv").write_text("time_s,channel_1_mbps,channel_1_cell\n0,1,A/1/x\n")
     assert cli.main(["trace", *arguments]) == 2
     assert words in capsys.readouterr().err
     assert not Path("out.csv").exists()

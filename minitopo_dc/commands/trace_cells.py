@@ -105,6 +105,9 @@ def _channels(arguments: argparse.Namespace) -> tuple[Capacities, CellLog | None
 
 def _drive(paths: list[Path], radio: RadioSettings) -> tuple[Capacities, CellLog | None]:
     if len(paths) == 1 and _checked(lambda: kind_of_drive(paths[0])) == "channels":
+        if radio != RadioSettings():
+            what = "has capacities already; options of the radio need a log of cells"
+            raise SettingsError(f"{paths[0]}: {what}")
         return _checked(lambda: read_channels(paths[0])), None
     log = _checked(lambda: read_cells(*paths))
     return channels_of(log, radio), log

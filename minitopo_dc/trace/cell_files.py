@@ -14,11 +14,9 @@ from minitopo_dc.trace.channels import Capacities
 from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.fields import Row, number, power_dbm, read_rows
 from minitopo_dc.trace.raca import TIMESTAMP
-from minitopo_dc.trace.raca_cells import Sample, parse_raca_cells
+from minitopo_dc.trace.raca_cells import Sample, check_gaps, parse_raca_cells
 
 CELL_COLUMNS = ["time_s", "operator", "carrier", "cell", "rsrp_dbm"]
-LONGEST_GAP_S = 86_400
-"""A longer one is a wrong unit or two logs in one; a day is more than any drive."""
 
 
 def read_cells(*paths: str | Path) -> CellLog:
@@ -40,7 +38,7 @@ def read_cells(*paths: str | Path) -> CellLog:
         heard.setdefault(second, {}).setdefault(cell[:3], []).append(cell.rsrp_dbm)
     if not heard:
         raise TraceError(files[0], 0, "no cell", "at least one row with a cell of LTE")
-    _check_gaps(files[0], sorted(heard))
+    check_gaps(files[0], sorted(heard))
     seconds = tuple(
         tuple(
             HeardCell(*cell, math.fsum(powers) / len(powers))
@@ -162,13 +160,6 @@ def _cell(path: Path, line: int, fields: list[str]) -> HeardCell:
             raise TraceError(path, line, f"{column} {name!r}", "a name without a slash")
     operator, carrier, cell, power = fields[1:]
     return HeardCell(operator, carrier, cell, power_dbm(path, line, power, "rsrp_dbm"))
-
-
-def _check_gaps(path: Path, seconds: list[int]) -> None:
-    for before, after in pairwise(seconds):
-        if after - before > LONGEST_GAP_S:
-            what = f"no row for {after - before} s after {before} s"
-            raise TraceError(path, 0, what, f"gaps of at most {LONGEST_GAP_S} s")
 
 
 def _whole(path: Path, row: Row, width: int) -> int:

@@ -16,6 +16,8 @@ from minitopo_dc.units import NS_PER_S
 Sample = tuple[int, HeardCell]
 """A cell and the second (from any moment) in which it was heard."""
 
+LONGEST_GAP_S = 86_400
+"""A longer one is a wrong unit or two logs in one; a day is more than any drive."""
 _COLUMNS = ("Operatorname", "CellID", "NetworkMode", "RSRP", "NRxRSRP")
 _CARRIER = "LTE"
 _MISSING = (*MISSING, "0", "0.0")
@@ -37,10 +39,23 @@ def parse_raca_cells(path: Path, rows: list[Row]) -> Iterator[Sample]:
     line, header = rows[0]
     places = [index_of(path, line, header, name) for name in _COLUMNS]
     seconds = _seconds(path, rows, index_of(path, line, header, TIME.name))
+    check_gaps(path, sorted(set(seconds)))
     ends = _ends(seconds)
     for (line, fields), second in zip(rows[1:], seconds, strict=True):
         for cell in _cells(path, line, [fields[place] for place in places]):
             yield from ((each, cell) for each in range(second, ends[second]))
+
+
+def check_gaps(path: Path, seconds: list[int]) -> None:
+    """Refuse a log with a gap that no drive has, before all its seconds are made.
+
+    Raises:
+        TraceError: there is one.
+    """
+    for before, after in pairwise(seconds):
+        if after - before > LONGEST_GAP_S:
+            what = f"no row for {after - before} s after {before} s"
+            raise TraceError(path, 0, what, f"gaps of at most {LONGEST_GAP_S} s")
 
 
 def _seconds(path: Path, rows: list[Row], time: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 from rich.table import Table
@@ -61,11 +62,11 @@ def test_available_cells_stand_with_those_of_table_2() -> None:
 
 def test_the_figure_has_the_two_strongest_channels_and_how_many_there_are() -> None:
     one, five, available = draw_drive(DRIVE).axes
-    strongest, second = (line.get_ydata() for line in five.get_lines())
+    strongest, second = (np.asarray(line.get_ydata()) for line in five.get_lines())
     assert list(strongest) == [10, 20]
     assert list(second) == [4, 0]
-    assert len(one.get_lines()[0].get_ydata()) == 10
-    assert list(available.get_lines()[0].get_ydata()) == pytest.approx([0, 0.5, 1])
+    assert len(np.asarray(one.get_lines()[0].get_ydata())) == 10
+    assert list(np.asarray(available.get_lines()[0].get_ydata())) == pytest.approx([0, 0.5, 1])
 
 
 def test_the_figure_of_a_drive_with_one_channel_is_written(tmp_path: Path) -> None:

@@ -181,6 +181,12 @@ def test_a_row_of_raca_that_cannot_be_read_is_named(tmp_path: Path, row: str, wh
     assert caught.value.line == 3
 
 
+def test_a_file_of_raca_with_two_drives_in_it_is_refused(tmp_path: Path) -> None:
+    rows = "2018.01.25_16.33.45,B,3,LTE,-96,-102.0\n2038.01.25_16.33.45,B,3,LTE,-96,-102.0\n"
+    with pytest.raises(TraceError, match="gaps of at most 86400 s"):
+        read_cells(written(tmp_path / "b.csv", RACA + rows))
+
+
 def test_a_file_of_raca_without_lte_is_refused(tmp_path: Path) -> None:
     row = "2018.01.25_16.33.45,B,3,UMTS,-96,-102.0\n"
     with pytest.raises(TraceError, match="no cell"):
