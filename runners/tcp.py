@@ -1,4 +1,4 @@
-"""HTTP/2 over TLS 1.3 and TCP: hypercorn serves, curl downloads (the papers' TCP set-up)."""
+"""HTTP/2 over TLS and TCP: hypercorn serves, curl downloads (the papers' TCP set-up)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from minitopo_dc.runners.base import (
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.content import content_sha256, file_sha256
 from minitopo_dc.runners.kernel_socket import congestion_control_refusal
+from minitopo_dc.runners.options import parse_options
 from minitopo_dc.runners.output import last_json
 from minitopo_dc.runners.request_options import request_arguments
 from minitopo_dc.runners.request_reports import plan_of, read_requests
+from minitopo_dc.runners.tcp_options import TcpOptions, TlsVersion
 from minitopo_dc.runners.tools import Tool, not_installed
 from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import Download, Measurement, RequestResponse
@@ -48,6 +50,7 @@ class TcpRunner(Runner):
     takes_duration: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (Tool("curl", "--version", "curl"),)
     packages: ClassVar[tuple[str, ...]] = ("h2", "hypercorn")
+    options_type: ClassVar[type] = TcpOptions
     set_up: ClassVar[bool] = True
     essential: ClassVar[bool] = True
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "tcp"
@@ -83,7 +86,8 @@ class TcpRunner(Runner):
         authority = f"{SERVER_NAME}:{transfer.port}"
         return [
             *("curl", "--disable", "--noproxy", "*", "--silent", "--show-error", "--fail"),
-            *("--http2", "--tlsv1.3", "--cacert", str(transfer.certificate)),
+            *("--http2", f"--tlsv{self._tls(transfer)}", "--tls-max", self._tls(transfer)),
+            *("--cacert", str(transfer.certificate)),
             *("--interface", transfer.first_address),
             *("--resolve", f"{authority}:{bracketed(transfer.server_address)}"),
             *("--output", str(transfer.directory / BODY), "--write-out", CURL_REPORT),
@@ -134,9 +138,13 @@ class TcpRunner(Runner):
             *module_command("minitopo_dc.runners.tcp_requests"),
             *("--address", transfer.server_address, "--port", str(transfer.port)),
             *("--bind", transfer.first_address, "--protocol", self.protocol),
-            *("--certificate", str(transfer.certificate)),
+            *("--certificate", str(transfer.certificate), "--tls", self._tls(transfer)),
             *request_arguments(plan_of(workload)),
         ]
+
+    def _tls(self, transfer: Transfer) -> TlsVersion:
+        options: TcpOptions = parse_options(TcpOptions, transfer.options, self.name)
+        return options.tls
 
     def check_connection(self, transfer: Transfer, connection: dict[str, Any]) -> None:
         """Check what the kernel said of the server's end of the connection.

@@ -1,4 +1,4 @@
-"""HTTP/2 client over TLS 1.3 and TCP or MPTCP: sends requests for `/respond/N` at a steady pace.
+"""HTTP/2 client over TLS and TCP or MPTCP: sends requests for `/respond/N` at a steady pace.
 
 It prints one line of JSON about what it saw. What went wrong is told there too (`error`): the
 exit code is 0 all the same.
@@ -26,6 +26,7 @@ from minitopo_dc.runners.requests import RequestPlan
 
 ALPN = "h2"
 """RFC 9113, section 3.2."""
+VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 CONNECT_S = 60.0
 """For how long to try to connect, TLS included: as long as aioquic (its idle timeout)."""
 CLOSE_S = 3.0
@@ -137,7 +138,7 @@ def main() -> None:
     with _connection(options) as connection:
         started_ns = time.monotonic_ns()
         server = socket_address(options.address, options.port)
-        run(client, connection, server, _context(options.certificate))
+        run(client, connection, server, _context(options.certificate, options.tls))
     print(json.dumps(asdict(client.outcome) | {"started_ns": started_ns}), flush=True)  # noqa: T201
 
 
@@ -150,9 +151,9 @@ def _connection(options: argparse.Namespace) -> socket.socket:
     return made
 
 
-def _context(certificate: Path) -> ssl.SSLContext:
+def _context(certificate: Path, version: str) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.minimum_version = context.maximum_version = VERSIONS[version]
     context.load_verify_locations(certificate)
     context.set_alpn_protocols([ALPN])
     return context
@@ -165,6 +166,7 @@ def _options() -> tuple[argparse.Namespace, RequestPlan]:
     parser.add_argument("--bind", required=True, help="the client's address")
     parser.add_argument("--protocol", choices=PROTOCOLS, required=True)
     parser.add_argument("--certificate", type=Path, required=True)
+    parser.add_argument("--tls", choices=VERSIONS, required=True)
     add_request_options(parser, required=True)
     options = parser.parse_args()
     plan = request_plan(parser, options)

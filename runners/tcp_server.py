@@ -1,4 +1,4 @@
-"""HTTP/2 over TLS 1.3 on hypercorn, over TCP or MPTCP, with a stated congestion control.
+"""HTTP/2 over TLS 1.2 or 1.3 on hypercorn, over TCP or MPTCP, with a stated congestion control.
 
 hypercorn cannot set a socket's congestion control or protocol, so this launcher makes the
 listening socket and hands it over. For each connection that requests came by it prints one line of

@@ -14,7 +14,7 @@ from minitopo_dc.commands import compare
 from minitopo_dc.commands.options import base_scenario, rows
 from minitopo_dc.runners import base
 from minitopo_dc.runners.tcp import TcpRunner
-from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scenario import Clock, Scenario, as_run
 from minitopo_dc.settings import SettingsError
 
 
@@ -47,6 +47,17 @@ def test_one_value_is_for_all_legs_and_several_are_one_a_leg() -> None:
     made = scenario("--legs", "20", "20", "--delay", "10", "30", "--loss", "1")
     assert [leg.downlink.delay_ms for leg in made.legs] == [10, 30]
     assert [leg.downlink.loss_percent for leg in made.legs] == [1, 1]
+
+
+def test_a_delay_may_be_the_curve_by_which_it_follows_the_capacity() -> None:
+    made = scenario("--legs", "20", "20", "--delay", "power", "5", "--uplink-delay", "linear")
+    assert [leg.downlink.delay_curve for leg in made.legs] == ["power", None]
+    assert [leg.uplink.delay_curve for leg in made.legs] == ["linear", "linear"]
+
+
+def test_all_traces_begin_at_the_offset() -> None:
+    derived = as_run(scenario("--trace-offset", "7.5")).scenario
+    assert [leg.downlink.offset_s for leg in derived.legs] == [7.5, 7.5]
 
 
 @pytest.mark.parametrize(
@@ -206,6 +217,67 @@ def test_a_trace_can_be_made_described_and_converted(
     assert cli.main(["trace", "convert", str(made), str(mahimahi)]) == 0
     assert cli.main(["trace", "info", str(mahimahi)]) == 0
     assert json.loads(capsys.readouterr().out)["mean_mbps"] == pytest.approx(6, rel=0.01)
+
+
+def test_a_drive_can_be_made_described_and_turned_into_channels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells, channels = str(tmp_path / "cells.csv"), str(tmp_path / "channels.csv")
+    made = ["trace", "synthesise-drive", cells, "--environment", "road", "--seconds", "20"]
+    assert cli.main(made) == 0
+    assert cli.main(["trace", "channels", cells, channels, "--scale", "0.5"]) == 0
+    assert cli.main(["trace", "info", cells]) == 0
+    of_cells = json.loads(capsys.readouterr().out)
+    assert cli.main(["trace", "info", channels]) == 0
+    of_channels = json.loads(capsys.readouterr().out)
+    assert of_channels["available_shares"] == of_cells["available_shares"]
+    level = "Multipath"
+    assert of_channels["capacity"][level]["mean_mbps"] == pytest.approx(
+        of_cells["capacity"][level]["mean_mbps"] / 2, rel=0.001
+    )
+    assert cli.main(["trace", "info", channels, "--column", "channel_1_mbps"]) == 0
+    assert json.loads(capsys.readouterr().out)["duration_s"] == 20
+
+
+def test_a_drive_is_shown_beside_the_published_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells, figure = tmp_path / "cells.csv", tmp_path / "drive.png"
+    assert cli.main(["trace", "synthesise-drive", str(cells), "--seconds", "20"]) == 0
+    assert cli.main(["trace", "cells", str(cells), "--figure", str(figure)]) == 0
+    shown = capsys.readouterr().out
+    assert "OP2 SP" in shown
+    assert "46.15" in shown
+    assert figure.stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["cells", "missing.csv"], "missing.csv: No such file"),
+        (["channels", "cells.csv", "out.csv", "--load", "2"], "load = 2.0: must be 0 to 1"),
+        (["channels", "cells.csv", "no/out.csv"], "no/out.csv: No such file"),
+        (["channels", "cells.csv", "rates.csv", "out.csv"], "rates.csv:1: header"),
+        (["synthesise-drive", "out.csv", "--seconds", "0"], "duration of 0 s"),
+        (["cells", "cells.csv", "--figure", "no/d.png"], "No such file"),
+        (["cells", "channels.csv", "--scale", "2"], "channels.csv: has capacities already"),
+    ],
+)
+def test_what_is_wrong_with_a_drive_is_one_error(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rates.csv").write_text("time_s,rate_mbps\n0,1\n")
+    header = "time_s,operator,carrier,cell,rsrp_dbm"
+    Path("cells.csv").write_text(f"{header}\n0,A,1,x,-90\n")
+    Path("channels.csv").write_text("time_s,channel_1_mbps,channel_1_cell\n0,1,A/1/x\n")
+    assert cli.main(["trace", *arguments]) == 2
+    assert words in capsys.readouterr().err
+    assert not Path("out.csv").exists()
 
 
 @pytest.mark.parametrize("seconds", ["1", "nan", "inf"])

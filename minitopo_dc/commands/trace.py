@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
+from minitopo_dc.commands import trace_cells
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import (
     DEFAULT_COLUMN,
@@ -29,7 +30,7 @@ HELP = "describe, make and convert capacity traces"
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    info = actions.add_parser("info", help="statistics of a trace as JSON")
+    info = actions.add_parser("info", help="statistics of a trace or a drive as JSON")
     _add_source(info)
     convert = actions.add_parser(
         "convert", help="write a trace as CSV, or as Mahimahi (*.mahimahi)"
@@ -38,18 +39,28 @@ def add(parser: argparse.ArgumentParser) -> None:
     convert.add_argument("output", type=Path)
     convert.add_argument("--step", type=int, metavar="MS", help="resample to steps of this length")
     _add_synthesis(actions.add_parser("synthesise", help="make an LTE-like trace, as CSV"))
+    trace_cells.add(actions)
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Do the action. TraceError or SettingsError when something is wrong with the input."""
     match arguments.action:
         case "info":
-            print(json.dumps(asdict(trace_info(_read(arguments))), indent=1))  # noqa: T201
+            print(_info(arguments))  # noqa: T201
         case "convert":
             _convert(_read(arguments), arguments.step, arguments.output)
         case "synthesise":
             _write(_synthesise(arguments), arguments.output)
+        case _:
+            trace_cells.execute(arguments)
     return 0
+
+
+def _info(arguments: argparse.Namespace) -> str:
+    """Of a drive whose channel is not named, what there is over all."""
+    if arguments.column == DEFAULT_COLUMN and trace_cells.is_drive(arguments.trace):
+        return trace_cells.statistics_json(arguments.trace)
+    return json.dumps(asdict(trace_info(_read(arguments))), indent=1)
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:

@@ -1,6 +1,7 @@
 """The recipes of the traces that the repository carries: `python -m minitopo_dc.trace.embedded`.
 
-Each pair is two operators' cells at the same time and place; both are independent draws.
+Each pair is two operators' cells at the same time and place; both are independent draws. A drive is
+all carriers of two operators at once.
 """
 
 from __future__ import annotations
@@ -9,12 +10,19 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from minitopo_dc.trace.cell_files import write_channels
+from minitopo_dc.trace.channels import Capacities
+from minitopo_dc.trace.drive import synthesise_drive
+from minitopo_dc.trace.environment import RESIDENTIAL, ROAD, Environment
 from minitopo_dc.trace.model import RateTrace
+from minitopo_dc.trace.radio import RadioSettings, channels_of
 from minitopo_dc.trace.synthesis import CellParameters, synthesise
 from minitopo_dc.trace.writers import write_csv
 
 _DURATION_S = 60
 _STEP_MS = 200
+DRIVE_S = 1800
+"""Half an hour, which 18 starting points share."""
 
 WALK = CellParameters(sinr_mean_db=3.0, shadowing_sd_db=7.82, correlation_m=13.0, speed_kmh=3.0)
 """A pedestrian in street canyons: shadowing and correlation distance of 3GPP TR 38.901 tables
@@ -61,10 +69,46 @@ RECIPES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class DriveRecipe:
+    """What makes the channels of a drive. The seeds are picked: see `traces/README.md`."""
+
+    environment: Environment
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Of the file, without its ending."""
+        return f"drive_{self.environment.name}"
+
+    def make(self) -> Capacities:
+        """The channels."""
+        log = synthesise_drive(self.seed, DRIVE_S, self.environment, name=f"{self.name}.csv")
+        return channels_of(log, RadioSettings(scale=self.environment.scale))
+
+    def comment(self) -> str:
+        """The head of the file."""
+        return (
+            f"Synthetic channels of two operators on a drive, no measurement (docs/cellular.md).\n"
+            f"Made by: python -m minitopo_dc.trace.embedded traces\n"
+            f"that is: trace synthesise-drive cells.csv --environment {self.environment.name} "
+            f"--seed {self.seed} --seconds {DRIVE_S}\n"
+            f"and: trace channels cells.csv {self.name}.csv --scale {self.environment.scale:g}"
+        )
+
+
+DRIVES = (
+    DriveRecipe(RESIDENTIAL, 1),
+    DriveRecipe(ROAD, 2),
+)
+
+
 def write_embedded(directory: Path) -> None:
     """Write all of them to `directory`."""
     for recipe in RECIPES:
         write_csv(recipe.make(), directory / f"{recipe.name}.csv", comment=recipe.comment())
+    for drive in DRIVES:
+        write_channels(drive.make(), directory / f"{drive.name}.csv", comment=drive.comment())
 
 
 if __name__ == "__main__":

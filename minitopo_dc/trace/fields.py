@@ -11,6 +11,9 @@ from minitopo_dc.trace.errors import TraceError
 Row = tuple[int, list[str]]
 """A line's number (from 1) and its comma-separated fields, stripped of blanks."""
 
+LEAST_DBM, MOST_DBM = -156, -31
+"""What a terminal can report as RSRP: 3GPP TS 38.133 section 10.1.6; LTE's range lies within."""
+
 
 def read_rows(path: Path) -> list[Row]:
     """All lines but the empty ones and the comments (first character `#`).
@@ -36,14 +39,20 @@ def number(path: Path, line: int, text: str, name: str) -> Decimal:
     Raises:
         TraceError: it is none.
     """
-    allowed = f"a number >= 0 for {name}"
-    try:
-        value = Decimal(text)
-    except InvalidOperation as error:
-        raise TraceError(path, line, f"{text!r} is not a number", allowed) from error
-    if not value.is_finite() or value < 0:
+    return _finite(path, line, text, f"a number >= 0 for {name}", Decimal(0))
+
+
+def power_dbm(path: Path, line: int, text: str, name: str) -> float:
+    """A received power in dBm.
+
+    Raises:
+        TraceError: it is none that a terminal can report.
+    """
+    allowed = f"{LEAST_DBM} to {MOST_DBM} dBm for {name}"
+    value = _finite(path, line, text, allowed, Decimal(LEAST_DBM))
+    if value > MOST_DBM:
         raise TraceError(path, line, f"{text!r} is out of range", allowed)
-    return value
+    return float(value)
 
 
 def is_number(text: str) -> bool:
@@ -53,6 +62,16 @@ def is_number(text: str) -> bool:
     except InvalidOperation:
         return False
     return True
+
+
+def _finite(path: Path, line: int, text: str, allowed: str, least: Decimal) -> Decimal:
+    try:
+        value = Decimal(text)
+    except InvalidOperation as error:
+        raise TraceError(path, line, f"{text!r} is not a number", allowed) from error
+    if not value.is_finite() or value < least:
+        raise TraceError(path, line, f"{text!r} is out of range", allowed)
+    return value
 
 
 def _is_data(line: str) -> bool:

@@ -10,7 +10,7 @@ from minitopo_dc.trace.model import RateTrace
 from minitopo_dc.trace.table import Column, index_of, parse_table
 
 TIMESTAMP = "Timestamp"
-_TIME = Column(TIMESTAMP, "raca")
+TIME = Column(TIMESTAMP, "raca")
 _RESOLUTION_NS = 1_000_000_000
 """Of the time stamps, so that the last row lasts 1 s."""
 
@@ -29,4 +29,4 @@ def parse_raca(path: Path, rows: list[Row], column: str) -> RateTrace:
     if column not in bitrates:
         allowed = " or ".join(bitrates) or "*_bitrate"
         raise TraceError(path, line, f"no column {column!r}", allowed)
-    return parse_table(path, rows, _TIME, Column(column, "kbps"), _RESOLUTION_NS)
+    return parse_table(path, rows, TIME, Column(column, "kbps"), _RESOLUTION_NS)

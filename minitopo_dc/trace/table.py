@@ -91,7 +91,7 @@ def parse_table(
         if len(fields) != len(header):
             what = f"{len(fields)} columns"
             raise TraceError(path, line, what, f"{len(header)} columns, as the header has")
-        moment = _moment(path, line, fields[time_index], time)
+        moment = moment_of(path, line, fields[time_index], time)
         if before is not None and moment < before:
             raise TraceError(path, line, "time goes backwards", "time stamps that do not descend")
         before = moment
@@ -112,8 +112,12 @@ def index_of(path: Path, line: int, header: list[str], name: str) -> int:
     return header.index(name)
 
 
-def _moment(path: Path, line: int, text: str, time: Column) -> int:
-    """In ns since 1970, or since whatever the file's times count from."""
+def moment_of(path: Path, line: int, text: str, time: Column) -> int:
+    """In ns since 1970, or since whatever the file's times count from.
+
+    Raises:
+        TraceError: the text is no time of the column's unit.
+    """
     if time.unit in _TIMES:
         return round(number(path, line, text, time.name) * _TIMES[time.unit])
     try:

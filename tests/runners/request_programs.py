@@ -48,7 +48,7 @@ def command(name: str, plan: RequestPlan, transfer: Transfer) -> list[str]:
         *(sys.executable, "-m", f"minitopo_dc.runners.{program}"),
         *("--address", transfer.server_address, "--port", str(transfer.port)),
         *("--bind", transfer.client_addresses[0]),
-        *("--certificate", str(transfer.certificate)),
+        *("--certificate", str(transfer.certificate), "--tls", "1.3"),
         *request_arguments(plan),
     ]
     if name != "quic":

@@ -36,8 +36,9 @@ from minitopo_dc.runners.options import NoOptions, OptionError, parse_options
 from minitopo_dc.runners.ports import is_bound, is_port_bound
 from minitopo_dc.runners.quic_options import QuicOptions
 from minitopo_dc.runners.quic_server import initial_destination
+from minitopo_dc.runners.tcp_options import TcpOptions
 from minitopo_dc.shipped import module_command
-from minitopo_dc.workloads import Download, Measurement
+from minitopo_dc.workloads import Download, Measurement, RequestResponse
 
 TRANSFER = Transfer(
     workload=Download(size_mb=0.001),
@@ -216,16 +217,20 @@ def test_a_transfer_refuses_what_cannot_be(change: dict[str, Any], words: str) -
         replace(TRANSFER, **change)
 
 
-@pytest.mark.parametrize("name", ["mptcp", "mpquic", "mpquic-picoquic"])
-def test_a_multipath_runner_wants_two_client_addresses(name: str) -> None:
-    with pytest.raises(ValueError, match=f"runner {name}: client_addresses must hold two or more"):
-        get_runner(name).validate(replace(TRANSFER, client_addresses=("10.0.1.2",)))
+def test_a_multipath_runner_without_schedules_wants_two_client_addresses() -> None:
+    with pytest.raises(ValueError, match="runner mpquic: client_addresses must hold two or more"):
+        get_runner("mpquic").validate(replace(TRANSFER, client_addresses=("10.0.1.2",)))
+
+
+@pytest.mark.parametrize("name", ["mptcp", "mpquic-picoquic"])
+def test_a_multipath_runner_with_schedules_may_have_one(name: str) -> None:
+    get_runner(name).validate(replace(TRANSFER, client_addresses=("10.0.1.2",)))
 
 
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("tcp", {"qlog": True}, r"runner tcp: no option 'qlog' \(known: none\)"),
+        ("tcp", {"qlog": True}, r"runner tcp: no option 'qlog' \(known: tls\)"),
         ("quic", {"window": 1}, r"no option 'window' \(known: max_data, max_datagram_bytes, "),
         ("quic", {"max_data": "1"}, "option max_data must be a positive integer, not '1'"),
         ("quic", {"max_data": True}, "option max_data must be a positive integer, not True"),
@@ -249,7 +254,19 @@ def test_options_have_the_documented_defaults() -> None:
     assert parse_options(QuicOptions, {}, "quic") == QuicOptions(None, 2**24, 2**24, False, 1200)
     assert get_runner("quic-ngtcp2").options_type is QuicOptions
     assert parse_options(TquicOptions, {}, "mpquic").scheduler == "minrtt"
-    assert parse_options(NoOptions, {}, "tcp") == NoOptions()
+    assert parse_options(TcpOptions, {}, "tcp") == TcpOptions("1.3")
+    assert parse_options(NoOptions, {}, "icmp") == NoOptions()
+
+
+@pytest.mark.parametrize("name", ["tcp", "mptcp"])
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_the_tls_version_is_the_only_one_that_the_clients_offer(name: str, version: str) -> None:
+    transfer = replace(TRANSFER, options={"tls": version})
+    command = get_runner(name).client_command(transfer)
+    assert f"--tlsv{version}" in command
+    assert command[command.index("--tls-max") + 1] == version
+    requests = replace(transfer, workload=RequestResponse())
+    assert get_runner(name).client_command(requests)[-20:].count(version) == 1
 
 
 def test_an_option_reaches_the_command() -> None:

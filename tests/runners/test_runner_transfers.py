@@ -71,6 +71,12 @@ def test_every_byte_arrives(name: str, hosts: TwoHosts, transfer: Transfer) -> N
     assert large_files(transfer.directory) == []
 
 
+def test_tcp_carries_a_download_over_tls_1_2_too(hosts: TwoHosts, transfer: Transfer) -> None:
+    chosen = replace(transfer, options={"tls": "1.2"})
+    done = run_transfer(supported("tcp"), chosen, hosts.server, hosts.client, on_start=nothing)
+    assert done.bytes_received == SIZE
+
+
 @pytest.mark.parametrize("name", SINGLE)
 @pytest.mark.parametrize("leg", [0, 1])
 def test_a_single_path_transport_uses_the_primary_address_only(

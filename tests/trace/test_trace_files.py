@@ -9,13 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.trace import RateTrace, read_trace, trace_info
-from minitopo_dc.trace.embedded import RECIPES, write_embedded
+from minitopo_dc.trace import (
+    RateTrace,
+    channel_statistics,
+    read_channels,
+    read_trace,
+    trace_info,
+)
+from minitopo_dc.trace.embedded import DRIVES, RECIPES, write_embedded
 
 ROOT = Path(__file__).resolve().parents[2]
 EMBEDDED = ROOT / "traces"
 MEASURED = Path(os.environ.get("MINITOPO_DC_TRACES", ROOT.parent / "shared" / "traces")) / "raca4g"
 NAMES = [recipe.name for recipe in RECIPES]
+DRIVE_NAMES = [recipe.name for recipe in DRIVES]
 
 needs_measured = pytest.mark.skipif(
     not MEASURED.is_dir(), reason=f"no measured traces: {MEASURED} (MINITOPO_DC_TRACES) is missing"
@@ -24,7 +31,7 @@ needs_measured = pytest.mark.skipif(
 
 def test_the_recipes_make_the_embedded_files_byte_by_byte(tmp_path: Path) -> None:
     write_embedded(tmp_path)
-    for name in NAMES:
+    for name in (*NAMES, *DRIVE_NAMES):
         made = (tmp_path / f"{name}.csv").read_text()
         assert made == (EMBEDDED / f"{name}.csv").read_text()
 
@@ -33,6 +40,29 @@ def test_the_recipes_make_the_embedded_files_byte_by_byte(tmp_path: Path) -> Non
 def test_an_embedded_file_reads_as_its_recipe(name: str) -> None:
     recipe = next(recipe for recipe in RECIPES if recipe.name == name)
     assert read_trace(EMBEDDED / f"{name}.csv") == recipe.make()
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "best_mbps", "all_mbps"),
+    [("drive_residential", 3.99, 13.42, 25.38), ("drive_road", 3.19, 18.39, 30.77)],
+)
+def test_an_embedded_drive_has_the_published_means(
+    name: str, cells: float, best_mbps: float, all_mbps: float
+) -> None:
+    """Of table 2, and of the capacity columns of tables 4 and 5 (docs/cellular.md)."""
+    path = EMBEDDED / f"{name}.csv"
+    statistics = channel_statistics(read_channels(path))
+    assert statistics.duration_s == 1800
+    assert statistics.available_mean == pytest.approx(cells, abs=0.05)
+    capacity = statistics.capacity
+    assert capacity["Best Single Path"].mean_mbps == pytest.approx(best_mbps, rel=0.05)
+    assert capacity["Multipath"].mean_mbps == pytest.approx(all_mbps, rel=0.05)
+    assert path.stat().st_size < 200_000
+
+
+def test_a_channel_of_an_embedded_drive_is_a_leg_s_trace() -> None:
+    trace = read_trace(EMBEDDED / "drive_road.csv", column="channel_1_mbps")
+    assert trace.duration_ns == 1800 * 10**9
 
 
 @pytest.mark.parametrize(("name", "mean"), [("lte_a", 12), ("lte_b", 8)])

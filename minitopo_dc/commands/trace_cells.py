@@ -1,0 +1,135 @@
+"""The actions of `minitopo-dc trace` on drives: cells, their channels, and synthetic ones."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from rich.console import Console
+
+from minitopo_dc.analysis.drive_figure import drive_figure
+from minitopo_dc.analysis.drive_table import capacity_table, cells_table
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.trace import (
+    ENVIRONMENTS,
+    Capacities,
+    CellLog,
+    Interferers,
+    RadioSettings,
+    TraceError,
+    channel_statistics,
+    channels_of,
+    kind_of_drive,
+    read_cells,
+    read_channels,
+    synthesise_drive,
+    write_cells,
+    write_channels,
+)
+
+T = TypeVar("T")
+
+
+def add(actions: Any) -> None:
+    """Add the actions and their options."""
+    cells = actions.add_parser("cells", help="a drive's cells and capacity beside the published")
+    cells.add_argument("cells", type=Path, nargs="+", metavar="FILE", help="cells, or channels")
+    cells.add_argument("--figure", type=Path, metavar="PNG", help="draw channels and capacity")
+    _add_radio(cells)
+    channels = actions.add_parser("channels", help="make channels of a log of cells, as CSV")
+    channels.add_argument("cells", type=Path, nargs="+", metavar="CELLS")
+    channels.add_argument("output", type=Path)
+    _add_radio(channels)
+    drive = actions.add_parser("synthesise-drive", help="make a log of cells of a drive, as CSV")
+    drive.add_argument("output", type=Path)
+    drive.add_argument("--environment", choices=ENVIRONMENTS, default="entire", help="(entire)")
+    drive.add_argument("--seed", type=int, default=1)
+    drive.add_argument("--seconds", type=int, default=1800, metavar="S", help="length (1800)")
+
+
+def execute(arguments: argparse.Namespace) -> None:
+    """Do the action. TraceError or SettingsError when something is wrong with the input."""
+    match arguments.action:
+        case "cells":
+            _show(arguments)
+        case "channels":
+            capacities = _channels(arguments)[0]
+            _checked(lambda: write_channels(capacities, arguments.output))
+        case "synthesise-drive":
+            log = _checked(
+                lambda: synthesise_drive(
+                    arguments.seed, arguments.seconds, ENVIRONMENTS[arguments.environment]
+                )
+            )
+            _checked(lambda: write_cells(log, arguments.output))
+
+
+def is_drive(path: Path) -> bool:
+    """Whether a file has cells or channels. SettingsError when it cannot be opened."""
+    return _checked(lambda: kind_of_drive(path)) is not None
+
+
+def statistics_json(path: Path) -> str:
+    """What there is over a drive, as `trace info` prints it."""
+    return json.dumps(asdict(channel_statistics(*_drive([path], RadioSettings()))), indent=1)
+
+
+def _add_radio(parser: argparse.ArgumentParser) -> None:
+    radio = RadioSettings()
+    parser.add_argument("--load", type=float, default=radio.load, help=f"({radio.load:g})")
+    parser.add_argument(
+        "--interferers",
+        choices=get_args(Interferers),
+        default=radio.interferers,
+        help=f"whose power disturbs a channel ({radio.interferers})",
+    )
+    for option, value, what in (
+        ("--scale", radio.scale, "of all capacities"),
+        ("--floor", radio.floor_mbps, "below this a channel is absent"),
+    ):
+        parser.add_argument(option, type=float, default=value, help=f"{what} ({value:g})")
+
+
+def _channels(arguments: argparse.Namespace) -> tuple[Capacities, CellLog | None]:
+    radio = _checked(
+        lambda: RadioSettings(
+            arguments.load, arguments.interferers, arguments.scale, arguments.floor
+        )
+    )
+    return _drive(arguments.cells, radio)
+
+
+def _drive(paths: list[Path], radio: RadioSettings) -> tuple[Capacities, CellLog | None]:
+    if len(paths) == 1 and _checked(lambda: kind_of_drive(paths[0])) == "channels":
+        if radio != RadioSettings():
+            what = "has capacities already; options of the radio need a log of cells"
+            raise SettingsError(f"{paths[0]}: {what}")
+        return _checked(lambda: read_channels(paths[0])), None
+    log = _checked(lambda: read_cells(*paths))
+    return channels_of(log, radio), log
+
+
+def _show(arguments: argparse.Namespace) -> None:
+    capacities, log = _channels(arguments)
+    statistics = channel_statistics(capacities, log)
+    console = Console()
+    for table in (cells_table(statistics), capacity_table(statistics)):
+        console.print(table)
+    if arguments.figure is not None:
+        _checked(lambda: drive_figure(capacities, arguments.figure))
+
+
+def _checked(action: Callable[[], T]) -> T:
+    """What it returns; SettingsError when a file or a value is refused."""
+    try:
+        return action()
+    except OSError as error:
+        raise SettingsError(f"{error.filename}: {error.strerror}") from None
+    except TraceError:
+        raise
+    except ValueError as error:
+        raise SettingsError(str(error)) from None

@@ -1,0 +1,56 @@
+"""The fit of the synthetic drives: its method, and what it is fitted to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.cma_es import minimise
+from benchmarks.fit_drive import (
+    STEPS,
+    Parameters,
+    best_sums,
+    published_capacity,
+    published_cells,
+    published_gains,
+)
+from minitopo_dc.trace import ENVIRONMENTS, Capacities
+
+
+def test_the_least_of_a_tilted_valley_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    def valley(place: np.ndarray) -> float:
+        x, y = place
+        return float((x + y - 3) ** 2 + 100 * (x - y) ** 2)
+
+    found = minimise(valley, np.zeros(2), 60, seed=1)
+    assert found == pytest.approx([1.5, 1.5], abs=0.05)
+    assert capsys.readouterr().out.count("\n") == 60
+
+
+def test_parameters_are_encoded_and_decoded() -> None:
+    base = ENVIRONMENTS["entire"]
+    parameters = Parameters(base, tuple(STEPS))
+    assert parameters.decode(parameters.encode()) == base
+
+
+def test_only_the_difference_of_the_operators_power_is_fitted() -> None:
+    base = ENVIRONMENTS["entire"]
+    parameters = Parameters(base, ("power_dbm",))
+    moved = parameters.decode(parameters.encode() + 1)
+    second = float(f"{base.power_dbm[1] + STEPS['power_dbm']:.4g}")
+    assert moved == replace(base, power_dbm=(base.power_dbm[0], second))
+
+
+def test_the_targets_are_the_published_tables() -> None:
+    assert published_cells("entire") == 2.97
+    assert published_capacity()["Multipath"][0] == 46.15
+    single, gains = published_gains("residential")
+    assert single == pytest.approx(13.42, abs=0.005)
+    assert [round(gain * single, 2) for gain in gains] == [20.49, 23.29, 25.38]
+
+
+def test_the_sum_of_the_best_channels_is_of_each_second() -> None:
+    two = Capacities("d", ("A", "B"), ((1.0, 4.0), (3.0, 0.0)), (("", ""), ("", "")))
+    assert best_sums(two) == [3.5, 4.0]

@@ -1,0 +1,175 @@
+"""The synthetic drive: seeded, with the sites, the bus and the receiver that it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minitopo_dc.trace import (
+    ENVIRONMENTS,
+    CellLog,
+    Environment,
+    channel_statistics,
+    channels_of,
+    synthesise_drive,
+)
+
+ROAD = ENVIRONMENTS["road"]
+PLAIN = replace(
+    ROAD,
+    spacing_m=1000.0,
+    setback=(0.2, 0.2),
+    setback_spread=(0.0, 0.0),
+    offset=0.5,
+    jitter=1e-9,
+    power_dbm=(-95.0, -95.0),
+    power_sd_db=0.0,
+    common_sd_db=0.0,
+    own_sd_db=0.0,
+    stop_every_m=1e9,
+    speed_kmh=36.0,
+)
+"""Regular and without chance: 10 m each second."""
+
+
+def best_of(log: CellLog, operator: str, carrier: str = "1") -> list[tuple[str, float]]:
+    """The strongest cell of each second."""
+    return [
+        max(
+            ((c.cell, c.rsrp_dbm) for c in second if c[:2] == (operator, carrier)),
+            key=lambda cell: cell[1],
+        )
+        for second in log.seconds
+    ]
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_the_same_seed_makes_the_same_drive_and_another_one_another(name: str) -> None:
+    environment = ENVIRONMENTS[name]
+    one, again, other = (synthesise_drive(seed, 60, environment) for seed in (1, 1, 2))
+    assert one == again
+    assert one.seconds != other.seconds
+    assert one.name == f"{name}-1"
+
+
+def test_a_longer_drive_begins_as_the_shorter_one() -> None:
+    short, long = (synthesise_drive(3, seconds, ROAD) for seconds in (50, 90))
+    assert long.seconds[:50] == short.seconds
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.sampled_from(sorted(ENVIRONMENTS)))
+def test_what_is_heard_is_above_the_threshold_and_near_its_carrier_s_strongest(
+    seed: int, name: str
+) -> None:
+    environment = ENVIRONMENTS[name]
+    log = synthesise_drive(seed, 30, environment)
+    assert set(log.carriers()) <= {(o, c) for o in ("OP1", "OP2") for c in ("1", "2")}
+    for second in log.seconds:
+        assert len({cell.name for cell in second}) == len(second)
+        for carrier in {cell[:2] for cell in second}:
+            powers = [cell.rsrp_dbm for cell in second if cell[:2] == carrier]
+            assert min(powers) >= environment.threshold_dbm - 0.1
+            assert max(powers) - min(powers) <= environment.detection_db + 0.2
+
+
+def test_a_site_is_passed_each_spacing_and_the_other_operator_s_in_between() -> None:
+    log = synthesise_drive(1, 400, PLAIN)
+    changes = {}
+    for operator in ("OP1", "OP2"):
+        cells = [cell for cell, _ in best_of(log, operator)]
+        changes[operator] = [second for second, (a, b) in enumerate(pairwise(cells)) if a != b]
+    assert [b - a for a, b in pairwise(changes["OP1"])] == [100] * 3
+    assert changes["OP2"][0] - changes["OP1"][0] in (-50, 50)
+
+
+def test_power_falls_by_37_6_db_a_decade() -> None:
+    """At 200 m beside a site and 500 m along the road from it."""
+    powers = [power for _, power in best_of(synthesise_drive(1, 400, PLAIN), "OP1")]
+    assert max(powers) == pytest.approx(-95 + 37.6 * 0.69897, abs=0.06)
+    assert min(powers) == pytest.approx(-95 + 37.6 * 0.26828, abs=0.06)
+
+
+def test_nothing_changes_while_the_bus_stops() -> None:
+    bus = replace(ROAD, stop_every_m=100.0, stop_s=20, speed_kmh=36.0)
+    seconds = synthesise_drive(1, 31, bus).seconds
+    assert len(set(seconds[:11])) == 11
+    assert set(seconds[10:31]) == {seconds[10]}
+
+
+def test_shadowing_is_correlated_over_the_distance_driven() -> None:
+    """At standstill it stays; at speed the steps are those of the exponential correlation."""
+    alone = replace(PLAIN, spacing_m=1e6, threshold_dbm=-1e9, own_sd_db=6.0, correlation_m=50.0)
+    powers = [power for _, power in best_of(synthesise_drive(1, 2000, alone), "OP1")]
+    mean = sum(powers) / len(powers)
+    deviations = [power - mean for power in powers]
+    variance = sum(d * d for d in deviations)
+    lagged = sum(a * b for a, b in zip(deviations, deviations[5:], strict=False))
+    assert lagged / variance == pytest.approx(0.368, abs=0.12)
+
+
+def test_dense_stretches_have_more_cells() -> None:
+    town = replace(
+        PLAIN,
+        spacing_m=3000.0,
+        dense_spacing_m=300.0,
+        dense_share=0.5,
+        cycle_m=60_000.0,
+        threshold_dbm=-100.0,
+        speed_kmh=360.0,
+    )
+    visible = [len(second) for second in synthesise_drive(1, 600, town).seconds]
+    assert sum(visible[50:250]) > 2 * sum(visible[350:550])
+
+
+def test_the_fitted_drive_is_near_the_published_numbers() -> None:
+    """Two hours scatter; docs/cellular.md has the fit over 33."""
+    log = synthesise_drive(1, 7200, replace(ENVIRONMENTS["entire"], speed_kmh=90.0))
+    statistics = channel_statistics(channels_of(log), log)
+    assert statistics.available_mean == pytest.approx(2.97, abs=0.25)
+    means = {level: row.mean_mbps for level, row in statistics.capacity.items()}
+    published = {
+        "OP1 SP": 25.74,
+        "OP2 SP": 19.37,
+        "Best Single Path": 36.57,
+        "Multipath": 46.15,
+    }
+    assert means == {level: pytest.approx(mean, rel=0.2) for level, mean in published.items()}
+
+
+def test_a_drive_where_nothing_is_heard_is_refused() -> None:
+    with pytest.raises(ValueError, match="no cell in any second"):
+        synthesise_drive(1, 10, replace(ROAD, threshold_dbm=0.0))
+
+
+def test_a_drive_of_no_time_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        synthesise_drive(1, 0, ROAD)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("spacing_m", 0),
+        ("speed_kmh", -1),
+        ("correlation_m", 0),
+        ("stop_every_m", 0),
+        ("dense_share", 1.5),
+        ("dense_share", 0.5),
+        ("scale", 0),
+    ],
+)
+def test_an_environment_out_of_range_is_named(field: str, value: float) -> None:
+    changed: dict[str, Any] = {"dense_spacing_m": 0.0, field: value}
+    with pytest.raises(ValueError, match=field):
+        replace(PLAIN, **changed)
+
+
+def test_environments_are_those_of_table_2() -> None:
+    assert list(ENVIRONMENTS) == ["entire", "residential", "road"]
+    assert all(isinstance(each, Environment) for each in ENVIRONMENTS.values())
