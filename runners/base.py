@@ -270,7 +270,7 @@ class Runner(ABC):
         reason = self.refusal(transfer.workload)
         if reason is not None:
             raise ValueError(reason)
-        if self.multipath and len(transfer.client_addresses) < 2:
+        if self.multipath and not self.takes_paths and len(transfer.client_addresses) < 2:
             raise ValueError(f"runner {self.name}: client_addresses must hold two or more")
         scheduled = not transfer.path_plan.is_whole(len(transfer.client_addresses))
         if scheduled and not self.takes_paths:

@@ -87,7 +87,8 @@ class MptcpRunner(TcpRunner):
         super().check_connection(transfer, connection)
         if not connection["multipath"]:
             raise TransferFailed("the connection fell back to TCP (RFC 8684, section 3.7)")
-        if transfer.path_plan.is_whole(len(transfer.client_addresses)):
+        plan = transfer.path_plan
+        if plan.each_carries and plan.is_whole(len(transfer.client_addresses)):
             self._check_addresses(transfer, connection)
 
     def _check_addresses(self, transfer: Transfer, connection: dict[str, Any]) -> None:

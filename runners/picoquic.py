@@ -62,7 +62,8 @@ class PicoquicRunner(OwnQuicRunner):
         server = last_json(transfer.server_output, "server")
         server.pop(PATHS)
         server.pop("path_samples")
-        check_negotiated(server, transfer.congestion_control, multipath=self.multipath)
+        several = self.multipath and len(self._addresses(transfer)) > 1
+        check_negotiated(server, transfer.congestion_control, multipath=several)
         return replace(measured, details={**measured.details, **server})
 
     def _both(self, transfer: Transfer, role: str) -> list[str]:

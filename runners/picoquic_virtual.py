@@ -68,9 +68,8 @@ class PicoquicPair:
         if self._flow.paths is not None:
             report[PATHS] = [path.values() for path in self.server.session.paths.reports()]
         measured = read_report(report, self._flow.workload)
-        check_negotiated(
-            negotiated, self._flow.congestion_control, multipath=self._flow.paths is not None
-        )
+        several = self._flow.paths is not None and len(self._flow.client_addresses) > 1
+        check_negotiated(negotiated, self._flow.congestion_control, multipath=several)
         return measured
 
     def congestion(self) -> Congestion:

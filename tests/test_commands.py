@@ -14,7 +14,7 @@ from minitopo_dc.commands import compare
 from minitopo_dc.commands.options import base_scenario, rows
 from minitopo_dc.runners import base
 from minitopo_dc.runners.tcp import TcpRunner
-from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scenario import Clock, Scenario, as_run
 from minitopo_dc.settings import SettingsError
 
 
@@ -47,6 +47,17 @@ def test_one_value_is_for_all_legs_and_several_are_one_a_leg() -> None:
     made = scenario("--legs", "20", "20", "--delay", "10", "30", "--loss", "1")
     assert [leg.downlink.delay_ms for leg in made.legs] == [10, 30]
     assert [leg.downlink.loss_percent for leg in made.legs] == [1, 1]
+
+
+def test_a_delay_may_be_the_curve_by_which_it_follows_the_capacity() -> None:
+    made = scenario("--legs", "20", "20", "--delay", "power", "5", "--uplink-delay", "linear")
+    assert [leg.downlink.delay_curve for leg in made.legs] == ["power", None]
+    assert [leg.uplink.delay_curve for leg in made.legs] == ["linear", "linear"]
+
+
+def test_all_traces_begin_at_the_offset() -> None:
+    derived = as_run(scenario("--trace-offset", "7.5")).scenario
+    assert [leg.downlink.offset_s for leg in derived.legs] == [7.5, 7.5]
 
 
 @pytest.mark.parametrize(

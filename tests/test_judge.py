@@ -275,3 +275,31 @@ def test_beside_other_flows_a_leg_that_is_down_need_not_carry_data(tmp_path: Pat
     paths = [{"leg": 1, "bytes_sent": 9_000_000}, {"leg": 2, "bytes_sent": 0}]
     measured = Measurement(10_000_000, 4.0, {"paths": paths})
     assert judged(wanted, tmp_path, Measurement(10_000_000, 4.0), measured).status == "ok"
+
+
+def judged_with_a_poor_leg(directory: Path, second_leg_mbps: float) -> RunResult:
+    """A flow of 4 s of which not each path must carry data, and that left one unused."""
+    wanted = scenario(
+        transport="mptcp",
+        mode="multipath",
+        legs=[LEG, {"downlink": {"rate_mbps": second_leg_mbps}}],
+        paths={"each_carries": False},
+        workload={"size_mb": 1},
+    )
+    measured = Measurement(1_000_000, 4.0, {"started_s": 0.0})
+    blank = blank_result(wanted, directory)
+    return judge(blank, wanted, [measured], [1_000_000, 0])
+
+
+def test_a_path_with_next_to_no_capacity_may_stay_unused_where_the_schedule_says_so(
+    tmp_path: Path,
+) -> None:
+    assert judged_with_a_poor_leg(tmp_path, 0.5).status == "ok"
+
+
+def test_a_path_that_was_worth_using_may_not(tmp_path: Path) -> None:
+    result = judged_with_a_poor_leg(tmp_path, 5)
+    assert (result.status, result.reason) == (
+        "failed",
+        "leg 2 carried no data: bytes per leg [1000000, 0]",
+    )

@@ -57,7 +57,7 @@ def arrivals(changes: list[dict[str, Any]], sent: list[int], **more: Any) -> dic
         ({"changes": [{"at_s": 1}]}, "name at least one of rate_mbps, delay_ms"),
         ({"changes": [{"at_s": -1, "delay_ms": 1}]}, "changes.0.at_s"),
         ({"changes": [{"at_s": 1, "delay_ms": 1}, {"at_s": 1, "delay_ms": 2}]}, "must be after 1"),
-        ({"changes": [{"at_s": 1, "rate_mbps": 0}]}, "changes.0.rate_mbps"),
+        ({"changes": [{"at_s": 1, "rate_mbps": -1}]}, "changes.0.rate_mbps"),
         ({"changes": [{"at_s": 1, "loss_percent": 101}]}, "changes.0.loss_percent"),
         ({"changes": [{"at_s": 1, "queue": 3}]}, "changes.0.queue"),
         ({"rate_mbps": None, "trace": "t", "changes": [{"at_s": 1, "rate_mbps": 1}]}, "not trace"),

@@ -247,7 +247,7 @@ class RadioLink(Link):  # type: ignore[misc]
         ends = zip((name1, name2), self._nodes, (mac1, mac2))  # noqa: B905
         arguments = [f"{name},{node.pid},{mac or ''}" for name, node, mac in ends]
         self._process = subprocess.Popen(
-            [_python(), "-P", "-m", PROCESS, *arguments],
+            [interpreter(), "-P", "-m", PROCESS, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # a Ctrl-C of the terminal is Mininet's, which ends us in order
@@ -307,12 +307,12 @@ class RadioLink(Link):  # type: ignore[misc]
         if not line:
             raise RadioLinkError(
                 f"{self._name}: its process ended with {self._process.wait()}; its words are above "
-                f"({_python()} -m {PROCESS}; that Python needs minitopo-dc: docs/setup.md)"
+                f"({interpreter()} -m {PROCESS}; that Python needs minitopo-dc: docs/setup.md)"
             )
         return line
 
 
-def _python() -> str:
+def interpreter() -> str:
     """The Python that has minitopo-dc."""
     in_checkout = HERE.parents[1] / ".venv"
     installed_in = HERE.parents[5:6]  # below it: lib/python3.N/site-packages/minitopo_dc/topologies

@@ -15,6 +15,10 @@ Only Mininet and this folder are imported, so that this also runs with Mininet's
 With `ip=6` (`--topo two_path,ip=6`) all hosts also have IPv6 addresses and routes, the same as
 with IPv4 (`topologies.host`): the client has fd00:10:2:1::2 for 10.2.1.2. Without, IPv6 is off.
 
+With `mode=dc` elements on gnb and ue split everything that passes (`topologies.dual_connectivity`):
+
+    mn --custom topologies/two_path.py --topo two_path,mode=dc,bw=20:10,delay=10ms,split=least-delay
+
 With backhaul links there are two routers more, for the elements at their ends, and the server has
 one address per link (docs/minitopo.md):
 
@@ -27,14 +31,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mininet.topo import Topo
 
 if __package__:
+    from minitopo_dc.topologies.dual_connectivity import Gnb, Ue
     from minitopo_dc.topologies.host import Command, TestbedHost, in_ipv6
 else:  # mn runs this file outside its package, and compiles it by its name
     sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
+    from dual_connectivity import Gnb, Ue  # type: ignore[import-not-found, no-redef]
     from host import Command, TestbedHost, in_ipv6  # type: ignore[import-not-found, no-redef]
 
 LEG_MTU = 1600
@@ -42,6 +48,8 @@ LEG_MTU = 1600
 FIRST_TABLE = 100
 """Routing table of leg `i` is this plus `i`."""
 LEG_MARK_MASK = 0xFF
+LEG_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "jitter_model", "trace", "end")
+"""What `mn` may say of the legs, one value for all or `A:B` for each."""
 
 
 class End(NamedTuple):
@@ -72,13 +80,18 @@ def server_address(link: int = 1, ip: int = 4) -> str:
 class TwoPath(Topo):  # type: ignore[misc]
     """server, gnb, ue and client with `legs` legs."""
 
-    def build(self, legs: int = 2, backhaul: int = 0, ip: int = 4) -> None:
+    def build(
+        self, legs: int = 2, backhaul: int = 0, ip: int = 4, mode: str | None = None, **options: Any
+    ) -> None:
         """Add hosts and links.
 
         Args:
             legs: 1 to 250.
             backhaul: 0 (a wire) to 250.
             ip: 4, or 6 for IPv6 beside IPv4.
+            mode: `dc`: elements run on gnb and ue; None: none do.
+            options: with `dc`: what the legs are like (`LEG_PARAMETERS`), `ratio` as A:B, and other
+                arguments of `addDualConnectivity`.
         """
         legs, backhaul, self._ip_version = int(legs), int(backhaul), int(ip)
         if not 1 <= legs <= 250:
@@ -87,6 +100,7 @@ class TwoPath(Topo):  # type: ignore[misc]
             raise ValueError(f"backhaul={backhaul}: allowed are 0 to 250")
         if self._ip_version not in (4, 6):
             raise ValueError(f"ip={ip}: allowed are 4 and 6")
+        self._dual_connectivity = _mode(mode, legs, self._ip_version, options)
         numbers = range(1, legs + 1)
         self._add_hosts(numbers, backhaul > 0)
         if backhaul:
@@ -143,9 +157,14 @@ class TwoPath(Topo):  # type: ignore[misc]
         commands: Sequence[Command],
         mtu: dict[str, int] | None = None,
     ) -> None:
+        kind, more = TestbedHost, {}
+        if self._dual_connectivity is not None and name in ("gnb", "ue"):
+            kind = Gnb if name == "gnb" else Ue
+            more = {"dual_connectivity": self._dual_connectivity}
         self.addHost(
             name,
-            cls=TestbedHost,
+            cls=kind,
+            **more,
             ip=None,  # addresses are given with the links, and Mininet must not invent one
             ip_version=self._ip_version,
             forward=forward,
@@ -162,6 +181,35 @@ class TwoPath(Topo):  # type: ignore[misc]
             intfName2=right.interface,
             params2={"ip": f"{right.address}/24"},
         )
+
+
+def _mode(mode: str | None, legs: int, ip: int, options: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments of Dual Connectivity, from words as `mn` passes them on; None: there is none.
+
+    Raises:
+        ValueError: they do not go together.
+    """
+    if mode not in (None, "dc"):
+        raise ValueError(f"mode={mode}: allowed is dc")
+    if mode is None:
+        if options:
+            raise ValueError(f"{', '.join(options)}: needs mode=dc")
+        return None
+    if ip != 4 or legs < 2:
+        raise ValueError("mode=dc: needs ip=4 and at least two legs")
+    parameters: list[dict[str, Any]] = [{} for _ in range(legs)]
+    for name in LEG_PARAMETERS:
+        if name in options:
+            values = str(options.pop(name)).split(":")
+            if len(values) not in (1, legs):
+                raise ValueError(f"{name}: {len(values)} values; allowed are 1 and {legs}")
+            for each, value in zip(parameters, values * legs):  # noqa: B905 - the first of them
+                each[name] = int(value) if value.isdigit() else value
+    if "ratio" in options:
+        options["ratio"] = [float(share) for share in str(options["ratio"]).split(":")]
+    if isinstance(options.get("split_uplink"), str):
+        options["split_uplink"] = options["split_uplink"].lower() == "true"
+    return {"legs": parameters if any(parameters) else None, **options}
 
 
 def table_of_leg(leg: int) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.curves import Line, Mark, Panel, draw_series
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.run.as_run_files import load_as_run
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.whole_files import replacing
@@ -95,14 +96,14 @@ def path_marks(run: Path, flow: int | None = None) -> list[Mark]:
     """A mark for each change of the paths of one flow, or of all."""
     return [
         Mark(event.at_s, f"{event.action} {event.leg}", event.leg - 1)
-        for number, plan in _schedules(Scenario.load(run / "scenario.yaml"))
+        for number, plan in _schedules(load_as_run(run))
         if flow in (None, number)
         for event in plan.events
     ]
 
 
 def _panels(run: Path) -> Iterator[Panel]:
-    scenario = Scenario.load(run / "scenario.yaml")
+    scenario = load_as_run(run)
     for number, _ in _schedules(scenario):
         transport = scenario.resolved_flows[number - 1].transport
         title = f"{transport} multipath" + (f", flow {number}" if scenario.flows else "")

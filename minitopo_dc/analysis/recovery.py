@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minitopo_dc.analysis.series import leg_series
+from minitopo_dc.run.as_run_files import load_as_run
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
@@ -52,7 +53,7 @@ def recoveries(run: Path) -> list[Recovery]:
     Raises:
         ResultError, ValueError, OSError: the run's files are broken, or it is not ok.
     """
-    scenario, result = Scenario.load(run / "scenario.yaml"), RunResult.load(run)
+    scenario, result = load_as_run(run), RunResult.load(run)
     if result.completion_s is None:
         raise ValueError(f"{run}: status {result.status}; only a run that is ok has recoveries")
     end = result.details.get("started_s", 0.0) + result.completion_s

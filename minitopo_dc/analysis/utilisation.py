@@ -13,9 +13,9 @@ import pandas as pd
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.pdcp import receive_counters
 from minitopo_dc.analysis.series import leg_series, pdcp_series
+from minitopo_dc.run.as_run_files import load_as_run
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.run.results import RunResult, flow_windows
-from minitopo_dc.scenario import Scenario
 
 END_TOLERANCE = 0.01
 """Of a bin: a client that is told to stop after whole seconds may do so a few ms before."""
@@ -34,7 +34,7 @@ def link_utilisation(run: Path) -> list[float]:
     """
     result = RunResult.load(run)
     starts, ends = zip(*flow_windows(result.details, _completion_s(run, result)), strict=True)
-    scenario = Scenario.load(run / "scenario.yaml")
+    scenario = load_as_run(run)
     if all(flow.workload.lasts_s is None for flow in scenario.resolved_flows):
         # Exact: the last byte of a download is the last that its legs carry, but for closing.
         carried: Sequence[float] = result.leg_bytes or []

@@ -11,6 +11,13 @@ from typing import Any
 
 import pandas as pd
 
+from minitopo_dc.analysis.handovers import handover_recovery_s, handovers_per_minute
+from minitopo_dc.analysis.open_links import (
+    mp_capacity_mbps,
+    mp_share,
+    sp_capacity_mbps,
+    sp_share,
+)
 from minitopo_dc.analysis.pdcp import given_up, reordering_wait_ms
 from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.recovery import worst_recovery_s
@@ -25,6 +32,7 @@ from minitopo_dc.campaign.plan import Outline
 from minitopo_dc.campaign.store import Store
 from minitopo_dc.campaign.table import cell_table, save_table
 from minitopo_dc.run.metrics import jain_index
+from minitopo_dc.run.results import RunResult
 
 FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {
@@ -32,8 +40,15 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
     "given_up": given_up,
     "recovery_s": worst_recovery_s,
     "leg_bytes_per_byte": leg_bytes_per_byte,
+    "mp_capacity_mbps": mp_capacity_mbps,
+    "sp_capacity_mbps": sp_capacity_mbps,
+    "mp_share": mp_share,
+    "sp_share": sp_share,
+    "handovers_per_minute": handovers_per_minute,
+    "handover_recovery_s": handover_recovery_s,
 }
 UTILISATION = "utilisation_leg_"
+LEG_BYTES = "leg_bytes_"
 ON_LINKS = "links_"
 """`links_flow_1_mbps`, ..., `links_jain_index`."""
 
@@ -140,6 +155,9 @@ def measure(row: dict[Any, Any], name: str) -> float:
     if name.startswith(UTILISATION):
         legs = enumerate(link_utilisation(Path(row["directory"])), start=1)
         return {f"{UTILISATION}{leg}": part for leg, part in legs}.get(name, math.nan)
+    if name.startswith(LEG_BYTES):
+        counts = enumerate(RunResult.load(Path(row["directory"])).leg_bytes or (), start=1)
+        return {f"{LEG_BYTES}{leg}": float(count) for leg, count in counts}.get(name, math.nan)
     return _float(row.get(name))
 
 

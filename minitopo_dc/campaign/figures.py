@@ -27,8 +27,8 @@ from minitopo_dc.analysis.utilisation import flow_rates, leg_rates
 from minitopo_dc.campaign.evaluation import Source, curve_label, our_points, their_points
 from minitopo_dc.campaign.file import OVER_POINTS, Curve, Experiment, Figure
 from minitopo_dc.campaign.joined import joined_table
+from minitopo_dc.run.as_run_files import load_as_run
 from minitopo_dc.run.results import flow_directory
-from minitopo_dc.scenario import Scenario
 
 JAIN = "jain_index"
 
@@ -194,7 +194,7 @@ def _rates(run: Path) -> list[Line]:
 
 def _rows(run: Path, label: str) -> Iterator[tuple[str, pd.DataFrame]]:
     """Label and points of each line of a run's workload; of several flows the first one's."""
-    scenario = Scenario.load(run / "scenario.yaml")
+    scenario = load_as_run(run)
     workload = scenario.resolved_flows[0].workload
     figure = workload.figure
     if figure is None:

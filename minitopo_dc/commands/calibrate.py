@@ -48,6 +48,7 @@ def execute(arguments: argparse.Namespace) -> int:
             "transport": "tcp",
             "mode": "sc",
             "legs": leg_settings(arguments),
+            "trace_offset_s": arguments.trace_offset,
             "ip_version": arguments.ip_version,
             "seed": arguments.seed,
         },

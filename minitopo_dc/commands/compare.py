@@ -40,7 +40,7 @@ from minitopo_dc.compare import planned_runs, run_all
 from minitopo_dc.run.capacity import capacity_over_time
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.results import RunResult, flow_windows
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import Scenario, as_run
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Workload
 
@@ -104,7 +104,8 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
     longest = max((_end_s(result) for result in results), default=0) or 1.0
     figure = root / _figure_name(base.workload)
     if base.workload.figure is None:
-        goodput_figure(frame, capacity_over_time(base, longest, _step(longest)), figure)
+        capacity = capacity_over_time(as_run(base).scenario, longest, _step(longest))
+        goodput_figure(frame, capacity, figure)
     else:
         rows_figure(frame, base.workload, figure)
     figures = [figure.name]

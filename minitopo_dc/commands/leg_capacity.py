@@ -35,6 +35,13 @@ def add(group: argparse._ArgumentGroup) -> None:
         metavar="RULE",
         help="loop, hold or stop at a trace's end (loop)",
     )
+    group.add_argument(
+        "--trace-offset",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="the moment of all traces at which a run starts (0)",
+    )
 
 
 def downlink(leg: str, column: str, arguments: argparse.Namespace) -> dict[str, Any]:

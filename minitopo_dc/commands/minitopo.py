@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from minitopo_dc.clocks import require_real
-from minitopo_dc.commands.options import add_minitopo_options, add_output_option
+from minitopo_dc.commands.options import add_ip_option, add_minitopo_options, add_output_option
 from minitopo_dc.commands.output import new_directory
 
 HELP = "run inside your own Minitopo checkout, with topoType:DualConnectivity and our experiments"
+PING_LOG = "ping.log"
+"""Minitopo's name of it."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--minitopo", type=Path, required=True, metavar="DIR", help="the checkout (core/, topos/)"
     )
     add_minitopo_options(parser, required=True)
+    add_ip_option(parser)
     add_output_option(parser, "minitopo")
 
 
@@ -30,7 +34,8 @@ def execute(arguments: argparse.Namespace) -> int:
     # Not above: the rest of the command line must work without Mininet.
     from minitopo_dc.minitopo.plugin import MinitopoError, Plugin  # noqa: PLC0415
 
-    plugin = Plugin(arguments.minitopo, arguments.topology, arguments.experiment)
+    files = (arguments.topology, arguments.experiment)
+    plugin = Plugin(arguments.minitopo, *files, ip_version=arguments.ip_version)
     for note in plugin.notes:
         print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
     directory = new_directory(arguments.output, "minitopo")
@@ -40,7 +45,18 @@ def execute(arguments: argparse.Namespace) -> int:
         print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
         return 1
     if result is None:
+        for line in _ping_results(directory / PING_LOG):
+            print(line)  # noqa: T201
         print(f"Files: {directory}")  # noqa: T201
     else:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
     return 1 if result is not None and result.status == "failed" else 0
+
+
+def _ping_results(log: Path) -> Iterator[str]:
+    """What Minitopo's pings found: who pinged whom, and ping(8)'s two lines of statistics."""
+    if not log.exists():
+        return
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith(("PING ", "rtt ")) or "packets transmitted" in line:
+            yield line

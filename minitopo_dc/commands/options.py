@@ -12,7 +12,7 @@ from minitopo_dc.commands.listed import listed
 from minitopo_dc.commands.outage_option import with_outages
 from minitopo_dc.commands.path_options import path_schedule
 from minitopo_dc.commands.pdcp_options import pdcp_fields, uplink_pdcp_fields
-from minitopo_dc.link import RlcMode
+from minitopo_dc.link import DelayCurve, RlcMode
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Clock, Mode, Scenario
@@ -41,7 +41,12 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
         help=f"one per leg: Mbit/s, a trace file, or RECORDING with .down and .up ({shown})",
     )
     group.add_argument(
-        "--delay", nargs="+", default=["10"], metavar="MS", help="one-way delay (10)"
+        "--delay",
+        nargs="+",
+        default=["10"],
+        metavar="MS",
+        help="one-way delay, or the curve by which it follows the capacity: "
+        f"{', '.join(get_args(DelayCurve))} (10)",
     )
     group.add_argument(
         "--jitter",
@@ -72,7 +77,9 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
         metavar="MBPS",
         help=f"uplink rate or trace (RECORDING.up, else {leg_capacity.PAPERS_UPLINK_MBPS})",
     )
-    group.add_argument("--uplink-delay", nargs="+", default=["10"], metavar="MS", help="(10)")
+    group.add_argument(
+        "--uplink-delay", nargs="+", default=["10"], metavar="MS", help="as --delay (10)"
+    )
 
 
 def add_ip_option(parser: argparse.ArgumentParser, default: int | None = 4) -> None:
@@ -129,15 +136,17 @@ def add_output_option(parser: argparse.ArgumentParser, command: str) -> None:
 
 
 def add_minitopo_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    """Minitopo's two files, by the names that they have on its own command line."""
+    """Minitopo's two files, by the names that they have on its own command line.
+
+    Without an experiment, its command line and ours open Mininet's.
+    """
     add_topology_option(parser, required=required)
     parser.add_argument(
         *("-x", "--experiment_param_file"),
         dest="experiment",
         type=Path,
-        required=required,
         metavar="XP",
-        help="Minitopo's experiment file (docs/minitopo.md)",
+        help="Minitopo's experiment file (docs/minitopo.md); without it, Mininet's command line",
     )
 
 
@@ -224,6 +233,7 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
             "mode": "sc",
             "leg": arguments.leg,
             "legs": with_outages(leg_settings(arguments), arguments),
+            "trace_offset_s": arguments.trace_offset,
             "ip_version": arguments.ip_version,
             "pdcp": pdcp_fields(arguments),
             "split_uplink": arguments.split_uplink,
@@ -329,7 +339,8 @@ def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[
     queues = _each("--queue", arguments.queue, len(legs))
     return [
         leg_capacity.downlink(leg, column, arguments)
-        | {"delay_ms": delay, "jitter_ms": jitter, "loss_percent": loss, "queue_packets": queue}
+        | _delay(delay)
+        | {"jitter_ms": jitter, "loss_percent": loss, "queue_packets": queue}
         | {"rlc": rlc}
         for leg, column, delay, jitter, loss, queue, rlc in zip(
             legs, columns, delays, jitters, losses, queues, _rlc(arguments, len(legs)), strict=True
@@ -354,9 +365,15 @@ def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[st
     delays = _each("--uplink-delay", arguments.uplink_delay, count)
     return [
         leg_capacity.uplink(rate, leg, arguments.trace_end)
-        | {"delay_ms": delay, "queue_packets": 10_000}
+        | _delay(delay)
+        | {"queue_packets": 10_000}
         for rate, leg, delay in zip(rates, legs, delays, strict=True)
     ]
+
+
+def _delay(value: str) -> dict[str, Any]:
+    """Ms, or the name of a curve."""
+    return {"delay_curve" if value in get_args(DelayCurve) else "delay_ms": value}
 
 
 def _each(option: str, values: Sequence[str], legs: int) -> list[str]:

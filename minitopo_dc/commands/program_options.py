@@ -133,6 +133,8 @@ def _from_file(arguments: argparse.Namespace) -> dict[str, Any]:
         raise SettingsError(f"{path}: mode flows; allowed for one program: {', '.join(MODES)}")
     if scenario.paths is not None:
         raise SettingsError(f"{path}: paths: a program opens its paths itself; leave them out")
+    if scenario.handover is not None:
+        raise SettingsError(f"{path}: handover: a program has its paths to the end; leave it out")
     if scenario.clock == "virtual":
         raise SettingsError(f"{path}: clock: virtual; your own program needs the real clock")
     values = scenario.model_dump()

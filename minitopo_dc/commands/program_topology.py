@@ -25,7 +25,7 @@ def path_of_topology(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
         "seed": topology.seed,
         "real": {"backhaul": [path.leg() for path in topology.r2s]},
     }
-    return values, (*topology.notes, *_notes(topology, mode))
+    return values, (*topology.notes, *topology.ignored, *_notes(topology, mode))
 
 
 def _mode(topology: Topology) -> str:
@@ -36,11 +36,8 @@ def _mode(topology: Topology) -> str:
 
 def _notes(topology: Topology, mode: str) -> list[str]:
     """What one program on one client has no use for."""
-    notes = [
+    return [
         path.line.says("backup ignored: a program opens its paths itself")
         for path in topology.c2r
         if path.backup and mode == "multipath"
     ]
-    if topology.type.value == "MultiIfMultiClient":
-        notes.append(topology.type.says("the further clients are left out"))
-    return notes

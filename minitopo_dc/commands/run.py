@@ -15,6 +15,7 @@ from rich.table import Table
 
 from minitopo_dc.analysis import paths_figure
 from minitopo_dc.clocks import default_clock, require_clock, run_checked
+from minitopo_dc.commands.minitopo_cli import check_command_line, open_command_line
 from minitopo_dc.commands.options import (
     add_capture_option,
     add_clock_option,
@@ -56,10 +57,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the run is ok or unsupported, 1 when it failed."""
     load_plugins(arguments.plugins)
-    scenario = _read(arguments)
-    clock = arguments.clock or _wanted_clock(scenario)
+    scenario, interactive = _read(arguments)
+    clock = arguments.clock or ("real" if interactive else _wanted_clock(scenario))
     scenario = _changed(scenario, arguments, clock)
     check_scenario(scenario)
+    if interactive:
+        check_command_line(scenario, clock)
+        return open_command_line(scenario, new_directory(arguments.output, "run"))
     require_clock(clock)
     directory = new_directory(arguments.output, "run")
     with Progress(1) as progress:
@@ -93,17 +97,20 @@ def _changed(scenario: Scenario, arguments: argparse.Namespace, clock: Clock) ->
     )
 
 
-def _read(arguments: argparse.Namespace) -> Scenario:
-    """The scenario, from its own file or from Minitopo's two; notes go to standard error."""
+def _read(arguments: argparse.Namespace) -> tuple[Scenario, bool]:
+    """The scenario, from its own file or from Minitopo's; notes go to standard error.
+
+    Also whether there is no transfer in it: Mininet's command line is opened instead.
+    """
     files = (arguments.topology, arguments.experiment)
-    if (arguments.scenario is None) != all(files) or (arguments.scenario and any(files)):
-        raise SettingsError("run: give SCENARIO.yaml, or -t TOPO and -x XP")
+    if bool(arguments.scenario) == bool(arguments.topology) or (arguments.scenario and any(files)):
+        raise SettingsError("run: give SCENARIO.yaml, or -t TOPO and -x XP, or -t TOPO alone")
     if arguments.scenario is not None:
-        return Scenario.load(arguments.scenario)
+        return Scenario.load(arguments.scenario), False
     found = read_minitopo(*files)
     for note in found.notes:
         print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
-    return found.scenario
+    return found.scenario, found.interactive
 
 
 def _show(result: RunResult, directory: Path) -> None:

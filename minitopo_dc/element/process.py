@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from minitopo_dc.capture import wall_clock_offset
 from minitopo_dc.element import rules
@@ -20,9 +20,11 @@ from minitopo_dc.element.kernel_queue import (
     read_drops,
 )
 from minitopo_dc.element.loop import Loop, clock
+from minitopo_dc.element.next_hops import NextHops
 from minitopo_dc.element.realtime import ElementError, become_exact
 from minitopo_dc.element.reports import ReportReceiver, ReportSender
 from minitopo_dc.element.transmit_driver import TransmitDriver
+from minitopo_dc.element.wire import WireDriver
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import Feedback, sn_format
 from minitopo_dc.router.recorder import Counters, Recorder, write_summary
@@ -55,7 +57,9 @@ class Element:
         self._user_legs: dict[int, LegDriver] = {}
         for leg in settings.legs:
             self._add_leg(leg)
-        self._legs = self._kernel_legs | self._user_legs
+        self._wires = {wire.leg: WireDriver(wire.leg) for wire in settings.wires}
+        self._legs = self._kernel_legs | self._user_legs | self._wires
+        self._next_hops = self._watched()
         self._transmit = [self._transmitter(bearer) for bearer in settings.transmit]
         self._receive = [self._receiver(bearer) for bearer in settings.receive]
         self._counters = Counters(
@@ -81,6 +85,8 @@ class Element:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._loop.stop())
         with rules.installed(self._rules):
+            if self._next_hops is not None:
+                self._next_hops.start()
             print(READY, flush=True)  # noqa: T201 - who started us waits for this line
             self._loop.run(self._order)
         recorder.close(clock())
@@ -97,6 +103,8 @@ class Element:
             receiver.close()
         for kernel_leg in self._kernel_legs.values():
             kernel_leg.leg.close()
+        if self._next_hops is not None:
+            self._next_hops.close()
         self._captures.close()
 
     def _add_leg(self, leg: ElementLeg) -> None:
@@ -106,6 +114,16 @@ class Element:
         else:
             core: AnyLeg[Held] = leg.radio.build(leg.seed)
             self._user_legs[leg.leg] = LegDriver(leg.leg, core, self._loop)
+
+    def _watched(self) -> NextHops | None:
+        """What looks after the legs that may go down by themselves, if there are any."""
+        hops = self._settings.next_hops
+        if not hops:
+            return None
+        interfaces = [self._settings.interface(hop.leg) for hop in hops]
+        watch = NextHops(hops, interfaces, self._interfaces_changed)
+        self._loop.add_source(watch)
+        return watch
 
     def _queue(self, callback: Callable[[KernelPacket], None], copy: int) -> int:
         queue = KernelQueue(len(self._queues), callback, copy)
@@ -140,7 +158,7 @@ class Element:
             self._loop.add_source(receiver)
 
     def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
-        interfaces = [self._settings.leg(number).interface for number in bearer.legs]
+        interfaces = [self._settings.interface(number) for number in bearer.legs]
         indices = [_index(interface) for interface in interfaces]
         entity = bearer.pdcp.receiver(len(indices))
         driver = ReceiveDriver(
@@ -152,7 +170,7 @@ class Element:
             reports=bearer.pdcp.report_maker(entity, len(indices)),
         )
         if bearer.report is not None and driver.reports is not None:
-            drivers = [self._user_legs[each.leg] for each in bearer.report.legs]
+            drivers = [(self._user_legs | self._wires)[each.leg] for each in bearer.report.legs]
             ways = [(each.leg, self._captures.reports(each)) for each in drivers]
             sender = ReportSender(driver.reports, bearer.report, ways)
             self._report_senders.append(sender)
@@ -191,6 +209,15 @@ class Element:
                 self._legs_changed(now)
             case _:
                 raise ElementError(f"unknown order {line!r}; allowed: start, down LEG, up LEG")
+        self._loop.serve(now)
+
+    def _interfaces_changed(self, up: Mapping[int, bool], now: int) -> None:
+        """Legs went down with their interfaces or came up: bearers use those that are there."""
+        for number, state in up.items():
+            self._legs[number].leg.set_up(state, now)
+        for driver, bearer in zip(self._transmit, self._settings.transmit, strict=True):
+            driver.use([up.get(number, True) for number in bearer.legs])
+        self._legs_changed(now)
         self._loop.serve(now)
 
     def _legs_changed(self, now: int) -> None:

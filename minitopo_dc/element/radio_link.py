@@ -24,7 +24,9 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
+
+from pydantic import model_validator
 
 from minitopo_dc.element.loop import Loop, clock
 from minitopo_dc.element.realtime import ElementError, become_exact
@@ -40,7 +42,7 @@ BUDGET = 64
 UNLIMITED = LegSettings(rate_mbps=1e6, delay_ms=0, jitter_ms=0, queue_packets=None)
 """12 ns for the longest usual packet: below what can be measured here."""
 OK = "ok"
-_CAPACITY = ("rate_mbps", "trace", "trace_column", "trace_time_column", "end")
+_CAPACITY = ("rate_mbps", "trace", "trace_column", "trace_time_column", "end", "offset_s")
 _DELAY = ("delay_ms", "jitter_ms", "jitter")
 _LOSS = ("loss_percent", "burst_loss")
 _RLC = "rlc"
@@ -55,6 +57,12 @@ class Order(Settings):
     interface: str
     radio: LegSettings
     seed: str
+
+    @model_validator(mode="after")
+    def _has_its_delay(self) -> Self:
+        if self.radio.delay_curve is not None:
+            raise ValueError("delay_curve: a link outside a scenario has none; allowed: delay_ms")
+        return self
 
 
 class OneWay:

@@ -74,6 +74,7 @@ class TransmitDriver:
         self._encode = sn_format.encode
         self._blank = bytes(sn_format.size)
         self._legs = [(leg, leg_mark(leg.number)) for leg in legs]
+        self._ways = list(self._legs)
         self._loop = loop
         if entity.follows_legs:
             loop.add_timed(self, first=True)
@@ -128,6 +129,16 @@ class TransmitDriver:
         self.handle(now)
         self._loop.wake_at(self.entity.next_timeout())
 
+    def use(self, present: Sequence[bool]) -> None:
+        """From now on what is meant for a leg that is not there takes the next one that is.
+
+        None is there: the one that is meant. A policy need not know: its legs stay as many.
+        """
+        legs = self._legs
+        for position in range(len(legs)):
+            order = (*range(position, len(legs)), *range(position))
+            self._ways[position] = legs[next((each for each in order if present[each]), position)]
+
     def _take_back(self, position: int, now: int) -> None:
         """A leg is lost: what waits in its queue will not leave it."""
         flushed = self._legs[position][0].flush(self._is_own, now)
@@ -140,8 +151,10 @@ class TransmitDriver:
         return isinstance(held, OnLeg) and held.bearer == self.bearer
 
     def _put(self, pdus: Sequence[Pdu[Sdu]], now: int) -> None:
+        if self._ways != self._legs:
+            pdus = self._once_a_way(pdus)
         for pdu in pdus:
-            driver, mark = self._legs[pdu.leg]
+            driver, mark = self._ways[pdu.leg]
             sdu = pdu.sdu
             datagram = sdu.unnumbered + self._encode(pdu.sn)
             packet, sdu.packet = sdu.packet, None
@@ -155,3 +168,8 @@ class TransmitDriver:
             if self.entity.recovers:
                 held = OnLeg(held, self.bearer, pdu.sn)
             driver.push(held, len(datagram), now)
+
+    def _once_a_way(self, pdus: Sequence[Pdu[Sdu]]) -> list[Pdu[Sdu]]:
+        """Without the duplicates whose own leg is not there, and another one takes both."""
+        first = {(pdu.count, self._ways[pdu.leg][1]): pdu for pdu in reversed(pdus)}
+        return [pdu for pdu in pdus if first[pdu.count, self._ways[pdu.leg][1]] is pdu]

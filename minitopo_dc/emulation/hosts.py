@@ -12,6 +12,7 @@ from typing import IO, Any
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 
+from minitopo_dc.emulation.command_line import command_line
 from minitopo_dc.settings import IpVersion
 from minitopo_dc.topologies.host import in_ipv6, run
 from minitopo_dc.topologies.two_path import TwoPath
@@ -80,6 +81,10 @@ class Network:
     def __getitem__(self, name: str) -> EmulatedHost:
         """The host of this name."""
         return EmulatedHost(self._net[name])
+
+    def command_line(self) -> None:
+        """Read and do Mininet's commands from standard input until it ends, or `exit`."""
+        command_line(self._net)
 
 
 @contextmanager

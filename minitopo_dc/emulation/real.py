@@ -29,7 +29,7 @@ def run_real(scenario: Scenario, directory: Path) -> RunResult:
         directory,
         facts=facts(),
         lacking=lambda: why_no_ipv6(scenario),
-        measure=lambda: _measure(scenario, directory),
+        measure=lambda each: _measure(each, directory),
     )
 
 

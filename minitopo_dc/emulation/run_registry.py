@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import time
 import uuid
@@ -52,6 +53,7 @@ def clean() -> list[Removed]:
     for entry in sorted(REGISTRY.glob("*.json")):
         if not _owner_lives(entry):
             removed.append(Removed(entry.stem, _end(entry.stem)))
+            shutil.rmtree(entry.with_suffix(""), ignore_errors=True)  # a Mininet script's files
             entry.unlink(missing_ok=True)
     return removed
 

@@ -14,7 +14,7 @@ from minitopo_dc.emulation.hosts import EmulatedHost, Network, network
 from minitopo_dc.emulation.machine import probe_kernel
 from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import Scenario, as_run
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,20 @@ class Testbed:
 def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
     """Fresh hosts with running elements, taken down at the end whatever happens.
 
+        with testbed(Scenario.load(Path("scenario.yaml")), directory) as bed:
+            bed.start()
+            bed.hosts.client.popen(["ping", "-c", "3", "10.0.0.2"]).wait()
+
+    Args:
+        scenario: its transport and workload have no effect.
+        directory: gets the elements' files; it exists.
+
     Raises:
         ElementFailedError: an element did not start, the kernel refused a setting, or has no IPv6.
     """
     if (reason := why_no_ipv6(scenario)) is not None:
         raise ElementFailedError(reason)
+    scenario = as_run(scenario).scenario
     settings = [
         gnb_settings(scenario, directory),
         ue_settings(scenario, directory),

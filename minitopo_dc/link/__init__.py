@@ -5,6 +5,7 @@ from __future__ import annotations
 from minitopo_dc.link.any_leg import AnyLeg
 from minitopo_dc.link.capacity import Capacity, ConstantCapacity, RateCapacity, make_capacity
 from minitopo_dc.link.delay import ConstantDelay, DelayModel, NormalDelay, UniformDelay
+from minitopo_dc.link.delay_curve import DelayCurve, curve_delay_ns, delay_steps
 from minitopo_dc.link.leg import Leg, LegParameters, LegStatistics
 from minitopo_dc.link.loss import Bernoulli, GilbertElliott, LossModel
 from minitopo_dc.link.opportunities import OpportunityCapacity
@@ -17,6 +18,7 @@ __all__ = [
     "Capacity",
     "ConstantCapacity",
     "ConstantDelay",
+    "DelayCurve",
     "DelayModel",
     "GilbertElliott",
     "Leg",
@@ -31,5 +33,7 @@ __all__ = [
     "RlcParameters",
     "RlcStatistics",
     "UniformDelay",
+    "curve_delay_ns",
+    "delay_steps",
     "make_capacity",
 ]

@@ -17,6 +17,7 @@ from typing import Protocol, get_args
 
 from minitopo_dc.link.opportunities import OpportunityCapacity
 from minitopo_dc.trace.model import NBIT, EndRule, RateTrace, Trace
+from minitopo_dc.trace.offset import begun_at
 
 _FAR = 1 << 80
 """In ns, beyond any run: the edge of a segment that has none."""
@@ -41,19 +42,25 @@ class Capacity(Protocol):
         """Rate in bit/s at a moment, of what is known by then."""
 
 
-def make_capacity(source: int | Trace, end: EndRule = "loop") -> Capacity:
+def make_capacity(source: int | Trace, end: EndRule = "loop", offset_ns: int = 0) -> Capacity:
     """Capacity of a constant rate (bit/s) or of a trace with its end rule.
 
+    Args:
+        source: the rate or the trace.
+        end: what follows the trace's end.
+        offset_ns: of the moment in the trace (ns, >= 0) that is time 0.
+
     Raises:
-        ValueError: a rate that is not positive, an unknown end rule, or `hold` for opportunities.
+        ValueError: a rate that is not positive, an unknown end rule, `hold` for opportunities, or a
+            trace with the end rule `stop` of which nothing is left at the offset.
     """
     if end not in get_args(EndRule):
         raise ValueError(f"end rule {end!r} (allowed: {', '.join(get_args(EndRule))})")
     if isinstance(source, int):
         return ConstantCapacity(source)
     if isinstance(source, RateTrace):
-        return RateCapacity(source, end)
-    return OpportunityCapacity(source, end)
+        return RateCapacity(begun_at(source, offset_ns, end), end)
+    return OpportunityCapacity(source, end, offset_ns)
 
 
 class ConstantCapacity:

@@ -27,18 +27,20 @@ class OpportunityCapacity:
     * Before time 0 the trace runs as if it had looped for ever; the opportunity that so falls on 0
       serves only what waited before.
 
+    * `offset_ns`: time 0 is that moment of the trace (ns, >= 0).
+
     Raises:
-        ValueError: the end rule is `hold`.
+        ValueError: the end rule is `hold`, or `stop` and nothing is left at the offset.
     """
 
     __slots__ = ("_duration", "_index", "_left", "_limit", "_moments", "_size", "_time")
 
-    def __init__(self, trace: OpportunityTrace, end: EndRule = "loop") -> None:
+    def __init__(self, trace: OpportunityTrace, end: EndRule = "loop", offset_ns: int = 0) -> None:
         if end == "hold":
             raise ValueError(
                 f"trace {trace.name}: opportunities cannot 'hold' (allowed: loop, stop)"
             )
-        self._moments = tuple(time * NS_PER_MS for time in trace.times_ms)
+        self._moments = tuple(_moments(trace, end, offset_ns))
         self._duration = trace.duration_ns
         self._size = trace.bytes_per_opportunity * 8
         self._limit = len(self._moments) if end == "stop" else _FAR
@@ -107,3 +109,21 @@ class OpportunityCapacity:
         lap = (time - 1) // self._duration
         before = bisect_left(self._moments, time - lap * self._duration)
         return min(lap * len(self._moments) + before, self._limit)
+
+
+def _moments(trace: OpportunityTrace, end: EndRule, offset_ns: int) -> list[int]:
+    """When the opportunities of the first lap are, in ns from the offset on."""
+    moments = [time * NS_PER_MS for time in trace.times_ms]
+    if not offset_ns:
+        return moments
+    if end == "loop":
+        duration = trace.duration_ns
+        offset_ns %= duration
+        early = [time + duration - offset_ns for time in moments if time < offset_ns]
+        return [time - offset_ns for time in moments if time >= offset_ns] + early
+    if left := [time - offset_ns for time in moments if time >= offset_ns]:
+        return left
+    raise ValueError(
+        f"trace {trace.name}: nothing is left {offset_ns / 1e9:g} s behind its begin "
+        f"(allowed with end: stop: up to {trace.duration_ns / 1e9:g} s)"
+    )

@@ -19,6 +19,7 @@ from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.testbed import set_sysctl
 from minitopo_dc.emulation.transfers import make_jobs, run_flows
 from minitopo_dc.minitopo.checkout import Checkout
+from minitopo_dc.minitopo.checkout_ipv6 import ipv6_of
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
 from minitopo_dc.run.addresses import client_address, server_address
 from minitopo_dc.run.check import runners_of, why_unsupported
@@ -100,15 +101,18 @@ class ConfigMixin:
                 run(node, "ip", "address", "flush", "dev", interface)
                 run(node, "ip", "address", "add", address, "dev", interface)
                 run(node, "ip", "link", "set", "dev", interface, "up")
+                # As `set_up` finds them.
+                known = node.intf(interface)
+                known.ip, known.prefixLen = address.split("/")
 
     def configure_routing(self) -> None:
         """Routes and offloads as on our own hosts; then the elements, ready for packets."""
-        for name in self.topo.plan.hosts():
-            info = self.topo.plan.nodeInfo(name)
-            wanted = {key: info[key] for key in ("forward", "commands")}
-            set_up(self._node(name), mtu=info["mtu"] or {}, **wanted)
         scenario, directory = self.context.scenario, self.context.directory
         assert scenario is not None
+        for name in self.topo.plan.hosts():
+            info = self.topo.plan.nodeInfo(name)
+            wanted = {key: info[key] for key in ("forward", "commands", "ip_version")}
+            set_up(self._node(name), mtu=info["mtu"] or {}, **wanted)
         settings = [
             gnb_settings(scenario, directory),
             ue_settings(scenario, directory),
@@ -134,11 +138,13 @@ class ConfigMixin:
 
     def get_client_ip(self, interface_index: int) -> str:
         """The client's address of a leg."""
-        return client_address(interface_index + 1)
+        assert self.context.scenario is not None
+        return client_address(interface_index + 1, self.context.scenario.ip_version)
 
     def get_server_ip(self, interface_index: int = 0) -> str:
         """The server's address of a backhaul link."""
-        return server_address(interface_index + 1)
+        assert self.context.scenario is not None
+        return server_address(interface_index + 1, self.context.scenario.ip_version)
 
     def get_client_interface(self, client_index: int, interface_index: int) -> str:  # noqa: ARG002
         """The client's interface of a leg; there is one client."""
@@ -204,11 +210,12 @@ class ExperimentMixin:
     def _run_flows(self, scenario: Scenario, blank: RunResult) -> RunResult:
         config, directory = self.topo_config, self.context.directory
         server, client = (self._host(name) for name in ENDS)
+        address = ipv6_of if scenario.ip_version == 6 else str
         jobs = make_jobs(
             scenario,
             directory,
-            servers=[config.get_server_ip()],
-            client=lambda leg: config.get_client_ip(leg - 1),
+            servers=[address(config.get_server_ip())],
+            client=lambda leg: address(config.get_client_ip(leg - 1)),
         )
         before = self._path_bytes(client)
         with captured((self._host(name) for name in scenario.real.captured_hosts), directory):
@@ -259,7 +266,8 @@ def make_classes(checkout: Checkout, context: Context) -> dict[str, type]:
 
 
 def _plan(scenario: Scenario) -> TwoPath:
-    return TwoPath(legs=len(scenario.legs), backhaul=len(scenario.real.backhaul))
+    sizes = len(scenario.legs), len(scenario.real.backhaul)
+    return TwoPath(*sizes, ip=scenario.ip_version)
 
 
 def _order(name: str) -> int:

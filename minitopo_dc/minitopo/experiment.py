@@ -15,17 +15,21 @@ from minitopo_dc.minitopo.values import boolean, fields, number, whole, word
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.settings import PathSchedule, SettingsError, parse_path_words
 
+NONE = "none"
+"""No experiment: Mininet's command line."""
 PING = "ping"
 REQUEST_RESPONSE = "quicreqres"
 """A request every 400 ms on one QUIC connection, as of the Multipath QUIC experiments."""
 WEB = ("http", "https")
 """Minitopo's downloads over TCP or MPTCP: here HTTP/2 over TLS 1.3 for both."""
+IPERF = "iperf"
+"""Minitopo's bulk transfer for a time: here a download, with the transport that WEB has."""
 FLOW_MODES = ("sc", "dc", "dc-duplicate")
 COUPLED = ("lia", "olia", "balia", "wvegas")
 """Of the MPTCP v0 kernel."""
 DEFAULT_CONGESTION_CONTROL = "cubic"
 """Linux' own. Minitopo's is olia, which leaves a kernel without MPTCP v0 at its own default."""
-DEFAULT_SIZE_KB, DEFAULT_PINGS, DEFAULT_RUN_TIME_S = 1024, 5, 30.0
+DEFAULT_SIZE_KB, DEFAULT_PINGS, DEFAULT_RUN_TIME_S, DEFAULT_IPERF_S = 1024, 5, 30.0, 10.0
 """Minitopo's."""
 PING_INTERVAL_S = (0.002, 3600.0)
 """What ping(8) takes; 1 s is its own, and Minitopo's."""
@@ -46,6 +50,7 @@ SYSCTLS = {
 BUFFERS = ("rmem", "wmem")
 FILE_KEYS = ("file", "file_size")
 RUN_TIME = "quicReqresRunTime"
+IPERF_TIME, IPERF_PARALLEL = "iperfTime", "iperfParallel"
 PATHS = "paths"
 CAPTURES = {"clientPcap": "client", "serverPcap": "server"}
 NAMES = (
@@ -56,7 +61,7 @@ NAMES = (
         "quicMultipath",
         "pingCount",
         "pingInterval",
-        RUN_TIME,
+        *(RUN_TIME, IPERF_TIME, IPERF_PARALLEL),
         *FILE_KEYS,
         *SYSCTLS,
     ),
@@ -143,7 +148,7 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         captures=tuple(host for key, host in CAPTURES.items() if _boolean(file, key)),
         flows=tuple(_flow(line) for line in file.all("flow")),
         paths=_paths(file),
-        duration_s=_seconds(file, "duration"),
+        duration_s=_duration(file, kind.value),
         clock=word(clock, clock.value, "clock", ("real", "virtual")) if clock else None,
         timeout_s=_seconds(file, "timeout"),
         notes=(*ignored, *_notes(file)),
@@ -209,6 +214,21 @@ def _paths(file: ParameterFile) -> PathSchedule | None:
         return parse_path_words(line.value.split(), "paths", first=0)
     except SettingsError as error:
         raise line.error(str(error).removeprefix("paths: ")) from None
+
+
+def _duration(file: ParameterFile, kind: str) -> float | None:
+    """`duration`, for which iperf has a key of its own."""
+    parallel = file.one(IPERF_PARALLEL)
+    if parallel is not None and whole(parallel, parallel.value, IPERF_PARALLEL, 1, 1000) != 1:
+        raise parallel.error(
+            "only 1 connection here; several in your Minitopo: minitopo-dc minitopo"
+        )
+    iperf_s = _seconds(file, IPERF_TIME)
+    if kind != IPERF:
+        return _seconds(file, "duration")
+    if (line := file.one("duration")) is not None:
+        raise line.error(f"xpType:{IPERF} has {IPERF_TIME}")
+    return iperf_s or DEFAULT_IPERF_S
 
 
 def _seconds(file: ParameterFile, key: str) -> float | None:

@@ -14,6 +14,10 @@ from typing import Any
 from minitopo_dc.minitopo.experiment import (
     CAPTURES,
     FILE_KEYS,
+    IPERF,
+    IPERF_PARALLEL,
+    IPERF_TIME,
+    NONE,
     PATHS,
     PING,
     REQUEST_RESPONSE,
@@ -31,7 +35,11 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 
-KEYS_OF_ONE = {"pingCount": PING, "pingInterval": PING, RUN_TIME: REQUEST_RESPONSE}
+KEYS_OF_ONE = {
+    **{"pingCount": PING, "pingInterval": PING},
+    RUN_TIME: REQUEST_RESPONSE,
+    **{IPERF_TIME: IPERF, IPERF_PARALLEL: IPERF},
+}
 """Keys that only one experiment type has."""
 
 
@@ -42,21 +50,72 @@ class MinitopoRun:
     scenario: Scenario
     notes: tuple[str, ...]
     """What the files say and this run ignores: a line each, with file and line."""
+    interactive: bool = False
+    """There is no transfer: Mininet's command line is opened (`paths_scenario`)."""
 
 
 def experiment_types() -> tuple[str, ...]:
     """The experiment types that can be run: Minitopo's own, then the names of the runners."""
-    return (PING, *WEB, REQUEST_RESPONSE, *runner_names())
+    return (NONE, PING, *WEB, IPERF, REQUEST_RESPONSE, *runner_names())
 
 
-def read_minitopo(topology_file: Path, experiment_file: Path) -> MinitopoRun:
-    """Read and check both files.
+def read_minitopo(
+    topology_file: Path, experiment_file: Path | None = None, *, own_hosts: bool = True
+) -> MinitopoRun:
+    """Read and check both files; without an experiment (or with `none`), the paths alone.
+
+    Args:
+        topology_file: what it says of addresses and further clients is named as ignored.
+        experiment_file: the experiment, if there is one.
+        own_hosts: whether the topology is made of this project's hosts; a checkout's own uses what
+            it says.
 
     Raises:
         ParameterError: naming file and line of the first mistake, and what is allowed there.
     """
     topology = read_topology(topology_file)
+    seen = topology.notes + (topology.ignored if own_hosts else ())
+    if experiment_file is None:
+        notes = (*seen, *_backups(topology))
+        return MinitopoRun(paths_scenario(topology), notes, interactive=True)
     experiment = read_experiment(experiment_file, experiment_types())
+    if experiment.type.value == NONE:
+        real = {"sysctl": experiment.sysctl, "capture": experiment.captures}
+        scenario = paths_scenario(topology, real=real)
+        notes = (*seen, *experiment.notes, *_backups(topology))
+        return MinitopoRun(scenario, notes, interactive=True)
+    scenario = _transfer(topology, experiment)
+    notes = (*seen, *experiment.notes, *_notes(topology, experiment, scenario))
+    return MinitopoRun(scenario, notes)
+
+
+def paths_scenario(
+    topology: Topology, transport: str | None = None, real: Mapping[str, Any] | None = None
+) -> Scenario:
+    """A topology's paths, for what sends over them by itself.
+
+    Args:
+        topology: read from its file.
+        transport: what sends; without a name, one that the mode allows stands for it.
+        real: more of the scenario's `real`.
+    """
+    mode, stand_in = "dc-duplicate" if topology.duplicates else "dc", "tcp"
+    if not topology.dual_connectivity:
+        several = len(topology.c2r) > 1
+        mode, stand_in = ("multipath", "mptcp") if several else ("sc", "tcp")
+    values = {
+        "transport": transport or stand_in,
+        "mode": mode,
+        "legs": [path.leg() for path in topology.c2r],
+        "seed": topology.seed,
+        "real": {"backhaul": [path.leg() for path in topology.r2s], **(real or {})},
+        **topology.bearer,
+    }
+    return Scenario.check(values, str(topology.file))
+
+
+def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
+    """Who sends what over the paths."""
     transport = _transport(topology, experiment)
     mode = _mode(topology, experiment, transport)
     workload = _workload(experiment)
@@ -82,11 +141,9 @@ def read_minitopo(topology_file: Path, experiment_file: Path) -> MinitopoRun:
     if experiment.timeout_s is not None:
         values["timeout_s"] = experiment.timeout_s
     try:
-        scenario = Scenario.check(values, f"{topology_file}, {experiment_file}")
+        return Scenario.check(values, f"{topology.file}, {experiment.source.path}")
     except SettingsError as error:
         raise ParameterError(str(error)) from None
-    notes = (*topology.notes, *experiment.notes, *_notes(topology, experiment, scenario))
-    return MinitopoRun(scenario, notes)
 
 
 def _workload(experiment: Experiment) -> Workload:
@@ -101,15 +158,15 @@ def _transport(topology: Topology, experiment: Experiment) -> str:
     kind = experiment.type.value
     if kind == PING:
         return "icmp"
-    if kind in WEB:
-        return _web(topology, experiment)
+    if kind in (*WEB, IPERF):
+        return _tcp_or_mptcp(topology, experiment)
     if kind in ("quic", REQUEST_RESPONSE):
         return "mpquic" if experiment.quic_multipath else "quic"
     return kind
 
 
-def _web(topology: Topology, experiment: Experiment) -> str:
-    """Minitopo's download is MPTCP unless the file says otherwise, and TCP where one path is all.
+def _tcp_or_mptcp(topology: Topology, experiment: Experiment) -> str:
+    """Minitopo's TCP is MPTCP unless the file says otherwise, and TCP where one path is all.
 
     Over Dual Connectivity it is TCP: the paths are joined below it.
     """
@@ -236,11 +293,13 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
                 yield given[key].says(
                     f"no effect: a setting of TCP, and this is {scenario.transport}"
                 )
+    yield from _backups(topology)
+
+
+def _backups(topology: Topology) -> Iterator[str]:
     for path in (*topology.c2r, *topology.r2s):
         if path.backup:
             yield path.line.says("backup ignored: the transport uses one path, or all alike")
-    if topology.type.value == "MultiIfMultiClient":
-        yield topology.type.says("the further clients send nothing here, and are left out")
 
 
 def _unused_keys(given: Mapping[str, Line], kind: str, *, timed: bool) -> Iterator[str]:
@@ -248,8 +307,9 @@ def _unused_keys(given: Mapping[str, Line], kind: str, *, timed: bool) -> Iterat
     for key, owner in KEYS_OF_ONE.items():
         if key in given and kind != owner:
             yield given[key].says(f"ignored: only xpType:{owner} has it")
-    for key in FILE_KEYS if kind in (PING, REQUEST_RESPONSE) else ():
+    without_file = kind in (PING, REQUEST_RESPONSE, IPERF)
+    for key in FILE_KEYS if without_file else ():
         if key in given:
             yield given[key].says(f"ignored: xpType:{kind} has no file")
-    if timed and "file_size" in given:
+    if timed and not without_file and "file_size" in given:
         yield given["file_size"].says("ignored: duration says when a download ends")

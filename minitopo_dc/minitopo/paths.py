@@ -7,7 +7,6 @@ pass at once, a leg takes the time of its serialisation).
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from minitopo_dc.minitopo.lines import Line
+from minitopo_dc.minitopo.shaper import held_packets, round_trip_packets
 from minitopo_dc.minitopo.values import fields, file, number, whole, word
 
 PathType = Literal["c2r", "r2s"]
@@ -25,7 +25,6 @@ DELAY_MS = (0.0, 600_000.0)
 RATE_MBPS = (0.001, 1_000_000.0)
 QUEUE_PACKETS = (1, 100_000_000)
 _ID = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)
-PACKET_BYTES = 1500
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,7 @@ class Link:
 
     delay_ms: float
     queue_packets: int
+    """The file's queue field."""
     rate_mbps: float
     loss_percent: float = 0.0
 
@@ -44,7 +44,7 @@ class Link:
             "delay_ms": self.delay_ms,
             "jitter_ms": 0.0,
             "loss_percent": self.loss_percent,
-            "queue_packets": self.queue_packets,
+            "queue_packets": held_packets(self.delay_ms, self.queue_packets, self.rate_mbps),
         }
 
 
@@ -93,7 +93,7 @@ def path_of_key(line: Line) -> tuple[PathType, int]:
 
 
 def read_path(line: Line) -> PathParameters:
-    """`delay,queue,bandwidth[,loss[,backup]]`, or `delay,bandwidth` with a queue of one BDP."""
+    """`delay,queue,bandwidth[,loss[,backup]]`, or `delay,bandwidth`."""
     kind, identifier = path_of_key(line)
     names = ("delay_ms", "queue_packets", "bandwidth_mbps", "loss_percent", "backup")
     parts = [part.strip() for part in line.value.split(",")]
@@ -116,11 +116,10 @@ def _link(line: Line, parts: Sequence[str]) -> Link:
 
 
 def _without_queue(line: Line, delay: str, rate: str) -> Link:
-    """The queue holds what a round trip holds, in packets of 1,500 bytes, as in Minitopo."""
+    """The queue field is what a round trip holds, as in Minitopo."""
     delay_ms = number(line, delay, "delay_ms", *DELAY_MS)
     rate_mbps = number(line, rate, "bandwidth_mbps", *RATE_MBPS)
-    packets = math.ceil(2 * delay_ms / 1e3 * rate_mbps * 1e6 / 8 / PACKET_BYTES)
-    return Link(delay_ms, max(1, packets), rate_mbps)
+    return Link(delay_ms, round_trip_packets(delay_ms, rate_mbps), rate_mbps)
 
 
 def with_trace(path: PathParameters, line: Line) -> PathParameters:

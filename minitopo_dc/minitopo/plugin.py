@@ -8,6 +8,7 @@ whatever happens, and lets routers forward.
 from __future__ import annotations
 
 import contextlib
+import logging
 import shutil
 import traceback
 from collections.abc import Iterator, Mapping
@@ -17,14 +18,23 @@ from typing import Any
 from minitopo_dc.emulation.elements import ElementFailedError
 from minitopo_dc.emulation.machine import probe_kernel, save_facts
 from minitopo_dc.emulation.run_registry import registered
+from minitopo_dc.emulation.testbed import why_no_ipv6
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.checkout_classes import Context, make_classes
+from minitopo_dc.minitopo.checkout_ipv6 import add_ipv6
+from minitopo_dc.minitopo.experiment import NONE
 from minitopo_dc.minitopo.lines import ParameterError, ParameterFile
-from minitopo_dc.minitopo.mapping import MinitopoRun, read_minitopo
-from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY, NETEM_AT, read_topology
+from minitopo_dc.minitopo.mapping import MinitopoRun, paths_scenario, read_minitopo
+from minitopo_dc.minitopo.topology import (
+    DETAILS,
+    DUAL_CONNECTIVITY,
+    NETEM_AT,
+    SWITCH,
+    read_topology,
+)
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import runner_names
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import IpVersion, SettingsError
 
 LINK_DISCIPLINES = ("sch_tbf", "sch_netem")
 """What Minitopo's bottleneck links are made of; it does not notice when the kernel has none."""
@@ -39,26 +49,41 @@ class MinitopoError(RuntimeError):
 class Plugin:
     """One run of two files in a checkout."""
 
-    def __init__(self, checkout: Path, topology: Path, experiment: Path) -> None:
-        """Read the files and the checkout.
+    def __init__(
+        self,
+        checkout: Path,
+        topology: Path,
+        experiment: Path | None = None,
+        ip_version: IpVersion = 4,
+    ) -> None:
+        """Read the files and the checkout; without an experiment, Minitopo opens its command line.
 
         Raises:
             SettingsError: a file is wrong, or the directory is no checkout.
         """
-        self._topology, self._experiment = topology.resolve(), experiment.resolve()
+        self._topology = topology.resolve()
+        self._experiment = None if experiment is None else experiment.resolve()
+        self._ip_version = ip_version
         self._topology_type = _value(self._topology, "topoType")
-        self._experiment_type = _value(self._experiment, "xpType")
+        # Minitopo's own default, with its own command line.
+        self._experiment_type = _value(self._experiment, "xpType") if self._experiment else NONE
         read = self._read()
-        self.notes = read.notes if read else tuple(_notes(self._topology))
+        self.notes = (*(read.notes if read else ()), *self._its_own_notes())
+        if ip_version == 6 and read is None:
+            raise SettingsError(
+                "--ip 6: Minitopo's experiments on its own topologies are IPv4 only"
+            )
         self._checkout = Checkout.open(checkout)
-        self._context = Context(read.scenario if read else None)
+        version = {"ip_version": ip_version}
+        self._context = Context(read.scenario.model_copy(update=version) if read else None)
         self._ours = make_classes(self._checkout, self._context)
         self._topos, self._configs = self._checkout.topologies()
         self._experiments = self._checkout.experiments()
         if self._is_ours(self._experiment_type):
             self._experiments[self._experiment_type] = self._ours[self._experiment_type]
         _known(self._topology, "topoType", self._topology_type, self._topos)
-        _known(self._experiment, "xpType", self._experiment_type, self._experiments)
+        if self._experiment is not None:
+            _known(self._experiment, "xpType", self._experiment_type, self._experiments)
 
     def run(self, directory: Path) -> RunResult | None:
         """Run; everything it makes goes to `directory`, which exists.
@@ -71,6 +96,10 @@ class Plugin:
                 failed, or this machine lacks what the checkout's links are made of.
         """
         directory = self._context.directory = directory.resolve()
+        if self._context.scenario and (reason := why_no_ipv6(self._context.scenario)):
+            raise MinitopoError(reason)
+        # Once Minitopo logs, Python's own log has an output, where Mininet's would appear again.
+        logging.getLogger("mininet").propagate = False
         save_facts(directory)
         if self._context.scenario is not None:
             self._context.scenario.save(directory / "scenario.yaml")
@@ -92,19 +121,28 @@ class Plugin:
     def _read(self) -> MinitopoRun | None:
         """The run as we know it, which all of ours needs; Minitopo reads its own by itself."""
         if self._is_ours(self._experiment_type):
-            return read_minitopo(self._topology, self._experiment)
+            own_hosts = self._topology_type == DUAL_CONNECTIVITY
+            return read_minitopo(self._topology, self._experiment, own_hosts=own_hosts)
         if self._topology_type != DUAL_CONNECTIVITY:
             return None
         topology = read_topology(self._topology)
-        values = {
-            "transport": self._experiment_type,
-            "mode": "dc-duplicate" if topology.duplicates else "dc",
-            "legs": [path.leg() for path in topology.c2r],
-            "real": {"backhaul": [path.leg() for path in topology.r2s]},
-            "seed": topology.seed,
-            **topology.bearer,
-        }
-        return MinitopoRun(Scenario.check(values, str(self._topology)), topology.notes)
+        notes = (*topology.notes, *topology.ignored)
+        return MinitopoRun(paths_scenario(topology, self._experiment_type), notes)
+
+    def _its_own_notes(self) -> Iterator[str]:
+        """What Minitopo's own topologies do not do as their file says."""
+        if self._topology_type == DUAL_CONNECTIVITY:
+            return
+        file = ParameterFile.read(self._topology)
+        switch = file.one(SWITCH)
+        if switch is not None and switch.value.lower() == "yes":
+            yield switch.says(
+                "Minitopo's changes take away the delay and the loss that they do not name "
+                "(docs/minitopo.md)"
+            )
+        for line in file.lines:
+            if line.key.startswith(tuple(DETAILS)) or line.key == "seed":
+                yield line.says("ignored: Minitopo's own topologies have none")
 
     def _is_ours(self, experiment: str) -> bool:
         """Minitopo has experiments `http`, `https`, `ping` and `quic` of its own."""
@@ -124,8 +162,11 @@ class Plugin:
             config.configure_network()
             for router in topo.routers:
                 topo.command_to(router, "sysctl -w net.ipv4.ip_forward=1")
+            if self._ip_version == 6 and self._topology_type != DUAL_CONNECTIVITY:
+                for node in (*topo.routers, *topo.clients, *topo.servers):
+                    add_ipv6(node, forward=node in topo.routers)
             kind: Any = self._experiments[self._experiment_type]
-            _perform(kind(str(self._experiment), topo, config))
+            _perform(kind(self._experiment and str(self._experiment), topo, config))
 
     def _readable_topology(self) -> Path:
         """What Minitopo's reader takes: of a repeated key it makes a list that it cannot use."""
@@ -164,16 +205,6 @@ def _perform(experiment: Any) -> None:
         with contextlib.suppress(Exception):
             experiment.clean()
         raise
-
-
-def _notes(topology: Path) -> Iterator[str]:
-    """What Minitopo's own topologies do not do as their file says."""
-    switch = ParameterFile.read(topology).one("changeNetem")
-    if switch is not None and switch.value.lower() == "yes":
-        yield switch.says(
-            "Minitopo's changes take away the delay and the loss that they do not name "
-            "(docs/minitopo.md)"
-        )
 
 
 def _value(path: Path, key: str) -> str:

@@ -26,10 +26,13 @@ from minitopo_dc.settings import LegSettings, SettingsError
 from minitopo_dc.trace import TraceError
 
 DUAL_CONNECTIVITY = "DualConnectivity"
-TOPOLOGIES = ("MultiIf", "MultiIfMultiClient", DUAL_CONNECTIVITY)
+SEVERAL_CLIENTS = "MultiIfMultiClient"
+TOPOLOGIES = ("MultiIf", SEVERAL_CLIENTS, DUAL_CONNECTIVITY)
 SUBNETS = ("leftSubnet", "rightSubnet")
 FREE_TEXT = "desc"
-NAMES = ("topoType", *SUBNETS, "changeNetem", "seed", FREE_TEXT, *BEARER_KEYS)
+SWITCH = "changeNetem"
+"""Whether there are changes; without it Minitopo makes none, and here there may be none."""
+NAMES = ("topoType", *SUBNETS, SWITCH, "seed", FREE_TEXT, *BEARER_KEYS)
 PATH, NETEM_AT = "path_", "netemAt_"
 DETAILS: dict[str, Callable[[PathParameters, Line], PathParameters]] = {
     "trace_": with_trace,
@@ -57,7 +60,9 @@ class Topology:
     duplicates: bool
     seed: int
     notes: tuple[str, ...]
-    """What is read but changes nothing here: one line each, with file and line."""
+    """What changes nothing: one line each, with file and line."""
+    ignored: tuple[str, ...]
+    """What changes nothing on this project's hosts, but does in Minitopo, likewise."""
 
     @property
     def dual_connectivity(self) -> bool:
@@ -81,8 +86,8 @@ def read_topology(path: Path) -> Topology:
     c2r, r2s = (_in_order(kind, name, paths.values()) for name in PATH_TYPES)
     for each in (*c2r, *r2s):
         _check_leg(each)
-    if kind.value == "MultiIfMultiClient" and r2s:
-        raise r2s[0].line.error("MultiIfMultiClient has no r2s paths; use topoType:MultiIf")
+    if kind.value == SEVERAL_CLIENTS and r2s:
+        raise r2s[0].line.error(f"{SEVERAL_CLIENTS} has no r2s paths; use topoType:MultiIf")
     bearer, duplicates = read_bearer(file, len(c2r), allowed=kind.value == DUAL_CONNECTIVITY)
     seed = file.one("seed")
     return Topology(
@@ -94,6 +99,7 @@ def read_topology(path: Path) -> Topology:
         duplicates=duplicates,
         seed=whole(seed, seed.value, "seed", 0, 2**31) if seed else 1,
         notes=tuple(_notes(file)),
+        ignored=tuple(_ignored(file, kind)),
     )
 
 
@@ -127,12 +133,12 @@ def _with_changes(
 ) -> dict[PathKey, PathParameters]:
     """`netemAt_<type>_<id>:seconds,command`, any number per path."""
     wanted = [line for line in file.lines if line.key.startswith(NETEM_AT)]
-    switch = file.one("changeNetem")
+    switch = file.one(SWITCH)
     changing = switch is not None and boolean(switch)
     for line in wanted:
         key = _existing_path(line, paths)
-        if not changing:
-            raise line.error("netemAt needs changeNetem:yes, or nothing changes")
+        if switch is None:
+            raise line.error(f"netemAt needs {SWITCH}:yes, or nothing changes")
         change = _change(line)
         before = paths[key].changes
         if before and change["at_s"] <= before[-1]["at_s"]:
@@ -143,6 +149,8 @@ def _with_changes(
         if "rate_mbps" in change and paths[key].trace:
             raise line.error("the path has a trace, which rules its rate")
         paths[key] = replace(paths[key], changes=(*before, change))
+    if switch is not None and not changing:
+        return {key: replace(path, changes=()) for key, path in paths.items()}
     if changing and not wanted:
         assert switch is not None
         raise switch.error("there is no netemAt_<type>_<id>:seconds,command")
@@ -195,11 +203,18 @@ def _check_leg(path: PathParameters) -> None:
 
 
 def _notes(file: ParameterFile) -> Iterable[str]:
-    for name in SUBNETS:
-        line = file.one(name)
-        if line is None:
-            continue
+    switch = file.one(SWITCH)
+    if switch is not None and not boolean(switch):
+        for line in file.lines:
+            if line.key.startswith(NETEM_AT):
+                yield line.says(f"ignored: {SWITCH}:{switch.value} in line {switch.number}")
+
+
+def _ignored(file: ParameterFile, kind: Line) -> Iterable[str]:
+    for line in filter(None, map(file.one, SUBNETS)):
         octets = _SUBNET.fullmatch(line.value)
         if not octets or any(int(each) > 255 for each in octets.groups()):
             raise line.error("write the first two octets and a dot, for instance 10.0.")
         yield line.says("ignored: the hosts' addresses are fixed (docs/minitopo.md)")
+    if kind.value == SEVERAL_CLIENTS:
+        yield kind.says("the further clients send nothing here, and are left out")

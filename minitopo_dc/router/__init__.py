@@ -5,10 +5,12 @@ from minitopo_dc.router.settings import (
     Backend,
     ElementLeg,
     ElementSettings,
+    NextHop,
     ReceiveBearer,
     ReportLeg,
     ReportPath,
     TransmitBearer,
+    WireLeg,
 )
 
 __all__ = [
@@ -16,8 +18,10 @@ __all__ = [
     "Backend",
     "ElementLeg",
     "ElementSettings",
+    "NextHop",
     "ReceiveBearer",
     "ReportLeg",
     "ReportPath",
     "TransmitBearer",
+    "WireLeg",
 ]

@@ -5,7 +5,7 @@ Changes of the rate are part of a leg's capacity (`LegSettings.capacity`), which
 
 from __future__ import annotations
 
-from collections import deque
+import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Protocol
@@ -37,12 +37,18 @@ class Schedule:
         """Plan it; `after` is done after each change."""
         self._after = after
         self._start: int | None = None
+        made = [(leg.radio, drivers[leg.leg].leg) for leg in legs]
         planned = [
             (round(moment * NS_PER_S), action)
-            for leg in legs
-            for moment, action in _actions(leg.radio, drivers[leg.leg].leg)
+            for radio, leg in made
+            for moment, action in _actions(radio, leg)
         ]
-        self._planned = deque(sorted(planned, key=lambda entry: entry[0]))
+        delays = [_delays(radio, leg) for radio, leg in made if radio.delay_curve is not None]
+        # A trace that loops changes its delay for ever: these are made as they are needed.
+        self._planned = heapq.merge(
+            sorted(planned, key=lambda entry: entry[0]), *delays, key=lambda entry: entry[0]
+        )
+        self._next = next(self._planned, None)
 
     def start(self, now: int) -> None:
         """The times count from `now`."""
@@ -50,13 +56,15 @@ class Schedule:
 
     def next_timeout(self) -> int | None:
         """When the next leg changes."""
-        if self._start is None or not self._planned:
+        if self._start is None or self._next is None:
             return None
-        return self._start + self._planned[0][0]
+        return self._start + self._next[0]
 
     def handle(self, now: int) -> None:
         """Make the next change."""
-        _, action = self._planned.popleft()
+        assert self._next is not None
+        _, action = self._next
+        self._next = next(self._planned, None)
         action(now)
         self._after(now)
 
@@ -76,3 +84,10 @@ def _actions(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[float, Acti
             wanted["block_error"] = stage.rlc.block_error_percent / 100
         if wanted:
             yield change.at_s, partial(leg.retune, **wanted)
+
+
+def _delays(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[int, Action]]:
+    """When (ns), and what delay the leg has from then on; that at the start it has already."""
+    for moment, delay in radio.delays():
+        if moment:
+            yield moment, partial(leg.retune, delay=delay)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -16,6 +17,8 @@ from minitopo_dc.settings import (
     PdcpSettings,
     Settings,
     check_kernel_bearer,
+    check_wire_bearer,
+    equals,
 )
 
 READY = "ready"
@@ -35,6 +38,28 @@ class ElementLeg(Settings):
     radio: LegSettings
     seed: str
     """Seeds the losses and the jitter of this direction."""
+
+
+class WireLeg(Settings):
+    """A leg through `interface` that is not the element's: what it sends there goes on at once."""
+
+    leg: LegNumber
+    interface: Interface
+
+
+class NextHop(Settings):
+    """Where a leg leads, kept by the element for as long as the leg's interface is up.
+
+    A leg that has one is watched: while its interface is down, bearers use the others.
+    """
+
+    leg: LegNumber
+    gateway: IPv4Address
+    """The far end; the route is `onlink`, so that any address does."""
+    link_layer: Annotated[str, Field(pattern=r"^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$")]
+    """The far end's address on the link: nothing has to be found, as with a radio bearer."""
+    table: Annotated[int, Field(ge=1, lt=1 << 32)]
+    """The routing table of what is marked for the leg; it gets a default route."""
 
 
 class ReportLeg(Settings):
@@ -99,6 +124,11 @@ class ElementSettings(Settings):
 
     host: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
     legs: tuple[ElementLeg, ...]
+    # Both left out of files where there are none.
+    wires: tuple[WireLeg, ...] = Field(default=(), exclude_if=equals(()))
+    """Further legs, which somebody else emulates, or nobody."""
+    next_hops: tuple[NextHop, ...] = Field(default=(), exclude_if=equals(()))
+    """Of legs and wires whose interfaces may go down and come up."""
     transmit: tuple[TransmitBearer, ...] = ()
     receive: tuple[ReceiveBearer, ...] = ()
     directory: Path
@@ -126,9 +156,12 @@ class ElementSettings(Settings):
     def _legs_exist(self) -> Self:
         if self.backend == "kernel":
             self._refuse_what_needs_legs()
-        known = [leg.leg for leg in self.legs]
+        known = [leg.leg for leg in self._all_legs]
         if len(set(known)) != len(known):
             raise ValueError("legs: each leg may be given once")
+        for hop in self.next_hops:
+            if hop.leg not in known:
+                raise ValueError(f"next_hops: unknown leg {hop.leg}; known: {known}")
         for bearer in self.bearers:
             if bearer.match.ip_version not in (None, *self.ip_versions):
                 raise ValueError(f"bearer {bearer.bearer}: matches IPv6, which needs ip_version: 6")
@@ -138,10 +171,22 @@ class ElementSettings(Settings):
             for leg in (*bearer.legs, *(each.leg for each in reports)):
                 if leg not in known:
                     raise ValueError(f"bearer {bearer.bearer}: unknown leg {leg}; known: {known}")
+        self._refuse_what_wires_lack()
         return self
+
+    def _refuse_what_wires_lack(self) -> None:
+        """What is on a wire is not seen."""
+        wires = {wire.leg for wire in self.wires}
+        if wires and self.pcap:
+            raise ValueError("pcap: needs legs of the element's own; wires are not seen here")
+        for bearer in self.bearers:
+            if wires.intersection(bearer.legs):
+                check_wire_bearer(bearer.pdcp, len(bearer.legs))
 
     def _refuse_what_needs_legs(self) -> None:
         """Legs of the kernel's are neither seen nor given packets of the element's own."""
+        if self.next_hops:
+            raise ValueError("next_hops: needs backend: user; the kernel's legs cannot be down")
         if self.pcap:
             raise ValueError("pcap: needs backend: user; the kernel's legs are not seen here")
         for bearer in self.bearers:
@@ -161,8 +206,17 @@ class ElementSettings(Settings):
         """The leg of this number."""
         return next(leg for leg in self.legs if leg.leg == number)
 
+    def interface(self, number: int) -> str:
+        """The interface of the leg of this number, also of a wire."""
+        return next(leg.interface for leg in self._all_legs if leg.leg == number)
+
+    @property
+    def _all_legs(self) -> tuple[ElementLeg | WireLeg, ...]:
+        return (*self.legs, *self.wires)
+
     def queue_packets(self, bearer: TransmitBearer) -> int | None:
         """What the queues of a bearer's legs hold together; None: one has no limit."""
-        queues = [self.leg(number).radio.queue_packets for number in bearer.legs]
+        own = (leg for leg in self.legs if leg.leg in bearer.legs)
+        queues = [leg.radio.queue_packets for leg in own]
         limits = [queue for queue in queues if queue is not None]
-        return sum(limits) if len(limits) == len(queues) else None
+        return sum(limits) if len(limits) == len(bearer.legs) else None

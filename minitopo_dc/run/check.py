@@ -8,7 +8,7 @@ from typing import Any
 from minitopo_dc.run.routers import client_legs, transmit_bearers
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runners.options import OptionError
-from minitopo_dc.scenario import RealSettings, ResolvedFlow, Scenario
+from minitopo_dc.scenario import RealSettings, ResolvedFlow, Scenario, as_run
 from minitopo_dc.settings import (
     IpVersion,
     SettingsError,
@@ -84,6 +84,10 @@ def _check_paths(runner: Runner, flow: ResolvedFlow, legs: int, where: str) -> N
         raise SettingsError(
             f"{where}paths: transport {runner.name} has a path on every leg from the beginning to "
             f"the end; with a schedule allowed: {able}"
+        )
+    if flow.paths and not runner.takes_paths and legs < 2:
+        raise SettingsError(
+            f"{where}mode multipath: transport {runner.name} needs at least two legs"
         )
     used = 0 if flow.paths is None else len(flow.paths.legs)
     if used > (runner.most_paths or used):
@@ -196,15 +200,18 @@ def check_scenario(scenario: Scenario) -> None:
         SettingsError, TraceError: with what is allowed.
     """
     check_fields(scenario)
-    scenario.read_traces()
+    as_run(scenario).scenario.read_traces()
 
 
 def check_fields(scenario: Scenario) -> None:
     """All that `check_scenario` finds but in traces, which several scenarios may share.
 
+    What a handover rule makes of the legs is found in them.
+
     Raises:
-        SettingsError: with what is allowed.
+        SettingsError, TraceError: with what is allowed.
     """
+    scenario = as_run(scenario).scenario
     chosen_runners(scenario)
     (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
 

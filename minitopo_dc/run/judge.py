@@ -23,6 +23,9 @@ MINIMUM_PATH_S = 1.0
 available, and its leg was up, for so long: at the papers' longest round trip of 400 ms that is
 enough to open it (MPTCP: two round trips, RFC 8684, section 3.2; QUIC: one, RFC 9000, section 8.2)
 and for a first window of ten packets."""
+WORTH_USING = 100 * MINIMUM_PATH_BYTES
+"""Bytes that a leg could have carried in one go, of which a transport must have used at least 1 %
+where not each path has to carry data: a drive also has channels of 0.01 Mbit/s, for one second."""
 
 
 def blank_result(scenario: Scenario, directory: Path) -> RunResult:
@@ -118,19 +121,28 @@ def _wrong_leg(
 def _legs_to_use(scenario: Scenario, plan: PathPlan, measured: Measurement) -> list[int]:
     """The legs that had a path open and available, and were up, for long enough.
 
-    Without a schedule also those that were never down, however short the flow was.
+    Where not each has to carry data, those with enough capacity in one go. Without a schedule also
+    those that were never down, however short the flow was.
     """
     start = measured.details.get("started_s", 0.0)
     end = start + measured.completion_s
     down = {number: leg.down_periods() for number, leg in enumerate(scenario.legs, start=1)}
-    long_enough = plan.legs_to_use(start, end, MINIMUM_PATH_S, down)
+    periods = plan.periods_to_use(start, end, MINIMUM_PATH_S, down)
+    if not plan.each_carries:
+        return [leg for leg in periods if _most_bytes(scenario, leg, periods[leg]) >= WORTH_USING]
     whole = plan.is_whole(len(scenario.legs))
     return [
         leg
         for leg in sorted(plan.legs)
-        if leg in long_enough
+        if periods.get(leg)
         or (whole and not any(since < end and until > start for since, until in down[leg]))
     ]
+
+
+def _most_bytes(scenario: Scenario, leg: int, periods: Sequence[tuple[float, float]]) -> float:
+    """What a leg could have carried in one of the periods, at most."""
+    bits = (available_bits(scenario, begin, end)[leg - 1] for begin, end in periods)
+    return max(bits, default=0) / 8
 
 
 def ok_result(

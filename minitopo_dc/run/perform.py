@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.run.as_run_files import save_as_run
 from minitopo_dc.run.check import runners_of, why_unsupported
 from minitopo_dc.run.judge import blank_result, judge
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import AsRun, Scenario, as_run
 from minitopo_dc.workloads import Measurement
 
 Measured = tuple[Sequence[Measurement], list[int]]
@@ -29,16 +30,19 @@ def perform(
     *,
     facts: Mapping[str, Any],
     lacking: Callable[[], str | None],
-    measure: Callable[[], Measured],
+    measure: Callable[[Scenario], Measured],
 ) -> RunResult:
     """Run a scenario that was checked, and keep everything about it.
+
+    `scenario.yaml` is the given one. What is run instead, where a handover rule or a trace offset
+    is to be followed (`as_run`), is `as-run.yaml`, and `handovers.csv` has the rule's handovers.
 
     Args:
         scenario: `check_scenario` has accepted it.
         directory: made if need be.
         facts: what the numbers may depend on, for `environment.json`.
         lacking: says what the machine lacks for it, beside the transports' tools.
-        measure: runs the flows.
+        measure: runs the flows of the scenario as it is run.
 
     Returns:
         The result, whatever happens to the run: failures of the run are in it.
@@ -49,23 +53,27 @@ def perform(
     directory.mkdir(parents=True, exist_ok=True)
     scenario.save(directory / "scenario.yaml")
     (directory / "environment.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
-    result = _attempt(scenario, directory, lacking, measure)
+    derived = as_run(scenario)
+    if derived.derived:
+        save_as_run(derived, directory)
+    result = _attempt(derived, directory, lacking, measure)
     result.save(directory)
     return result
 
 
 def _attempt(
-    scenario: Scenario,
+    derived: AsRun,
     directory: Path,
     lacking: Callable[[], str | None],
-    measure: Callable[[], Measured],
+    measure: Callable[[Scenario], Measured],
 ) -> RunResult:
+    scenario = derived.scenario
     blank = blank_result(scenario, directory)
     reason = lacking() or why_unsupported(scenario, runners_of(scenario))
     if reason is not None:
         return replace(blank, status="unsupported", reason=reason)
     try:
-        measurements, leg_bytes = measure()
+        measurements, leg_bytes = measure(scenario)
         return judge(blank, scenario, measurements, leg_bytes)
     except (TransferFailed, RunFailedError) as failure:
         return replace(blank, reason=str(failure))

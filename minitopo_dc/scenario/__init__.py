@@ -1,5 +1,6 @@
 """What fixes one run (docs/scenarios.md)."""
 
+from minitopo_dc.scenario.as_run import AsRun, as_run
 from minitopo_dc.scenario.bearer import DUAL_CONNECTIVITY, FlowMode, UplinkPdcpSettings
 from minitopo_dc.scenario.clocks import Clock, RealSettings, Recovery, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow
@@ -8,6 +9,7 @@ from minitopo_dc.scenario.scenario import Mode, Scenario
 
 __all__ = [
     "DUAL_CONNECTIVITY",
+    "AsRun",
     "Clock",
     "FlowMode",
     "FlowSettings",
@@ -19,4 +21,5 @@ __all__ = [
     "Scenario",
     "UplinkPdcpSettings",
     "VirtualSettings",
+    "as_run",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveInt, model_validator
 
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.scenario.bearer import (
@@ -18,8 +18,10 @@ from minitopo_dc.scenario.bearer import (
 from minitopo_dc.scenario.bearer_checks import check_bearers, check_policy
 from minitopo_dc.scenario.clocks import Clock, RealSettings, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow, WorkloadField
+from minitopo_dc.scenario.handover_checks import check_handover, check_offset
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.settings import (
+    HandoverSettings,
     IpVersion,
     LegSettings,
     PathPlan,
@@ -49,6 +51,11 @@ class Scenario(Settings):
     """A runner's name (docs/runners.md): tcp, quic, quic-ngtcp2, mptcp, mpquic, icmp, ..."""
     mode: Mode
     legs: Annotated[tuple[RadioLeg, ...], Field(min_length=1, max_length=250)]
+    trace_offset_s: NonNegativeFloat = Field(default=0.0, exclude_if=equals(0.0))
+    """The moment, in s, at which all traces of the legs begin, beside the offset of each of them:
+    one factor for several starting points of a drive."""
+    handover: HandoverSettings | None = Field(default=None, exclude_if=equals(None))
+    """The legs are channels of which the best ones are used, in place of `paths`."""
     leg: PositiveInt = 1
     """The leg that `mode: sc` uses."""
     ip_version: IpVersion = 4
@@ -108,13 +115,22 @@ class Scenario(Settings):
                 check_bearers(resolved, f"flows.{number}.", self.legs, uplink=self.split_uplink)
             elif self.mode in DUAL_CONNECTIVITY:
                 check_bearers(resolved, "", self.legs, uplink=self.split_uplink)
+        self._check_derived()
         return self
+
+    def _check_derived(self) -> None:
+        """What `as_run` makes of the rest."""
+        check_offset(self.trace_offset_s, self.legs)
+        if self.handover is not None:
+            given = bool(self.paths) or any(flow.paths for flow in self.flows)
+            flows = self.resolved_flows
+            check_handover(self.handover, flows, len(self.legs), scheduled=given)
 
     def _check_legs(self, flow: FlowSettings | Scenario, where: str) -> None:
         legs = len(self.legs)
         if flow.leg > legs:
             raise ValueError(f"{where}leg: {flow.leg} does not exist; allowed: 1 to {legs}")
-        if flow.mode not in ("sc", "flows") and legs < 2:
+        if flow.mode in DUAL_CONNECTIVITY and legs < 2:
             raise ValueError(f"{where}mode {flow.mode} needs at least two legs")
         if flow.mode == "dc" and (flow.pdcp or self.pdcp).split == "duplicate":
             # By its mode a duplicated run is told from a split one in every table.
@@ -191,6 +207,13 @@ class Scenario(Settings):
             uplink_pdcp=up,
             paths=plan,
         )
+
+    @property
+    def handover_by(self) -> Literal["paths", "legs"]:
+        """Who makes the handovers of `handover`."""
+        chosen = None if self.handover is None else self.handover.by
+        several = all(flow.mode == "multipath" for flow in self.resolved_flows)
+        return chosen or ("paths" if several else "legs")
 
     @property
     def label(self) -> str:

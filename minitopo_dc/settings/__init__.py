@@ -1,10 +1,11 @@
 """Validated settings of legs and bearers, shared by element files and scenarios."""
 
-from minitopo_dc.settings.base import Settings, SettingsError, read_yaml
+from minitopo_dc.settings.base import Settings, SettingsError, equals, read_yaml
 from minitopo_dc.settings.bearer import PdcpSettings
 from minitopo_dc.settings.change import LegChange
 from minitopo_dc.settings.duplication import DuplicationSettings
-from minitopo_dc.settings.kernel import check_kernel_bearer, kernel_rates
+from minitopo_dc.settings.handover import HandoverSettings
+from minitopo_dc.settings.kernel import check_kernel_bearer, check_wire_bearer, kernel_rates
 from minitopo_dc.settings.leg import BurstLoss, Direction, LegSettings
 from minitopo_dc.settings.match import IpVersion, Match
 from minitopo_dc.settings.path_words import parse_path_words
@@ -15,6 +16,7 @@ __all__ = [
     "BurstLoss",
     "Direction",
     "DuplicationSettings",
+    "HandoverSettings",
     "IpVersion",
     "LegChange",
     "LegSettings",
@@ -28,6 +30,8 @@ __all__ = [
     "Settings",
     "SettingsError",
     "check_kernel_bearer",
+    "check_wire_bearer",
+    "equals",
     "kernel_rates",
     "parse_path_words",
     "read_yaml",

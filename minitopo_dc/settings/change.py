@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
+from pydantic import Field, NonNegativeFloat, model_validator
 
 from minitopo_dc.link import Capacity, make_capacity
 from minitopo_dc.settings.base import Settings, equals
@@ -21,7 +21,8 @@ class LegChange(Settings):
 
     at_s: NonNegativeFloat
     """In s after the start of the transfer."""
-    rate_mbps: PositiveFloat | None = None
+    rate_mbps: NonNegativeFloat | None = None
+    """0: nothing passes."""
     delay_ms: NonNegativeFloat | None = None
     jitter_ms: NonNegativeFloat | None = None
     loss_percent: Percent | None = None

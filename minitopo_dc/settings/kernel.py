@@ -1,4 +1,4 @@
-"""What legs of the kernel (`backend: kernel`) cannot be, nor bearers over them."""
+"""What legs of the kernel (`backend: kernel`) cannot be, nor bearers over them or over wires."""
 
 from __future__ import annotations
 
@@ -38,23 +38,37 @@ def check_kernel_bearer(pdcp: PdcpSettings, legs: int) -> None:
         SettingsError: naming the field.
         PolicyError: the split policy is wrong.
     """
-    if sees_legs(pdcp.policy(legs)):
+    if words := _seeing(pdcp, legs):
         raise SettingsError(
-            f"pdcp.split: {pdcp.split} sees its legs, which those of backend kernel do not show; "
-            "use backend: user"
-        )
-    if pdcp.follows_legs:
-        raise SettingsError(
-            "pdcp: numbering late, flow_control and data_recovery follow their legs, which those "
-            "of backend kernel do not show; use backend: user"
-        )
-    if pdcp.duplication is not None and pdcp.duplication.rule().sees_legs:
-        raise SettingsError(
-            "pdcp.duplication: loss_percent and deadline_ms see the legs, which those of backend "
-            "kernel do not show; use backend: user"
+            f"{words}, which those of backend kernel do not show; use backend: user"
         )
     if pdcp.report_ms is not None:
         raise SettingsError("pdcp.report_ms: backend kernel sends no reports; use backend: user")
+
+
+def check_wire_bearer(pdcp: PdcpSettings, legs: int) -> None:
+    """Refuse what a bearer over legs that are somebody else's has to see of them.
+
+    Raises:
+        SettingsError: naming the field.
+        PolicyError: the split policy is wrong.
+    """
+    if words := _seeing(pdcp, legs):
+        raise SettingsError(
+            f"{words}, which links of others do not show; give each leg's rate or delay, so that "
+            "the element has legs of its own"
+        )
+
+
+def _seeing(pdcp: PdcpSettings, legs: int) -> str:
+    """What of a bearer has to see its legs; empty: nothing."""
+    if sees_legs(pdcp.policy(legs)):
+        return f"pdcp.split: {pdcp.split} sees its legs"
+    if pdcp.follows_legs:
+        return "pdcp: numbering late, flow_control and data_recovery follow their legs"
+    if pdcp.duplication is not None and pdcp.duplication.rule().sees_legs:
+        return "pdcp.duplication: loss_percent and deadline_ms see the legs"
+    return ""
 
 
 def _refused(radio: LegSettings) -> Iterator[str]:
@@ -65,6 +79,8 @@ def _refused(radio: LegSettings) -> Iterator[str]:
         yield "burst_loss"
     if radio.rlc is not None:
         yield "rlc"
+    if radio.delay_curve is not None:
+        yield "delay_curve"
     if radio.queue_bytes is not None:
         yield "queue_bytes"
     if not (radio.reorder and radio.jitter == "uniform"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -14,6 +15,7 @@ from minitopo_dc.link import (
     Bernoulli,
     Capacity,
     ConstantDelay,
+    DelayCurve,
     DelayModel,
     GilbertElliott,
     Leg,
@@ -22,13 +24,14 @@ from minitopo_dc.link import (
     NormalDelay,
     RlcLeg,
     UniformDelay,
+    delay_steps,
     make_capacity,
 )
 from minitopo_dc.settings.base import Settings, SettingsError, equals
 from minitopo_dc.settings.change import LegChange, Percent, changing_capacity, check_order
 from minitopo_dc.settings.rlc import RlcSettings
-from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, read_trace
-from minitopo_dc.units import NS_PER_MS
+from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, read_trace
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 Direction = Literal["downlink", "uplink"]
 """Of a leg: from the network to the terminal, and back."""
@@ -61,7 +64,13 @@ class LegSettings(Settings):
     """Column of a table with the time, as `NAME:UNIT`; none: the first one."""
     end: EndRule = "loop"
     """After the trace's end: `loop`, `hold` the last rate, or `stop`."""
+    # Left out of files when it is 0, so that those of legs without it stay as they are.
+    offset_s: NonNegativeFloat = Field(default=0.0, exclude_if=equals(0.0))
+    """The moment of the trace, in s, at which the transfer starts."""
     delay_ms: NonNegativeFloat = 10.0
+    # Left out of files when there is none, so that those of legs without it stay as they are.
+    delay_curve: DelayCurve | None = Field(default=None, exclude_if=equals(None))
+    """In place of `delay_ms`: the delay follows the capacity (`minitopo_dc.link.delay_curve`)."""
     jitter_ms: NonNegativeFloat = 1.0
     jitter: Literal["normal", "uniform"] = "normal"
     """Distribution: `jitter_ms` is its standard deviation (normal) or half width (uniform)."""
@@ -83,6 +92,10 @@ class LegSettings(Settings):
     def _is_one_leg(self) -> Self:
         if (self.rate_mbps is None) == (self.trace is None):
             raise ValueError("give exactly one of rate_mbps and trace")
+        if self.offset_s and self.trace is None:
+            raise ValueError("offset_s: only a trace has one, and there is none")
+        if self.delay_curve is not None and self.jitter == "uniform":
+            raise ValueError("jitter: uniform needs delay_ms; with delay_curve allowed: normal")
         if self.loss_percent and self.burst_loss:
             raise ValueError("give loss_percent or burst_loss, not both")
         stages: list[LegSettings] = [self, *(stage for _, stage in self.stages())]
@@ -100,6 +113,10 @@ class LegSettings(Settings):
         for change in self.changes:
             if change.rate_mbps is not None and self.rate_mbps is None:
                 raise ValueError("changes: a change of rate_mbps needs rate_mbps, not trace")
+            if self.delay_curve is not None and {"delay_ms", "jitter_ms"} & change.named().keys():
+                raise ValueError(
+                    "changes: a change of delay_ms or jitter_ms needs delay_ms, not delay_curve"
+                )
             if change.loss_percent is not None and self.burst_loss is not None:
                 raise ValueError("changes: a change of loss_percent needs no burst_loss")
             if change.block_error_percent is not None and self.rlc is None:
@@ -125,17 +142,26 @@ class LegSettings(Settings):
         if self.rate_mbps is not None:
             return make_capacity(round(self.rate_mbps * 1e6), self.end)
         assert self.trace is not None
+        trace = _read(self.trace, self.trace_column, self.trace_time_column)
         try:
-            trace = read_trace(
-                self.trace, column=self.trace_column, time_column=self.trace_time_column
-            )
-            return make_capacity(trace, self.end)
-        except OSError as error:
-            raise SettingsError(f"trace {self.trace}: {error.strerror}") from None
+            return make_capacity(trace, self.end, round(self.offset_s * NS_PER_S))
+        except ValueError as error:
+            raise SettingsError(f"offset_s, end: {error}") from None
 
     def delay_model(self) -> DelayModel:
-        """The propagation delay, with its jitter if any."""
-        mean, spread = round(self.delay_ms * NS_PER_MS), round(self.jitter_ms * NS_PER_MS)
+        """The propagation delay at the start, with its jitter if any."""
+        if self.delay_curve is not None:
+            return next(self.delays())[1]
+        return self._delay_of(round(self.delay_ms * NS_PER_MS))
+
+    def delays(self) -> Iterator[tuple[int, DelayModel]]:
+        """What `delay_curve` makes of the capacity: the delay from each time on (ns), from 0."""
+        assert self.delay_curve is not None
+        for time, mean in delay_steps(self.delay_curve, self.capacity()):
+            yield time, self._delay_of(mean)
+
+    def _delay_of(self, mean: int) -> DelayModel:
+        spread = round(self.jitter_ms * NS_PER_MS)
         if not spread:
             return ConstantDelay(mean)
         if self.jitter == "normal":
@@ -171,3 +197,17 @@ class LegSettings(Settings):
         if self.rlc is not None:
             return RlcLeg(parameters, self.rlc.parameters(), self.capacity(), random.Random(seed))
         return Leg(parameters, self.capacity(), random.Random(seed))
+
+
+def _read(trace: Path, column: str, time_column: str | None) -> Trace:
+    """The trace of a file. TraceError when it is wrong, SettingsError when it cannot be read."""
+    try:
+        return _read_once(trace, column, time_column, trace.stat().st_mtime_ns)
+    except OSError as error:
+        raise SettingsError(f"trace {trace}: {error.strerror}") from None
+
+
+@lru_cache(maxsize=64)
+def _read_once(trace: Path, column: str, time_column: str | None, _changed: int) -> Trace:
+    """Read it unless it is as it was: a campaign has the same traces in hundreds of scenarios."""
+    return read_trace(trace, column=column, time_column=time_column)

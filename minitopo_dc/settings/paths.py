@@ -15,9 +15,9 @@ from math import inf
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Self, get_args
 
-from pydantic import NonNegativeFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveInt, model_validator
 
-from minitopo_dc.settings.base import Settings, SettingsError
+from minitopo_dc.settings.base import Settings, SettingsError, equals
 
 PathAction = Literal["open", "abandon", "backup", "available"]
 PathStatus = Literal["available", "backup"]
@@ -61,6 +61,9 @@ class PathSchedule(Settings):
     legs of the scenario, in their order, as without a schedule."""
     schedule: tuple[PathChange, ...] = ()
     """In the order of their times; of equal times the list's order holds."""
+    each_carries: bool = Field(default=True, exclude_if=equals(True))
+    """Whether a run fails in which a path that was there for 1 s carried no data; else only one
+    that was worth using may not (`minitopo_dc.run.judge`), as a handover rule needs it."""
 
     @model_validator(mode="after")
     def _is_in_order(self) -> Self:
@@ -91,7 +94,7 @@ class PathSchedule(Settings):
             if (reason := _why_not(event, status)) is not None:
                 raise SettingsError(f"schedule.{number}.{event.action}: {event.leg}: {reason}")
             _apply(event, status)
-        return PathPlan(initial, events)
+        return PathPlan(initial, events, self.each_carries)
 
 
 class PathEvent(NamedTuple):
@@ -109,10 +112,12 @@ class PathPlan:
     Attributes:
         initial: legs that have a path at first; on the first of them the connection begins.
         events: in the order in which they happen.
+        each_carries: whether each path must carry data if it was there for 1 s.
     """
 
     initial: tuple[int, ...]
     events: tuple[PathEvent, ...] = ()
+    each_carries: bool = True
 
     @classmethod
     def whole(cls, legs: int) -> PathPlan:
@@ -120,8 +125,8 @@ class PathPlan:
         return cls(tuple(range(1, legs + 1)))
 
     def is_whole(self, legs: int) -> bool:
-        """Whether it is what holds without a schedule for so many legs."""
-        return self == self.whole(legs)
+        """Whether its paths are those without a schedule for so many legs."""
+        return (self.initial, self.events) == (self.whole(legs).initial, ())
 
     @classmethod
     def from_json(cls, text: str) -> PathPlan:
@@ -157,30 +162,34 @@ class PathPlan:
                 return name  # type: ignore[return-value]
         return None
 
-    def legs_to_use(
+    def periods_to_use(
         self,
         start_s: float,
         end_s: float,
         least_s: float,
         down: Mapping[int, Sequence[Period]] = MappingProxyType({}),
-    ) -> tuple[int, ...]:
-        """The legs whose path was open, available and up for at least `least_s` without a break.
+    ) -> dict[int, list[Period]]:
+        """The periods in which a leg's path was open, available and up for at least `least_s`.
 
         Args:
             start_s: what was before it does not count: when the flow began to connect.
             end_s: nor what is after: when the flow had ended.
-            least_s: how long, in s.
+            least_s: how long without a break, in s.
             down: when legs were down, by their number, in ascending order.
+
+        Returns:
+            Of each leg that has any, in the order of their numbers.
         """
-        return tuple(
-            leg
-            for leg in sorted(self.legs)
-            if any(
-                min(end, end_s) - max(begin, start_s) >= least_s
+        found = {
+            leg: [
+                (max(begin, start_s), min(end, end_s))
                 for period in self.available_periods(leg)
-                for begin, end in _without(period, down.get(leg, ()))
-            )
-        )
+                for begin, end in without(period, down.get(leg, ()))
+                if min(end, end_s) - max(begin, start_s) >= least_s
+            ]
+            for leg in sorted(self.legs)
+        }
+        return {leg: periods for leg, periods in found.items() if periods}
 
     def _periods(
         self, leg: int, *, begins: Sequence[PathAction], ends: Sequence[PathAction]
@@ -196,7 +205,7 @@ class PathPlan:
             yield begin, inf
 
 
-def _without(period: Period, down: Sequence[Period]) -> Iterator[Period]:
+def without(period: Period, down: Sequence[Period]) -> Iterator[Period]:
     """What is left of a period between those of `down`."""
     begin, end = period
     for down_from, down_to in down:

@@ -33,7 +33,7 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
         directory,
         facts=_facts(),
         lacking=lambda: None,
-        measure=lambda: _measure(scenario, directory),
+        measure=lambda each: _measure(each, directory),
     )
 
 

@@ -23,6 +23,7 @@ from minitopo_dc.trace.levels import (
     levels,
 )
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
+from minitopo_dc.trace.offset import begun_at
 from minitopo_dc.trace.radio import Interferers, RadioSettings, capacity_mbps, channels_of, sinr
 from minitopo_dc.trace.readers import DEFAULT_COLUMN, TraceFormat, read_trace
 from minitopo_dc.trace.synthesis import CellParameters, spectral_efficiency, synthesise
@@ -48,6 +49,7 @@ __all__ = [
     "TraceFormat",
     "TraceInfo",
     "autocorrelation",
+    "begun_at",
     "capacity_mbps",
     "channel_statistics",
     "channels_of",

@@ -158,6 +158,10 @@ def test_the_order_to_start_is_time_zero_for_both_directions(
         (order(radio={"rate_mbps": -1}), "left: radio.rate_mbps: Input should be greater than 0"),
         (order(radio={"rate_mbps": float("nan")}), "left: radio.rate_mbps: "),
         (order(radio={"rate_mbps": 1e-9}), "must be above 0"),
+        (
+            order(radio={"rate_mbps": 5, "delay_curve": "power"}),
+            "delay_curve: a link outside a scenario has none; allowed: delay_ms",
+        ),
         (order(radio={"rate_mbps": 1e308}), "infinity"),
         (order(radio={"trace": "/no/such"}), "trace /no/such: No such file"),
         (order(radio={"trace": "/"}), "trace /: Is a directory"),

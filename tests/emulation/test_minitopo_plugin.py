@@ -33,19 +33,28 @@ def checkout(request: pytest.FixtureRequest) -> Path:
     return Path(os.environ["MINITOPO"])
 
 
-def command(checkout: Path, directory: Path, topology: str, experiment: str) -> list[str]:
-    for name, text in (("topo", topology), ("xp", experiment)):
-        (directory / name).write_text(text, encoding="utf-8")
-    files = ["-t", str(directory / "topo"), "-x", str(directory / "xp")]
+def command(
+    checkout: Path, directory: Path, topology: str, experiment: str | None, *more: str
+) -> list[str]:
+    (directory / "topo").write_text(topology, encoding="utf-8")
+    files = ["-t", str(directory / "topo")]
+    if experiment is not None:
+        (directory / "xp").write_text(experiment, encoding="utf-8")
+        files += ["-x", str(directory / "xp")]
     words = [sys.executable, "-m", "minitopo_dc.cli", "minitopo", "--minitopo", str(checkout)]
-    return [*words, *files, "--output", str(directory / "out")]
+    return [*words, *files, "--output", str(directory / "out"), *more]
 
 
 def run(
-    checkout: Path, directory: Path, topology: str, experiment: str
+    checkout: Path,
+    directory: Path,
+    topology: str,
+    experiment: str | None,
+    *more: str,
+    stdin: str = "",
 ) -> subprocess.CompletedProcess[str]:
-    words = command(checkout, directory, topology, experiment)
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+    words = command(checkout, directory, topology, experiment, *more)
+    return subprocess.run(words, input=stdin, capture_output=True, text=True, check=False)
 
 
 def test_our_experiment_runs_on_our_topology(checkout: Path, tmp_path: Path) -> None:
@@ -65,6 +74,8 @@ def test_minitopo_s_own_experiment_runs_on_our_topology(checkout: Path, tmp_path
     log = (tmp_path / "out" / "ping.log").read_text(encoding="utf-8")
     found = [float(value) for value in re.findall(r"min/avg/max/mdev = ([\d.]+)", log)]
     assert found == pytest.approx([20, 100], abs=1.5)
+    assert done.stdout.count("2 packets transmitted, 2 received") == 2
+    assert done.stdout.count("rtt min/avg/max/mdev") == 2
 
 
 def test_our_experiment_runs_on_a_topology_of_the_checkout(tmp_path: Path) -> None:
@@ -74,6 +85,53 @@ def test_our_experiment_runs_on_a_topology_of_the_checkout(tmp_path: Path) -> No
     result = json.loads(done.stdout)
     assert result["status"] == "ok"
     assert 512_000 < result["leg_bytes"][0] < 600_000
+
+
+@pytest.mark.parametrize("transport", ["tcp", "mptcp"])
+def test_our_experiment_runs_over_ipv6_on_a_topology_of_the_checkout(
+    transport: str, tmp_path: Path
+) -> None:
+    topology = f"leftSubnet:10.0.\n{SINGLE}path_c2r_1:10,100,20\n"
+    done = run(CHECKOUT, tmp_path, topology, f"xpType:{transport}\nfile_size:5000\n", "--ip", "6")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    result = json.loads(done.stdout)
+    assert result["status"] == "ok"
+    if transport == "mptcp":
+        assert min(result["leg_bytes"]) > 100_000
+    else:
+        assert result["details"]["subflows"][0]["local"] == "fd00:10:1::1"
+
+
+def test_both_experiments_run_over_ipv6_on_our_topology(checkout: Path, tmp_path: Path) -> None:
+    done = run(checkout, tmp_path, DUAL, "xpType:ping\npingCount:1\n", "--ip", "6")
+    assert done.returncode == 0, done.stderr
+    assert "fd00:10:2:2::2 : 56 data bytes\n1 packets transmitted, 1 received" in done.stdout
+    (tmp_path / "tcp").mkdir()
+    done = run(checkout, tmp_path / "tcp", DUAL, f"xpType:tcp\n{DOWNLOAD}", "--ip", "6")
+    assert json.loads(done.stdout)["status"] == "ok"
+
+
+def test_minitopo_s_experiments_on_its_own_topologies_are_ipv4_only(tmp_path: Path) -> None:
+    done = run(CHECKOUT, tmp_path, SINGLE, "xpType:ping\n", "--ip", "6")
+    assert done.returncode == 2
+    assert "--ip 6: Minitopo's experiments on its own topologies are IPv4 only" in done.stderr
+
+
+def test_without_an_experiment_its_command_line_is_opened(checkout: Path, tmp_path: Path) -> None:
+    """Mininet's own takes what follows a command for that command's input."""
+    commands = "Client_0 ping -c 1 Server_0\n"
+    done = run(checkout, tmp_path, DUAL, None, stdin=commands)
+    assert done.returncode == 0, done.stderr
+    assert "1 packets transmitted, 1 received" in done.stderr
+
+
+def test_what_a_topology_of_the_checkout_lacks_is_named_and_no_more(tmp_path: Path) -> None:
+    text = "leftSubnet:10.0.\nseed:2\nchangeNetem:yes\nnetemAt_c2r_0:1,loss 1%\n"
+    done = run(CHECKOUT, tmp_path, SINGLE + text, f"xpType:tcp\n{DOWNLOAD}")
+    assert done.returncode == 0, done.stderr
+    named = [line.split(": ")[2] for line in done.stderr.splitlines()]
+    assert named == ["changeNetem", "seed"]
 
 
 @pytest.mark.parametrize("topology", [SINGLE, DUAL])

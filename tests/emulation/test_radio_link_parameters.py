@@ -79,7 +79,7 @@ def test_the_process_runs_on_the_python_that_has_this_file(
     file: str, environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(radio_link, "HERE", tmp_path / file)
-    assert radio_link._python() == sys.executable
+    assert radio_link.interpreter() == sys.executable
     (tmp_path / environment).mkdir(parents=True)
     (tmp_path / environment / "pyvenv.cfg").touch()
-    assert radio_link._python() == str(tmp_path / environment / "bin/python")
+    assert radio_link.interpreter() == str(tmp_path / environment / "bin/python")

@@ -93,8 +93,8 @@ BAD_TOPOLOGIES = [
     (DUAL + "trace_c2r_0:topo\n", "topo:2: path_c2r_0: .*topo"),
 ]
 BAD_EXPERIMENTS = [
-    (TWO_PATHS, "file_size:10\n", "xp: no xpType; allowed: ping, http, https, "),
-    (TWO_PATHS, "xpType:vlc\n", "xp:1: xpType: experiment 'vlc'; allowed: ping, http, https"),
+    (TWO_PATHS, "file_size:10\n", "xp: no xpType; allowed: none, ping, http, https, "),
+    (TWO_PATHS, "xpType:vlc\n", "xp:1: xpType: experiment 'vlc'; allowed: none, ping, http, https"),
     (TWO_PATHS, "vlctime:20\nxpType:vlc\n", "xp:2: xpType: .* minitopo-dc minitopo"),
     (TWO_PATHS, "xpTyp:ping\n", "xp:1: xpTyp: unknown key; did you mean xpType?"),
     (TWO_PATHS, "xpType:tcp\nfile_size:0\n", "xp:2: file_size: file_size 0 is out of range"),
@@ -131,6 +131,9 @@ BAD_EXPERIMENTS = [
     ),
     (DUAL, "xpType:ping\nflow:dc\n", "xp:2: flow: only downloads have it, not ping"),
     (DUAL, "xpType:ping\nduration:9\n", "xp:2: duration: only downloads have it, not ping"),
+    (DUAL, "xpType:iperf\nduration:9\n", "xp:2: duration: xpType:iperf has iperfTime"),
+    (DUAL, "xpType:iperf\niperfParallel:4\n", "xp:2: iperfParallel: only 1 connection here"),
+    (DUAL, "xpType:iperf\niperfTime:0\n", "xp:2: iperfTime: iperfTime 0 is out of range"),
     (DUAL, "xpType:quic\nduration:0\n", "xp:2: duration: duration 0 is out of range"),
     (DUAL, "xpType:quic\nduration:3min\n", "xp:2: duration: duration '3min' is not a number"),
     (
@@ -210,12 +213,12 @@ def test_the_command_answers_a_wrong_file_with_one_line_and_status_2(
     assert "topo:1: topoType: topology 'Star'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("options", [[], ["-t", "topo"], ["s.yaml", "-t", "topo", "-x", "xp"]])
-def test_the_command_wants_a_scenario_or_both_files(
+@pytest.mark.parametrize("options", [[], ["-x", "xp"], ["s.yaml", "-t", "topo", "-x", "xp"]])
+def test_the_command_wants_a_scenario_or_minitopo_s_files(
     options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["run", *options]) == 2
-    assert "give SCENARIO.yaml, or -t TOPO and -x XP" in capsys.readouterr().err
+    assert "give SCENARIO.yaml, or -t TOPO and -x XP, or -t TOPO alone" in capsys.readouterr().err
 
 
 def test_pings_are_unsupported_on_the_virtual_clock(
@@ -236,7 +239,7 @@ KEYS = st.sampled_from(
         *("path_r2s_0", "netemAt_c2r_0", "netemAt_r2s_0", "trace_c2r_0", "jitter_c2r_0"),
         *("uplink_c2r_1", "xpType", "congctrl", "rmem", "autocork", "clientPcap", "pingCount"),
         *("file_size", "flow", "clock", "timeout", "sched", "mptcpEnabled", "quicMultipath"),
-        *("duration", "pingInterval", "serverPcap"),
+        *("duration", "pingInterval", "serverPcap", "iperfTime", "iperfParallel"),
     ]
 )
 VALUES = st.sampled_from(

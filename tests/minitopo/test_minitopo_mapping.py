@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.minitopo import ParameterError
+from minitopo_dc.minitopo import ParameterError, read_minitopo
 from minitopo_dc.workloads import Ping, RequestResponse
 from tests.minitopo.files import DUAL, PING, THREE_SERVER_PATHS, TWO_PATHS, read
 
@@ -15,13 +15,13 @@ def test_a_path_has_its_rate_delay_and_queue_in_both_directions(tmp_path: Path) 
     leg = read(tmp_path, TWO_PATHS).scenario.legs[1]
     assert leg.downlink == leg.uplink
     assert (leg.downlink.rate_mbps, leg.downlink.delay_ms) == (4, 40)
-    assert (leg.downlink.queue_packets, leg.downlink.jitter_ms) == (30, 0)
+    assert (leg.downlink.queue_packets, leg.downlink.jitter_ms) == (55, 0)
 
 
-def test_without_a_queue_a_path_has_one_of_a_bandwidth_delay_product(tmp_path: Path) -> None:
-    """4 Mbit/s times 80 ms of round trip are 40,000 bytes: 27 packets of 1,500."""
+def test_without_a_queue_field_it_is_a_bandwidth_delay_product(tmp_path: Path) -> None:
+    """4 Mbit/s times 80 ms of round trip are 40,000 bytes, 27 packets; as a queue field 77 ms."""
     scenario = read(tmp_path, "topoType:MultiIf\npath_c2r_0:40,4\npath_c2r_1:0,4\n").scenario
-    assert [leg.downlink.queue_packets for leg in scenario.legs] == [27, 1]
+    assert [leg.downlink.queue_packets for leg in scenario.legs] == [52, 1]
 
 
 def test_paths_between_router_and_server_are_the_backhaul(tmp_path: Path) -> None:
@@ -46,6 +46,9 @@ def test_comments_blank_lines_and_any_order_are_fine(tmp_path: Path) -> None:
         (TWO_PATHS, "xpType:quic\n", "quic", "sc"),
         (TWO_PATHS, "xpType:quic\nquicMultipath:1\n", "mpquic", "multipath"),
         (TWO_PATHS, "xpType:mpquic-picoquic\n", "mpquic-picoquic", "multipath"),
+        (TWO_PATHS, "xpType:iperf\n", "mptcp", "multipath"),
+        (TWO_PATHS, "xpType:iperf\nmptcpEnabled:0\n", "tcp", "sc"),
+        (DUAL, "xpType:iperf\n", "tcp", "dc"),
         (DUAL, "xpType:https\n", "tcp", "dc"),
         (DUAL, "xpType:quic\n", "quic", "dc"),
         (TWO_PATHS, "xpType:quic-ngtcp2\n", "quic-ngtcp2", "sc"),
@@ -73,6 +76,13 @@ def test_requests_and_answers_last_as_long_as_the_file_says(tmp_path: Path) -> N
     for text, seconds in (("", 30), ("quicReqresRunTime:20\n", 20)):
         scenario = read(tmp_path, DUAL, f"xpType:quicreqres\n{text}").scenario
         assert scenario.workload == RequestResponse(duration_s=seconds)
+
+
+def test_iperf_is_a_download_for_its_time(tmp_path: Path) -> None:
+    for text, seconds in (("", 10), ("iperfTime:2.5\niperfParallel:1\n", 2.5)):
+        run = read(tmp_path, DUAL, f"xpType:iperf\n{text}")
+        assert (run.scenario.workload.kind, run.scenario.workload.lasts_s) == ("download", seconds)
+        assert run.notes == ()
 
 
 def test_a_transport_that_carries_no_requests_is_refused(tmp_path: Path) -> None:
@@ -130,6 +140,17 @@ def test_a_netem_command_changes_what_it_names_and_keeps_the_rest(tmp_path: Path
     assert [stage.rate_mbps for stage in stages] == [4, 4, 0.5]
 
 
+def test_changes_that_are_switched_off_are_read_named_and_not_made(tmp_path: Path) -> None:
+    text = TWO_PATHS + "changeNetem:no\nnetemAt_c2r_0:2,loss 1%\nnetemAt_c2r_1:3,rate 1mbit\n"
+    run = read(tmp_path, text)
+    assert [leg.downlink.changes for leg in run.scenario.legs] == [(), ()]
+    notes = [note for note in run.notes if "netemAt" in note]
+    assert notes == [
+        f"{tmp_path}/topo:{line}: netemAt_c2r_{path}: ignored: changeNetem:no in line 6"
+        for line, path in ((7, 0), (8, 1))
+    ]
+
+
 def test_an_uplink_of_its_own_does_not_change(tmp_path: Path) -> None:
     keys = "uplink_c2r_0:10,100,20\nchangeNetem:yes\nnetemAt_c2r_0:1,rate 1mbit\n"
     leg = read(tmp_path, DUAL + keys).scenario.legs[0]
@@ -169,6 +190,20 @@ def test_ignored_settings_are_named_with_file_and_line(tmp_path: Path) -> None:
     named = sorted(note.removeprefix(f"{tmp_path}/").split(": ")[0] for note in notes)
     assert named == ["topo:1", "topo:2", "topo:6", "topo:7", "xp:2", "xp:3", "xp:4", "xp:5", "xp:6"]
     assert f"{tmp_path}/xp:2: kpms: ignored: a setting of MPTCP v0" in "\n".join(notes)
+
+
+@pytest.mark.parametrize("experiment", [None, "xpType:none\n"])
+def test_without_an_experiment_there_are_the_paths_alone(
+    experiment: str | None, tmp_path: Path
+) -> None:
+    topology, file = tmp_path / "topo", tmp_path / "xp"
+    topology.write_text(TWO_PATHS.replace("40,30,4", "40,30,4,0,1"), encoding="utf-8")
+    file.write_text(experiment or "", encoding="utf-8")
+    run = read_minitopo(topology, None if experiment is None else file)
+    assert (run.interactive, run.scenario.mode, len(run.scenario.legs)) == (True, "multipath", 2)
+    assert [note.split(": ")[1] for note in run.notes] == [
+        *("leftSubnet", "rightSubnet", "path_c2r_1")
+    ]
 
 
 def test_a_file_without_ignored_settings_is_silent(tmp_path: Path) -> None:

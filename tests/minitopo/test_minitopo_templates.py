@@ -117,7 +117,7 @@ def test_a_step_averages_a_trace(tmp_path: Path) -> None:
         ("n-path.topo", ["trace=none.csv"], r"trace none\.csv: No such file"),
         ("n-path.topo", ["trace=.", "step=0"], r"trace \., step 0|trace \.: Is a directory"),
         ("two-path-dc.topo", ["snBits=13"], "line 12: snBits: "),
-        ("download.xp", ["type=carrier-pigeon"], "line 1: xpType: .* allowed: ping"),
+        ("download.xp", ["type=carrier-pigeon"], "line 1: xpType: .* allowed: none, ping"),
         ("download.xp", ["rmem=1 2"], "line 4: rmem: 2 numbers"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mininet.cli import CLI
 from mininet.link import TCLink
 from mininet.net import Mininet
 from mininet.topo import Topo
@@ -33,6 +34,9 @@ class MininetBuilder(Topo):  # type: ignore[misc]
     def start_network(self) -> None:
         self.net = Mininet(topo=self, link=TCLink, controller=None)
         self.net.start()
+
+    def get_cli(self) -> None:
+        CLI(self.net)
 
     def stop_network(self) -> None:
         if self.net is not None:

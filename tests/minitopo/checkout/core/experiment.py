@@ -20,7 +20,7 @@ SETTINGS = Path("changed-settings")
 class Experiment:
     PARAMETER_CLASS = ExperimentParameter
 
-    def __init__(self, filename: str, topo: Any, topo_config: Any) -> None:
+    def __init__(self, filename: str | None, topo: Any, topo_config: Any) -> None:
         self.experiment_parameter = self.PARAMETER_CLASS(filename)
         self.topo = topo
         self.topo_config = topo_config

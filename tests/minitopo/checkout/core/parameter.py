@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 class Parameter:
     defaults: ClassVar[dict[str, str]] = {}
 
-    def __init__(self, filename: str) -> None:
+    def __init__(self, filename: str | None) -> None:
         self.parameters: dict[str, Any] = {}
-        for line in Path(filename).read_text().splitlines():
+        for line in Path(filename).read_text().splitlines() if filename else ():
             if line.count(":") != 1 or line.startswith("#"):
                 continue
             key, value = line.split(":")

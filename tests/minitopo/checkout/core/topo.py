@@ -65,6 +65,9 @@ class Topo:
         self.routers = [self.get_host(name) for name in self.routers]
         self.servers = [self.get_host(name) for name in self.servers]
 
+    def get_cli(self) -> None:
+        self.topo_builder.get_cli()
+
     def start_network(self) -> None:
         self.topo_builder.start_network()
 

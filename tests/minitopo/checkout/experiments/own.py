@@ -15,6 +15,13 @@ class Ping(Experiment):
         self.ping()
 
 
+class NoExperiment(Experiment):
+    NAME = "none"
+
+    def run(self) -> None:
+        self.topo.get_cli()
+
+
 class Quic(Experiment):
     """Has the name of one of ours."""
 

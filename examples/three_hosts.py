@@ -1,0 +1,21 @@
+#!/usr/bin/env python3
+"""Three hosts, Dual Connectivity between two of them: iperf over both legs, then over one."""
+
+from mininet.net import Mininet
+
+from minitopo_dc.topologies.dual_connectivity import addDualConnectivity
+
+net = Mininet(controller=None)
+server, gnb, ue = (net.addHost(name) for name in ("server", "gnb", "ue"))
+net.addLink(server, gnb)
+dc = addDualConnectivity(net, gnb, ue, legs=[{"bw": 20, "delay": "10ms"}, {"bw": 10}], ratio=[2, 1])
+net.start()
+
+ue.cmd("iperf -s &")
+for legs in ("both legs", "leg 1"):
+    print(f"over {legs}:", server.cmd(f"iperf -t 2 -c {ue.IP()} | tail -n 1").strip())
+    counted = dc.statistics()["downlink"]
+    print({leg: f"{counters['delivered_bytes']} bytes" for leg, counters in counted.items()})
+    dc.down(2)
+ue.cmd("kill %iperf")
+net.stop()

@@ -1,0 +1,68 @@
+"""A leg that is somebody else's: a wire, as far as the element knows. It counts, and holds nothing.
+
+In a user's Mininet script the legs may be links of any class, whose own queue, rate and delay come
+behind the element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from minitopo_dc.element.drivers import Held
+from minitopo_dc.element.injection import Injector
+from minitopo_dc.link import LegStatistics
+
+
+class Wire:
+    """The state of a wire: whether its interface is up, and what was given to it."""
+
+    def __init__(self) -> None:
+        self.is_up = True
+        self._packets = self._bytes = 0
+
+    def start(self, now: int) -> None:
+        """A wire has no time of its own."""
+
+    def set_up(self, up: bool, now: int) -> None:  # noqa: ARG002 (a leg's)
+        """Remember it, for who asks."""
+        self.is_up = up
+
+    def count(self, size: int) -> None:
+        """A packet of `size` bytes went on."""
+        self._packets += 1
+        self._bytes += size
+
+    def statistics(self) -> LegStatistics:
+        """What went on counts as delivered: what becomes of it then is not seen here."""
+        return LegStatistics(
+            pushed_packets=self._packets,
+            pushed_bytes=self._bytes,
+            delivered_packets=self._packets,
+            delivered_bytes=self._bytes,
+            dropped_queue=0,
+            dropped_loss=0,
+            dropped_stop=0,
+            dropped_flush=0,
+            queue_packets=0,
+            queue_bytes=0,
+            queue_max=0,
+            air_packets=0,
+        )
+
+
+class WireDriver:
+    """A wire as the element sees it: a packet goes on at once."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.leg = Wire()
+        self.injector = Injector(number)
+
+    def push(self, packet: Held, size: int, now: int) -> None:  # noqa: ARG002 (a leg's)
+        """Let it go to the interface."""
+        self.leg.count(size)
+        packet.accept()
+
+    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:  # noqa: ARG002
+        """Nothing: what is behind the interface is out of reach."""
+        return ()

@@ -1,0 +1,94 @@
+"""IPv6 beside the IPv4 that a checkout's own topology has: the same addresses, rules and routes.
+
+10.0.1.2 becomes fd00:10:0:1::2, as on this project's hosts (`topologies.host`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from ipaddress import IPv4Interface, IPv6Interface
+from typing import Any
+
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.topologies.host import run
+
+_PREFIX_LENGTHS = {8: 32, 16: 48, 24: 64, 32: 128}
+"""As long as the same bytes."""
+
+
+def ipv6_of(address: str) -> str:
+    """The IPv6 address, or network, of an IPv4 one; an IPv6 address as it is.
+
+    Raises:
+        SettingsError: the network does not end at a byte.
+    """
+    if ":" in address:
+        return address
+    given = IPv4Interface(address)
+    if given.network.prefixlen not in _PREFIX_LENGTHS:
+        raise SettingsError(f"--ip 6: {address}: allowed are networks of 8, 16 or 24 bits")
+    first, second, third, last = str(given.ip).split(".")
+    written = IPv6Interface(
+        f"fd00:{first}:{second}:{third}::{last}/{_PREFIX_LENGTHS[given.network.prefixlen]}"
+    )
+    return str(written) if "/" in address else str(written.ip)
+
+
+def add_ipv6(node: Any, *, forward: bool) -> None:
+    """Give a Mininet node, whose IPv4 is complete, the same with IPv6.
+
+    Raises:
+        RuntimeError: the node refused a command.
+        SettingsError: see `ipv6_of`.
+    """
+    every = "net.ipv6.conf.all"
+    # Each interface gets a link-local address, without which a router finds no neighbours (RFC
+    # 4861), and at once: nobody else has it (accept_dad).
+    quiet = (f"net.ipv6.conf.{name}.accept_dad=0" for name in node.nameToIntf)
+    run(node, "sysctl", "-qw", f"{every}.disable_ipv6=1", *quiet)
+    run(node, "sysctl", "-qw", f"{every}.disable_ipv6=0", f"{every}.forwarding={int(forward)}")
+    for words in (
+        *_addresses(_asked(node, "address")),
+        *_routes(_asked(node, "route", "show", "table", "all")),
+        *_rules(_asked(node, "rule")),
+    ):
+        run(node, "ip", "-6", *words)
+
+
+def _asked(node: Any, *words: str) -> list[dict[str, Any]]:
+    out, err, code = node.pexec(["ip", "-4", "-json", *words])
+    if code:
+        raise RuntimeError(f"{node.name}: ip -4 {' '.join(words)}: {(err or out).strip()}")
+    found: list[dict[str, Any]] = json.loads(out or "[]")
+    return found
+
+
+def _addresses(interfaces: Iterable[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
+    for interface in interfaces:
+        name = interface["ifname"]
+        for each in interface["addr_info"] if name != "lo" else ():
+            address = ipv6_of(f"{each['local']}/{each['prefixlen']}")
+            yield ("address", "add", address, "dev", name, "nodad")
+
+
+def _routes(routes: Iterable[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
+    for route in routes:
+        if route.get("protocol") == "kernel" or "dev" not in route:
+            continue  # the kernel makes its own of IPv6's addresses
+        target = route["dst"] if route["dst"] == "default" else ipv6_of(route["dst"])
+        via = ("via", ipv6_of(route["gateway"])) if "gateway" in route else ()
+        yield ("route", "add", target, *via, "dev", route["dev"], "table", _table(route))
+
+
+def _rules(rules: Iterable[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
+    """Those by source address."""
+    for rule in rules:
+        if rule["src"] != "all":
+            source = ipv6_of(rule["src"])
+            priority = str(rule["priority"])
+            yield ("rule", "add", "from", source, "table", _table(rule), "priority", priority)
+
+
+def _table(found: Mapping[str, Any]) -> str:
+    return str(found.get("table", "main"))

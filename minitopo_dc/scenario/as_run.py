@@ -1,0 +1,212 @@
+"""A scenario as it is run: with what its handover rule and its trace offset say in plain fields.
+
+`handover` and `trace_offset_s` say what is wanted of all legs; what runs has legs with outages and
+offsets of their own and a path schedule. So the rest of the project knows only these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+from typing import Any
+
+from minitopo_dc.link import Capacity
+from minitopo_dc.scenario.radio import Outage
+from minitopo_dc.scenario.scenario import Scenario
+from minitopo_dc.settings import LegSettings, PathEvent, PathPlan, SettingsError
+from minitopo_dc.settings.handover import STEP_S
+from minitopo_dc.trace.handover import Handover, HandoverPlan, best_channels, plan_handovers
+from minitopo_dc.units import NS_PER_S
+
+Rates = list[list[float]]
+"""Mbit/s of each leg in each second."""
+
+
+@dataclass(frozen=True)
+class AsRun:
+    """What a scenario's run is made from.
+
+    Attributes:
+        scenario: without `handover` and `trace_offset_s`: the given one when it has neither.
+        handovers: those that the rule makes until the run's time limit; None without a rule.
+        derived: whether it is another scenario than the given one.
+    """
+
+    scenario: Scenario
+    handovers: tuple[Handover, ...] | None = None
+    derived: bool = False
+
+
+def as_run(given: Scenario) -> AsRun:
+    """Derive the scenario that is run; reads the legs' traces if there is a handover rule.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong, or no leg ever has any capacity.
+    """
+    begun = _with_offset(given)
+    if begun.handover is None:
+        return AsRun(begun, derived=begun is not given)
+    rates = _rates(begun, "downlink")
+    if begun.handover.case == "sp":
+        values = _plain(begun) | {"legs": [_best_leg(begun, rates)]}
+        return AsRun(Scenario.check(values, "handover"), derived=True)
+    try:
+        plan = plan_handovers(rates, begun.handover.rule(), STEP_S)
+    except ValueError as error:
+        raise SettingsError(f"handover: {error}") from None
+    scenario = Scenario.check(_planned(begun, plan, rates), "handover")
+    return AsRun(scenario, plan.handovers, derived=True)
+
+
+def _with_offset(given: Scenario) -> Scenario:
+    """Each trace begins later, by the offset that all of them have."""
+    if not given.trace_offset_s:
+        return given
+    legs = [
+        {**leg.model_dump(), "downlink": _later(leg.downlink, given.trace_offset_s)}
+        | {"uplink": _later(leg.uplink, given.trace_offset_s)}
+        for leg in given.legs
+    ]
+    values = given.model_dump() | {"legs": legs, "trace_offset_s": 0.0}
+    return Scenario.check(values, "trace_offset_s")
+
+
+def _later(radio: LegSettings, offset_s: float) -> dict[str, Any]:
+    more = 0.0 if radio.trace is None else offset_s
+    return radio.model_dump() | {"offset_s": radio.offset_s + more}
+
+
+def _plain(scenario: Scenario) -> dict[str, Any]:
+    return scenario.model_dump(exclude={"handover"})
+
+
+def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, Any]:
+    """The fields of a scenario whose paths or legs follow a plan."""
+    numbers = range(1, len(scenario.legs) + 1)
+    followed = PathPlan(plan.initial, tuple(PathEvent(*event) for event in plan.events))
+    down = {leg: _absences(rates[leg - 1]) for leg in numbers}
+    if scenario.handover_by == "paths":
+        paths = _schedule(followed)
+    else:
+        end = len(rates[0]) * STEP_S
+        for leg in numbers:
+            down[leg] = _union([*down[leg], *_unused(followed, leg, end)])
+        others = [leg for leg in numbers if leg not in plan.initial]
+        paths = {"initial": [*plan.initial, *others]}
+    paths["each_carries"] = False
+    legs = [_down(leg.model_dump(), down[number]) for number, leg in enumerate(scenario.legs, 1)]
+    return _plain(scenario) | {"legs": legs} | _with_paths(scenario, paths)
+
+
+def _with_paths(scenario: Scenario, paths: Mapping[str, Any]) -> dict[str, Any]:
+    """The path schedule of each flow that has several paths."""
+    if scenario.mode == "multipath":
+        return {"paths": paths}
+    flows = [
+        flow.model_dump() | ({"paths": paths} if flow.mode == "multipath" else {})
+        for flow in scenario.flows
+    ]
+    return {"flows": flows}
+
+
+def _schedule(plan: PathPlan) -> dict[str, Any]:
+    """As fields of `paths`."""
+    changes = [{"at_s": event.at_s, event.action: event.leg} for event in plan.events]
+    return {"initial": plan.initial, "schedule": changes}
+
+
+def _down(leg: dict[str, Any], down: Sequence[Outage]) -> dict[str, Any]:
+    """A leg that is down in both directions then, beside its own outages."""
+    return leg | {
+        "outages": (),
+        **{
+            name: leg[name]
+            | {"outages": _union([*leg.get("outages", ()), *leg[name]["outages"], *down])}
+            for name in ("downlink", "uplink")
+        },
+    }
+
+
+def _absences(rates: Sequence[float]) -> list[Outage]:
+    """The whole seconds in which there is no capacity."""
+    return _union([(s * STEP_S, (s + 1) * STEP_S) for s, rate in enumerate(rates) if not rate])
+
+
+def _unused(plan: PathPlan, leg: int, end_s: float) -> list[Outage]:
+    """When a leg is not used, up to the end of the plan."""
+    used = [moment for period in plan.available_periods(leg) for moment in period]
+    edges = [0.0, *(min(moment, end_s) for moment in used), end_s]
+    return [(begin, end) for begin, end in list(pairwise(edges))[::2] if end > begin]
+
+
+def _union(outages: Sequence[Outage]) -> list[Outage]:
+    """The same times as outages that neither overlap nor touch, in ascending order."""
+    made: list[Outage] = []
+    for begin, end in sorted(outages):
+        if made and begin <= made[-1][1]:
+            made[-1] = (made[-1][0], max(end, made[-1][1]))
+        else:
+            made.append((begin, end))
+    return made
+
+
+def _best_leg(scenario: Scenario, rates: Rates) -> dict[str, Any]:
+    """Leg 1 with the capacity, each second, of the leg that has most downlink.
+
+    Uplinks that are all alike and have no trace stay as they are.
+    """
+    best = best_channels(rates)
+    leg = scenario.legs[0]
+    values = leg.model_dump() | {"outages": ()}
+    values["downlink"] = _following(leg.downlink, "downlink", best, rates)
+    uplinks = {each.uplink for each in scenario.legs}
+    if uplinks != {leg.uplink} or leg.uplink.trace is not None:
+        values["uplink"] = _following(leg.uplink, "uplink", best, _rates(scenario, "uplink"))
+    return values
+
+
+def _following(radio: LegSettings, name: str, best: Sequence[int], rates: Rates) -> dict[str, Any]:
+    if radio.changes:
+        raise SettingsError(f"handover: case sp: legs.0.{name}.changes: allowed: none")
+    chosen = [rates[leg - 1][second] for second, leg in enumerate(best)]
+    positive = next((rate for rate in chosen if rate), None)
+    if positive is None:
+        raise SettingsError(f"handover: case sp: no leg has any capacity in {len(chosen)} s")
+    steps = [(0, chosen[0])] if chosen[0] != positive else []
+    steps += [(s, new) for s, (old, new) in enumerate(pairwise(chosen), 1) if new != old]
+    of_trace = {"trace", "trace_column", "trace_time_column", "end", "offset_s"}
+    return radio.model_dump(exclude={*of_trace, "outages"}) | {
+        "rate_mbps": positive,
+        "changes": [{"at_s": s * STEP_S, "rate_mbps": rate} for s, rate in steps],
+    }
+
+
+def _rates(scenario: Scenario, name: str) -> Rates:
+    """Mbit/s of each leg in each second to the run's time limit, less when it is down."""
+    seconds = ceil(_limit_s(scenario)) + 1  # time zero of the legs is before the clients' start
+    return [
+        list(_each_second(radio.capacity(), radio.outages, seconds))
+        for radio in (
+            leg.direction("downlink" if name == "downlink" else "uplink") for leg in scenario.legs
+        )
+    ]
+
+
+def _limit_s(scenario: Scenario) -> float:
+    """When the last flow has ended or failed."""
+    lasting = (flow.workload.lasts_s or 0.0 for flow in scenario.resolved_flows)
+    return scenario.timeout_s + max(lasting)
+
+
+def _each_second(capacity: Capacity, outages: Sequence[Outage], seconds: int) -> Iterator[float]:
+    """Whole bits in each second, as Mbit/s."""
+    for second in range(seconds):
+        begin, end = second * NS_PER_S, (second + 1) * NS_PER_S
+        bits = capacity.bits_between(begin, end)
+        for down_from, down_to in outages:
+            lost_from, lost_to = (round(moment * NS_PER_S) for moment in (down_from, down_to))
+            if max(begin, lost_from) < min(end, lost_to):
+                bits -= capacity.bits_between(max(begin, lost_from), min(end, lost_to))
+        yield max(0, bits) / 1e6

@@ -1,0 +1,57 @@
+"""A trace from a later moment on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from minitopo_dc.trace.model import EndRule, RateTrace
+
+
+def begun_at(trace: RateTrace, offset_ns: int, end: EndRule) -> RateTrace:
+    """The trace whose time 0 is the moment `offset_ns` (ns, >= 0) of this one, by its end rule.
+
+    `loop`: as long as before; what came before the moment follows at its end. `hold`: what is left,
+    behind the trace's end its last rate. `stop`: what is left.
+
+    Raises:
+        ValueError: `stop`, and nothing is left.
+    """
+    if not offset_ns:
+        return trace
+    if end == "loop":
+        return _rotated(trace, offset_ns % trace.duration_ns)
+    if offset_ns < trace.duration_ns:
+        return _rest(trace, offset_ns)
+    if end == "hold":
+        return replace(trace, times_ns=(0,), rates_bps=trace.rates_bps[-1:])
+    raise ValueError(
+        f"trace {trace.name}: nothing is left {offset_ns / 1e9:g} s behind its begin "
+        f"(allowed with end: stop: less than {trace.duration_ns / 1e9:g} s)"
+    )
+
+
+def _rotated(trace: RateTrace, offset_ns: int) -> RateTrace:
+    rest = _rest(trace, offset_ns)
+    before = [(time, rate) for time, rate in _pieces(trace) if time < offset_ns]
+    return RateTrace(
+        name=trace.name,
+        times_ns=(*rest.times_ns, *(rest.duration_ns + time for time, _ in before)),
+        rates_bps=(*rest.rates_bps, *(rate for _, rate in before)),
+        duration_ns=trace.duration_ns,
+    )
+
+
+def _rest(trace: RateTrace, offset_ns: int) -> RateTrace:
+    """What begins at `offset_ns`, which is before the trace's end."""
+    pieces = list(_pieces(trace))
+    first = max(index for index, (time, _) in enumerate(pieces) if time <= offset_ns)
+    return RateTrace(
+        name=trace.name,
+        times_ns=(0, *(time - offset_ns for time, _ in pieces[first + 1 :])),
+        rates_bps=tuple(rate for _, rate in pieces[first:]),
+        duration_ns=trace.duration_ns - offset_ns,
+    )
+
+
+def _pieces(trace: RateTrace) -> zip[tuple[int, int]]:
+    return zip(trace.times_ns, trace.rates_bps, strict=True)

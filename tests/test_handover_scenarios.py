@@ -1,0 +1,205 @@
+"""Handovers and trace offsets in scenarios: what is refused, and what is run in their place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.run.check import check_scenario
+from minitopo_dc.run.routers import gnb_settings
+from minitopo_dc.scenario import AsRun, Scenario, as_run
+from minitopo_dc.settings import PathEvent, PathPlan, SettingsError
+
+UPLINK = {"rate_mbps": 20}
+
+
+def drive(directory: Path, *channels: list[float]) -> list[dict[str, Any]]:
+    """Legs of which each follows the Mbit/s of a channel, second by second."""
+    legs = []
+    for number, rates in enumerate(channels, start=1):
+        path = directory / f"channel_{number}.csv"
+        rows = [f"{second},{rate}" for second, rate in enumerate(rates)]
+        path.write_text("\n".join([*rows, f"{len(rates)},"]) + "\n")
+        legs.append({"downlink": {"trace": str(path), "end": "hold"}, "uplink": UPLINK})
+    return legs
+
+
+def scenario(legs: list[dict[str, Any]], **fields: Any) -> Scenario:
+    values: dict[str, Any] = {
+        "transport": "mptcp",
+        "mode": "multipath",
+        "legs": legs,
+        "timeout_s": 9,
+        "clock": "real",
+    }
+    return Scenario.check(values | fields, "test")
+
+
+def plan(derived: AsRun) -> PathPlan:
+    """Of the first flow, but that not each path has to carry data."""
+    found = derived.scenario.resolved_flows[0].paths
+    assert found is not None
+    assert not found.each_carries
+    return replace(found, each_carries=True)
+
+
+def test_a_scenario_without_a_rule_is_run_as_it_is(tmp_path: Path) -> None:
+    given = scenario(drive(tmp_path, [5], [5]))
+    assert as_run(given).scenario is given
+    assert {"handover", "trace_offset_s"}.isdisjoint(given.model_dump())
+
+
+def test_the_paths_follow_the_legs_traces(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
+    derived = as_run(scenario(legs, handover={"case": 1}))
+    assert plan(derived) == PathPlan((1,), (PathEvent(2, "open", 2), PathEvent(2.02, "abandon", 1)))
+    assert derived.handovers == ((2.0, 1, 2),)
+    assert derived.scenario.handover is None
+
+
+def test_the_derived_scenario_comes_back_from_its_file(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5, 0, 5, 5, 5], [1, 9, 9, 9, 9])
+    derived = as_run(scenario(legs, handover={"case": 1})).scenario
+    derived.save(tmp_path / "s.yaml")
+    assert Scenario.load(tmp_path / "s.yaml") == derived
+
+
+def test_the_rule_sees_what_is_behind_the_offset(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
+    derived = as_run(scenario(legs, handover={"case": 1}, trace_offset_s=1))
+    assert plan(derived) == PathPlan((2,))
+
+
+def test_one_offset_is_that_of_all_traces_beside_their_own(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5, 5], [5, 5])
+    legs[1]["downlink"]["offset_s"] = 0.25
+    derived = as_run(scenario(legs, trace_offset_s=1)).scenario
+    assert [leg.downlink.offset_s for leg in derived.legs] == [1, 1.25]
+    assert [leg.uplink.offset_s for leg in derived.legs] == [0, 0]
+    assert derived.trace_offset_s == 0
+
+
+def test_a_leg_without_capacity_is_down_in_both_directions(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5, 5, 5, 5, 5], [9, 0, 0, 9, 9])
+    derived = as_run(scenario(legs, handover={"case": 2})).scenario
+    assert derived.legs[1].direction("uplink").outages == ((1, 3),)
+    assert derived.legs[0].direction("uplink").outages == ()
+
+
+def test_a_leg_s_own_outage_is_a_time_without_capacity(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5] * 9, [9] * 9)
+    legs[1] |= {"outages": [[0, 2.5]]}
+    derived = as_run(scenario(legs, handover={"case": 2}))
+    assert plan(derived) == PathPlan((1,), (PathEvent(2, "open", 2),))
+    assert derived.scenario.legs[1].direction("downlink").outages == ((0, 2.5),)
+
+
+def test_former_paths_may_become_backups(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
+    derived = as_run(scenario(legs, handover={"case": 1, "former": "backup"}))
+    assert plan(derived) == PathPlan((1,), (PathEvent(2, "open", 2), PathEvent(2.02, "backup", 1)))
+
+
+def test_by_legs_all_paths_are_open_and_unused_legs_are_down(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [1, 1, 1, 9, 9, 9], [5, 5, 5, 5, 5, 5])
+    derived = as_run(scenario(legs, handover={"case": 1, "by": "legs"}))
+    assert plan(derived) == PathPlan((2, 1))
+    assert derived.scenario.legs[0].down_periods() == ((0, 4), (0, 4))
+    assert derived.scenario.legs[1].down_periods() == ((4.02, 10), (4.02, 10))
+
+
+def test_dual_connectivity_has_its_legs_go_down_and_up(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [1, 1, 1, 9, 9, 9], [5] * 6, [7] * 6)
+    derived = as_run(scenario(legs, transport="quic", mode="dc", handover={"case": 2}))
+    radios = [each.radio for each in gnb_settings(derived.scenario, tmp_path).legs]
+    assert [radio.outages for radio in radios] == [((0, 4),), ((4.02, 10),), ()]
+
+
+def test_case_sp_is_one_leg_with_the_best_capacity_of_each_second(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [0, 4, 4, 4], [0, 2, 6, 0])
+    derived = as_run(scenario(legs, handover={"case": "sp"})).scenario
+    (leg,) = derived.legs
+    capacity = leg.downlink.capacity()
+    second = 10**9
+    found = [capacity.bits_between(s * second, (s + 1) * second) for s in range(5)]
+    assert found == [0, 4e6, 6e6, 4e6, 4e6]
+    assert leg.uplink.rate_mbps == 20
+
+
+def test_case_sp_takes_the_uplink_of_the_best_downlink(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [4, 4, 4], [2, 6, 0])
+    legs[1]["uplink"] = {"rate_mbps": 3}
+    derived = as_run(scenario(legs, transport="tcp", mode="sc", handover={"case": "sp"})).scenario
+    capacity = derived.legs[0].uplink.capacity()
+    assert [capacity.rate_at(s * 10**9) for s in range(3)] == [20e6, 3e6, 20e6]
+
+
+def test_flows_of_several_paths_all_follow_the_rule(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
+    flows = [{"mode": "multipath"}, {"mode": "multipath"}]
+    derived = as_run(scenario(legs, mode="flows", flows=flows, handover={"case": 1})).scenario
+    events = (PathEvent(2, "open", 2), PathEvent(2.02, "abandon", 1))
+    found = {flow.paths for flow in derived.resolved_flows}
+    assert found == {PathPlan((1,), events, each_carries=False)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"handover": {"case": 3}}, "handover.case: 3 legs at once; allowed: sp, or 1 to 2"),
+        ({"handover": {"case": 0}}, "handover.case"),
+        ({"handover": {"case": 1, "overlap_s": 2}}, "handover.overlap_s: .* less than or equal"),
+        ({"handover": {"case": 1}, "paths": {"initial": [1]}}, "paths: the handover rule makes"),
+        (
+            {"handover": {"case": 1, "by": "legs", "former": "backup"}},
+            "handover.former: backup needs by: paths",
+        ),
+        ({"handover": {"case": 1}, "mode": "sc", "transport": "tcp"}, "mode sc uses one leg"),
+        (
+            {"handover": {"case": "sp"}, "mode": "dc", "transport": "tcp"},
+            "sp has one leg; allowed: modes multipath and sc with leg: 1",
+        ),
+        (
+            {"handover": {"case": 1, "by": "paths"}, "mode": "dc", "transport": "tcp"},
+            "handover.by: paths needs mode multipath",
+        ),
+    ],
+)
+def test_a_rule_that_cannot_be_followed_is_refused(
+    tmp_path: Path, fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        scenario(drive(tmp_path, [5], [5]), **fields)
+
+
+def test_an_offset_without_any_trace_is_refused() -> None:
+    with pytest.raises(SettingsError, match="trace_offset_s: no leg has a trace"):
+        scenario([{"downlink": {"rate_mbps": 5}}], trace_offset_s=1)
+
+
+def test_legs_that_never_have_any_capacity_are_found_before_the_run(tmp_path: Path) -> None:
+    given = scenario(drive(tmp_path, [0], [0]), handover={"case": 1})
+    with pytest.raises(SettingsError, match="handover: no channel has any capacity in the first"):
+        check_scenario(given)
+
+
+def test_a_transport_without_schedules_is_refused_before_the_run(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
+    with pytest.raises(SettingsError, match="paths: transport mpquic has a path on every leg"):
+        check_scenario(scenario(legs, transport="mpquic", handover={"case": 1}))
+
+
+def test_a_transport_that_needs_two_legs_is_refused_with_case_sp(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5], [5])
+    with pytest.raises(SettingsError, match="transport mpquic needs at least two legs"):
+        check_scenario(scenario(legs, transport="mpquic", handover={"case": "sp"}))
+
+
+def test_case_sp_refuses_changes_of_its_leg(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5], [5])
+    legs[0]["downlink"]["changes"] = [{"at_s": 1, "delay_ms": 5}]
+    with pytest.raises(SettingsError, match=r"case sp: legs\.0\.downlink\.changes: allowed"):
+        as_run(scenario(legs, handover={"case": "sp"}))

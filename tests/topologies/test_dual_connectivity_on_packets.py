@@ -1,0 +1,181 @@
+"""Dual Connectivity in Mininet scripts and in `mn`: traffic, legs that go down, nothing left."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+
+from minitopo_dc.topologies.dual_connectivity import DualConnectivityError, addDualConnectivity
+from minitopo_dc.topologies.element_process import PROCESS, REGISTRY
+from minitopo_dc.topologies.radio_link import RadioLink
+
+pytestmark = pytest.mark.root
+CHECKOUT = Path(__file__).resolve().parents[2]
+EXAMPLE = CHECKOUT / "examples" / "three_hosts.py"
+COUNTERS = 'py {leg: count["pushed_packets"] for leg, count in STATISTICS.items()}'
+STATISTICS = 'ue.dual_connectivity.statistics()["uplink"]'
+WAIT = "sh sleep 0.3"
+"""Counters are written each 0.1 s."""
+CARRIER = "sh sleep 1.3"
+"""The kernel tells of an interface that comes up at most once a second."""
+
+
+def elements() -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if PROCESS.encode() in words:
+            found.append(process.name)
+    return found
+
+
+def kept() -> set[Path]:
+    return set(REGISTRY.glob("*"))
+
+
+def cli(topology: str, orders: list[str]) -> str:
+    """What mn says to these orders, each given at its prompt: a program would read the next one."""
+    command = ["mn", "--custom", "topologies/two_path.py", "--topo", topology]
+    with subprocess.Popen(
+        command,
+        cwd=CHECKOUT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as mn:
+        assert mn.stdin is not None
+        assert mn.stdout is not None
+        said = b""
+        for order in orders:
+            before = len(said)
+            while b"mininet> " not in said[before:]:
+                read = os.read(mn.stdout.fileno(), 4096)
+                assert read, said.decode()
+                said += read
+            mn.stdin.write(order.encode() + b"\n")
+            mn.stdin.flush()
+        mn.stdin.close()
+        said += mn.stdout.read()
+    return said.decode()
+
+
+def three_hosts() -> Any:
+    setLogLevel("error")
+    net = Mininet(controller=None)
+    for name in ("server", "gnb", "ue"):
+        net.addHost(name)
+    net.addLink("server", "gnb")
+    return net
+
+
+def test_the_example_runs_as_it_is_printed() -> None:
+    before = elements()
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert len(EXAMPLE.read_text().splitlines()) <= 25
+    both, one = (float(rate) for rate in re.findall(r"([\d.]+) Mbits/sec", done.stdout))
+    assert both > 22
+    assert 12 < one < 20.5
+    first, second = (
+        [int(count) for count in re.findall(r"'(\d+) bytes'", line)]
+        for line in done.stdout.splitlines()
+        if "bytes" in line
+    )
+    assert 1.5 < first[0] / first[1] < 2.5
+    assert second[0] - first[0] > 2_000_000
+    assert second[1] - first[1] < 200_000
+    assert elements() == before
+
+
+def test_mn_runs_the_elements_and_a_leg_may_go_down_in_its_cli() -> None:
+    before, files = elements(), kept()
+    counters = COUNTERS.replace("STATISTICS", STATISTICS)
+    orders = [
+        *("client ping -c 12 -i 0.02 server", WAIT, counters),
+        *("py ue.dual_connectivity.down(1)", "client ping -c 12 -i 0.02 server", WAIT, counters),
+        *(
+            "py ue.dual_connectivity.up(1)",
+            CARRIER,
+            "client ping -c 12 -i 0.02 server",
+            WAIT,
+            counters,
+        ),
+        *("link gnb ue down", "client ping -c 1 -W 0.3 server"),
+        *("link gnb ue up", CARRIER, "client ping -c 2 -i 0.02 server"),
+        *("server iperf -s &", "client iperf -t 1 -c server", "server kill %iperf", "pingall"),
+    ]
+    topology = "two_path,mode=dc,bw=20,delay=10ms,batch=2"
+    said = cli(topology, orders)
+    assert re.findall(r"(\d+)% packet loss", said) == ["0", "0", "0", "100", "0"], said
+    both, down, up = (ast.literal_eval(found) for found in re.findall(r"\{1: .*?\}", said))
+    assert min(both.values()) >= 6
+    assert down[1] <= both[1] + 1
+    assert down[2] >= both[2] + 11
+    assert up[1] > down[1]
+    assert float(re.findall(r"([\d.]+) Mbits/sec", said)[0]) > 25
+    assert "0% dropped (12/12 received)" in said
+    assert elements() == before
+    assert kept() == files
+
+
+def test_the_legs_may_be_links_of_the_user_s_own_class() -> None:
+    net = three_hosts()
+    try:
+        for _ in range(2):
+            net.addLink("gnb", "ue", cls=RadioLink, bw=10, delay="15ms")
+        made = addDualConnectivity(net, "gnb", "ue", batch=2)
+        net.start()
+        replies = net["server"].cmd("ping -c 10 -i 0.05 10.0.0.3")
+        net["ue"].cmd("sleep 0.2")
+        counted = made.statistics()["downlink"]
+    finally:
+        net.stop()
+    assert ", 0% packet loss" in replies
+    assert 30 < float(re.findall(r"= [\d.]+/([\d.]+)", replies)[0]) < 33
+    assert [each["pushed_packets"] for each in counted.values()] == [5, 5]
+
+
+def test_a_policy_that_sees_legs_is_refused_over_links_of_others() -> None:
+    net, before = three_hosts(), kept()
+    try:
+        for _ in range(2):
+            net.addLink("gnb", "ue")
+        with pytest.raises(DualConnectivityError, match="least-delay sees its legs, which links"):
+            addDualConnectivity(net, "gnb", "ue", split="least-delay")
+    finally:
+        net.stop()
+    assert kept() == before
+
+
+def test_late_numbering_works_over_legs_of_the_element_s_own() -> None:
+    net = three_hosts()
+    try:
+        options = {"split": "least-delay", "numbering": "late", "report_ms": 20}
+        legs = [{"bw": 20, "delay": "10ms"}, {"bw": 20, "delay": "10ms"}]
+        addDualConnectivity(net, "gnb", "ue", legs, **options)
+        net.start()
+        net["server"].cmd("iperf -s &")
+        said = net["ue"].cmd("iperf -t 1 -c 10.0.0.1")
+        net["server"].cmd("kill %iperf")
+    finally:
+        net.stop()
+    assert float(re.findall(r"([\d.]+) Mbits/sec", said)[-1]) > 20

@@ -1,0 +1,102 @@
+"""A trace from a later moment on: the capacity is that of the trace, so much later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.link import make_capacity
+from minitopo_dc.settings import LegSettings, SettingsError
+from minitopo_dc.trace import EndRule, OpportunityTrace, RateTrace, begun_at
+
+S = 1_000_000_000
+TRACE = RateTrace("t", (0, 2 * S, 3 * S), (8, 4, 0), 5 * S)
+lengths = st.lists(st.integers(1, 3 * S), min_size=1, max_size=6)
+
+
+@st.composite
+def rate_traces(draw: st.DrawFn) -> RateTrace:
+    times = [0]
+    for length in draw(lengths):
+        times.append(times[-1] + length)
+    rates = [draw(st.sampled_from([0, 1_000_000, 20_000_000])) for _ in times[1:]]
+    return RateTrace("t", tuple(times[:-1]), tuple(rates), times[-1])
+
+
+def test_without_an_offset_the_trace_is_the_same_object() -> None:
+    assert begun_at(TRACE, 0, "loop") is TRACE
+
+
+def test_a_loop_has_what_came_before_at_its_end() -> None:
+    assert begun_at(TRACE, 2 * S, "loop") == RateTrace("t", (0, S, 3 * S), (4, 0, 8), 5 * S)
+
+
+def test_a_hold_behind_the_end_has_the_last_rate() -> None:
+    assert begun_at(TRACE, 9 * S, "hold").rates_bps == (0,)
+
+
+def test_a_stop_behind_the_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="nothing is left 5 s behind its begin"):
+        begun_at(TRACE, 5 * S, "stop")
+
+
+@given(
+    rate_traces(),
+    st.integers(0, 20 * S),
+    st.integers(0, 20 * S),
+    st.integers(0, 20 * S),
+    st.sampled_from(["loop", "hold"]),
+)
+def test_the_capacity_is_that_of_the_trace_so_much_later(
+    trace: RateTrace, offset: int, start: int, length: int, end: EndRule
+) -> None:
+    whole, later = make_capacity(trace, end), make_capacity(trace, end, offset)
+    expected = whole.bits_between(start + offset, start + length + offset)
+    assert abs(later.bits_between(start, start + length) - expected) <= 1  # both are rounded down
+
+
+@given(
+    st.lists(st.integers(0, 50), min_size=1, max_size=8).map(sorted),
+    st.integers(0, 120),
+    st.integers(0, 100),
+    st.integers(0, 100),
+)
+def test_opportunities_too_are_those_so_much_later(
+    times: list[int], offset: int, start: int, length: int
+) -> None:
+    trace = OpportunityTrace("t", (*times, 51))
+    whole, later = make_capacity(trace), make_capacity(trace, "loop", offset * 1_000_000)
+    moments = [moment * 1_000_000 for moment in (start, start + length)]
+    shifted = [moment + offset * 1_000_000 for moment in moments]
+    assert later.bits_between(*moments) == whole.bits_between(*shifted)
+
+
+def test_opportunities_that_stop_before_the_offset_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"up to 0\.005 s"):
+        make_capacity(OpportunityTrace("t", (1, 5)), "stop", 6_000_000)
+
+
+def test_a_leg_begins_its_trace_at_the_offset(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("0,8\n10,4\n20,\n")
+    leg = LegSettings(trace=tmp_path / "t.csv", offset_s=9.5)
+    assert leg.capacity().bits_between(0, S) == 6_000_000
+    assert LegSettings.check(leg.model_dump(mode="json"), "t") == leg
+
+
+def test_a_leg_without_offset_does_not_name_it() -> None:
+    assert "offset_s" not in LegSettings(rate_mbps=1).model_dump()
+
+
+def test_a_constant_rate_has_no_offset() -> None:
+    with pytest.raises(SettingsError, match="offset_s: only a trace has one"):
+        LegSettings.check({"rate_mbps": 1, "offset_s": 1}, "t")
+
+
+def test_an_offset_behind_a_trace_that_stops_names_the_field(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("0,8\n10,4\n20,\n")
+    leg = LegSettings(trace=tmp_path / "t.csv", offset_s=20, end="stop")
+    with pytest.raises(SettingsError, match=r"offset_s, end: trace t\.csv: nothing is left 20 s"):
+        leg.capacity()

@@ -1,0 +1,344 @@
+"""Dual Connectivity between two hosts of any Mininet network.
+
+    net = Mininet(...)
+    addDualConnectivity(net, "gnb", "ue", split="batch", ratio=[2, 1])
+    net.start()
+
+The links between both hosts are the legs, whatever their class. In a topology for Mininet's `mn`
+the same is a matter of two node classes:
+
+    self.addHost("gnb", cls=Gnb)
+    self.addHost("ue", cls=Ue, dual_connectivity={"legs": [{"bw": 20}, {"bw": 10}]})
+
+An element on each of both hosts (`minitopo_dc.element`, a process) splits and reorders; this file
+imports Mininet and this folder only, so that `mn` can read it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mininet.link import Intf, Link
+from mininet.log import error
+from mininet.net import Mininet
+from mininet.node import Node
+
+if __package__:
+    from minitopo_dc.topologies.bearer_end import LEG_MTU, MOST_LEGS, BearerEnd, Bearers, Leg
+    from minitopo_dc.topologies.element_process import (
+        ElementProcess,
+        ElementProcessError,
+        Registered,
+    )
+    from minitopo_dc.topologies.host import TestbedHost, run
+    from minitopo_dc.topologies.radio_link import RadioLinkError, radio_settings
+    from minitopo_dc.topologies.reach import addresses, neighbours, segment
+else:  # mn reads the files of this folder outside their package
+    sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
+    from bearer_end import (  # type: ignore[import-not-found, no-redef]
+        LEG_MTU,
+        MOST_LEGS,
+        BearerEnd,
+        Bearers,
+        Leg,
+    )
+    from element_process import (  # type: ignore[import-not-found, no-redef]
+        ElementProcess,
+        ElementProcessError,
+        Registered,
+    )
+    from host import TestbedHost, run  # type: ignore[import-not-found, no-redef]
+    from radio_link import (  # type: ignore[import-not-found, no-redef]
+        RadioLinkError,
+        radio_settings,
+    )
+    from reach import addresses, neighbours, segment  # type: ignore[import-not-found, no-redef]
+
+Parameters = Mapping[str, Any]
+"""Of a leg: those of a radio link; `uplink` and `downlink` have what differs there."""
+ONE_LEG = {"split": "batch", "delivery": "off"}
+"""The uplink that is not split: its first leg, as in the papers; another one while that is down."""
+
+
+class DualConnectivityError(Exception):
+    """It cannot be as it was asked for; the message says what is wrong, and what is allowed."""
+
+
+class _NoInterface:
+    """What a part of a network without ends shows where Mininet looks for a link's."""
+
+    node = None
+
+
+class DualConnectivity:
+    """A split bearer between two hosts, each way; it runs from the start until `stop`.
+
+    In a network's list of links, so that Mininet stops it.
+    """
+
+    intf1 = intf2 = _NoInterface()
+
+    def __init__(
+        self,
+        gnb: Node,
+        ue: Node,
+        legs: Sequence[Parameters | None] | None = None,
+        *,
+        ends: Sequence[tuple[str, str]] | None = None,
+        split_uplink: bool = True,
+        uplink_pdcp: Parameters | None = None,
+        directory: str | Path | None = None,
+        seed: Any = 1,
+        plugins: Sequence[str] = (),
+        planned: bool = False,
+        **pdcp: Any,
+    ) -> None:
+        """Set both hosts up and start their elements; see `addDualConnectivity`."""
+        self.gnb, self.ue = gnb, ue
+        self._elements: list[ElementProcess] = []
+        self._run: Registered | None = None
+        for node in (gnb, ue):
+            if not node.inNamespace:
+                raise DualConnectivityError(f"{node.name}: needs a network namespace of its own")
+            if next(addresses(node, planned=planned), None) is None:
+                raise DualConnectivityError(
+                    f"{node.name}: has no address: Mininet gives one to hosts that have links when "
+                    "the network is built; make legs before"
+                )
+            if getattr(node, "dual_connectivity", None) is not None:
+                raise DualConnectivityError(f"{node.name}: has Dual Connectivity already")
+        self.legs = make_legs(find_legs(gnb, ue) if ends is None else _named(gnb, ue, ends), legs)
+        up = pdcp if uplink_pdcp is None else uplink_pdcp
+        one = ONE_LEG | {"ratio": [1, *[0] * (len(self.legs) - 1)]}
+        bearers = Bearers(pdcp, up if split_uplink else one, plugins, seed)
+        made = (
+            BearerEnd("gnb", gnb, ue, self.legs, planned),
+            BearerEnd("ue", ue, gnb, self.legs, planned),
+        )
+        try:
+            self._start(made, bearers, directory)
+        except BaseException:
+            self.stop()
+            raise
+        gnb.dual_connectivity = ue.dual_connectivity = self
+
+    def statistics(self) -> dict[str, dict[int, dict[str, int]]]:
+        """Per direction and leg the counters of a leg (docs/legs.md), up to 0.1 s old.
+
+        Of a leg that is a user's link: what was given to it, as delivered.
+        """
+        pairs = zip(("downlink", "uplink"), self._elements)  # noqa: B905
+        return {direction: element.counters() for direction, element in pairs}
+
+    def down(self, leg: int) -> None:
+        """Take both interfaces of leg `leg` (1, 2, ...) down, as Mininet's `link` does of all."""
+        self._set(leg, "down")
+
+    def up(self, leg: int) -> None:
+        """Bring them up again."""
+        self._set(leg, "up")
+
+    def restart(self) -> None:
+        """Make now the traces' time zero, which was when the elements were ready."""
+        for element in self._elements:
+            element.order("start")
+
+    def stop(self) -> None:
+        """End the elements; their hosts' rules and routes go with their hosts."""
+        elements, self._elements = self._elements, []
+        for element in elements:
+            if words := element.stop():
+                error(f"*** {words}\n")
+        if self._run is not None:
+            self._run.close()
+            self._run = None
+
+    delete = stop
+
+    def status(self) -> str:
+        """For Mininet's `links`."""
+        return f"({len(self.legs)} legs)"
+
+    def __str__(self) -> str:
+        return f"{self.gnb.name}<=>{self.ue.name}"
+
+    def _start(
+        self, ends: Sequence[BearerEnd], bearers: Bearers, directory: str | Path | None
+    ) -> None:
+        self._run = Registered()
+        place = self._run.directory if directory is None else Path(directory).resolve()
+        place.mkdir(parents=True, exist_ok=True)
+        for leg in self.legs:
+            for each in (leg.gnb, *segment(leg.gnb)):
+                run(each.node, "ip", "link", "set", "dev", each.name, "mtu", str(LEG_MTU))
+        for end in ends:
+            for command in end.commands():
+                run(end.node, *command)
+        try:
+            for end in ends:
+                settings = end.settings(place, bearers)
+                self._elements.append(ElementProcess(end.node, settings, self._run.name))
+            for element in self._elements:
+                element.wait_ready()
+            self.restart()
+        except ElementProcessError as problem:
+            raise DualConnectivityError(str(problem)) from None
+
+    def _set(self, leg: int, state: str) -> None:
+        found = [each for each in self.legs if each.number == leg]
+        if not found:
+            raise DualConnectivityError(f"leg {leg}: allowed are 1 to {len(self.legs)}")
+        for interface in (found[0].gnb, found[0].ue):
+            interface.ifconfig(state)
+
+
+def addDualConnectivity(  # noqa: N802 - as Mininet's own addHost, addLink
+    net: Mininet,
+    gnb: Node | str,
+    ue: Node | str,
+    legs: Sequence[Parameters | None] | None = None,
+    **options: Any,
+) -> DualConnectivity:
+    """Let what two hosts and those behind them say to each other take a split bearer.
+
+    Args:
+        net: has its hosts and links; it is built (`net.build()`) unless it was.
+        gnb: the host on the network's side.
+        ue: the one on the terminal's, which sends there what it has no other route for.
+        legs: the parameters of each, which are those of a `RadioLink` (bw, delay, trace, ...) and
+            `uplink` or `downlink` with what differs there: the element is this leg, over a plain
+            link. None: the leg is what its link is. Without: all links between both hosts are legs,
+            as they are. Where there are none, plain ones are made.
+        options: `ends`, pairs of interfaces' names, for legs that cannot be found by themselves;
+            `split_uplink` (True; False: the uplink takes the first leg), `uplink_pdcp` (as the
+            downlink's); `directory` for time series (none are kept); `seed` (1); `plugins`. All
+            others are fields of PDCP (docs/scenarios.md): split, batch, ratio, t_reordering_ms, ...
+
+    Raises:
+        DualConnectivityError: it cannot be so; the message says why.
+    """
+    hosts = [net[each] if isinstance(each, str) else each for each in (gnb, ue)]
+    if legs is not None and "ends" not in options and not find_legs(*hosts):
+        for _ in legs:
+            net.addLink(*hosts, cls=Link)
+    if not net.built:
+        net.build()
+    made = DualConnectivity(hosts[0], hosts[1], legs, **options)
+    net.links.append(made)
+    return made
+
+
+class Gnb(TestbedHost):
+    """The network's end of a bearer in a topology; the other end is the `Ue` at its links."""
+
+    partner: type[Gnb]
+
+    def __init__(self, name: str, *arguments: Any, **parameters: Any) -> None:
+        """As Mininet's."""
+        self.dual_connectivity: DualConnectivity | None = None
+        self.configured = False
+        super().__init__(name, *arguments, **parameters)
+
+    def config(  # type: ignore[override]
+        self, forward: bool = True, dual_connectivity: Any = None, **parameters: Any
+    ) -> Any:
+        """Configure the host; the one of both that is configured last starts the bearer."""
+        configured = super().config(forward=forward, **parameters)
+        self.configured = True
+        if isinstance(self, Ue):
+            self.wanted = dual_connectivity or {}
+        other = next(_partners(self, self.partner), None)
+        if other is not None and other.configured and self.dual_connectivity is None:
+            gnb, ue = (other, self) if isinstance(self, Ue) else (self, other)
+            DualConnectivity(gnb, ue, **{"planned": True, **ue.wanted})
+        return configured
+
+    def terminate(self) -> None:
+        """End the bearer, then the host."""
+        if self.dual_connectivity is not None:
+            self.dual_connectivity.stop()
+        super().terminate()
+
+
+class Ue(Gnb):
+    """The terminal's end, which also has what the bearer is like.
+
+    Its parameter `dual_connectivity` is a dictionary of arguments of `addDualConnectivity`.
+    """
+
+    wanted: Parameters
+
+
+Gnb.partner, Ue.partner = Ue, Gnb
+
+
+def find_legs(gnb: Node, ue: Node) -> list[tuple[Intf, Intf]]:
+    """The pairs of interfaces between two hosts, over a link or over switches.
+
+    Raises:
+        DualConnectivityError: an interface could be of several legs.
+    """
+    pairs = [(near, far) for near in gnb.intfList() for far in neighbours(near) if far.node is ue]
+    for side in zip(*pairs):  # noqa: B905 - pairs all
+        doubtful = [each for each in side if side.count(each) > 1]
+        if doubtful:
+            raise DualConnectivityError(
+                f"{doubtful[0]} could be the end of several legs; name them: "
+                f"ends=[({str(pairs[0][0])!r}, {str(pairs[0][1])!r}), ...]"
+            )
+    return pairs
+
+
+def make_legs(
+    pairs: Sequence[tuple[Intf, Intf]], given: Sequence[Parameters | None] | None
+) -> list[Leg]:
+    """The legs between these interfaces, with their parameters.
+
+    Raises:
+        DualConnectivityError: there are too few or too many, or a parameter is wrong.
+    """
+    if not pairs:
+        raise DualConnectivityError("no leg: there is no link between both hosts, nor legs=[...]")
+    wanted = [None] * len(pairs) if given is None else list(given)
+    if len(wanted) != len(pairs) or len(pairs) > MOST_LEGS:
+        raise DualConnectivityError(
+            f"legs: {len(wanted)} for {len(pairs)} links between both hosts; allowed: one for each "
+            f"link, up to {MOST_LEGS}"
+        )
+    return [
+        Leg(number, *pair, _direction(number, each, "downlink"), _direction(number, each, "uplink"))
+        for number, (pair, each) in enumerate(zip(pairs, wanted), start=1)  # noqa: B905
+    ]
+
+
+def _direction(number: int, leg: Parameters | None, direction: str) -> dict[str, Any] | None:
+    """What the element is to be as this direction of a leg; None: the leg is not its own."""
+    if leg is None:
+        return None
+    both = {name: value for name, value in leg.items() if name not in ("downlink", "uplink")}
+    try:
+        return radio_settings(both | dict(leg.get(direction) or {}))
+    except (RadioLinkError, KeyError) as problem:
+        words = f"unknown parameter {problem}" if isinstance(problem, KeyError) else problem
+        raise DualConnectivityError(f"leg {number}: {words}") from None
+
+
+def _named(gnb: Node, ue: Node, ends: Sequence[tuple[str, str]]) -> list[tuple[Intf, Intf]]:
+    for node, names in ((gnb, [each[0] for each in ends]), (ue, [each[1] for each in ends])):
+        unknown = [name for name in names if name not in node.nameToIntf]
+        if unknown:
+            known = ", ".join(node.nameToIntf)
+            raise DualConnectivityError(f"ends: {unknown[0]!r} is no interface of {node}: {known}")
+    return [(gnb.nameToIntf[near], ue.nameToIntf[far]) for near, far in ends]
+
+
+def _partners(node: Node, partner: type[Node]) -> Iterator[Any]:
+    """The hosts of class `partner` that a host has links to; a Ue is no Gnb's Gnb."""
+    wanted_ue = partner is Ue
+    for near in node.intfList():
+        for far in neighbours(near):
+            if isinstance(far.node, partner) and isinstance(far.node, Ue) == wanted_ue:
+                yield far.node

@@ -1,0 +1,68 @@
+"""Which interfaces a frame or a packet reaches, by the links of a Mininet network."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from mininet.link import Intf
+from mininet.node import Node, Switch
+
+
+def neighbours(interface: Intf) -> Iterator[Intf]:
+    """The hosts' interfaces that frames from `interface` reach by its link, and by switches."""
+    return (each for each in segment(interface) if not isinstance(each.node, Switch))
+
+
+def segment(interface: Intf) -> Iterator[Intf]:
+    """All interfaces that frames from `interface` come to, those of switches too."""
+    seen, waiting = {interface}, [interface]
+    while waiting:
+        near = waiting.pop()
+        if near.link is None:
+            continue
+        far = near.link.intf2 if near.link.intf1 is near else near.link.intf1
+        ports = far.node.intfList() if isinstance(far.node, Switch) else [far]
+        for each in ports:
+            if each not in seen and each.name != "lo":
+                seen.add(each)
+                yield each
+                if each is not far:
+                    waiting.append(each)
+
+
+def behind(node: Node, without: Collection[Intf], stop: Node) -> list[Node]:
+    """The hosts that `node` reaches, over any number of others, but not by some interfaces.
+
+    Args:
+        node: the first one, which is not among them.
+        without: the interfaces of `node` that do not count.
+        stop: a host that is not passed, nor among them.
+    """
+    found: list[Node] = []
+    waiting = [each for each in node.intfList() if each not in without]
+    while waiting:
+        for far in neighbours(waiting.pop()):
+            if far.node not in (node, stop, *found):
+                found.append(far.node)
+                waiting += [each for each in far.node.intfList() if each is not far]
+    return found
+
+
+def address(interface: Intf, *, planned: bool = False) -> str | None:
+    """The IPv4 address of an interface.
+
+    Args:
+        interface: of a host.
+        planned: Mininet is still configuring hosts. A host's own `ip` will go to its first
+            interface, in place of what the link gave that one.
+    """
+    node = interface.node
+    own = node.params.get("ip") if planned and interface is node.defaultIntf() else None
+    given = own or interface.ip
+    return str(given).split("/")[0] if given else None
+
+
+def addresses(node: Node, *, planned: bool = False) -> Iterator[str]:
+    """All IPv4 addresses of a host's interfaces."""
+    found = (address(each, planned=planned) for each in node.intfList())
+    return (each for each in found if each is not None)
