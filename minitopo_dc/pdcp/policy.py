@@ -22,12 +22,16 @@ from __future__ import annotations
 
 import inspect
 import math
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import repeat
 from typing import Any, Protocol, TypeVar
 
 from minitopo_dc.pdcp.view import LegView
+
+MOST_WORDS = 200
+"""Characters of another's error that are quoted: one that holds a value is as long as this."""
 
 
 class PolicyError(ValueError):
@@ -102,7 +106,7 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
 
     Raises:
         PolicyError: no leg, no such policy, a parameter that it does not have, a value that it
-            refuses, or its `legs` takes other arguments than `SplitPolicy`'s.
+            refuses, an error of its own, or its `legs` takes other arguments than `SplitPolicy`'s.
     """
     if legs < 1:
         raise PolicyError(f"split policy {name!r}: legs is {legs}, must be at least 1")
@@ -115,12 +119,28 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
     except TypeError as error:
         allowed = ", ".join(list(signature.parameters)[1:]) or "none"
         raise PolicyError(f"split policy {name!r}: {error}; its parameters: {allowed}") from None
-    policy = factory(legs, **parameters)
+    try:
+        policy = factory(legs, **parameters)
+    except PolicyError:
+        raise
+    except Exception as error:
+        raise policy_failure(factory, error) from error
     try:
         inspect.signature(policy.legs).bind(0, 0, ())
     except TypeError as error:
         raise PolicyError(f"split policy {name!r}: legs(size, now, views): {error}") from None
     return policy
+
+
+def policy_failure(policy: object, error: Exception) -> PolicyError:
+    """The one error for whatever a policy raised: its name, what it was, and where."""
+    factory = policy if callable(policy) else type(policy)
+    names = (name for name, each in _POLICIES.items() if each is factory)
+    name = next(names, getattr(factory, "__name__", "?"))
+    words = " ".join(str(error).split())[:MOST_WORDS]
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{place.filename}:{place.lineno}"
+    return PolicyError(f"split policy {name!r}: {type(error).__name__}: {words} ({where})")
 
 
 @split_policy("batch")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Generic, TypeVar
 
 from minitopo_dc.pdcp.classify import PacketFacts
@@ -13,7 +14,7 @@ from minitopo_dc.pdcp.feedback import Feedback
 from minitopo_dc.pdcp.flow_control import FlowControl
 from minitopo_dc.pdcp.followed_legs import FollowedLegs
 from minitopo_dc.pdcp.leg_access import LEAD_NS, LegAccess
-from minitopo_dc.pdcp.policy import PolicyError, SplitPolicy, sees_legs
+from minitopo_dc.pdcp.policy import PolicyError, SplitPolicy, policy_failure, sees_legs
 from minitopo_dc.pdcp.recovery import Recovery, SentPdu
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
 from minitopo_dc.pdcp.view import LegQueue, LegState, LegView
@@ -63,7 +64,8 @@ class TransmittingEntity(Generic[T]):
     """
 
     __slots__ = (
-        *("_all_views", "_answer", "_bytes", "_duplication", "_first_count", "_legs", "_mask"),
+        *("_all_views", "_answer", "_bytes", "_duplication", "_first_count", "_known", "_legs"),
+        "_mask",
         *("_pdus", "_policy", "_ready", "_recovery", "_states", "_tx_next", "_views", "_waiting"),
         *("_wake", "feedback"),
     )
@@ -111,6 +113,7 @@ class TransmittingEntity(Generic[T]):
         self._recovery = recovery
         self._duplication = duplication
         self._answer: tuple[int, ...] = ()
+        self._known: set[tuple[int, ...]] = set()
         self._wake: int | None = None
         self.feedback = Feedback(legs) if reports else None
         follows = waiting is not None or recovery is not None or bool(flow_control)
@@ -161,13 +164,13 @@ class TransmittingEntity(Generic[T]):
             numbering the policy names no leg (its COUNT is used up).
 
         Raises:
-            PolicyError: the policy named a leg that does not exist.
+            PolicyError: the policy raised an error, or named a leg that does not exist.
         """
         if self._waiting is not None and self._legs is not None:
             if self._waiting.is_full(len(self._legs)):
                 self._legs.settle(now)  # legs have fewer since they were looked at
             return self._waiting.push(sdu, size, now, facts=facts, on_legs=len(self._legs))
-        legs = self._policy.legs(size, now, self._views)
+        legs = self._ask(size, now)
         if self._legs is not None:
             legs = self._legs.that_are_up(legs, size, now) or legs
         if self._duplication is not None:
@@ -176,7 +179,11 @@ class TransmittingEntity(Generic[T]):
         return bool(legs)
 
     def poll(self, now: int) -> list[Pdu[T]]:
-        """The PDUs to submit to the legs, in order of COUNT but for those sent again."""
+        """The PDUs to submit to the legs, in order of COUNT but for those sent again.
+
+        Raises:
+            PolicyError: as `push` does.
+        """
         if self._legs is not None:
             self._legs.settle(now)
             if self._recovery is not None:
@@ -247,14 +254,37 @@ class TransmittingEntity(Generic[T]):
     def _number(self, sdu: T, size: int, arrived: int, legs: tuple[int, ...], now: int) -> None:
         count = self._tx_next
         self._tx_next = count + 1
+        for leg in legs:
+            self._send(Pdu(leg, count, count & self._mask, sdu), size, arrived, now)
+
+    def _ask(self, size: int, now: int) -> tuple[int, ...]:
+        """What the policy answers; PolicyError for an error of its own, and for no such legs."""
         try:
-            for leg in legs:
-                self._send(Pdu(leg, count, count & self._mask, sdu), size, arrived, now)
-        except (IndexError, TypeError):
+            answer = self._policy.legs(size, now, self._views)
+        except Exception as error:
+            raise policy_failure(self._policy, error) from error
+        try:
+            if answer in self._known:
+                return answer
+        except TypeError:  # a list, or what is no answer at all
+            pass
+        return self._checked(answer)
+
+    def _checked(self, answer: object) -> tuple[int, ...]:
+        """An answer that was not given before."""
+        most = len(self._pdus) - 1
+        try:
+            legs = tuple(map(index, answer))  # type: ignore[call-overload]
+            named = all(0 <= leg <= most for leg in legs)
+        except TypeError:
+            named = False
+        if not named:
             raise PolicyError(
-                f"split policy {type(self._policy).__name__} answered {legs!r}, "
-                f"must be a tuple of legs, 0 to {len(self._pdus) - 1}"
-            ) from None
+                f"split policy {type(self._policy).__name__} answered {answer!r:.80}, "
+                f"must be a tuple of legs, 0 to {most}"
+            )
+        self._known.add(legs)
+        return legs
 
     def _send(self, pdu: Pdu[T], size: int, arrived: int, now: int) -> None:
         leg = pdu.leg
@@ -276,7 +306,7 @@ class TransmittingEntity(Generic[T]):
         waiting.expire(now)
         while (first := waiting.first()) is not None:
             size = first.size
-            self._answer = self._answer or self._policy.legs(size, now, self._views)
+            self._answer = self._answer or self._ask(size, now)
             legs = followed.that_are_up(self._answer, size, now)
             if not followed.one_takes(legs, size, now):
                 return
