@@ -5,9 +5,22 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AtMost:
+    """Metadata of `Annotated[int, AtMost(N)]`: the greatest value of an option."""
+
+    value: int
+
+
+MOST = 2**62 - 1
+"""Of every size: what QUIC can write (RFC 9000, section 16)."""
+SocketBuffer = Annotated[int, AtMost(2**30 - 1)]
+"""Bytes; the kernel doubles it, in a C int (socket(7), SO_RCVBUF)."""
 
 
 class OptionError(ValueError):
@@ -22,19 +35,21 @@ class NoOptions:
 def parse_options(kind: type[T], given: Mapping[str, Any], runner: str) -> T:
     """Make a runner's options from a mapping, its names and types checked.
 
-    A field of type int takes positive numbers only: all of them are sizes.
+    A field of type int takes positive numbers only, up to `MOST` or its own `AtMost`: all of them
+    are sizes.
 
     Raises:
         OptionError: naming the runner, the option and what is allowed.
     """
-    allowed = get_type_hints(kind)
+    allowed = get_type_hints(kind, include_extras=True)
     for name, value in given.items():
         if name not in allowed:
             known = ", ".join(sorted(allowed)) or "none"
-            raise OptionError(f"runner {runner}: no option {name!r} (known: {known})")
+            raise OptionError(f"runner {runner}: no option {name!r:.80} (known: {known})")
         if not _fits(value, allowed[name]):
             wanted = _describe(allowed[name])
-            raise OptionError(f"runner {runner}: option {name} must be {wanted}, not {value!r}")
+            shown = f"{value!r:.80}"
+            raise OptionError(f"runner {runner}: option {name} must be {wanted}, not {shown}")
     return kind(**given)
 
 
@@ -43,9 +58,15 @@ def _fits(value: Any, wanted: Any) -> bool:
         return any(_fits(value, choice) for choice in get_args(wanted))
     if get_origin(wanted) is Literal:
         return value in get_args(wanted)
-    if wanted is int:
-        return type(value) is int and value > 0
+    if get_origin(wanted) is Annotated or wanted is int:
+        return type(value) is int and 0 < value <= _most(wanted)
     return type(value) is wanted
+
+
+def _most(wanted: Any) -> int:
+    """The limit of an int, which may be annotated with one."""
+    limits = (each.value for each in getattr(wanted, "__metadata__", ()))
+    return next(limits, MOST)
 
 
 def _describe(wanted: Any) -> str:
@@ -53,4 +74,6 @@ def _describe(wanted: Any) -> str:
         return " or ".join(_describe(choice) for choice in get_args(wanted))
     if get_origin(wanted) is Literal:
         return " or ".join(repr(choice) for choice in get_args(wanted))
-    return {int: "a positive integer", bool: "true or false", type(None): "null"}[wanted]
+    if get_origin(wanted) is Annotated or wanted is int:
+        return f"a positive integer up to {_most(wanted)}"
+    return {bool: "true or false", type(None): "null"}[wanted]

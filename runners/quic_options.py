@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from minitopo_dc.runners.options import SocketBuffer
+
 MEBIBYTE = 1024 * 1024
 
 
@@ -19,7 +21,7 @@ class QuicOptions:
 
     # As the kernel counts it. Default: the kernel's (net.core.rmem_default, 212,992 on Linux);
     # the papers' modified set-up has 33,554,432 (thesis, table 4.4).
-    receive_buffer_bytes: int | None = None
+    receive_buffer_bytes: SocketBuffer | None = None
     max_data: int = 16 * MEBIBYTE
     max_stream_data: int = 16 * MEBIBYTE
     # Off: logging slows both ends down, and the papers measured without (thesis, section 4).

@@ -75,7 +75,7 @@ def test_a_ratio_has_a_share_for_each_leg_of_the_bearer() -> None:
         ({"pdcp": {"legs": [1]}}, "pdcp.legs: 1; name at least two legs, each once"),
         ({"pdcp": {"legs": [2, 2]}}, "pdcp.legs: 2, 2; name at least two legs, each once"),
         ({"pdcp": {"legs": [1, 5]}}, "pdcp.legs: leg 5 does not exist; allowed: 1 to 4"),
-        ({"pdcp": {"legs": [0, 1]}}, "pdcp.legs.0: .*greater than 0"),
+        ({"pdcp": {"legs": [0, 1]}}, "pdcp.legs.0: .*allowed: 1 to 1,000,000"),
         ({"pdcp": SUBSET | {"ratio": [1, 1, 1]}}, "pdcp: .*must be a list of 2 numbers"),
         (
             {"pdcp": SUBSET | {"flow_control": {"backhaul_ms": [1, 1, 1]}}},

@@ -24,7 +24,7 @@ BASE: dict[str, Any] = {
     [
         ({"numbering": "never"}, "pdcp.numbering: Input should be 'early' or 'late'"),
         ({"buffer_packets": 5}, "pdcp: buffer_packets: needs numbering: late"),
-        ({"numbering": "late", "buffer_packets": 0}, "pdcp.buffer_packets: .*greater than 0"),
+        ({"numbering": "late", "buffer_packets": 0}, "pdcp.buffer_packets: .*allowed: 1 to"),
         ({"discard_timer_ms": 100}, "pdcp: discard_timer_ms: needs numbering: late or data_rec"),
         (
             {"numbering": "late", "discard_timer_ms": 55},

@@ -10,6 +10,7 @@ import yaml
 
 from minitopo_dc.commands.listed import listed
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.yaml_text import parse_yaml
 
 
 def add_dc_options(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +119,7 @@ def _assignments(option: str, given: Sequence[str]) -> dict[str, Any]:
         if not (name and equals and value) or name in values:
             raise SettingsError(f"{option}: {words}; allowed: NAME=VALUE, each name once")
         try:
-            values[name] = yaml.safe_load(value)
+            values[name] = parse_yaml(value)
         except yaml.YAMLError:
             raise SettingsError(f"{option}: {words}; the value is not YAML") from None
     return values

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, IPvAnyAddress, PositiveInt, field_validator, model_validator
+from pydantic import Field, IPvAnyAddress, field_validator, model_validator
 
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.settings import (
@@ -20,6 +20,7 @@ from minitopo_dc.settings import (
     check_wire_bearer,
     equals,
 )
+from minitopo_dc.settings.ranges import Number, WholeInterval
 
 READY = "ready"
 """The line an element prints once packets reach it."""
@@ -89,7 +90,7 @@ class ReportPath(Settings):
 class Bearer(Settings):
     """What both ends of a bearer know."""
 
-    bearer: PositiveInt
+    bearer: Number
     match: Match = Match()
     legs: Annotated[tuple[LegNumber, ...], Field(min_length=1)]
     pdcp: PdcpSettings = PdcpSettings()
@@ -135,7 +136,7 @@ class ElementSettings(Settings):
     """Where the time series and the summary go; it must exist."""
     ip_version: IpVersion = 4
     """6: the hosts have IPv6 beside IPv4, and the legs carry both."""
-    statistics_ms: PositiveInt = 100
+    statistics_ms: WholeInterval = 100
     """Interval of the time series; 100 ms shows a t-Reordering of 200 ms as two points."""
     realtime: bool = True
     """Ask for SCHED_FIFO (chrt -f), which keeps timers within 0.1 ms on a busy machine."""

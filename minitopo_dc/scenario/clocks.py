@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat
+from pydantic import Field
 
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.settings import Settings
+from minitopo_dc.settings.ranges import Microseconds, Milliseconds
 
 Clock = Literal["real", "virtual"]
 Recovery = Literal["modern", "draft-27"]
@@ -41,12 +42,12 @@ class RealSettings(Settings):
 class VirtualSettings(Settings):
     """What a testbed has and a bare simulation lacks; 0 is an ideal machine. Virtual clock only."""
 
-    processing_delay_ms: NonNegativeFloat = 0.0
+    processing_delay_ms: Milliseconds = 0.0
     """What a bearer's packet waits before it is split, and again before it is reordered.
 
     The papers' proxies: 1 ms each (thesis, table 5.1: a round-trip time of 58.07 against 56.01 ms).
     """
-    cpu_us_per_packet: NonNegativeFloat = 0.0
+    cpu_us_per_packet: Microseconds = 0.0
     """CPU time of an end host for each datagram that it reads or sends."""
     recovery: Recovery = "modern"
     """The installed aioquic's loss recovery, or that of aioquic in 2020 (docs/virtual-clock.md)."""

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import Field, PlainSerializer, PlainValidator, PositiveInt, SerializationInfo
+from pydantic import Field, PlainSerializer, PlainValidator, SerializationInfo
 
 from minitopo_dc.scenario.bearer import FlowMode, UplinkPdcpSettings
 from minitopo_dc.settings import PathPlan, PathSchedule, PdcpSettings, Settings
 from minitopo_dc.settings.base import equals
+from minitopo_dc.settings.ranges import Number
 from minitopo_dc.workloads import Workload, parse_workload
 from minitopo_dc.workloads.base import workload_values
 
@@ -31,7 +32,7 @@ class FlowSettings(Settings):
     """
 
     mode: FlowMode
-    leg: PositiveInt = 1
+    leg: Number = 1
     """The leg that `mode: sc` uses."""
     transport: str | None = None
     workload: WorkloadField | None = None

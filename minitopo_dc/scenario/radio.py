@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Self
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
+from pydantic import Field, model_validator
 
 from minitopo_dc.settings import Direction, LegSettings, Settings
 from minitopo_dc.settings.base import equals
+from minitopo_dc.settings.ranges import Moment, MomentAbove
 
-Outage = tuple[NonNegativeFloat, PositiveFloat]
+Outage = tuple[Moment, MomentAbove]
 """From and to, in s after the start of the transfer."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.scenario.bearer import (
@@ -31,8 +31,8 @@ from minitopo_dc.settings import (
     SettingsError,
 )
 from minitopo_dc.settings.base import equals
+from minitopo_dc.settings.ranges import Moment, Number, Seconds, Seed, WholeInterval
 from minitopo_dc.workloads import Download
-from minitopo_dc.workloads.base import Seconds
 
 Mode = Literal["sc", "dc", "dc-duplicate", "multipath", "flows"]
 """As for a flow; several flows at once."""
@@ -51,12 +51,12 @@ class Scenario(Settings):
     """A runner's name (docs/runners.md): tcp, quic, quic-ngtcp2, mptcp, mpquic, icmp, ..."""
     mode: Mode
     legs: Annotated[tuple[RadioLeg, ...], Field(min_length=1, max_length=250)]
-    trace_offset_s: NonNegativeFloat = Field(default=0.0, exclude_if=equals(0.0))
+    trace_offset_s: Moment = Field(default=0.0, exclude_if=equals(0.0))
     """The moment, in s, at which all traces of the legs begin, beside the offset of each of them:
     one factor for several starting points of a drive."""
     handover: HandoverSettings | None = Field(default=None, exclude_if=equals(None))
     """The legs are channels of which the best ones are used, in place of `paths`."""
-    leg: PositiveInt = 1
+    leg: Number = 1
     """The leg that `mode: sc` uses."""
     ip_version: IpVersion = 4
     """Of the addresses that transports use (docs/mininet.md); 4 as in the papers."""
@@ -76,14 +76,14 @@ class Scenario(Settings):
     """The flows of `mode: flows`."""
     congestion_control: str = "reno"
     """NewReno for all transports, as in the papers; a flow may have its own."""
-    seed: int = 1
+    seed: Seed = 1
     """Fixes losses and jitter of every leg and direction."""
     timeout_s: Seconds = 300.0
     """A flow that takes longer has failed; at 1 Mbit/s, 300 s are enough for 37 MB.
 
     Of a workload that lasts a time of its own: what it may take beyond, to begin and to close.
     """
-    statistics_ms: PositiveInt = 100
+    statistics_ms: WholeInterval = 100
     clock: Clock = "real"
     """What drives the run: kernels and processes, or discrete events."""
     real: RealSettings = RealSettings()

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from minitopo_dc.settings.yaml_text import TooMuchError, parse_yaml
+
+MOST_BYTES = 2_000_000
+"""Of a YAML file: as many as its characters may have in UTF-8."""
+MOST_PATH = 4095
+"""Bytes (PATH_MAX of linux/limits.h, without the final 0)."""
+MOST_ERRORS = 20
+"""Wrong fields that are told of at once."""
+MOST_WORDS = 1000
+"""Characters of what is said of a field."""
+MOST_QUOTED = 200
+"""Characters of a value in a message."""
 
 
 class SettingsError(ValueError):
@@ -28,6 +42,8 @@ class Settings(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             raise SettingsError(_describe(error, source, cls)) from None
+        except RecursionError:
+            raise SettingsError(f"{source}: nested too deeply") from None
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -52,12 +68,40 @@ def equals(default: object) -> Callable[[object], bool]:
     return lambda value: value == default
 
 
+def possible_path(path: Path) -> Path:
+    """A path that the system can have.
+
+    Raises:
+        ValueError: it is too long, has NUL, or half a character.
+    """
+    try:
+        name = os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ValueError(f"{quoted(path)}: no path: half a character") from None
+    if b"\0" in name or len(name) > MOST_PATH:
+        raise ValueError(f"{quoted(path)}: no path: allowed are {MOST_PATH} bytes, none of them 0")
+    return path
+
+
+def exists(name: str) -> bool:
+    """Whether there is such a file or folder; not of a name that the system cannot have."""
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
+
+
+FilePath = Annotated[Path, AfterValidator(possible_path)]
+
+
 def read_yaml(path: Path) -> Any:
     """Return what a YAML file holds; SettingsError names the file, and the line when it has one."""
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        if path.stat().st_size > MOST_BYTES:
+            raise TooMuchError
+        return parse_yaml(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror}") from None
+        raise SettingsError(f"{quoted(path)}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise SettingsError(f"{path}: not UTF-8 text") from None
     except yaml.YAMLError as error:
@@ -65,18 +109,28 @@ def read_yaml(path: Path) -> Any:
         line = f":{mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "not YAML"
         raise SettingsError(f"{path}{line}: {problem}") from None
+    except ValueError as error:  # a name with NUL or half a character
+        raise SettingsError(f"{quoted(path)}: {error}") from None
+
+
+def quoted(value: object) -> str:
+    """A value for a message: what cannot be printed is escaped, what is long is cut."""
+    text = str(value)
+    shown = text if text.isprintable() else ascii(text)
+    return shown if len(shown) <= MOST_QUOTED else f"{shown[:MOST_QUOTED]}..."
 
 
 def _describe(error: ValidationError, source: str, cls: type[Settings]) -> str:
     """One line per wrong field: where, what, and for an unknown field which are known."""
     lines = []
     for item in error.errors(include_url=False):
-        where = ".".join(str(part) for part in item["loc"])
-        what = item["msg"].removeprefix("Value error, ")
+        where = ".".join(quoted(part) for part in item["loc"])
+        what = item["msg"].removeprefix("Value error, ")[:MOST_WORDS]
         if item["type"] == "extra_forbidden":
             what = _unknown(cls, item["loc"])
         lines.append(f"{source}: {where + ': ' if where else ''}{what}")
-    return "\n".join(lines)
+    more = len(lines) - MOST_ERRORS
+    return "\n".join(lines[:MOST_ERRORS] + ([f"{source}: {more} more"] if more > 0 else []))
 
 
 def _unknown(cls: type[Settings], location: tuple[int | str, ...]) -> str:

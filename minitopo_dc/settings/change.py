@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
-from pydantic import Field, NonNegativeFloat, model_validator
+from pydantic import Field, model_validator
 
 from minitopo_dc.link import Capacity, make_capacity
 from minitopo_dc.settings.base import Settings, equals
+from minitopo_dc.settings.ranges import Milliseconds, Moment, Percent, RateOrNone
 from minitopo_dc.trace import RateTrace
 from minitopo_dc.units import NS_PER_S
-
-Percent = Annotated[float, Field(ge=0, le=100)]
 
 
 class LegChange(Settings):
     """What a leg's direction is like from a moment on; what it does not name stays as it was."""
 
-    at_s: NonNegativeFloat
+    at_s: Moment
     """In s after the start of the transfer."""
-    rate_mbps: NonNegativeFloat | None = None
+    rate_mbps: RateOrNone | None = None
     """0: nothing passes."""
-    delay_ms: NonNegativeFloat | None = None
-    jitter_ms: NonNegativeFloat | None = None
+    delay_ms: Milliseconds | None = None
+    jitter_ms: Milliseconds | None = None
     loss_percent: Percent | None = None
     # Left out of files when there is none, so that those of legs without RLC stay as they are.
     block_error_percent: Percent | None = Field(default=None, exclude_if=equals(None))

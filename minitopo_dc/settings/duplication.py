@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
 from minitopo_dc.pdcp import SMALL_BYTES, DuplicationRule
 from minitopo_dc.settings.base import Settings
-from minitopo_dc.settings.change import Percent
+from minitopo_dc.settings.ranges import Bytes, MillisecondsAbove, Percent
 from minitopo_dc.units import NS_PER_MS
 
 Dscp = Annotated[int, Field(ge=0, le=63)]
@@ -22,16 +22,16 @@ class DuplicationSettings(Settings):
     packets: tuple[Literal["handshake", "ack"], ...] = ()
     """`handshake`: SYN, FIN and RST of TCP, long headers of QUIC. `ack`: pure acknowledgements of
     TCP, UDP of at most `small_bytes`."""
-    small_bytes: PositiveInt | None = None
+    small_bytes: Bytes | None = None
     """Of an IP packet; none: `SMALL_BYTES`."""
-    below_bytes: PositiveInt | None = None
+    below_bytes: Bytes | None = None
     """IP packets smaller than this."""
     dscp: tuple[Dscp, ...] = ()
     retransmissions: bool = False
     """TCP segments that were sent before."""
     loss_percent: Percent | None = None
     """The leg that the split names lost more than this lately; needs reports."""
-    deadline_ms: PositiveFloat | None = None
+    deadline_ms: MillisecondsAbove | None = None
     """The packet is expected later than this on the leg that the split names."""
 
     @model_validator(mode="after")

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field, NonNegativeFloat, PositiveFloat
-
 from minitopo_dc.pdcp import FlowControl, PolicyError
 from minitopo_dc.settings.base import Settings
+from minitopo_dc.settings.ranges import Interval, Milliseconds, MillisecondsAbove
 from minitopo_dc.units import NS_PER_MS
-
-StatusInterval = Annotated[float, Field(ge=1)]
 
 
 class FlowControlSettings(Settings):
     """DL DELIVERY STATUS of TS 38.425 from each leg's node, over a backhaul."""
 
-    interval_ms: StatusInterval = 5.0
+    interval_ms: Interval = 5.0
     """From one status to the next, at least a slot of 1 ms. TS 38.425 leaves it to who polls; 5 ms
     is this project's choice, a quarter of the papers' round trip."""
-    backhaul_ms: NonNegativeFloat | tuple[NonNegativeFloat, ...] = 0.0
+    backhaul_ms: Milliseconds | tuple[Milliseconds, ...] = 0.0
     """One way, of PDUs and statuses: one for all legs, or one per leg of the bearer. 0: the leg is
     at the node that splits."""
-    desired_ms: PositiveFloat | None = None
+    desired_ms: MillisecondsAbove | None = None
     """What a node wants to have, in ms of its leg's rate; none: what a status and its answer take,
     `interval_ms` + 2 `backhaul_ms` + 2 ms."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import Field
 
 from minitopo_dc.settings.base import Settings
+from minitopo_dc.settings.ranges import Factor, Number, Seconds, SecondsOrNone
 from minitopo_dc.trace.handover import HandoverRule
 
 STEP_S = 1.0
@@ -20,19 +21,19 @@ class HandoverSettings(Settings):
     two paths overlap: these defaults are this project's, and parameters.
     """
 
-    case: Literal["sp"] | PositiveInt
+    case: Literal["sp"] | Number
     """How many legs are used at once, the best ones; `sp`: one leg that has each second the best
     leg's capacity, without any handover."""
-    time_to_trigger_s: NonNegativeFloat = 1.0
+    time_to_trigger_s: SecondsOrNone = 1.0
     """How long another leg must be better. One step: the shortest with which a terminal "does not
     immediately switch away from radio stations with temporal drops" (section 4)."""
-    hysteresis: NonNegativeFloat = 0.0
+    hysteresis: Factor = 0.0
     """By which part it must be better. None: the paper names none."""
     overlap_s: Annotated[float, Field(ge=0, le=STEP_S)] = 0.02
     """From the opening of a path to the end of the one that it replaces. In the paper's case 1 the
     capacity of all open links is 0.01 Mbit/s above the best one's (tables 4 and 5), which is a path
     too many for 0.1 % of the time, or for 20 ms at a handover every 20 s."""
-    give_up_s: PositiveFloat = 5.0
+    give_up_s: Seconds = 5.0
     """How long a leg without capacity keeps its path. In the paper's figure 6 one that is away for
     2 s keeps it."""
     former: Literal["abandon", "backup"] = "abandon"

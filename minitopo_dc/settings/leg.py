@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
 from minitopo_dc.link import (
     AnyLeg,
@@ -27,10 +27,21 @@ from minitopo_dc.link import (
     delay_steps,
     make_capacity,
 )
-from minitopo_dc.settings.base import Settings, SettingsError, equals
-from minitopo_dc.settings.change import LegChange, Percent, changing_capacity, check_order
+from minitopo_dc.settings.base import FilePath, Settings, SettingsError, equals, quoted
+from minitopo_dc.settings.change import LegChange, changing_capacity, check_order
+from minitopo_dc.settings.ranges import (
+    Bytes,
+    Count,
+    Milliseconds,
+    MillisecondsAbove,
+    Moment,
+    MomentAbove,
+    Percent,
+    Rate,
+)
 from minitopo_dc.settings.rlc import RlcSettings
-from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, read_trace
+from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, read_trace
+from minitopo_dc.trace.limits import SHORTEST_NS
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 Direction = Literal["downlink", "uplink"]
@@ -57,9 +68,9 @@ class BurstLoss(Settings):
 class LegSettings(Settings):
     """One direction of one leg. The defaults are the default point of the DC papers (table 4.3)."""
 
-    rate_mbps: PositiveFloat | None = None
+    rate_mbps: Rate | None = None
     """Constant capacity in Mbit/s of IP packets; give this or `trace`."""
-    trace: Path | None = None
+    trace: FilePath | None = None
     """File with the capacity over time, of any format of docs/traces.md."""
     trace_column: str = DEFAULT_COLUMN
     """Column with the capacity: of a Raca file, or of any table as `NAME:UNIT`."""
@@ -69,13 +80,13 @@ class LegSettings(Settings):
     end: EndRule = "loop"
     """After the trace's end: `loop`, `hold` the last rate, or `stop`."""
     # Left out of files when it is 0, so that those of legs without it stay as they are.
-    offset_s: NonNegativeFloat = Field(default=0.0, exclude_if=equals(0.0))
+    offset_s: Moment = Field(default=0.0, exclude_if=equals(0.0))
     """The moment of the trace, in s, at which the transfer starts."""
-    delay_ms: NonNegativeFloat = 10.0
+    delay_ms: Milliseconds = 10.0
     # Left out of files when there is none, so that those of legs without it stay as they are.
     delay_curve: DelayCurve | None = Field(default=None, exclude_if=equals(None))
     """In place of `delay_ms`: the delay follows the capacity (`minitopo_dc.link.delay_curve`)."""
-    jitter_ms: NonNegativeFloat = 1.0
+    jitter_ms: Milliseconds = 1.0
     jitter: Literal["normal", "uniform"] = "normal"
     """Distribution: `jitter_ms` is its standard deviation (normal) or half width (uniform)."""
     reorder: bool = False
@@ -85,13 +96,13 @@ class LegSettings(Settings):
     # Left out of files when there is none, so that those of legs without RLC stay as they are.
     rlc: RlcSettings | None = Field(default=None, exclude_if=equals(None))
     """RLC and HARQ; none: nothing is sent again. Random loss is behind it, and not its own."""
-    queue_packets: PositiveInt | None = 100
-    queue_bytes: PositiveInt | None = None
+    queue_packets: Count | None = 100
+    queue_bytes: Bytes | None = None
     # Left out of files when there is none, so that those of legs without it stay as they are.
-    queue_ms: PositiveFloat | None = Field(default=None, exclude_if=equals(None))
+    queue_ms: MillisecondsAbove | None = Field(default=None, exclude_if=equals(None))
     """How long a full queue takes at `rate_mbps`, but at least one packet; then `queue_packets` has
     no default."""
-    outages: tuple[tuple[NonNegativeFloat, PositiveFloat], ...] = ()
+    outages: tuple[tuple[Moment, MomentAbove], ...] = ()
     """When the leg is down, in s after the start of the transfer: [[from, to], ...]."""
     changes: tuple[LegChange, ...] = ()
     """What the leg is like from some moments on, in ascending order."""
@@ -228,10 +239,13 @@ def _read(trace: Path, column: str, time_column: str | None) -> Trace:
     try:
         return _read_once(trace, column, time_column, trace.stat().st_mtime_ns)
     except OSError as error:
-        raise SettingsError(f"trace {trace}: {error.strerror}") from None
+        raise SettingsError(f"trace {quoted(trace)}: {error.strerror}") from None
 
 
 @lru_cache(maxsize=64)
 def _read_once(trace: Path, column: str, time_column: str | None, _changed: int) -> Trace:
     """Read it unless it is as it was: a campaign has the same traces in hundreds of scenarios."""
-    return read_trace(trace, column=column, time_column=time_column)
+    found = read_trace(trace, column=column, time_column=time_column)
+    if found.duration_ns < SHORTEST_NS:
+        raise TraceError(trace, 0, f"the trace lasts {found.duration_ns} ns", "1 ms or more")
+    return found

@@ -15,9 +15,10 @@ from math import inf
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Self, get_args
 
-from pydantic import Field, NonNegativeFloat, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
 from minitopo_dc.settings.base import Settings, SettingsError, equals
+from minitopo_dc.settings.ranges import Moment, Number
 
 PathAction = Literal["open", "abandon", "backup", "available"]
 PathStatus = Literal["available", "backup"]
@@ -30,12 +31,12 @@ Period = tuple[float, float]
 class PathChange(Settings):
     """What happens to the path on a leg at a moment: one of the four, with the leg's number."""
 
-    at_s: NonNegativeFloat
+    at_s: Moment
     """In s since time zero of the legs, as that of traces, outages and changes."""
-    open: PositiveInt | None = None
-    abandon: PositiveInt | None = None
-    backup: PositiveInt | None = None
-    available: PositiveInt | None = None
+    open: Number | None = None
+    abandon: Number | None = None
+    backup: Number | None = None
+    available: Number | None = None
 
     @model_validator(mode="after")
     def _is_one_change(self) -> Self:
@@ -56,7 +57,7 @@ class PathChange(Settings):
 class PathSchedule(Settings):
     """Which paths a multipath flow has at first, and how they change."""
 
-    initial: tuple[PositiveInt, ...] | None = None
+    initial: tuple[Number, ...] | None = None
     """The legs that have a path at first; on the first of them the connection begins. None: all
     legs of the scenario, in their order, as without a schedule."""
     schedule: tuple[PathChange, ...] = ()

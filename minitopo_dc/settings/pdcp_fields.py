@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveInt, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from minitopo_dc.pdcp import ADAPTIVE, check_discard_timer, check_t_reordering
 from minitopo_dc.settings.base import Settings, equals
 from minitopo_dc.settings.duplication import DuplicationSettings
 from minitopo_dc.settings.flow_control import FlowControlSettings
-
-ReportInterval = Annotated[float, Field(ge=1)]
+from minitopo_dc.settings.ranges import Count, Factor, Interval, Milliseconds, Number
 
 
 class PdcpFields(Settings):
@@ -22,9 +21,9 @@ class PdcpFields(Settings):
 
     In a scenario `duplicate` is chosen by mode `dc-duplicate`, not here.
     """
-    batch: PositiveInt = 100
+    batch: Count = 100
     """Packets of one cycle over all legs (policy `batch`)."""
-    ratio: tuple[float, ...] | None = None
+    ratio: tuple[Factor, ...] | None = None
     """Shares of the legs in a cycle, one per leg (policy `batch`); none = equal."""
     parameters: dict[str, Any] = Field(default_factory=dict)
     """Parameters of a policy other than `batch`."""
@@ -33,18 +32,18 @@ class PdcpFields(Settings):
 
     18 by default: the window of 12 bits (2,048 PDUs) is shorter than 200 ms at 25,000 PDU/s.
     """
-    t_reordering_ms: NonNegativeFloat | Literal["infinity", "adaptive"] = 200.0
+    t_reordering_ms: Milliseconds | Literal["infinity", "adaptive"] = 200.0
     """A value of TS 38.331; or `adaptive`, beyond the standard: what the receiver sees to do."""
     delivery: Literal["in-order", "out-of-order", "off"] = "in-order"
     """`out-of-order` = outOfOrderDelivery of TS 38.323; `off` = no reordering at all."""
     # From here on left out of files where they have their defaults: so files of runs without them
     # stay as they are.
-    report_ms: ReportInterval | None = Field(default=None, exclude_if=equals(None))
+    report_ms: Interval | None = Field(default=None, exclude_if=equals(None))
     """How often the bearer's receiver reports what came by each leg; none: never.
 
     At least 1 ms: a slot of 15 kHz (TS 38.211), and less would keep the element from its packets.
     """
-    legs: tuple[PositiveInt, ...] | None = Field(default=None, exclude_if=equals(None))
+    legs: tuple[Number, ...] | None = Field(default=None, exclude_if=equals(None))
     """The numbers of the legs that the bearer uses, the primary one first; none: all of them.
 
     `ratio` has one share for each. An element's bearer has `legs` of its own instead.
@@ -54,12 +53,12 @@ class PdcpFields(Settings):
 
     TS 38.323 clause 5.2.1 leaves the moment open; late, what is dropped never had a number.
     """
-    buffer_packets: PositiveInt | None = Field(default=None, exclude_if=equals(None))
+    buffer_packets: Count | None = Field(default=None, exclude_if=equals(None))
     """SDUs that may wait for a number or in the legs' queues; none: as many as these hold together.
 
     So the whole buffer is the same with early and with late numbering.
     """
-    discard_timer_ms: float | Literal["infinity"] = Field(
+    discard_timer_ms: Milliseconds | Literal["infinity"] = Field(
         default="infinity", exclude_if=equals("infinity")
     )
     """discardTimer: an SDU that waits so long is dropped. TS 38.331: infinity unless configured."""

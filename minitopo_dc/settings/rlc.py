@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from minitopo_dc.link import RlcMode, RlcParameters
 from minitopo_dc.settings.base import Settings
-from minitopo_dc.settings.change import Percent
+from minitopo_dc.settings.ranges import Milliseconds, Percent
 from minitopo_dc.units import NS_PER_MS
 
 SLOTS_MS = (1.0, 0.5, 0.25, 0.125, 0.0625)
@@ -32,7 +32,7 @@ class RlcSettings(Settings):
     """From one transmission of a block to the next."""
     harq_retransmissions: Annotated[int, Field(ge=0, le=27)] = _DEFAULT.harq_retransmissions
     """At most 27, as maxHARQ-Tx ends at n28 (TS 36.331)."""
-    status_ms: NonNegativeFloat = _DEFAULT.status_ns / NS_PER_MS
+    status_ms: Milliseconds = _DEFAULT.status_ns / NS_PER_MS
     """From a block's first transmission to the first by RLC of what HARQ could not bring over."""
     max_retx_threshold: MaxRetxThreshold = 8
     in_order: bool = _DEFAULT.in_order

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, TypeVar
-
-from pydantic import Field
+from typing import Any, ClassVar, TypeVar
 
 from minitopo_dc.plugins import Registry
 from minitopo_dc.settings import Settings, SettingsError
 from minitopo_dc.workloads.paths import PathSample
 
-DAY_S = 86_400
-"""The longest that anything may be asked to take: far above any use, far below what overflows
-poll(2), which counts milliseconds in an int."""
-Seconds = Annotated[float, Field(gt=0, le=DAY_S)]
 Row = Mapping[str, int | float | None]
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import PositiveFloat
-
-from minitopo_dc.workloads.base import Column, Measurement, Seconds, Workload, workload
+from minitopo_dc.settings.ranges import Megabytes, Seconds
+from minitopo_dc.workloads.base import Column, Measurement, Workload, workload
 
 ENDLESS_BYTES = 10**12
 """More than two legs of 10 Gbit/s carry in 6 minutes, the papers' longest being 3."""
@@ -26,7 +25,7 @@ class Download(Workload):
         Column("capacity_share", "capacity\nshare", percent=True),
     )
 
-    size_mb: PositiveFloat = 10.0
+    size_mb: Megabytes = 10.0
     """In units of 10^6 bytes."""
     duration_s: Seconds | None = None
     """Measure what arrives in this time, in place of the time for `size_mb`; from the client's

@@ -5,13 +5,15 @@ from __future__ import annotations
 import statistics
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, PositiveInt
-
+from minitopo_dc.settings.ranges import within
 from minitopo_dc.workloads.base import Column, Measurement, RowsFigure, Workload, workload
 
 SHORTEST_S = 0.002
 """The shortest interval of ping(8)."""
 LONGEST_S = 3600.0
+MOST_ECHOES = 1_000_000
+"""Per pair of addresses: each has a row."""
+Echoes = Annotated[int, *within(1, MOST_ECHOES)]
 
 
 @workload("ping")
@@ -35,9 +37,9 @@ class Ping(Workload):
     )
     has_goodput: ClassVar[bool] = False
 
-    count: PositiveInt = 5
+    count: Echoes = 5
     """Of echoes per pair of addresses; Minitopo's default."""
-    interval_s: Annotated[float, Field(ge=SHORTEST_S, le=LONGEST_S)] = 1.0
+    interval_s: Annotated[float, *within(SHORTEST_S, LONGEST_S, "s")] = 1.0
     """Between echoes of a pair; ping(8)'s default."""
 
     @property

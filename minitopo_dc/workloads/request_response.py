@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import PositiveInt, model_validator
+from pydantic import model_validator
 
+from minitopo_dc.settings.ranges import Seconds, within
 from minitopo_dc.workloads.base import (
     Column,
     Measurement,
     Row,
     RowsFigure,
-    Seconds,
     Workload,
     workload,
 )
@@ -22,6 +22,8 @@ from minitopo_dc.workloads.base import (
 MOST_BYTES = 10**9
 MOST_REQUESTS = 10**6
 """Of one run: limits that catch a wrong unit."""
+Content = Annotated[int, *within(1, MOST_BYTES, "bytes")]
+Requests = Annotated[int, *within(1, MOST_REQUESTS)]
 
 
 @workload("request-response")
@@ -51,10 +53,10 @@ class RequestResponse(Workload):
     )
     has_goodput: ClassVar[bool] = False
 
-    request_bytes: PositiveInt = 750
-    response_bytes: PositiveInt = 750
+    request_bytes: Content = 750
+    response_bytes: Content = 750
     interval_s: Seconds = 0.4
-    count: PositiveInt | None = None
+    count: Requests | None = None
     """How many requests; this or `duration_s`."""
     duration_s: Seconds | None = None
     """Send requests for so long; neither: 30 s."""
@@ -65,8 +67,6 @@ class RequestResponse(Workload):
     def _has_an_end(self) -> Self:
         if self.count is not None and self.duration_s is not None:
             raise ValueError("give count or duration_s, not both")
-        if max(self.request_bytes, self.response_bytes) > MOST_BYTES:
-            raise ValueError(f"request_bytes, response_bytes: at most {MOST_BYTES}")
         if self.requests > MOST_REQUESTS:
             raise ValueError(f"{self.requests} requests; allowed: at most {MOST_REQUESTS}")
         return self

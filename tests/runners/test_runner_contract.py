@@ -232,14 +232,34 @@ def test_a_multipath_runner_with_schedules_may_have_one(name: str) -> None:
     [
         ("tcp", {"qlog": True}, r"runner tcp: no option 'qlog' \(known: tls\)"),
         ("quic", {"window": 1}, r"no option 'window' \(known: max_data, max_datagram_bytes, "),
-        ("quic", {"max_data": "1"}, "option max_data must be a positive integer, not '1'"),
-        ("quic", {"max_data": True}, "option max_data must be a positive integer, not True"),
-        ("quic", {"max_data": 0}, "option max_data must be a positive integer, not 0"),
+        (
+            "quic",
+            {"max_data": "1"},
+            "option max_data must be a positive integer .*, not '1'",
+        ),
+        (
+            "quic",
+            {"max_data": True},
+            "option max_data must be a positive integer .*, not True",
+        ),
+        (
+            "quic",
+            {"max_data": 0},
+            "option max_data must be a positive integer .*, not 0",
+        ),
         ("quic", {"qlog": 1}, "option qlog must be true or false, not 1"),
-        ("quic", {"receive_buffer_bytes": -1}, "must be a positive integer or null, not -1"),
+        (
+            "quic",
+            {"receive_buffer_bytes": -1},
+            "must be a positive integer .* or null, not -1",
+        ),
         ("quic-ngtcp2", {"scheduler": "x"}, r"no option 'scheduler' \(known: max_data, "),
         ("quic-ngtcp2", {"max_datagram_bytes": 1199}, "is 1199, must be 1200 to 1472 with IPv4"),
-        ("quic-ngtcp2", {"max_stream_data": 0}, "must be a positive integer, not 0"),
+        (
+            "quic-ngtcp2",
+            {"max_stream_data": 0},
+            "must be a positive integer .*, not 0",
+        ),
         ("mpquic", {"scheduler": "x"}, "'minrtt' or 'redundant' or 'roundrobin', not 'x'"),
     ],
 )

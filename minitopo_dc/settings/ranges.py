@@ -1,0 +1,120 @@
+"""Ranges of numbers that settings share: what is beyond them is a wrong unit or a slip.
+
+Every number of a settings class has one of these types, a `Literal`, or a range of its own, so that
+no number overflows what it is made into: whole nanoseconds, bit/s, bytes, a C int.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic_core import PydanticCustomError
+
+DAY_S = 86_400
+YEAR_S = 365 * DAY_S
+MOST_MBPS = 1_000_000
+"""1 Tbit/s, far above any radio; who writes bit/s for Mbit/s is above it from 1 Mbit/s on."""
+LEAST_MBPS = 1e-6
+"""1 bit/s: capacities are whole bit/s."""
+MOST_DELAY_MS = 3_600_000
+"""An hour; to Mars light takes up to 22 minutes."""
+MOST_COUNT = 10**9
+"""Of packets: below 2^31, so that a C int holds it."""
+MOST_BYTES = 10**12
+"""What two legs of 10 Gbit/s carry in 6 minutes, and more than a run can."""
+MOST_SEED = 2**53
+"""Up to here every JSON reader knows a whole number exactly (RFC 8259, section 6)."""
+LEAST_S = 1e-6
+"""1 us: what ends sooner is no time."""
+MOST_REPETITIONS = 1_000_000
+
+
+def within(
+    least: float, most: float, unit: str = "", *, above: bool = False, reason: str = ""
+) -> tuple[Any, WrapValidator]:
+    """A field's range, as metadata of `Annotated`; what is outside is told the whole range.
+
+    Args:
+        least: the least that is allowed.
+        most: the greatest that is allowed.
+        unit: of both.
+        above: whether only what is above `least` is allowed.
+        reason: for the message: what is mostly wrong with a number that is too large.
+    """
+    limits = Field(gt=least, le=most) if above else Field(ge=least, le=most)
+    allowed = f"{'above ' if above else ''}{_range(least, most, unit)}"
+    return limits, _telling(allowed, reason)
+
+
+def _range(least: float, most: float, unit: str) -> str:
+    shown = (f"{each:,}" if isinstance(each, int) else f"{each:,g}" for each in (least, most))
+    return f"{' to '.join(shown)} {unit}".strip()
+
+
+def _telling(allowed: str, reason: str) -> WrapValidator:
+    def check(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return handler(value)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            why = f"; {reason}" if reason and first["type"] == "less_than_equal" else ""
+            words = f"{first['msg']} (allowed: {allowed}{why})"
+            raise PydanticCustomError("range", "{words}", {"words": words}) from None
+
+    return WrapValidator(check)
+
+
+_rate = within(LEAST_MBPS, MOST_MBPS, "Mbit/s", reason="is it in bit/s?")
+_rate_or_none = within(0, MOST_MBPS, "Mbit/s", reason="is it in bit/s?")
+_milliseconds = within(0, MOST_DELAY_MS, "ms")
+_milliseconds_above = within(0, MOST_DELAY_MS, "ms", above=True)
+_interval = within(1, MOST_DELAY_MS, "ms")
+_moment = within(0, YEAR_S, "s")
+_moment_above = within(0, YEAR_S, "s", above=True)
+_seconds = within(LEAST_S, DAY_S, "s")
+_seconds_or_none = within(0, DAY_S, "s")
+_percent = within(0, 100, "%")
+_count = within(1, MOST_COUNT)
+_bytes = within(1, MOST_BYTES, "bytes")
+_seed = within(-MOST_SEED, MOST_SEED)
+_repetitions = within(1, MOST_REPETITIONS)
+_factor = within(0, MOST_COUNT)
+
+Rate = Annotated[float, *_rate]
+RateOrNone = Annotated[float, *_rate_or_none]
+"""0: nothing passes."""
+Milliseconds = Annotated[float, *_milliseconds]
+MillisecondsAbove = Annotated[float, *_milliseconds_above]
+Interval = Annotated[float, *_interval]
+"""ms from one report or status to the next; at least a slot of 15 kHz (TS 38.211)."""
+WholeInterval = Annotated[int, *within(1, DAY_S * 1000, "ms")]
+Moment = Annotated[float, *_moment]
+"""s after the start of the transfer, or into a trace."""
+MomentAbove = Annotated[float, *_moment_above]
+Seconds = Annotated[float, *_seconds]
+"""How long something takes. A day at most: far below what overflows poll(2), which counts ms in a C
+int."""
+SecondsOrNone = Annotated[float, *_seconds_or_none]
+Percent = Annotated[float, *_percent]
+Count = Annotated[int, *_count]
+Bytes = Annotated[int, *_bytes]
+Number = Annotated[int, *within(1, 1_000_000)]
+"""Of a leg, a bearer: the message of one that does not exist says which do."""
+Seed = Annotated[int, *_seed]
+Repetitions = Annotated[int, *_repetitions]
+Factor = Annotated[float, *_factor]
+"""A share or a part of something."""
+Megabytes = Annotated[float, *within(1e-6, MOST_BYTES // 10**6, "MB (of 10^6 bytes)")]
+Microseconds = Annotated[float, *within(0, 1_000_000, "us")]
+
+
+def checked(name: str, value: float, least: float, most: float, unit: str = "") -> float:
+    """The same range for a number that is no field: an option, an argument.
+
+    Raises:
+        ValueError: naming it and what is allowed; also for NaN.
+    """
+    if not least <= value <= most:
+        raise ValueError(f"{name}: {value:g}; allowed: {_range(least, most, unit)}")
+    return value

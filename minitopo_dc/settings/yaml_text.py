@@ -1,0 +1,116 @@
+"""All YAML of this project is read here: safe types, limits of size and depth, each key once.
+
+Beyond PyYAML's safe loader these are errors, each with its line: a key that stands twice in a
+mapping (YAML 1.2, section 3.2.1.3; PyYAML takes the last one), a value that is not of the type that
+its form or its tag names (`2001-99-99`, `!!int abc`), nesting deeper than `MOST_DEPTH`, and aliases
+that stand for more than `MOST_NODES` values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import yaml
+
+MOST_CHARACTERS = 500_000
+"""Of a file: far above any scenario or campaign; PyYAML takes up to 10 s for so many."""
+MOST_DEPTH = 50
+"""Of mappings and lists in each other; a scenario has 6."""
+MOST_NODES = 1_000_000
+"""Values of a document with its aliases written out."""
+
+
+class TooMuchError(yaml.YAMLError):
+    """A text is longer than `MOST_CHARACTERS`."""
+
+    problem = f"too long; allowed: {MOST_CHARACTERS:,} characters"
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, with the limits above."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+        self._sizes: dict[int, int] = {}
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Count the depth, and what the node is with its aliases written out."""
+        if self._depth > MOST_DEPTH:
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            _fail(f"nested too deeply; allowed: {MOST_DEPTH} levels", mark)
+        if self.check_event(yaml.AliasEvent):
+            return super().compose_node(parent, index)
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        self._sizes[id(node)] = 1 + self._size_within(node)
+        return node
+
+    def _size_within(self, node: Any) -> int:
+        children = node.value if isinstance(node.value, list) else []
+        parts = (part for child in children for part in _parts(child))
+        size = 0
+        for part in parts:
+            if id(part) not in self._sizes:
+                _fail("an alias stands for what it is in itself", node.start_mark)
+            size += self._sizes[id(part)]
+        if size > MOST_NODES:
+            _fail(f"aliases for too much; allowed: {MOST_NODES:,} values", node.start_mark)
+        return size
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        """A value; one that is not of its type is an error with its line."""
+        try:
+            return super().construct_object(node, deep=deep)
+        except yaml.YAMLError:
+            raise
+        except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError):
+            kind = str(node.tag).rpartition(":")[2]
+            _fail(f"{str(node.value)[:60]!r} is no {kind}", node.start_mark)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
+        """A mapping; a key that stands twice is an error with its line."""
+        seen = set()
+        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            key = (key_node.tag, key_node.value)
+            if isinstance(key_node, yaml.ScalarNode) and key in seen:
+                _fail(f"key {key_node.value[:60]!r} stands twice", key_node.start_mark)
+            if isinstance(key_node, yaml.ScalarNode):
+                seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+def parse_yaml(text: str) -> Any:
+    """What a text holds.
+
+    Raises:
+        yaml.YAMLError: it is no YAML, or more of it than is allowed; with `problem` and mostly
+            `problem_mark`.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise TooMuchError
+    loader = _Loader(text)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
+
+
+def _parts(child: Any) -> tuple[yaml.Node, ...]:
+    """Of a list's node an item, of a mapping's a key and its value."""
+    return child if isinstance(child, tuple) else (child,)
+
+
+def _fail(problem: str, mark: Any) -> None:
+    raise yaml.constructor.ConstructorError(None, None, problem, mark)
+
+
+def _no_plain_value(_: _Loader, node: yaml.Node) -> None:
+    kind = node.tag.rpartition(":")[2]
+    _fail(f"{kind}: no value that a file here can hold", node.start_mark)
+
+
+for _kind in ("binary", "set", "omap", "pairs"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _no_plain_value)
