@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.settings.base import exists
 from minitopo_dc.trace import DEFAULT_COLUMN
 
 DOWN, UP = ".down", ".up"
@@ -63,11 +65,13 @@ def uplink(rate: str | None, leg: str, end: str) -> dict[str, Any]:
 
 def is_recording(leg: str) -> bool:
     """Whether a leg is the beginning of two files' names, `LEG.down` and `LEG.up`."""
-    return not Path(leg).exists() and all(Path(leg + ending).is_file() for ending in (DOWN, UP))
+    return not exists(leg) and all(
+        exists(leg + each) and Path(leg + each).is_file() for each in (DOWN, UP)
+    )
 
 
 def _capacity(value: str, end: str) -> dict[str, Any]:
     try:
         return {"rate_mbps": float(value)}
     except ValueError:
-        return {"trace": str(Path(value).resolve()), "end": end}
+        return {"trace": os.path.realpath(value), "end": end}

@@ -24,6 +24,8 @@ from minitopo_dc.trace import (
     write_mahimahi,
 )
 
+LONGEST_STEP_MS = 86_400_000
+"""A day."""
 HELP = "describe, make and convert capacity traces"
 
 
@@ -60,7 +62,11 @@ def _info(arguments: argparse.Namespace) -> str:
     """Of a drive whose channel is not named, what there is over all."""
     if arguments.column == DEFAULT_COLUMN and trace_cells.is_drive(arguments.trace):
         return trace_cells.statistics_json(arguments.trace)
-    return json.dumps(asdict(trace_info(_read(arguments))), indent=1)
+    trace = _read(arguments)
+    try:
+        return json.dumps(asdict(trace_info(trace)), indent=1)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
@@ -110,9 +116,14 @@ def _read(arguments: argparse.Namespace) -> Trace:
 
 
 def _convert(trace: Trace, step_ms: int | None, output: Path) -> None:
-    if step_ms is not None and step_ms < 1:
-        raise SettingsError(f"--step: {step_ms}; allowed: 1 or more")
-    _write(resample(trace, step_ms * 1_000_000) if step_ms else trace, output)
+    if step_ms is not None and not 1 <= step_ms <= LONGEST_STEP_MS:
+        raise SettingsError(f"--step: {step_ms}; allowed: 1 to {LONGEST_STEP_MS}")
+    try:
+        _write(resample(trace, step_ms * 1_000_000) if step_ms else trace, output)
+    except SettingsError:
+        raise
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
 
 
 def _synthesise(arguments: argparse.Namespace) -> RateTrace:

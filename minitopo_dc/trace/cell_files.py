@@ -12,7 +12,7 @@ from typing import Literal
 from minitopo_dc.trace.cells import CellLog, HeardCell
 from minitopo_dc.trace.channels import Capacities
 from minitopo_dc.trace.errors import TraceError
-from minitopo_dc.trace.fields import Row, number, power_dbm, read_rows
+from minitopo_dc.trace.fields import Row, number, power_dbm, rate_bps, read_rows
 from minitopo_dc.trace.raca import TIMESTAMP
 from minitopo_dc.trace.raca_cells import Sample, check_gaps, parse_raca_cells
 
@@ -127,7 +127,7 @@ def parse_channels(path: Path, rows: list[Row]) -> Capacities:
     cells = columns[1 + count :]
     rates = [
         tuple(
-            float(number(path, n, text, header[1 + k]))
+            float(rate_bps(path, n, text, header[1 + k], 1_000_000) / 1_000_000)
             for (n, _), text in zip(rows[1:], columns[1 + k], strict=True)
         )
         for k in range(count)

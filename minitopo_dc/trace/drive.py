@@ -23,6 +23,7 @@ from random import Random
 
 from minitopo_dc.trace.cells import CellLog, HeardCell
 from minitopo_dc.trace.environment import OPERATORS, Environment
+from minitopo_dc.trace.limits import LONGEST_S, in_range
 from minitopo_dc.trace.sites import CARRIERS, Site, sites_along
 
 _SITES_AROUND = 6
@@ -37,15 +38,14 @@ def synthesise_drive(
 
     Args:
         seed: of the random generators.
-        duration_s: length, at least 1.
+        duration_s: length, 1 to a week.
         environment: how the sites stand and how the bus drives.
         name: of the log; `ENVIRONMENT-SEED` if empty.
 
     Raises:
-        ValueError: no second, or no cell in any second.
+        ValueError: the length is out of range, or there is no cell in any second.
     """
-    if duration_s < 1:
-        raise ValueError(f"duration of {duration_s} s: must be at least 1")
+    in_range("duration", duration_s, 1, LONGEST_S, "s")
     places = list(_places(environment, duration_s))
     common = _Shadowing(Random(f"{seed} common"), environment.common_sd_db)
     operators = [_Reception(seed, environment, operator) for operator in OPERATORS]

@@ -15,6 +15,7 @@ from typing import Literal
 
 from minitopo_dc.trace.cells import CellLog, HeardCell
 from minitopo_dc.trace.channels import Capacities
+from minitopo_dc.trace.limits import MOST_BPS, in_range
 
 Interferers = Literal["all", "carrier"]
 """Whose power disturbs a channel: all other cells that are heard, or those of its carrier."""
@@ -52,12 +53,9 @@ class RadioSettings:
 
     def __post_init__(self) -> None:
         """Refuse values outside their range."""
-        if not 0 <= self.load <= 1:
-            raise ValueError(f"load = {self.load}: must be 0 to 1")
-        if not 0 < self.scale < math.inf:
-            raise ValueError(f"scale = {self.scale}: must be above 0")
-        if not 0 <= self.floor_mbps < math.inf:
-            raise ValueError(f"floor_mbps = {self.floor_mbps}: must be 0 or more")
+        in_range("load", self.load, 0, 1)
+        in_range("scale", self.scale, 1e-9, 1e6)
+        in_range("floor_mbps", self.floor_mbps, 0, MOST_BPS / 1e6, "Mbit/s")
 
 
 def channels_of(log: CellLog, radio: RadioSettings | None = None) -> Capacities:

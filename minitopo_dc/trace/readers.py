@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Literal
 
 from minitopo_dc.trace.errors import TraceError
-from minitopo_dc.trace.fields import Row, is_number, number, read_rows
+from minitopo_dc.trace.fields import (
+    MOST_DIGITS,
+    Row,
+    check_length,
+    is_number,
+    rate_bps,
+    read_rows,
+    time_ns,
+)
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace, Trace
 from minitopo_dc.trace.raca import TIMESTAMP, parse_raca
 from minitopo_dc.trace.table import Column, parse_table
@@ -50,12 +58,15 @@ def read_trace(
     kind = _detect(file, rows[0], time_column) if format == "auto" else format
     match kind:
         case "raca":
-            return parse_raca(file, rows, column)
+            trace: Trace = parse_raca(file, rows, column)
         case "mahimahi":
-            return parse_mahimahi(file, rows)
+            trace = parse_mahimahi(file, rows)
         case "table":
-            return _read_table(file, rows, column, time_column)
-    return parse_csv(file, rows)
+            trace = _read_table(file, rows, column, time_column)
+        case _:
+            trace = parse_csv(file, rows)
+    check_length(file, trace.duration_ns)
+    return trace
 
 
 def _read_table(path: Path, rows: list[Row], column: str, time_column: str | None) -> RateTrace:
@@ -80,8 +91,10 @@ def parse_mahimahi(path: Path, rows: list[Row]) -> OpportunityTrace:
     times: list[int] = []
     for line, fields in rows:
         text = fields[0]
-        if len(fields) != 1 or not (text.isascii() and text.isdigit()):
-            raise TraceError(path, line, f"{','.join(fields)!r}", "one whole number of ms a line")
+        if len(fields) != 1 or not (text.isascii() and text.isdigit()) or len(text) > MOST_DIGITS:
+            raise TraceError(
+                path, line, f"{','.join(fields)[:60]!r}", "one whole number of ms a line"
+            )
         if times and int(text) < times[-1]:
             raise TraceError(path, line, "time goes backwards", f"{times[-1]} ms or later")
         times.append(int(text))
@@ -113,7 +126,7 @@ def parse_csv(path: Path, rows: list[Row]) -> RateTrace:
     return RateTrace(
         name=path.name,
         times_ns=tuple(times[: len(data)]),
-        rates_bps=tuple(round(number(path, n, row[1], "the rate") * rate_unit) for n, row in data),
+        rates_bps=tuple(round(rate_bps(path, n, row[1], "the rate", rate_unit)) for n, row in data),
         duration_ns=_last_end(times) if end is None else times[-1],
     )
 
@@ -151,7 +164,7 @@ def _units(path: Path, first: Row) -> tuple[int, int]:
 def _times(path: Path, data: list[Row], unit: int) -> list[int]:
     times: list[int] = []
     for line, fields in data:
-        time = round(number(path, line, fields[0], "the time") * unit)
+        time = time_ns(path, line, fields[0], "the time", unit)
         if times and time <= times[-1]:
             raise TraceError(path, line, f"time {fields[0]} does not ascend", "a later time")
         times.append(time)

@@ -23,11 +23,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
+from minitopo_dc.trace.limits import LONGEST_S, MOST_BPS, in_range
 from minitopo_dc.trace.model import RateTrace
 from minitopo_dc.units import NS_PER_MS
 
 _ROUND_BPS = 1_000
 """Whole kbit/s, as the measured sets have: no digit hangs on the maths library."""
+
+
+_RANGES = {
+    "sinr_mean_db": (-100, 100, "dB"),
+    "shadowing_sd_db": (0, 50, "dB"),
+    "correlation_m": (0.001, 1_000_000, "m"),
+    "speed_kmh": (0, 100_000, "km/h"),
+    "other_users": (0, 500, ""),
+    "user_stay_s": (0.001, 1_000_000, "s"),
+}
+"""Wide enough for any cell; within them no exponential overflows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +64,8 @@ class CellParameters:
 
     def __post_init__(self) -> None:
         """Refuse values outside their range."""
-        for name in ("correlation_m", "user_stay_s"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} = {getattr(self, name)}: must be above 0")
-        for name in ("shadowing_sd_db", "speed_kmh", "other_users"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} = {getattr(self, name)}: must not be negative")
+        for name, (least, most, unit) in _RANGES.items():
+            in_range(name, getattr(self, name), least, most, unit)
 
 
 def synthesise(
@@ -83,6 +91,8 @@ def synthesise(
         ValueError: less than one step, a mean that is not positive, or a trace that is zero
             throughout (the SINR never reaches -10 dB) and so cannot be scaled.
     """
+    in_range("duration", duration_s, 0, LONGEST_S, "s")
+    in_range("mean", mean_mbps, 0, MOST_BPS / 1e6, "Mbit/s")
     steps = round(duration_s * 1000 / step_ms) if step_ms > 0 else 0
     if steps < 1 or mean_mbps <= 0:
         raise ValueError(

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from minitopo_dc.trace.errors import TraceError
-from minitopo_dc.trace.fields import Row, number
+from minitopo_dc.trace.fields import Row, rate_bps, time_ns
 from minitopo_dc.trace.model import RateTrace
 
 MISSING = ("-", "")
@@ -97,7 +97,7 @@ def parse_table(
         before = moment
         values = samples.setdefault(moment, [])
         if fields[rate_index] not in MISSING:
-            values.append(number(path, line, fields[rate_index], rate.name))
+            values.append(rate_bps(path, line, fields[rate_index], rate.name, _RATES[rate.unit]))
     return _assemble(path, rate, samples, last_ns)
 
 
@@ -119,11 +119,11 @@ def moment_of(path: Path, line: int, text: str, time: Column) -> int:
         TraceError: the text is no time of the column's unit.
     """
     if time.unit in _TIMES:
-        return round(number(path, line, text, time.name) * _TIMES[time.unit])
+        return time_ns(path, line, text, time.name, _TIMES[time.unit])
     try:
         moment = _CLOCKS[time.unit](text)
     except ValueError as error:
-        raise TraceError(path, line, f"time stamp {text!r}", _WRITTEN[time.unit]) from error
+        raise TraceError(path, line, f"time stamp {text[:60]!r}", _WRITTEN[time.unit]) from error
     since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
     return since // timedelta(microseconds=1) * 1_000
 
@@ -134,13 +134,13 @@ def _assemble(
     known = [(moment, values) for moment, values in samples.items() if values]
     if not known:
         raise TraceError(path, 0, f"no value in column {rate.name!r}", "at least one number")
-    zero, unit = known[0][0], _RATES[rate.unit]
+    zero = known[0][0]
     moments = list(samples)
     if last_ns is None:
         last_ns = moments[-1] - moments[-2] if len(moments) > 1 else _ONE_SECOND
     return RateTrace(
         name=path.name,
         times_ns=tuple(moment - zero for moment, _ in known),
-        rates_bps=tuple(round(sum(values) * unit / len(values)) for _, values in known),
+        rates_bps=tuple(round(sum(values) / len(values)) for _, values in known),
         duration_ns=moments[-1] + last_ns - zero,
     )

@@ -169,7 +169,7 @@ def test_a_drive_where_nothing_is_heard_is_refused() -> None:
 
 
 def test_a_drive_of_no_time_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="must be 1 to"):
         synthesise_drive(1, 0, ROAD)
 
 
