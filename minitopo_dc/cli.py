@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import tempfile
+import traceback
 from types import FrameType, ModuleType
+from typing import NoReturn
 
 from minitopo_dc import __version__
 from minitopo_dc.analysis import ResultError
@@ -26,6 +29,7 @@ from minitopo_dc.commands import (
 )
 from minitopo_dc.plugins import PluginError
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
 from minitopo_dc.trace import TraceError
 
 COMMANDS: dict[str, ModuleType] = {
@@ -46,6 +50,12 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 plus the signal's number, as shells report it."""
 
 
+LONGEST_LINE = 1_000
+"""Characters of a line of an error."""
+UNEXPECTED = "unexpected"
+"""How the line for an error that nobody foresaw begins."""
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand; return 0 when done, 1 when a run failed, 2 for a mistake in the input."""
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -54,15 +64,51 @@ def main(arguments: list[str] | None = None) -> int:
         parsed = _parser().parse_args(arguments)
         return int(COMMANDS[parsed.command].execute(parsed))
     except (SettingsError, TraceError, ResultError, StoreError, PluginError) as error:
-        print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
+        print(f"minitopo-dc: {told(str(error))}", file=sys.stderr)  # noqa: T201
         return 2
     except KeyboardInterrupt:
         print("minitopo-dc: interrupted; what the run had made is removed", file=sys.stderr)  # noqa: T201
         return INTERRUPTED
+    except Exception as error:
+        print(f"minitopo-dc: {unexpected(error)}", file=sys.stderr)  # noqa: T201
+        return 1
+
+
+def told(message: str) -> str:
+    """A message as it is shown: what cannot be printed is escaped, a line that is long is cut."""
+    lines = (line if line.isprintable() else ascii(line)[1:-1] for line in message.splitlines())
+    return "\n".join(
+        f"{line[:LONGEST_LINE]}..." if len(line) > LONGEST_LINE else line for line in lines
+    )
+
+
+class Parser(argparse.ArgumentParser):
+    """Argparse's, which quotes a wrong value whole."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with status 2."""
+        super().error(told(message))
+
+
+def unexpected(error: Exception) -> str:
+    """The last line of defence: one line for an error that nobody foresaw; its traceback is kept.
+
+    It is a mistake of this program's, whatever it was given.
+    """
+    words = quoted(" ".join(str(error).split()))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="minitopo-dc-", suffix=".traceback", delete=False, encoding="utf-8"
+        ) as kept:
+            kept.write("".join(traceback.format_exception(error)))
+        where = f"its traceback is in {kept.name}"
+    except OSError:
+        where = "its traceback could not be written"
+    return f"{UNEXPECTED} {type(error).__name__}: {words}; {where}; please report it"
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="minitopo-dc", description=__doc__)
+    parser = Parser(prog="minitopo-dc", description=__doc__)
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, module in COMMANDS.items():

@@ -47,16 +47,20 @@ def default_clock() -> Clock:
     return "virtual"
 
 
+MOST_JOBS = 1024
+"""Runs at once: far above any machine's processors; each is a process."""
+
+
 def chosen_jobs(wanted: int | None, clock: Clock) -> int:
     """How many runs to have at once; None: one per processor, on the real clock one.
 
     Raises:
-        SettingsError: more than one on the real clock, or none.
+        SettingsError: more than one on the real clock, more than `MOST_JOBS`, or none.
     """
     if wanted is None:
         return 1 if clock == "real" else os.cpu_count() or 1
-    if wanted < 1:
-        raise SettingsError(f"--jobs: {wanted}; allowed: 1 or more")
+    if not 1 <= wanted <= MOST_JOBS:
+        raise SettingsError(f"--jobs: {wanted}; allowed: 1 to {MOST_JOBS}")
     if clock == "real" and wanted > 1:
         raise SettingsError(
             "--jobs: only 1 on the real clock: runs at once would disturb each other"

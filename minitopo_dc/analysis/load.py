@@ -36,7 +36,7 @@ def load_results(directory: Path) -> pd.DataFrame:
         ResultError: there is no run, or a `result.json` is broken: the message names the file.
         OSError: a file cannot be read.
     """
-    runs = [_load(path) for path in directory.glob("*/result.json")]
+    runs = [load_result(path.parent) for path in directory.glob("*/result.json")]
     if not runs:
         raise ResultError(f"{directory}: no run here; looked for */result.json")
     runs.sort(key=lambda run: (MODES.index(run.mode), run.transport, run.repetition, run.directory))
@@ -48,18 +48,25 @@ def leg_columns(table: pd.DataFrame) -> list[str]:
     return [column for column in table.columns if column.startswith(_LEG_BYTES)]
 
 
-def _load(path: Path) -> RunResult:
+def load_result(directory: Path) -> RunResult:
+    """A run's result, checked.
+
+    Raises:
+        ResultError: it is broken: the message names the file.
+        OSError: it cannot be read.
+    """
+    path = directory / "result.json"
     try:
-        result = RunResult.load(path.parent)
+        result = RunResult.load(directory)
         _SCHEMA.validate_json(json.dumps(asdict(result)), strict=True)
         _check(result)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "not a whole result"
         raise ResultError(f"{path}: {field}: {first['msg']}") from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise ResultError(f"{path}: not a whole result: {error}") from None
-    return replace(result, directory=str(path.parent))
+    return replace(result, directory=str(directory))
 
 
 def _check(result: RunResult) -> None:

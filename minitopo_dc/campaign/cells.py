@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -21,6 +22,8 @@ from minitopo_dc.campaign.file import (
     Reference,
 )
 
+MOST_CELLS = 100_000
+"""Of an experiment: each is a scenario that is checked, which takes a millisecond."""
 SMALLER: tuple[Version, ...] = ("quick", "sample")
 
 
@@ -60,6 +63,7 @@ def combine(
     """
     _check(file, experiment)
     kept = experiment.kept(version)
+    _check_number(experiment)
     combinations = list(_factors(experiment, _designed(experiment, version, directory)))
     for name in _configurations(file, experiment, version, wanted):
         for factors in combinations:
@@ -92,6 +96,21 @@ def _factors(experiment: Experiment, designed: list[Fields]) -> Iterator[Fields]
     listed = [list(each) for each in (experiment.cells, designed) if each]
     for parts in product(*alone, *joint, *listed):
         yield {path: value for part in parts for path, value in part.items()}
+
+
+def _check_number(experiment: Experiment) -> None:
+    """Refuse more cells than a campaign can have, before they are made."""
+    design = experiment.design
+    groups = [
+        *map(len, experiment.grid.values()),
+        *(len(next(iter(group.values()))) for group in experiment.joint),
+        len(experiment.cells) or 1,
+        1 if design is None else design.points or 1,
+    ]
+    if math.prod(groups) > MOST_CELLS:
+        raise ValueError(
+            f"grid, joint, cells, design: {math.prod(groups):,} cells; allowed: {MOST_CELLS:,}"
+        )
 
 
 def _joint(group: Joint) -> Iterator[Fields]:

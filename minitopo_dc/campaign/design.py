@@ -9,15 +9,21 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, model_validator
 from scipy.stats import qmc
 
 from minitopo_dc.campaign.wsp import Points, wsp
 from minitopo_dc.settings import Settings
+from minitopo_dc.settings.ranges import MOST_SEED, within
 
 Version = Literal["full", "quick", "sample"]
 """All of a campaign; all of its kinds of cells but less of each; a few cells that show its range,
 e.g. to compare clocks."""
+MOST_POINTS, MOST_CANDIDATES = 10_000, 1_000_000
+"""Limits that keep the making of a design to minutes."""
+DesignPoints = Annotated[int, *within(1, MOST_POINTS)]
+Candidates = Annotated[int, *within(1, MOST_CANDIDATES)]
+DesignSeed = Annotated[int, *within(0, MOST_SEED)]
 DIGITS = 6
 """Significant digits of a value: as fine as any field needs, and the same on every platform."""
 
@@ -68,17 +74,17 @@ class Design(Settings):
     """Which points, and what they mean (docs/campaigns.md)."""
 
     method: Literal["wsp", "sobol", "latin-hypercube"] = "wsp"
-    points: PositiveInt | None = None
-    seed: NonNegativeInt = 1
-    candidates: PositiveInt | None = None
+    points: DesignPoints | None = None
+    seed: DesignSeed = 1
+    candidates: Candidates | None = None
     """Of wsp; none: 40 per point."""
     points_file: Path | None = None
     """A CSV with points of elsewhere in place of a method: a column per factor, 0 to 1."""
     factors: Annotated[dict[str, Range], Field(min_length=1)]
     """Name, a field or a label: its range."""
-    quick: PositiveInt | None = None
+    quick: DesignPoints | None = None
     """How many of the points `--quick` keeps, evenly over their order."""
-    sample: PositiveInt | None = None
+    sample: DesignPoints | None = None
 
     @model_validator(mode="after")
     def _has_points(self) -> Self:

@@ -12,6 +12,10 @@ from jinja2.sandbox import SandboxedEnvironment
 from minitopo_dc.campaign.paths import LABEL
 
 SIGN = "="
+LONGEST = 2_000
+"""Characters of an expression."""
+MOST_BITS = 10_000
+"""Of a whole number, or items of a list: far more than a field needs."""
 DIGITS = 9
 """Significant digits of a result: what the last bits of a sum are is the platform's."""
 
@@ -59,15 +63,35 @@ def compute(text: str, names: Mapping[str, Any]) -> Any:
         ExpressionError: it cannot be worked out.
     """
     try:
+        if len(text) > LONGEST:
+            raise ValueError(f"{len(text)} characters; allowed: {LONGEST}")
         return _rounded(_compiled(text.removeprefix(SIGN).strip())(**names))
-    except (jinja2.TemplateError, ArithmeticError, TypeError, ValueError) as error:
+    except (RecursionError, MemoryError):
+        raise ExpressionError(f"{text[:LONGEST]!r}: nested too deeply, or too large") from None
+    except Exception as error:  # jinja2's own, and whatever the values' operators raise
         known = ", ".join(names) or "none"
-        raise ExpressionError(f"{text!r}: {error}; names here: {known}") from None
+        raise ExpressionError(f"{text[:LONGEST]!r}: {error}; names here: {known}") from None
+
+
+class _Sandbox(SandboxedEnvironment):
+    """Jinja2's, without the two operators that can make a value larger than memory."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """Refuse a power or a repetition of more than `MOST_BITS`."""
+        whole = [each for each in (left, right) if isinstance(each, int)]
+        if operator == "**" and len(whole) == 2 and left.bit_length() * abs(right) > MOST_BITS:
+            raise ValueError(f"a power of more than {MOST_BITS} bits")
+        sized = [each for each in (left, right) if isinstance(each, str | list | tuple)]
+        if sized and whole and len(sized[0]) * whole[0] > MOST_BITS:
+            raise ValueError(f"a repetition to more than {MOST_BITS} items")
+        return super().call_binop(context, operator, left, right)
 
 
 @cache
 def _compiled(text: str) -> Any:
-    environment = SandboxedEnvironment(undefined=jinja2.StrictUndefined)
+    environment = _Sandbox(undefined=jinja2.StrictUndefined)
     return environment.compile_expression(text, undefined_to_none=False)
 
 

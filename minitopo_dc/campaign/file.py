@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
 from minitopo_dc.campaign.design import Design, Version, factor_names
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import Settings
+from minitopo_dc.settings.ranges import Repetitions, within
 
 Fields = dict[str, Any]
+Retries = Annotated[int, *within(0, 1000)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 Levels = Annotated[tuple[Any, ...], Field(min_length=1)]
@@ -147,7 +149,7 @@ class Experiment(Settings):
     """Cells, or parts of them, one by one."""
     design: Design | None = None
     """Cells, or parts of them, over ranges of factors."""
-    repetitions: PositiveInt | None = None
+    repetitions: Repetitions | None = None
     """None: the campaign's."""
     quick: dict[str, Levels] = Field(default_factory=dict)
     """Factor: the values that `--quick` keeps."""
@@ -179,7 +181,7 @@ class Experiment(Settings):
 class Smaller(Settings):
     """What `--quick` or `--sample` makes smaller."""
 
-    repetitions: PositiveInt | None = None
+    repetitions: Repetitions | None = None
     fields: Fields = Field(default_factory=dict)
     configurations: tuple[str, ...] | None = None
     """Of experiments that name none; None: the campaign's standard ones."""
@@ -193,9 +195,9 @@ class CampaignFile(Settings):
     title: str
     clock: Clock | None = None
     """None: the real one where it can run."""
-    repetitions: PositiveInt = 1
+    repetitions: Repetitions = 1
     """Repetition `i` has the base's seed plus `i - 1`."""
-    retries: NonNegativeInt = 0
+    retries: Retries = 0
     """How often a failed run is tried again before the failure is its result."""
     parameters: dict[Name, Any] = Field(default_factory=dict)
     """A value `$name` anywhere below is that of the parameter; `--parameter` changes it."""

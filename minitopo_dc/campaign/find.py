@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import exists
 from minitopo_dc.shipped import shipped
 
 SUFFIX = ".yaml"
@@ -21,9 +22,8 @@ def find_campaign(wanted: str) -> Path:
     Raises:
         SettingsError: there is neither a file nor a name like that, with the known names.
     """
-    path = Path(wanted)
-    if path.exists() and not path.is_dir():
-        return path
+    if exists(wanted) and not Path(wanted).is_dir():
+        return Path(wanted)
     if wanted not in campaign_names():
         known = ", ".join(campaign_names())
         raise SettingsError(f"{wanted}: neither a file nor a campaign's name; known: {known}")

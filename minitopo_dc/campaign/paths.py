@@ -17,6 +17,8 @@ from minitopo_dc.workloads import Workload, get_workload, workload_names
 
 ALL = "*"
 """Every item of a list."""
+MOST_DIGITS = 10
+"""Of an index: far more than any list is long."""
 LABEL = "label."
 """A factor whose name begins so describes a cell and changes nothing in its scenario."""
 
@@ -55,7 +57,7 @@ def set_value(document: Any, path: str, value: Any) -> None:
             for index in _indices(place, last, path):
                 place[index] = value
         else:
-            place[last] = value
+            _mapping(place, path)[last] = value
 
 
 def get_value(document: Any, path: str) -> Any:
@@ -66,7 +68,7 @@ def get_value(document: Any, path: str) -> Any:
     for part in path.split("."):
         if isinstance(document, Mapping):
             document = document.get(part)
-        elif isinstance(document, list | tuple) and (part == ALL or part.isdigit()):
+        elif isinstance(document, list | tuple) and (part == ALL or _is_index(part)):
             index = 0 if part == ALL else int(part)
             document = document[index] if index < len(document) else None
         else:
@@ -83,15 +85,26 @@ def _places(document: Any, way: list[str], path: str) -> list[Any]:
             if isinstance(place, list):
                 found += [place[index] for index in _indices(place, part, path)]
             else:
-                found.append(place.setdefault(part, {}))
+                found.append(_mapping(place, path).setdefault(part, {}))
         places = found
     return places
+
+
+def _mapping(place: Any, path: str) -> dict[str, Any]:
+    """A place that has fields; PathError: it is a value."""
+    if not isinstance(place, dict):
+        raise PathError(f"{path}: leads into {place!r:.60}, which has no fields")
+    return place
+
+
+def _is_index(part: str) -> bool:
+    return part.isascii() and part.isdigit() and len(part) < MOST_DIGITS
 
 
 def _indices(items: list[Any], part: str, path: str) -> range:
     if part == ALL:
         return range(len(items))
-    if not part.isdigit() or int(part) >= len(items):
+    if not _is_index(part) or int(part) >= len(items):
         allowed = f"0 to {len(items) - 1} or {ALL}" if items else "none: the list is empty"
         raise PathError(f"{path}: {part} is no index here; allowed: {allowed}")
     return range(int(part), int(part) + 1)
@@ -118,7 +131,7 @@ def _step(kind: Any, part: str) -> list[Any]:
         field = kind.model_fields.get(part)
         return [field.annotation] if field else []
     if get_origin(kind) is tuple:
-        return [get_args(kind)[0]] if part == ALL or part.isdigit() else []
+        return [get_args(kind)[0]] if part == ALL or _is_index(part) else []
     if get_origin(kind) is dict:
         return [get_args(kind)[1]] if part else []
     return [Any] if kind is Any and part else []

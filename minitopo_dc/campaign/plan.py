@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -25,8 +26,10 @@ from minitopo_dc.campaign.paths import LABEL, get_value
 from minitopo_dc.campaign.scenarios import Overrides, Planner, Point, read_file
 from minitopo_dc.clocks import default_clock
 from minitopo_dc.scenario import Clock, Scenario
-from minitopo_dc.settings import Direction
+from minitopo_dc.settings import Direction, SettingsError
 
+MOST_RUNS = 1_000_000
+"""Of a campaign: each is a directory."""
 ID_DIGITS = 16
 """Of SHA-256 in hexadecimal: two of 10^6 runs agree with probability 3e-8."""
 
@@ -98,10 +101,24 @@ class Outline:
                 Cell(**{**cell, "runs": tuple(cell["runs"])}) for cell in document["cells"]
             )
             file = CampaignFile.check(document["file"], source)
-            fields = document["fields"]
-            return cls(file, document["clock"], document["version"], cells, fields)
-        except (KeyError, TypeError) as error:
+            outline = cls(file, document["clock"], document["version"], cells, document["fields"])
+            outline._check()
+            return outline
+        except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"{source}: no plan of a campaign: {error}") from None
+
+    def _check(self) -> None:
+        """Refuse what `to_json` never writes, with a TypeError or a KeyError."""
+        if self.clock not in get_args(Clock) or self.version not in get_args(Version):
+            raise TypeError(f"clock {self.clock!r:.40}, version {self.version!r:.40}")
+        for cell in self.cells:
+            self.file.experiments[cell.experiment]
+            self.file.configurations[cell.configuration]
+            if not isinstance(cell.factors, dict):
+                raise TypeError("factors of a cell are no mapping")
+            for run in cell.runs:
+                if not isinstance(self.fields[run], dict):
+                    raise TypeError(f"fields of run {run!r:.40} are no mapping")
 
 
 @dataclass(frozen=True)
@@ -123,11 +140,43 @@ def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: 
     clock = overrides.clock or file.clock or default_clock()
     planner = Planner(path, file, clock, overrides)
     points = [point for name in planner.experiments() for point in planner.points(name)]
+    runs_of_cells = sum(point.repetitions for point in points)
+    if runs_of_cells > MOST_RUNS:
+        raise SettingsError(f"{path}: {runs_of_cells:,} runs; allowed: {MOST_RUNS:,}")
     runs: dict[str, PlannedRun] = {}
     cells = tuple(_cell(point, runs) for point in points)
     ordered = sorted(runs.values(), key=lambda run: run.repetition)
     fields = _fields(file, cells, ordered)
     return Plan(Outline(file, clock, overrides.version, cells, fields), tuple(ordered))
+
+
+def count_plan(path: Path, overrides: Overrides) -> tuple[int, int, Clock]:
+    """Cells, runs and clock of `read_plan`, with all its checks, and without making each run.
+
+    Raises:
+        SettingsError: as `read_plan`.
+    """
+    file = read_file(path, overrides)
+    clock = overrides.clock or file.clock or default_clock()
+    planner = Planner(path, file, clock, overrides)
+    cells = 0
+    seeds: dict[str, list[tuple[int, int]]] = {}
+    for name in planner.experiments():
+        for point in planner.points(name):
+            cells += 1
+            first = point.scenario.seed
+            same = run_id(point.scenario.model_copy(update={"seed": 0}))
+            seeds.setdefault(same, []).append((first, first + point.repetitions))
+    return cells, sum(_covered(spans) for spans in seeds.values()), clock
+
+
+def _covered(spans: Iterable[tuple[int, int]]) -> int:
+    """How many whole numbers are in any of the spans, each from its first up to its second."""
+    total, reached = 0, -math.inf
+    for begin, end in sorted(spans):
+        total += max(0, int(end - max(begin, reached)))
+        reached = max(reached, end)
+    return total
 
 
 def run_id(scenario: Scenario) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from minitopo_dc.campaign.paths import LABEL, PathError, check_path, set_value
 from minitopo_dc.run.check import check_fields
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError, read_yaml
+from minitopo_dc.settings.base import exists
 from minitopo_dc.trace import TraceError
 
 CLOCK_OF: dict[str, Clock] = {"virtual": "virtual", "real.sysctl": "real"}
@@ -45,7 +47,15 @@ class Point:
 
     experiment: str
     combination: Combination
-    scenarios: tuple[Scenario, ...]
+    scenario: Scenario
+    """Of the first repetition."""
+    repetitions: int
+
+    @property
+    def scenarios(self) -> Iterator[Scenario]:
+        """Of each repetition: the seed is the first one's plus 0, 1, ..."""
+        for repetition in range(self.repetitions):
+            yield self.scenario.model_copy(update={"seed": self.scenario.seed + repetition})
 
 
 def read_file(path: Path, overrides: Overrides) -> CampaignFile:
@@ -57,7 +67,7 @@ def read_file(path: Path, overrides: Overrides) -> CampaignFile:
             allowed = ", ".join(values) or "none: the file has no parameters"
             raise SettingsError(f"{path}: --parameter {name}: unknown; allowed: {allowed}")
         # A file named on the command line is where the user is, not where the campaign is.
-        values[name] = str(Path(value).resolve()) if Path(value).exists() else value
+        values[name] = os.path.realpath(value) if exists(value) else value
     document = file.model_dump(mode="json", exclude={"parameters"}, exclude_unset=True)
     replaced = _replace(document, {f"${name}": value for name, value in values.items()})
     return CampaignFile.check({**replaced, "parameters": values}, str(path))
@@ -112,14 +122,8 @@ class Planner:
             raise SettingsError(f"{self._path}: {key}.{self._overrides.version}: keeps no cell")
         for combination in combinations:
             where = f"{key} ({combination})"
-            yield Point(name, combination, tuple(self._repeat(experiment, combination, where)))
-
-    def _repeat(
-        self, experiment: Experiment, combination: Combination, where: str
-    ) -> Iterator[Scenario]:
-        scenario = self._scenario(experiment, combination, where)
-        for repetition in range(self._repetitions(experiment)):
-            yield scenario.model_copy(update={"seed": scenario.seed + repetition})
+            scenario = self._scenario(experiment, combination, where)
+            yield Point(name, combination, scenario, self._repetitions(experiment))
 
     def _repetitions(self, experiment: Experiment) -> int:
         if self._overrides.repetitions is not None:
@@ -163,10 +167,11 @@ class Planner:
 
     def _place_traces(self, document: dict[str, Any]) -> None:
         """A relative trace is relative to the campaign's file."""
-        for leg in document.get("legs", []):
+        legs = document.get("legs")
+        for leg in legs if isinstance(legs, list) else ():
             for direction in leg.values() if isinstance(leg, dict) else ():
                 if isinstance(direction, dict) and isinstance(direction.get("trace"), str):
-                    direction["trace"] = str((self._path.parent / direction["trace"]).resolve())
+                    direction["trace"] = os.path.realpath(self._path.parent / direction["trace"])
 
     def _check(self, scenario: Scenario, where: str) -> None:
         """What the fields alone do not tell: transport, clock, options, traces."""

@@ -25,6 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.analysis.load import load_result
 from minitopo_dc.campaign.plan import Outline, Plan
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.whole_files import replacing
@@ -60,16 +61,25 @@ class Store:
             raise StoreError(f"{self._plan}: {error}") from None
 
     def done(self) -> dict[str, RunResult]:
-        """The runs that are complete, by identity."""
+        """The runs that are complete, by identity; a file beside them is none.
+
+        Raises:
+            StoreError: one is damaged.
+        """
         found = {}
-        for directory in sorted(self.runs.glob("*")):
+        for directory in sorted(each for each in self.runs.glob("*") if each.is_dir()):
             try:
-                found[directory.name] = RunResult.load(directory)
-            except (OSError, ValueError, TypeError) as error:
+                found[directory.name] = load_result(directory)
+            except (OSError, ValueError) as error:
                 raise StoreError(
                     f"{directory}: not a whole run ({error}); remove it, and it is run again"
                 ) from None
         return found
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether tables can be written here; not where it is another user's, or read-only."""
+        return os.access(self.root, os.W_OK)
 
     @contextmanager
     def open(self, plan: Plan) -> Iterator[None]:
@@ -79,13 +89,16 @@ class Store:
             StoreError: another process has it, it holds another campaign, or it cannot be made.
         """
         with reporting_full_disk(self.root):
-            self._make()
-            with (self.root / "lock").open("w") as lock:
+            with self._usable():
+                self.runs.mkdir(parents=True, exist_ok=True)
+                lock = (self.root / "lock").open("w")
+            with lock:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except OSError:
                     raise StoreError(f"{self.root}: another process runs this campaign") from None
-                self._take(plan.outline)
+                with self._usable():
+                    self._take(plan.outline)
                 yield
 
     def keep(self, directory: Path, result: RunResult) -> RunResult:
@@ -113,9 +126,11 @@ class Store:
         if shutil.disk_usage(self.root).free < FLOOR_BYTES:
             raise full_disk(self.root)
 
-    def _make(self) -> None:
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """Say what is wrong with the directory; a full disk is somebody else's to tell."""
         try:
-            self.runs.mkdir(parents=True, exist_ok=True)
+            yield
         except OSError as error:
             if error.errno in FULL:
                 raise

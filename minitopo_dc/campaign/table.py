@@ -36,13 +36,13 @@ def campaign_table(outline: Outline, store: Store) -> pd.DataFrame:
 
 
 def save_table(outline: Outline, store: Store) -> pd.DataFrame:
-    """Write `results.csv` and `results.parquet`; return what is in them.
+    """Write `results.csv` and `results.parquet` where that is allowed; return what is in them.
 
     Raises:
         StoreError: the disk is full.
     """
     table = campaign_table(outline, store)
-    if not table.empty:
+    if not table.empty and store.is_writable:
         with reporting_full_disk(store.root):
             save_tables(table, store.root)
     return table

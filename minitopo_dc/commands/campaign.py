@@ -10,7 +10,7 @@ from typing import get_args
 from rich.console import Console
 
 from minitopo_dc.campaign.find import campaign_names, find_campaign
-from minitopo_dc.campaign.plan import Plan, read_plan
+from minitopo_dc.campaign.plan import Plan, count_plan, read_plan
 from minitopo_dc.campaign.resume import missing_runs, run_missing
 from minitopo_dc.campaign.scenarios import Overrides
 from minitopo_dc.campaign.store import Store, describe_status, reporting_full_disk
@@ -21,6 +21,8 @@ from minitopo_dc.commands.campaign_progress import CampaignProgress
 from minitopo_dc.commands.options import add_jobs_option
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
+from minitopo_dc.settings.ranges import MOST_REPETITIONS
 
 HELP = "run, resume and report many scenarios from one file"
 
@@ -98,12 +100,13 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     file = find_campaign(arguments.campaign)
+    if arguments.dry_run:
+        cells, runs, clock = count_plan(file, _overrides(arguments))
+        _workers(arguments, clock)
+        print(f"{cells} cells, {runs} runs on the {clock} clock")  # noqa: T201
+        return 0
     plan = read_plan(file, _overrides(arguments))
     workers = _workers(arguments, plan.outline.clock)
-    if arguments.dry_run:
-        outline = plan.outline
-        print(f"{len(outline.cells)} cells, {len(plan.runs)} runs on the {outline.clock} clock")  # noqa: T201
-        return 0
     store = Store(arguments.output or _directory(file, plan))
     with store.open(plan):
         missing = missing_runs(plan, store, retry_failed=arguments.retry_failed)
@@ -128,8 +131,12 @@ def _report(arguments: argparse.Namespace) -> int:
 
     sources = load_sources(arguments.directories)
     directory = arguments.output or arguments.directories[0] / "report"
-    with reporting_full_disk(directory):
-        path = write_report(sources, directory)
+    try:
+        with reporting_full_disk(directory):
+            path = write_report(sources, directory)
+    except OSError as error:
+        where = quoted(error.filename or directory)
+        raise SettingsError(f"--output: {where}: {error.strerror}; give a directory") from None
     Console().print(f"Report: {path} (figures/ has PNG and PDF)", markup=False)
     return 0
 
@@ -150,15 +157,16 @@ def _tell(store: Store, *, as_json: bool) -> int:
         console.print(", ".join(f"{number} {name}" for name, number in counts.items()))
         for run, reason in failed.items():
             console.print(f"failed: {store.runs / run}: {reason}", markup=False)
-        console.print(f"Results: {store.root} (results.csv, results.parquet)", markup=False)
+        tables = "results.csv, results.parquet" if store.is_writable else "read-only: no tables"
+        console.print(f"Results: {store.root} ({tables})", markup=False)
     return 1 if counts["failed"] or counts["missing"] else 0
 
 
 def _overrides(arguments: argparse.Namespace) -> Overrides:
     for name in ("repetitions", "size"):
         value = getattr(arguments, name)
-        if value is not None and value <= 0:
-            raise SettingsError(f"--{name}: {value}; allowed: above 0")
+        if value is not None and not 0 < value <= MOST_REPETITIONS:
+            raise SettingsError(f"--{name}: {value}; allowed: above 0, to {MOST_REPETITIONS}")
     return Overrides(
         version=arguments.version,
         clock=arguments.clock,

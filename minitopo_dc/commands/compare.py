@@ -44,6 +44,8 @@ from minitopo_dc.scenario import Scenario, as_run
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Workload
 
+MOST_REPETITIONS = 10_000
+"""Of one comparison, which lists them all; a campaign may have more."""
 HELP = "compare transports on one leg, over Dual Connectivity, and over several paths"
 
 
@@ -70,8 +72,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when every run is ok or unsupported, 1 when one failed."""
-    if arguments.repetitions < 1:
-        raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: 1 or more")
+    if not 1 <= arguments.repetitions <= MOST_REPETITIONS:
+        allowed = f"1 to {MOST_REPETITIONS}"
+        raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: {allowed}")
     base = base_scenario(arguments)
     base = base.model_copy(update={"clock": arguments.clock or default_clock()})
     jobs = chosen_jobs(arguments.jobs, base.clock)

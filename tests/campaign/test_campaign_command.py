@@ -135,7 +135,7 @@ def test_the_directory_follows_from_file_clock_and_quick(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--jobs", "0"], "--jobs: 0; allowed: 1 or more"),
+        (["--jobs", "0"], "--jobs: 0; allowed: 1 to 1024"),
         (["--repetitions", "-1"], "--repetitions: -1; allowed: above 0"),
         (["--parameter", "trace"], "--parameter trace: allowed: NAME=VALUE"),
         (["--scheduler", "tcp://x:1", "--jobs", "2"], "--jobs: not with --scheduler"),

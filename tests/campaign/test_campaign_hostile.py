@@ -1,0 +1,131 @@
+"""Campaign files and directories that are wrong: one clear message each."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.campaign.plan import count_plan, read_plan
+from minitopo_dc.campaign.scenarios import Overrides
+from minitopo_dc.campaign.store import Store, StoreError
+from minitopo_dc.cli import main
+from minitopo_dc.settings import SettingsError
+from tests.campaign.campaigns import document, experiment, pretend, run_with, write
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (document(base={"legs": 5, "transport": "quic", "mode": "sc"}), "legs: Input should be"),
+        (experiment(base={"legs": 5}, grid={"legs.0.downlink.rate_mbps": [1]}), "leads into 5"),
+        (experiment(grid={"legs.².downlink.rate_mbps": [1]}), "² is no index in legs"),
+        (experiment(base={"pdcp.batch": "=9**99999"}, grid={"leg": [1]}), "a power of more than"),
+        (experiment(base={"pdcp.batch": "=" + "(" * 900}, grid={"leg": [1]}), "pdcp.batch"),
+        (experiment(grid={f"label.{n}": list(range(9)) for n in range(9)}), "387,420,489 cells"),
+        (experiment(design={"points": 10**30, "factors": {"leg": [1, 2]}}), "allowed: 1 to 10,000"),
+        (document(repetitions=10**30), "repetitions: .*allowed: 1 to 1,000,000"),
+    ],
+)
+def test_a_wrong_file_is_one_error_with_its_key(
+    content: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, content)
+    with pytest.raises(SettingsError, match=words) as caught:
+        read_plan(path, Overrides(clock="virtual"))
+    assert str(path) in str(caught.value)
+
+
+def test_a_dry_run_counts_a_million_repetitions_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, document(repetitions=1_000_000))
+    assert main(["campaign", "run", str(path), "--dry-run"]) == 0
+    assert capsys.readouterr().out == "4 cells, 4000000 runs on the virtual clock\n"
+
+
+def test_a_dry_run_counts_what_a_plan_has(tmp_path: Path) -> None:
+    content = experiment(grid={"seed": [1, 2, 5, 1], "pdcp.batch": [2, 9]})
+    path = write(tmp_path, content | {"repetitions": 3})
+    plan = read_plan(path)
+    assert count_plan(path, Overrides()) == (len(plan.outline.cells), len(plan.runs), "virtual")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A campaign that is done."""
+    return run_with(tmp_path, document(repetitions=1), pretend)
+
+
+def test_a_stray_file_among_the_runs_is_none(root: Path) -> None:
+    before = Store(root).done()
+    (root / "runs" / "notes.txt").write_text("mine")
+    assert Store(root).done() == before
+    assert main(["campaign", "status", str(root)]) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "5", "null", "{}", "[" * 100_000, '{"clock": 1}'),
+        *('{"file": 5, "cells": [], "clock": "virtual", "version": "full", "fields": {}}',),
+        *('{"file": {}, "cells": 5, "clock": "virtual", "version": "full", "fields": {}}',),
+    ],
+)
+def test_a_damaged_plan_is_one_message(
+    text: str, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "plan.json").write_text(text)
+    assert main(["campaign", "status", str(root)]) == 2
+    assert str(root / "plan.json") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["clock", "version", "fields", "cells"])
+@pytest.mark.parametrize("value", [5, None, "x", [1], {"a": 1}])
+def test_a_damaged_field_of_a_plan_is_one_message(name: str, value: Any, root: Path) -> None:
+    plan = json.loads((root / "plan.json").read_text())
+    (root / "plan.json").write_text(json.dumps(plan | {name: value}))
+    with pytest.raises(StoreError, match=r"plan\.json"):
+        Store(root).outline()
+
+
+@pytest.mark.parametrize(
+    "change", [{"status": 5}, {"reason": None}, {"leg_bytes": "x"}, {"details": []}, {"more": 1}]
+)
+def test_a_damaged_result_is_one_message(change: dict[str, Any], root: Path) -> None:
+    path = next(root.glob("runs/*/result.json"))
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(StoreError, match=f"{path.parent}: not a whole run .*; remove it"):
+        Store(root).done()
+
+
+def test_a_directory_where_nothing_may_be_written_tells_its_state(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "results.csv").unlink()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert main(["campaign", "status", str(root)]) == 0
+    assert "read-only: no tables" in capsys.readouterr().out
+    assert not (root / "results.csv").exists()
+
+
+def test_a_report_that_cannot_be_written_names_its_directory(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    where = str(tmp_path / "file" / "report")
+    assert main(["campaign", "report", str(root), "--output", where]) == 2
+    assert "--output: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["runs", "working", "lock"])
+def test_a_directory_with_something_in_the_way_is_one_message(name: str, tmp_path: Path) -> None:
+    plan = read_plan(write(tmp_path, document()))
+    root = tmp_path / "out"
+    root.mkdir()
+    (root / name).mkdir() if name == "lock" else (root / name).write_text("")
+    with pytest.raises(StoreError, match="give another directory"), Store(root).open(plan):
+        pass
