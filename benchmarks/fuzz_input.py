@@ -157,7 +157,7 @@ def attempt(kind: str, seed: int, directory: Path) -> Case:
 
 
 def _judged(message: str, kind: str, directory: Path) -> Case:
-    named = kind == "options" or str(directory) in message
+    named = kind == "options" or any(path.name in message for path in directory.iterdir())
     if not message.strip() or len(message) > LONGEST_MESSAGE or not named:
         return Case("unnamed", ascii(message[:200]))
     return Case("refused", message)

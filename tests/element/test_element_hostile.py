@@ -53,5 +53,5 @@ def test_no_packet_ends_an_element(
     for packet in packets:
         clock.now += MS
         for take in (bearer.on_packet, other_end.on_packet, drivers[0].on_packet):
-            take(FakePacket(packet, indev=11))  # type: ignore[arg-type]
+            take(FakePacket(packet, indev=11))
         loop.serve(clock.now)
