@@ -13,12 +13,7 @@ from random import Random
 from typing import Protocol
 
 from minitopo_dc.link.wifi_parameters import CW_MAX, CW_MIN, DIFS_NS, SLOT_NS, WifiParameters
-from minitopo_dc.link.wifi_timing import (
-    LARGE_PACKET_BYTES,
-    MPDU_BYTES,
-    carried_bytes,
-    transmission_ns,
-)
+from minitopo_dc.link.wifi_timing import foreign_ns
 
 NEVER = 1 << 100
 """In ns: beyond any run."""
@@ -174,9 +169,7 @@ class Foreign:
         self.backoff = Backoff(rng)
         self._medium = medium
         self._rng = rng
-        self._airtime = transmission_ns(
-            parameters, MPDU_BYTES + carried_bytes(parameters, LARGE_PACKET_BYTES)
-        )
+        self._airtime = foreign_ns(parameters)
         self._mean = self._airtime * parameters.stations / parameters.load
 
     def start(self, now: int) -> None:

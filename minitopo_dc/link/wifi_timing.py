@@ -79,10 +79,27 @@ def goodput_bps(
 
 
 def saturated_bps(parameters: WifiParameters, packet: int = LARGE_PACKET_BYTES) -> int:
-    """What one direction carries when it is never idle and alone with others' load: IP bits/s."""
+    """What one direction carries that is never idle, beside others but not its opposite: IP bits/s.
+
+    Whoever is never idle has as many TXOPs as everybody else who is, however long: so others get
+    their load, but not more than one packet each for every TXOP of the direction. One of them who
+    has a packet by then collides with it with Bianchi's probability for windows that never double,
+    2 / (CWmin + 2) (IEEE JSAC 18 (2000) 535, equation 8): with several others that is too often.
+    """
     packets = _most_packets(parameters, packet)
-    ideal = packets * packet * 8 * NS_PER_S / exchange_ns(parameters, packets, packet)
-    return round(ideal * (1 - parameters.mpdu_error) * (1 - parameters.load))
+    own, other = exchange_ns(parameters, packets, packet), foreign_ns(parameters)
+    others = parameters.stations * other
+    share = min(parameters.load, others / (own + others))
+    waiting = min(1.0, parameters.load * own / others)
+    alone = (1 - waiting * 2 / (CW_MIN + 2)) ** parameters.stations
+    received = alone * (1 - parameters.mpdu_error)
+    return round(packets * packet * 8 * NS_PER_S / own * received * (1 - share))
+
+
+def foreign_ns(parameters: WifiParameters) -> int:
+    """A TXOP of somebody else: one packet of 1,500 bytes."""
+    single = MPDU_BYTES + LLC_BYTES + LARGE_PACKET_BYTES
+    return transmission_ns(parameters, single)
 
 
 def _most_packets(parameters: WifiParameters, packet: int) -> int:

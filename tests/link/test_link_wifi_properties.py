@@ -95,7 +95,7 @@ def test_packets_come_out_once_in_order_and_as_promised(
         act(pair, action, direction)
     for leg in pair.legs:
         leg.set_up(True, pair.now)
-    pair.serve(pair.now + 2_000 * MS)
+    pair.serve(pair.now + 1_000 * MS)
     for number, leg in enumerate(pair.legs):
         delivered = pair.delivered(number)
         assert delivered == sorted(set(delivered))
@@ -117,7 +117,7 @@ def test_when_a_leg_is_polled_changes_nothing(
         if action != "poll":
             act(eager, action, direction)
             act(lazy, action, direction)
-    end = lazy.now + 2_000 * MS
+    end = lazy.now + 1_000 * MS
     for pair in (eager, lazy):
         pair.now = max(pair.now, end) if pair is lazy else pair.now
         pair.serve(end)
