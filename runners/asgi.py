@@ -1,6 +1,7 @@
-"""The application behind the TCP runners, which answers with N deterministic bytes.
+"""The application behind the TCP servers.
 
-`GET /bytes/N` is answered at once, `POST /respond/N` when its body is complete.
+A GET request is answered at once with what is found at its path (at `/bytes/N` N deterministic
+bytes), `POST /respond/N` with N such bytes when its body is complete.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from http import HTTPStatus
 from typing import Any
 
-from minitopo_dc.runners.content import blocks, requested_size
+from minitopo_dc.runners.content import Content, Find, blocks, requested_content
 from minitopo_dc.runners.posted import Posted
 
 Message = MutableMapping[str, Any]
@@ -18,28 +19,38 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
-    """ASGI 3 application: 200 with N bytes, 400 for a wrong body, 404 for everything else."""
-    if scope["type"] == "lifespan":
-        await _lifespan(receive, send)
-        return
-    wanted = await _wanted(scope, receive)
-    if wanted is None:
-        return
-    status, size = wanted
-    if status is not HTTPStatus.OK:
-        await send({"type": "http.response.start", "status": status.value, "headers": []})
-        await send({"type": "http.response.body"})
-        return
-    await _until_gone(receive, _respond(size, send))
+class Application:
+    """ASGI 3 application: 200 with what was found, 400 for a wrong body, 404 otherwise."""
+
+    def __init__(self, find: Find = requested_content) -> None:
+        """Take what there is for GET requests."""
+        self._find = find
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await _lifespan(receive, send)
+            return
+        wanted = await self._wanted(scope, receive)
+        if isinstance(wanted, HTTPStatus):
+            await send({"type": "http.response.start", "status": wanted.value, "headers": []})
+            await send({"type": "http.response.body"})
+        elif wanted is not None:
+            await _until_gone(receive, _respond(wanted, send))
+
+    async def _wanted(self, scope: Message, receive: Receive) -> Content | HTTPStatus | None:
+        """The answer, or the error; None: the client went before its body was complete."""
+        if scope["method"] != "POST":
+            return self._find(scope["path"]) or HTTPStatus.NOT_FOUND
+        posted = await _posted(Posted(scope["path"], dict(scope["headers"])), receive)
+        if posted is None:
+            return None
+        status, size = posted
+        return Content(size, blocks(size)) if status is HTTPStatus.OK else status
 
 
-async def _wanted(scope: Message, receive: Receive) -> tuple[HTTPStatus, int] | None:
-    """The status and the size of the answer; None: the client went before its body was complete."""
-    if scope["method"] == "POST":
-        return await _posted(Posted(scope["path"], dict(scope["headers"])), receive)
-    size = requested_size(scope["path"])
-    return (HTTPStatus.NOT_FOUND, 0) if size is None else (HTTPStatus.OK, size)
+application = Application()
+"""That of the runners."""
 
 
 async def _posted(posted: Posted, receive: Receive) -> tuple[HTTPStatus, int] | None:
@@ -53,10 +64,10 @@ async def _posted(posted: Posted, receive: Receive) -> tuple[HTTPStatus, int] | 
     return posted.answer()
 
 
-async def _respond(size: int, send: Send) -> None:
-    headers = [(b"content-length", str(size).encode())]
+async def _respond(content: Content, send: Send) -> None:
+    headers = [(b"content-length", str(content.size_bytes).encode()), *content.headers]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    for block in blocks(size):
+    for block in content.pieces:
         await send({"type": "http.response.body", "body": block, "more_body": True})
         # Once the client has gone, hypercorn's send does nothing at all: let the others notice.
         await asyncio.sleep(0)

@@ -27,16 +27,18 @@ class Certificate:
     key: Path
 
 
-def make_certificate(directory: Path, addresses: Sequence[str]) -> Certificate:
+def make_certificate(
+    directory: Path, addresses: Sequence[str], key: ec.EllipticCurvePrivateKey | None = None
+) -> Certificate:
     """Write a self-signed certificate for `server.test` and the server's IP addresses.
 
     The key is on curve P-256, which every TLS 1.3 stack must have (RFC 8446 section 9.1) and
-    which costs a Python server the least.
+    which costs a Python server the least; without one given, it is new.
 
     Raises:
         ValueError: an address is not an IP address.
     """
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = key or ec.generate_private_key(ec.SECP256R1())
     certificate = _self_signed(key, addresses)
     made = Certificate(directory / "certificate.pem", directory / "key.pem")
     made.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))

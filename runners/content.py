@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -77,6 +78,27 @@ def _is_at(offset: int, data: bytes) -> bool:
     if start + len(data) <= len(SEVERAL_BLOCKS):
         return SEVERAL_BLOCKS.startswith(data, start)
     return (BLOCK * (2 + len(data) // BLOCK_BYTES)).startswith(data, start)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a server answers to a GET request."""
+
+    size_bytes: int
+    pieces: Iterable[bytes]
+    """Its bytes, in order; they can be taken once."""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    """Beside `content-length`."""
+
+
+Find = Callable[[str], Content | None]
+"""What there is at the path of a request; None: nothing, which is status 404."""
+
+
+def requested_content(path: str) -> Content | None:
+    """What `/bytes/N` asks for; None for any other path."""
+    size = requested_size(path)
+    return None if size is None else Content(size, blocks(size))
 
 
 def requested_size(path: str) -> int | None:

@@ -25,7 +25,7 @@ from aioquic.quic.events import ConnectionTerminated, ProtocolNegotiated, QuicEv
 from aioquic.quic.logger import QuicFileLogger
 
 from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.content import blocks, requested_size
+from minitopo_dc.runners.content import Content, Find, blocks, requested_content
 from minitopo_dc.runners.posted import Posted
 from minitopo_dc.runners.quic_endpoint import (
     OrderedConnection,
@@ -45,8 +45,10 @@ copied. 1 MiB is more than a congestion window on the emulated legs ever holds."
 class Session:
     """One HTTP/3 connection and the responses that it sends, any number of them at once."""
 
-    def __init__(self, connection: QuicConnection) -> None:
+    def __init__(self, connection: QuicConnection, find: Find = requested_content) -> None:
+        """Take what there is for GET requests."""
         self.connection = connection
+        self._find = find
         self.ended = False
         self._http: H3Connection | None = None
         self._posted: dict[int, Posted] = {}  # by stream: requests whose body arrives
@@ -81,28 +83,28 @@ class Session:
         if isinstance(event, DataReceived) and stream_id in self._posted:
             self._posted[stream_id].take(event.data)
         if event.stream_ended and stream_id in self._posted:
-            self._respond(http, stream_id, *self._posted.pop(stream_id).answer())
+            status, size = self._posted.pop(stream_id).answer()
+            is_wanted = status is HTTPStatus.OK
+            answer = Content(size, blocks(size)) if is_wanted else status
+            self._respond(http, stream_id, answer)
 
     def _open(self, http: H3Connection, request: HeadersReceived) -> None:
         headers = dict(request.headers)
         path = headers.get(b":path", b"").decode()
         if headers.get(b":method") == b"POST":
             self._posted[request.stream_id] = Posted(path, headers)
-        elif (size := requested_size(path)) is None:
-            self._respond(http, request.stream_id, HTTPStatus.NOT_FOUND)
         else:
-            self._respond(http, request.stream_id, HTTPStatus.OK, size)
+            self._respond(http, request.stream_id, self._find(path) or HTTPStatus.NOT_FOUND)
 
-    def _respond(
-        self, http: H3Connection, stream_id: int, status: HTTPStatus, size: int = 0
-    ) -> None:
-        headers = [(b":status", str(status.value).encode())]
-        if status is not HTTPStatus.OK:
-            http.send_headers(stream_id, headers, end_stream=True)
+    def _respond(self, http: H3Connection, stream_id: int, answer: Content | HTTPStatus) -> None:
+        if isinstance(answer, HTTPStatus):
+            status = str(answer.value).encode()
+            http.send_headers(stream_id, [(b":status", status)], end_stream=True)
             return
-        http.send_headers(stream_id, [*headers, (b"content-length", str(size).encode())])
+        length = (b"content-length", str(answer.size_bytes).encode())
+        http.send_headers(stream_id, [(b":status", b"200"), length, *answer.headers])
         # Two blocks at once, a small body with its end: no response waits behind another one.
-        body = blocks(size)
+        body = iter(answer.pieces)
         if self._give_next(http, stream_id, body) and self._give_next(http, stream_id, body):
             self._bodies.append((stream_id, body))
 

@@ -59,21 +59,28 @@ def main() -> None:
     listener = listen(
         options.address, options.port, PROTOCOLS[options.protocol], options.congestion_control
     )
-    config = _configuration(listener, options)
+    serve_requests(listener, ReportingApplication(), options.certificate, options.key)
+
+
+def serve_requests(
+    listener: socket.socket, application: ReportingApplication, certificate: Path, key: Path
+) -> None:
+    """Answer requests on a listening socket until SIGTERM or SIGINT."""
+    config = _configuration(listener, certificate, key)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     with asyncio.Runner(loop_factory=_Loop) as runner:
         try:
-            runner.run(serve(ReportingApplication(), config))  # type: ignore[arg-type]
+            runner.run(serve(application, config))  # type: ignore[arg-type]
         except ssl.SSLError as error:
             # hypercorn (0.18) ends with it when a client still sends while the server closes.
             if error.reason != "APPLICATION_DATA_AFTER_CLOSE_NOTIFY":
                 raise
 
 
-def _configuration(listener: socket.socket, options: argparse.Namespace) -> Config:
+def _configuration(listener: socket.socket, certificate: Path, key: Path) -> Config:
     config = Config()
     config.bind = [f"fd://{listener.detach()}"]
-    config.certfile, config.keyfile = str(options.certificate), str(options.key)
+    config.certfile, config.keyfile = str(certificate), str(key)
     config.keep_alive_timeout = IDLE_S
     config.keep_alive_max_requests = sys.maxsize  # its own 1,000 end a connection
     config.h2_max_concurrent_streams = OPEN_REQUESTS

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
-from minitopo_dc.runners.asgi import Message, Receive, Send, application
+from minitopo_dc.runners.asgi import Application, Message, Receive, Send, application
 from minitopo_dc.runners.kernel_socket import (
     congestion_control,
     has_delivered,
@@ -27,9 +27,11 @@ DELIVERY_S = 0.01
 
 
 class ReportingApplication:
-    """The application, and a report of each connection that requests come by."""
+    """An application, and a report of each connection that requests come by."""
 
-    def __init__(self) -> None:
+    def __init__(self, inner: Application = application) -> None:
+        """Take what answers."""
+        self._inner = inner
         self._watches: dict[tuple[str, int], Watch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -40,10 +42,10 @@ class ReportingApplication:
             RuntimeError: the client's connection has gone already.
         """
         if scope["type"] != "http":
-            await application(scope, receive, send)
+            await self._inner(scope, receive, send)
             return
         with self._watch(tuple(scope["client"])).request():
-            await application(scope, receive, send)
+            await self._inner(scope, receive, send)
 
     def _watch(self, peer: tuple[str, int]) -> Watch:
         if peer not in self._watches:

@@ -31,7 +31,7 @@ readonly TEST_PACKAGES=(
     tshark                            # shows captures as a user sees them
     iperf3                            # a user's own program
     user-mode-linux kmod              # a kernel with netem, where the machine's own has none
-    chromium                          # shows reports as a user sees them; Ubuntu has it as a snap only
+    chromium                          # shows reports, loads pages; Ubuntu has it as a snap only
 )
 
 main() {

@@ -85,6 +85,8 @@ def _refused(radio: LegSettings) -> Iterator[str]:
         yield "delay_curve"
     if radio.queue_bytes is not None:
         yield "queue_bytes"
+    if radio.queue_ms is not None:
+        yield "queue_ms"
     if not (radio.reorder and radio.jitter == "uniform"):
         if radio.jitter_ms:
             yield JITTER

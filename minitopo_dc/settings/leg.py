@@ -43,6 +43,8 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 _NOT_OF_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve")
 """Fields that have no default, and no meaning beside `wifi`."""
+ONE_PACKET_BYTES = 1600
+"""An IP packet of Ethernet's MTU with a PDCP header: what any queue has room for."""
 
 
 class BurstLoss(Settings):
@@ -93,10 +95,21 @@ class LegSettings(Settings):
     holds it) beside them."""
     queue_packets: PositiveInt | None = 100
     queue_bytes: PositiveInt | None = None
+    # Left out of files when there is none, so that those of legs without it stay as they are.
+    queue_ms: PositiveFloat | None = Field(default=None, exclude_if=equals(None))
+    """How long a full queue takes at `rate_mbps`, but at least one packet; then `queue_packets` has
+    no default."""
     outages: tuple[tuple[NonNegativeFloat, PositiveFloat], ...] = ()
     """When the leg is down, in s after the start of the transfer: [[from, to], ...]."""
     changes: tuple[LegChange, ...] = ()
     """What the leg is like from some moments on, in ascending order."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_queue(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("queue_ms") is not None:
+            return {"queue_packets": None} | values
+        return values
 
     @model_validator(mode="after")
     def _is_one_leg(self) -> Self:
@@ -108,6 +121,8 @@ class LegSettings(Settings):
             raise ValueError("offset_s: only a trace has one, and there is none")
         if self.delay_curve is not None and self.jitter == "uniform":
             raise ValueError("jitter: uniform needs delay_ms; with delay_curve allowed: normal")
+        if self.queue_ms is not None and (self.rate_mbps is None or self.queue_bytes is not None):
+            raise ValueError("queue_ms: needs rate_mbps, and no queue_bytes beside it")
         if self.loss_percent and self.burst_loss:
             raise ValueError("give loss_percent or burst_loss, not both")
         stages: list[LegSettings] = [self, *(stage for _, stage in self.stages())]
@@ -204,6 +219,13 @@ class LegSettings(Settings):
         """What failed transmissions of blocks leave of the capacity."""
         return 1 - self.rlc.block_error_percent / 100 if self.rlc else 1.0
 
+    def queue_limit_bytes(self) -> int | None:
+        """The queue's limit in bytes, if it has one."""
+        if self.queue_ms is None:
+            return self.queue_bytes
+        assert self.rate_mbps is not None
+        return max(ONE_PACKET_BYTES, round(self.rate_mbps * self.queue_ms * 1000 / 8))
+
     def mean_loss_percent(self) -> float:
         """Long-term loss in percent (Gilbert-Elliott: Hasslinger and Hohlfeld 2008, section 2)."""
         if self.burst_loss is None:
@@ -227,7 +249,7 @@ class LegSettings(Settings):
             loss=self.loss_model(),
             reorder=self.reorder,
             queue_packets=self.queue_packets,
-            queue_bytes=self.queue_bytes,
+            queue_bytes=self.queue_limit_bytes(),
         )
         if self.wifi is not None:
             if medium is None:

@@ -2,12 +2,13 @@
 
 Each second, for every cell of the sites around the bus, in dB::
 
-    RSRP = power of the cell - path loss(distance) + common shadowing + the site's own shadowing
+    RSRP = power of the cell - path loss(distance) + common, site's and carrier's shadowing
 
 * path loss: 37.6 dB a decade, 3GPP TR 36.942 section 4.5 (urban macro cell at 2 GHz);
 * shadowing: log-normal; part of it is the surroundings' and common to all sites (TR 36.942 section
-  4.5), part the site's own; both correlated over the distance driven (Gudmundson, "Correlation
-  model for shadow fading in mobile radio systems", Electronics Letters 27(23), 1991);
+  4.5), part the site's own, and a little its second carrier's; all correlated over the distance
+  driven (Gudmundson, "Correlation model for shadow fading in mobile radio systems", Electronics
+  Letters 27(23), 1991);
 * the bus drives at constant speed and stops at regular distances.
 
 A cell is in the log while the receiver detects it: above its threshold, and not too far below the
@@ -22,7 +23,7 @@ from random import Random
 
 from minitopo_dc.trace.cells import CellLog, HeardCell
 from minitopo_dc.trace.environment import OPERATORS, Environment
-from minitopo_dc.trace.sites import Site, sites_along
+from minitopo_dc.trace.sites import CARRIERS, Site, sites_along
 
 _SITES_AROUND = 6
 """Sites of each operator on each side: what is beyond is weaker than what they send."""
@@ -95,17 +96,20 @@ class _Reception:
         self._operator = operator
         self._rng = Random(f"{seed} {operator} shadowing")
         self._route = sites_along(Random(f"{seed} {operator} sites"), environment, operator)
-        self._near: list[tuple[Site, _Shadowing]] = []
+        self._of_carriers = Random(f"{seed} {operator} carriers")
+        self._near: list[tuple[Site, _Shadowing, _Shadowing]] = []
 
     def heard(self, place_m: float, kept: float, common_db: float) -> Iterator[HeardCell]:
         """The cells that are detected at a place; places ascend from call to call."""
         self._look_around(place_m)
         carriers: dict[str, list[tuple[str, float]]] = {}
-        for site, shadowing in self._near:
-            shadowing.move(kept)
-            fading = common_db + shadowing.now_db - _path_loss_db(site, place_m)
+        for site, own, second in self._near:
+            own.move(kept)
+            second.move(kept)
+            main = common_db + own.now_db - _path_loss_db(site, place_m)
+            fading = dict(zip(CARRIERS, (main, main + second.now_db), strict=True))
             for carrier, cell, power in site.cells:
-                carriers.setdefault(carrier, []).append((cell, power + fading))
+                carriers.setdefault(carrier, []).append((cell, power + fading[carrier]))
         for carrier, cells in carriers.items():
             for cell, rsrp in self._detected(cells):
                 yield HeardCell(self._operator, carrier, cell, round(rsrp, 1))
@@ -114,7 +118,9 @@ class _Reception:
         near = self._near
         while len(near) < _SITES_AROUND or near[-_SITES_AROUND][0].nominal_m <= place_m:
             site = next(self._route)
-            near.append((site, _Shadowing(self._rng, self._environment.own_sd_db)))
+            own = _Shadowing(self._rng, self._environment.own_sd_db)
+            second = _Shadowing(self._of_carriers, self._environment.carrier_sd_db)
+            near.append((site, own, second))
         while near[_SITES_AROUND][0].nominal_m < place_m:
             del near[0]
 

@@ -99,7 +99,7 @@ class DriveRecipe:
 
 DRIVES = (
     DriveRecipe(RESIDENTIAL, 1),
-    DriveRecipe(ROAD, 2),
+    DriveRecipe(ROAD, 8),
 )
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 ChannelAction = Literal["open", "abandon", "backup", "available"]
-Capacities = Sequence[Sequence[float]]
+Channels = Sequence[Sequence[float]]
 """`capacities[channel][step]` in any unit, 0 for an absent channel."""
 
 
@@ -92,7 +92,7 @@ class HandoverPlan:
     handovers: tuple[Handover, ...]
 
 
-def plan_handovers(capacities: Capacities, rule: HandoverRule, step_s: float = 1.0) -> HandoverPlan:
+def plan_handovers(capacities: Channels, rule: HandoverRule, step_s: float = 1.0) -> HandoverPlan:
     """Apply a rule, step by step, to as many steps as there are.
 
     Where no channel is there at first, the terminal begins with the one that appears first.
@@ -114,7 +114,7 @@ def plan_handovers(capacities: Capacities, rule: HandoverRule, step_s: float = 1
     return HandoverPlan(terminal.initial, tuple(events), tuple(terminal.handovers))
 
 
-def best_channels(capacities: Capacities) -> list[int]:
+def best_channels(capacities: Channels) -> list[int]:
     """Of each step the channel (1, 2, ...) with most capacity; of equal ones the first."""
     return [max(range(len(row)), key=row.__getitem__) + 1 for row in zip(*capacities, strict=True)]
 

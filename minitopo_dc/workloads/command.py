@@ -25,6 +25,8 @@ RESERVED = frozenset(
         *("wall_s", "failed_attempts", "units", "flows", "jain_index", "id", "experiments"),
         *("reordering_wait_ms", "given_up", "recovery_s", "leg_bytes_per_byte"),
         *("drop_occasions", "lost_packets", "rtt_ms"),
+        *("mp_capacity_mbps", "sp_capacity_mbps", "mp_share", "sp_share"),
+        *("handovers_per_minute", "handover_recovery_s"),
     }
 )
 RESERVED_BEGINNINGS = ("leg_bytes_", "utilisation_leg_", "links_", "flow_")

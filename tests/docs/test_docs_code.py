@@ -1,7 +1,7 @@
 """The Python and YAML of the pages works: it is run, or validated as what its mark says.
 
 A mark is an HTML comment right above a block, which a reader of the page does not see. Python has
-none or one of `run with: ...` and `not run: ...`, YAML has `checked as: ...`.
+none or one of `run with: ...`, `run as: root` and `not run: ...`, YAML has `checked as: ...`.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ YAML = [block for block in BLOCKS if block.language == "yaml"]
 RUN_WITH, NOT_RUN, CHECKED_AS = "run with: ", "not run: ", "checked as: "
 REASONS = ("needs root",)
 """Why a block of Python is not run; its imports are."""
+RUN_AS_ROOT = "run as: root"
 PART = "part of the {} above"
 DATA = ("campaigns", "reference", "traces")
 """What examples find where a user is: in a checkout."""
@@ -115,10 +116,16 @@ def test_an_unknown_mark_is_found(language: str, mark: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "block", [each for each in PYTHON if not (each.mark or "").startswith(NOT_RUN)], ids=str
+    "block",
+    [
+        pytest.param(each, marks=[pytest.mark.root] if each.mark == RUN_AS_ROOT else [])
+        for each in PYTHON
+        if not (each.mark or "").startswith(NOT_RUN)
+    ],
+    ids=str,
 )
 def test_python_runs(block: Block, checkout: Path) -> None:
-    if block.mark is not None:
+    if block.mark is not None and block.mark != RUN_AS_ROOT:
         WITH[block.mark.removeprefix(RUN_WITH)](checkout)
     (checkout / "example.py").write_text(block.code, encoding="utf-8")
     python(["example.py"], checkout)
@@ -216,7 +223,11 @@ VALIDATE: dict[str, Callable[[Any, str], None]] = {
 def is_known(block: Block) -> bool:
     """Whether a block has a mark of its language, or none where none is needed."""
     known: dict[str, list[str]] = {
-        "python": [*(RUN_WITH + what for what in WITH), *(NOT_RUN + why for why in REASONS)],
+        "python": [
+            RUN_AS_ROOT,
+            *(RUN_WITH + what for what in WITH),
+            *(NOT_RUN + why for why in REASONS),
+        ],
     }
     if block.language == "yaml":
         return block.mark is not None and is_checked(block.mark)

@@ -15,6 +15,8 @@ import pytest
 
 from minitopo_dc.cli import COMMANDS, _parser, main
 from minitopo_dc.commands.options import base_scenario, rows
+from minitopo_dc.page_load import __main__ as page_load
+from minitopo_dc.page_load import server as page_server
 from minitopo_dc.scenario import Clock
 from tests.docs.pages import PAGES, REPOSITORY, Block, blocks, code_spans, name
 
@@ -23,8 +25,11 @@ PREFIXES = ("sudo",)
 PUNCTUATION = {"&&", "|", ">", "<", ";"}
 HERE_DOCUMENT = re.compile(r"<< '(\w+)'\n.*?\n\1\n", re.DOTALL)
 TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
-OTHERS = {"--", "--max-time", "--profile", "--test", "--topo"}
-"""What ends options; options of curl, of a benchmark, and of Mininet's mn."""
+OTHERS = {
+    *("--", "--max-time", "--profile", "--test", "--topo"),
+    *("--ignore-certificate-errors-spki-list", "--origin-to-force-quic-on"),
+}
+"""What ends options; options of curl, of a benchmark, of Mininet's mn, and of Chromium."""
 
 SHELL = [block for page in PAGES for block in blocks(page) if block.language == "sh"]
 
@@ -48,7 +53,8 @@ def test_the_commands_in_a_page_s_text_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_options_in_a_page_s_text_exist(page: Path) -> None:
     named = {re.split("[ =]", span)[0] for span in code_spans(page) if span.startswith("--")}
-    assert named - options(_parser()) - OTHERS == set()
+    known = set().union(*map(options, (_parser(), page_load.parser(), page_server.parser())))
+    assert named - known - OTHERS == set()
 
 
 def test_the_templates_of_the_pages_are_rendered(

@@ -96,7 +96,7 @@ def test_the_results_directory_holds_tables_figure_and_a_directory_per_run(
     assert expected <= {path.name for path in run.iterdir()}
 
 
-NAMED_ONLY = {"quic-ngtcp2", "quic-picoquic", "icmp"}
+NAMED_ONLY = {"quic-ngtcp2", "quic-picoquic", "icmp", "command"}
 
 
 def test_all_transports_of_downloads_but_those_that_must_be_named_are_compared() -> None:

@@ -23,6 +23,7 @@ from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.probe import Arrivals, send_through
 from minitopo_dc.link import Bernoulli
 from minitopo_dc.topologies.radio_link import PROCESS, RadioLink, RadioLinkError
+from tests.emulation.processes import with_word
 
 pytestmark = pytest.mark.root
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -87,19 +88,6 @@ def pair(**parameters: Any) -> Iterator[Pair]:
         yield Pair(net)
     finally:
         net.stop()
-
-
-def cables() -> list[str]:
-    """Processes of radio links."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if PROCESS.encode() in words:
-            found.append(process.name)
-    return found
 
 
 def mn(topology: str, *arguments: str) -> str:
@@ -215,10 +203,10 @@ def test_stopping_the_network_leaves_nothing_behind() -> None:
     net.addLink(outside, net.addHost("h1"), bw=10)
     net.build()
     assert Path("/sys/class/net/h0-eth0").exists()
-    assert len(cables()) == 1
+    assert len(with_word(PROCESS)) == 1
     net.stop()
     assert not Path("/sys/class/net/h0-eth0").exists()
-    assert cables() == []
+    assert with_word(PROCESS) == []
 
 
 def test_a_killed_program_leaves_nothing_behind() -> None:
@@ -227,13 +215,13 @@ def test_a_killed_program_leaves_nothing_behind() -> None:
     )
     assert program.stdout is not None
     assert program.stdout.readline() == b"built\n"
-    assert len(cables()) == 1
+    assert len(with_word(PROCESS)) == 1
     program.send_signal(signal.SIGKILL)
     program.communicate()
     deadline = time.monotonic() + 5
-    while cables() and time.monotonic() < deadline:
+    while with_word(PROCESS) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert cables() == []
+    assert with_word(PROCESS) == []
 
 
 @pytest.mark.parametrize(
@@ -250,7 +238,7 @@ def test_a_wrong_parameter_is_one_error_and_leaves_nothing_behind(
 ) -> None:
     with pytest.raises(RadioLinkError, match=reason), pair(**parameters):
         pass
-    assert cables() == []
+    assert with_word(PROCESS) == []
 
 
 def test_minitopo_dc_is_not_needed_by_mn_for_the_topology() -> None:
@@ -272,4 +260,4 @@ def test_mn_takes_the_radio_link_by_its_name() -> None:
     files = "topologies/two_path.py,topologies/radio_link.py"
     said = mn("two_path", "--custom", files, "--link", "radio,bw=10,delay=5ms")
     assert "0% dropped (12/12 received)" in said
-    assert cables() == []
+    assert with_word(PROCESS) == []

@@ -48,11 +48,11 @@ def command(name: str, plan: RequestPlan, transfer: Transfer) -> list[str]:
         *(sys.executable, "-m", f"minitopo_dc.runners.{program}"),
         *("--address", transfer.server_address, "--port", str(transfer.port)),
         *("--bind", transfer.client_addresses[0]),
-        *("--certificate", str(transfer.certificate), "--tls", "1.3"),
+        *("--certificate", str(transfer.certificate)),
         *request_arguments(plan),
     ]
     if name != "quic":
-        return [*common, "--protocol", name]
+        return [*common, "--tls", "1.3", "--protocol", name]
     windows = ("--max-data", "16777216", "--max-stream-data", "16777216")
     return [*common, "--congestion-control", "cubic", "--max-datagram", "1200", *windows]
 

@@ -17,6 +17,7 @@ from mininet.net import Mininet
 from minitopo_dc.topologies.dual_connectivity import DualConnectivityError, addDualConnectivity
 from minitopo_dc.topologies.element_process import PROCESS, REGISTRY
 from minitopo_dc.topologies.radio_link import RadioLink
+from tests.emulation.processes import with_word
 
 pytestmark = pytest.mark.root
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -27,18 +28,6 @@ WAIT = "sh sleep 0.3"
 """Counters are written each 0.1 s."""
 CARRIER = "sh sleep 1.3"
 """The kernel tells of an interface that comes up at most once a second."""
-
-
-def elements() -> list[str]:
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if PROCESS.encode() in words:
-            found.append(process.name)
-    return found
 
 
 def kept() -> set[Path]:
@@ -81,7 +70,7 @@ def three_hosts() -> Any:
 
 
 def test_the_example_runs_as_it_is_printed() -> None:
-    before = elements()
+    before = with_word(PROCESS)
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
     done = subprocess.run(
         [sys.executable, str(EXAMPLE)],
@@ -103,11 +92,11 @@ def test_the_example_runs_as_it_is_printed() -> None:
     assert 1.5 < first[0] / first[1] < 2.5
     assert second[0] - first[0] > 2_000_000
     assert second[1] - first[1] < 200_000
-    assert elements() == before
+    assert with_word(PROCESS) == before
 
 
 def test_mn_runs_the_elements_and_a_leg_may_go_down_in_its_cli() -> None:
-    before, files = elements(), kept()
+    before, files = with_word(PROCESS), kept()
     counters = COUNTERS.replace("STATISTICS", STATISTICS)
     orders = [
         *("client ping -c 12 -i 0.02 server", WAIT, counters),
@@ -133,7 +122,7 @@ def test_mn_runs_the_elements_and_a_leg_may_go_down_in_its_cli() -> None:
     assert up[1] > down[1]
     assert float(re.findall(r"([\d.]+) Mbits/sec", said)[0]) > 25
     assert "0% dropped (12/12 received)" in said
-    assert elements() == before
+    assert with_word(PROCESS) == before
     assert kept() == files
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from statistics import pstdev
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ PLAIN = replace(
     power_sd_db=0.0,
     common_sd_db=0.0,
     own_sd_db=0.0,
+    carrier_sd_db=0.0,
     stop_every_m=1e9,
     speed_kmh=36.0,
 )
@@ -111,6 +113,25 @@ def test_shadowing_is_correlated_over_the_distance_driven() -> None:
     variance = sum(d * d for d in deviations)
     lagged = sum(a * b for a, b in zip(deviations, deviations[5:], strict=False))
     assert lagged / variance == pytest.approx(0.368, abs=0.12)
+
+
+def test_a_site_s_carriers_fade_alike_but_not_quite() -> None:
+    def spread(carrier_sd_db: float) -> float:
+        lone = replace(
+            PLAIN,
+            spacing_m=1e6,
+            threshold_dbm=-1e9,
+            own_sd_db=6.0,
+            second_carrier_db=(-5.0, -5.0),
+            second_carrier_sd_db=0.0,
+            carrier_sd_db=carrier_sd_db,
+        )
+        log = synthesise_drive(1, 500, lone)
+        main, second = (best_of(log, "OP1", carrier) for carrier in ("1", "2"))
+        return pstdev(a - b for (_, a), (_, b) in zip(main, second, strict=True))
+
+    assert spread(0.0) == pytest.approx(0, abs=0.1)
+    assert spread(2.0) == pytest.approx(2, abs=0.5)
 
 
 def test_dense_stretches_have_more_cells() -> None:

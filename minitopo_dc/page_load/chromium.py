@@ -1,0 +1,122 @@
+"""A headless Chromium that knows nothing from before and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from minitopo_dc.page_load.devtools import DevTools, DevToolsError
+
+PROGRAMS = ("chromium", "google-chrome")
+"""As Debian and Google call it; the first that there is."""
+MISSING = "no chromium on this machine (Debian: apt-get install chromium)"
+OPTIONS = (
+    "--headless",
+    "--no-sandbox",  # which root may not use
+    "--disable-gpu",
+    "--no-first-run",
+    # The hosts have no internet: what the browser would ask its maker for only takes time.
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-sync",
+    "--remote-debugging-pipe",
+)
+DEBUGGING_READ, DEBUGGING_WRITE = 3, 4
+"""The file descriptors of `--remote-debugging-pipe`."""
+END_S = 5.0
+"""How long the browser may take to end when asked to."""
+LAST_LINES = 5
+
+
+class BrowserError(Exception):
+    """There is no browser, or it did not do what it was told; the text says why."""
+
+
+@contextmanager
+def chromium(
+    options: Sequence[str], timeout_s: float, before: Sequence[str] = ()
+) -> Iterator[DevTools]:
+    """A browser with a new, empty profile; in the end it has ended and its files are gone.
+
+    Args:
+        options: beside `OPTIONS`.
+        timeout_s: from now until all is done.
+        before: words before the command, of a program that runs it.
+
+    Raises:
+        BrowserError: there is none; it ended or did not answer, with its last words.
+    """
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        raise BrowserError(MISSING)
+    if before and shutil.which(before[0]) is None:
+        raise BrowserError(f"no {before[0]} on this machine (Debian's package of this name)")
+    with TemporaryDirectory(prefix="minitopo-dc-", ignore_cleanup_errors=True) as home:
+        # A short name: the browser has a Unix socket there, whose path has 107 octets at most.
+        command = [*before, program, *OPTIONS, f"--user-data-dir={home}/profile", *options]
+        log = Path(home, "log")
+        try:
+            with _running(command, home, log, time.monotonic() + timeout_s) as devtools:
+                yield devtools
+        except DevToolsError as error:
+            raise BrowserError(f"{error}{_last_words(log)}") from None
+
+
+@contextmanager
+def _running(command: Sequence[str], home: str, log: Path, deadline: float) -> Iterator[DevTools]:
+    (its_read, our_write), (our_read, its_write) = os.pipe(), os.pipe()
+    process = _start(command, home, log, (its_read, its_write))
+    os.close(its_read)
+    os.close(its_write)
+    try:
+        yield DevTools(send=our_write, receive=our_read, deadline=deadline)
+    finally:
+        os.close(our_write)  # the browser ends with its pipe
+        os.close(our_read)
+        _end(process)
+
+
+def _start(command: Sequence[str], home: str, log: Path, pipes: Sequence[int]) -> int:
+    """Its process, which leads a group; the pipes are its to read from and to write to."""
+    environment = {name: value for name, value in os.environ.items() if name[:4] != "XDG_"}
+    log_flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    return os.posix_spawnp(
+        command[0],
+        list(command),
+        {**environment, "HOME": home, "TMPDIR": home},
+        file_actions=[
+            (os.POSIX_SPAWN_DUP2, pipes[0], DEBUGGING_READ),
+            (os.POSIX_SPAWN_DUP2, pipes[1], DEBUGGING_WRITE),
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(log), log_flags, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setpgroup=0,
+    )
+
+
+def _end(process: int) -> None:
+    deadline = time.monotonic() + END_S
+    while os.waitpid(process, os.WNOHANG) == (0, 0):
+        if time.monotonic() > deadline:
+            os.killpg(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            break
+        time.sleep(0.02)
+    with suppress(ProcessLookupError):
+        os.killpg(process, signal.SIGKILL)  # what it has left
+
+
+def _last_words(log: Path) -> str:
+    """The end of what it printed, without what lacks on a machine without a desktop (D-Bus)."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    said = [line for line in lines if "dbus" not in line.lower()][-LAST_LINES:]
+    return "".join(f"\n  {line}" for line in said)

@@ -1,0 +1,77 @@
+"""The site's server: `python -m minitopo_dc.page_load.server --http 2`.
+
+HTTP/2 over TLS 1.3 and TCP or MPTCP (hypercorn), or HTTP/3 over QUIC (aioquic). With HTTP/2 it
+prints a line of JSON at each connection's end: what the kernel said of its subflows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from minitopo_dc.page_load.http3 import serve_http3
+from minitopo_dc.page_load.site import OBJECTS, Site
+from minitopo_dc.page_load.trust import site_key
+from minitopo_dc.runners.asgi import Application
+from minitopo_dc.runners.certificate import Certificate, make_certificate
+from minitopo_dc.runners.kernel_socket import PROTOCOLS
+from minitopo_dc.runners.tcp_server import listen, serve_requests
+from minitopo_dc.runners.tcp_watch import ReportingApplication
+
+PORT = 4433
+"""The usual one of test servers of QUIC."""
+
+
+def main() -> None:
+    """Serve until SIGTERM or SIGINT."""
+    options = _options()
+    site = Site(objects=options.objects, seed=options.seed)
+    with TemporaryDirectory(prefix="minitopo-dc-site-") as directory:
+        certificate = make_certificate(Path(directory), [options.address], site_key())
+        _serve(options, site, certificate)
+
+
+def _serve(options: argparse.Namespace, site: Site, certificate: Certificate) -> None:
+    where, algorithm = (options.address, options.port), options.congestion_control
+    if options.http == "3":
+        serve_http3(*where, site.find, certificate, algorithm)
+        return
+    listener = listen(*where, PROTOCOLS["mptcp" if options.mptcp else "tcp"], algorithm)
+    application = ReportingApplication(Application(site.find))
+    serve_requests(listener, application, certificate.certificate, certificate.key)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The program's options."""
+    made = argparse.ArgumentParser(
+        prog="python -m minitopo_dc.page_load.server", description=__doc__
+    )
+    here = os.environ.get("MINITOPO_DC_SERVER", "127.0.0.1")
+    made.add_argument("--http", choices=("2", "3"), required=True, help="version")
+    made.add_argument("--mptcp", action="store_true", help="take MPTCP, with HTTP/2")
+    made.add_argument("--address", default=here, help="$MINITOPO_DC_SERVER, else 127.0.0.1")
+    made.add_argument("--port", type=int, default=PORT, help="%(default)s")
+    made.add_argument("--objects", type=int, default=OBJECTS, help="%(default)s")
+    made.add_argument("--seed", type=int, default=1, help="of the sizes' order (%(default)s)")
+    made.add_argument(
+        "--congestion-control",
+        default="cubic",
+        metavar="NAME",
+        help="%(default)s; HTTP/3 also reno",
+    )
+    return made
+
+
+def _options() -> argparse.Namespace:
+    options = parser().parse_args()
+    if options.mptcp and options.http == "3":
+        parser().error("--mptcp: only with --http 2")
+    if options.objects < 1:
+        parser().error(f"--objects: {options.objects}; allowed: 1 and more")
+    return options
+
+
+if __name__ == "__main__":
+    main()
