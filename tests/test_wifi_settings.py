@@ -52,6 +52,7 @@ def test_a_wrong_field_is_named_once_with_what_is_allowed(
         ({"uplink": {"trace": "x.csv"}}, "uplink: trace: the leg has wifi"),
         ({"downlink": {"rlc": {}}}, "downlink: rlc: the leg has wifi"),
         ({"downlink": {"delay_curve": "power"}}, "downlink: delay_curve: the leg has wifi"),
+        ({"downlink": {"queue_ms": 50}}, "downlink: queue_ms: the leg has wifi"),
         (
             {"uplink": {"changes": [{"at_s": 1, "rate_mbps": 2}]}},
             "uplink: changes: a change of rate_mbps needs rate_mbps, not wifi",

@@ -41,7 +41,7 @@ Direction = Literal["downlink", "uplink"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
-_NOT_OF_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve")
+_NOT_OF_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve", "queue_ms")
 """Fields that have no default, and no meaning beside `wifi`."""
 ONE_PACKET_BYTES = 1600
 """An IP packet of Ethernet's MTU with a PDCP header: what any queue has room for."""
