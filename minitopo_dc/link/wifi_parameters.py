@@ -18,8 +18,8 @@ DIFS_NS = SIFS_NS + 2 * SLOT_NS
 CW_MIN, CW_MAX = 15, 1023
 """Contention window in slots (IEEE 802.11-2012, table 18-17)."""
 PREAMBLE_NS = 40 * NS_PER_US
-"""HT-mixed preamble with two training fields: 8 + 8 + 4 + 8 + 4 + 2 x 4 us (IEEE 802.11-2012, clause
-20.3.9). With one, as one stream needs, it is 4 us shorter."""
+"""HT-mixed preamble with two training fields: 8 + 8 + 4 + 8 + 4 + 2 x 4 us (IEEE 802.11-2012,
+clause 20.3.9). With one, as one stream needs, it is 4 us shorter."""
 BLOCK_ACK_NS = 32 * NS_PER_US
 """Compressed BlockAck, 32 bytes at 24 Mbit/s: 20 us of preamble and three symbols of 4 us."""
 LLC_BYTES, MAC_BYTES, FCS_BYTES, DELIMITER_BYTES = 8, 26, 4, 4
