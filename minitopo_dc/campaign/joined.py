@@ -111,9 +111,11 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
         ResultError: a file of a run is broken.
     """
     rows = []
+    known = source.outline.file.configurations
     for _, cells in source.cells_of(name).groupby(_keys(source.cells_of(name)), sort=False):
         factors = dict(cells["factors"].iloc[0])
-        rows.append(factors | _joined(name, experiment, factors, cells))
+        runs = {each: cells[cells["configuration"] == each].to_dict("records") for each in known}
+        rows.append(factors | _joined(name, experiment, factors, runs))
     return pd.DataFrame(rows, columns=None if rows else list(experiment.joined))
 
 
@@ -179,11 +181,14 @@ def _keys(cells: pd.DataFrame) -> pd.Series[str]:
 
 
 def _joined(
-    name: str, experiment: Experiment, factors: Mapping[str, Any], cells: pd.DataFrame
+    name: str,
+    experiment: Experiment,
+    factors: Mapping[str, Any],
+    runs: Mapping[str, Sequence[dict[Any, Any]]],
 ) -> dict[str, float]:
     names: dict[str, Any] = {**FUNCTIONS, **labels(factors)}
-    for configuration, runs in cells.groupby("configuration", sort=False):
-        names[str(configuration).replace("-", "_")] = _Configuration(runs.to_dict("records"))
+    for configuration, repeated in runs.items():
+        names[configuration.replace("-", "_")] = _Configuration(repeated)
     found = {}
     for column, text in experiment.joined.items():
         try:

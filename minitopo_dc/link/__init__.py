@@ -11,8 +11,13 @@ from minitopo_dc.link.loss import Bernoulli, GilbertElliott, LossModel
 from minitopo_dc.link.opportunities import OpportunityCapacity
 from minitopo_dc.link.rlc_leg import RlcLeg
 from minitopo_dc.link.rlc_parameters import RlcMode, RlcParameters, RlcStatistics
+from minitopo_dc.link.wifi_leg import WifiLeg
+from minitopo_dc.link.wifi_medium import WifiMedium
+from minitopo_dc.link.wifi_parameters import Aggregation, WifiParameters, WifiStatistics
+from minitopo_dc.link.wifi_timing import goodput_bps, saturated_bps
 
 __all__ = [
+    "Aggregation",
     "AnyLeg",
     "Bernoulli",
     "Capacity",
@@ -33,7 +38,13 @@ __all__ = [
     "RlcParameters",
     "RlcStatistics",
     "UniformDelay",
+    "WifiLeg",
+    "WifiMedium",
+    "WifiParameters",
+    "WifiStatistics",
     "curve_delay_ns",
     "delay_steps",
+    "goodput_bps",
     "make_capacity",
+    "saturated_bps",
 ]

@@ -105,6 +105,11 @@ def leg_seed(scenario: Scenario, leg: int, direction: Direction) -> str:
     return f"{scenario.seed}/{leg}/{direction}"
 
 
+def medium_seed(scenario: Scenario, leg: int) -> str:
+    """What seeds the medium that both directions of a leg over WiFi share."""
+    return f"{scenario.seed}/{leg}/wifi"
+
+
 def _numbers(scenario: Scenario) -> range:
     return range(1, len(scenario.legs) + 1)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from minitopo_dc.settings import Direction, LegSettings, Settings
+from minitopo_dc.settings import Direction, LegSettings, Settings, WifiSettings
 from minitopo_dc.settings.base import equals
 from minitopo_dc.settings.ranges import Moment, MomentAbove
 
@@ -23,11 +24,40 @@ def _papers_uplink() -> LegSettings:
 class RadioLeg(Settings):
     """One leg: a direction from the network to the terminal, and one back."""
 
+    # Left out of files when there is none, so that those of legs without WiFi stay as they are.
+    wifi: WifiSettings | None = Field(default=None, exclude_if=equals(None))
+    """The medium that both directions share; they have no capacity of their own then."""
     downlink: LegSettings
     uplink: LegSettings = Field(default_factory=_papers_uplink)
     # Left out of files when there are none, so that those of runs without them stay as they are.
     outages: tuple[Outage, ...] = Field(default=(), exclude_if=equals(()))
     """When both directions are down, in ascending order; beside the outages of each of them."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _both_have_the_medium(cls, values: Any) -> Any:
+        """Each direction knows the medium, whose place is beside them."""
+        if not isinstance(values, Mapping):
+            return values
+        wifi = values.get("wifi")
+        given = {name: _fields(values[name]) for name in get_args(Direction) if name in values}
+        for name, fields in given.items():
+            if isinstance(fields, Mapping) and "wifi" in fields:
+                raise ValueError(f"{name}.wifi: both directions share it; write it beside {name}")
+        if wifi is None:
+            return values
+        try:
+            medium = WifiSettings.model_validate(wifi)
+        except ValidationError:
+            medium = WifiSettings()  # the field itself tells what is wrong with it
+        both = {name: given.get(name, {}) for name in get_args(Direction)}
+        return {
+            **values,
+            **{
+                name: {**fields, "wifi": medium} if isinstance(fields, Mapping) else fields
+                for name, fields in both.items()
+            },
+        }
 
     @model_validator(mode="after")
     def _outages_are_apart(self) -> Self:
@@ -47,6 +77,13 @@ class RadioLeg(Settings):
     def down_periods(self) -> tuple[Outage, ...]:
         """When one of the directions is down, or both: no path can use the leg then."""
         return _in_order(self.outages, self.downlink.outages, self.uplink.outages)
+
+
+def _fields(direction: Any) -> Any:
+    """What was given of a direction, but for the medium, which it has from here."""
+    if isinstance(direction, LegSettings):
+        return direction.model_dump(exclude_unset=True)
+    return direction
 
 
 def _in_order(*outages: tuple[Outage, ...]) -> tuple[Outage, ...]:

@@ -11,6 +11,7 @@ from minitopo_dc.settings.match import IpVersion, Match
 from minitopo_dc.settings.path_words import parse_path_words
 from minitopo_dc.settings.paths import PathEvent, PathPlan, PathSchedule, PathStatus
 from minitopo_dc.settings.rlc import RlcSettings
+from minitopo_dc.settings.wifi import WifiSettings
 
 __all__ = [
     "BurstLoss",
@@ -29,6 +30,7 @@ __all__ = [
     "RlcSettings",
     "Settings",
     "SettingsError",
+    "WifiSettings",
     "check_kernel_bearer",
     "check_wire_bearer",
     "equals",

@@ -79,6 +79,8 @@ def _refused(radio: LegSettings) -> Iterator[str]:
         yield "burst_loss"
     if radio.rlc is not None:
         yield "rlc"
+    if radio.wifi is not None:
+        yield "wifi"
     if radio.delay_curve is not None:
         yield "delay_curve"
     if radio.queue_bytes is not None:

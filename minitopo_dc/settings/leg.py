@@ -24,6 +24,8 @@ from minitopo_dc.link import (
     NormalDelay,
     RlcLeg,
     UniformDelay,
+    WifiLeg,
+    WifiMedium,
     delay_steps,
     make_capacity,
 )
@@ -40,6 +42,7 @@ from minitopo_dc.settings.ranges import (
     Rate,
 )
 from minitopo_dc.settings.rlc import RlcSettings
+from minitopo_dc.settings.wifi import WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, read_trace
 from minitopo_dc.trace.limits import SHORTEST_NS
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
@@ -49,6 +52,8 @@ Direction = Literal["downlink", "uplink"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
+_NOT_OF_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve", "queue_ms")
+"""Fields that have no default, and no meaning beside `wifi`."""
 ONE_PACKET_BYTES = 1600
 """An IP packet of Ethernet's MTU with a PDCP header: what any queue has room for."""
 
@@ -69,7 +74,7 @@ class LegSettings(Settings):
     """One direction of one leg. The defaults are the default point of the DC papers (table 4.3)."""
 
     rate_mbps: Rate | None = None
-    """Constant capacity in Mbit/s of IP packets; give this or `trace`."""
+    """Constant capacity in Mbit/s of IP packets; give this or `trace`, but with `wifi` neither."""
     trace: FilePath | None = None
     """File with the capacity over time, of any format of docs/traces.md."""
     trace_column: str = DEFAULT_COLUMN
@@ -96,6 +101,9 @@ class LegSettings(Settings):
     # Left out of files when there is none, so that those of legs without RLC stay as they are.
     rlc: RlcSettings | None = Field(default=None, exclude_if=equals(None))
     """RLC and HARQ; none: nothing is sent again. Random loss is behind it, and not its own."""
+    wifi: WifiSettings | None = Field(default=None, exclude=True)
+    """The medium of a leg over WiFi: both directions share it, so a scenario gives it (and a file
+    holds it) beside them."""
     queue_packets: Count | None = 100
     queue_bytes: Bytes | None = None
     # Left out of files when there is none, so that those of legs without it stay as they are.
@@ -116,7 +124,9 @@ class LegSettings(Settings):
 
     @model_validator(mode="after")
     def _is_one_leg(self) -> Self:
-        if (self.rate_mbps is None) == (self.trace is None):
+        if self.wifi is not None:
+            self._is_of_wifi()
+        elif (self.rate_mbps is None) == (self.trace is None):
             raise ValueError("give exactly one of rate_mbps and trace")
         if self.offset_s and self.trace is None:
             raise ValueError("offset_s: only a trace has one, and there is none")
@@ -135,12 +145,24 @@ class LegSettings(Settings):
             raise ValueError("outages must be [from, to] pairs in ascending order")
         return self
 
+    def _is_of_wifi(self) -> None:
+        """Refuse what a WiFi medium has in its own way."""
+        given = [name for name in _NOT_OF_WIFI if getattr(self, name) is not None]
+        if given:
+            raise ValueError(
+                f"{', '.join(given)}: the leg has wifi, whose rate and errors hold for both "
+                "directions; allowed: one of the two"
+            )
+
     @model_validator(mode="after")
     def _changes_fit(self) -> Self:
         check_order(self.changes)
         for change in self.changes:
             if change.rate_mbps is not None and self.rate_mbps is None:
-                raise ValueError("changes: a change of rate_mbps needs rate_mbps, not trace")
+                raise ValueError(
+                    "changes: a change of rate_mbps needs rate_mbps, not "
+                    + ("wifi" if self.wifi else "trace")
+                )
             if self.delay_curve is not None and {"delay_ms", "jitter_ms"} & change.named().keys():
                 raise ValueError(
                     "changes: a change of delay_ms or jitter_ms needs delay_ms, not delay_curve"
@@ -167,6 +189,8 @@ class LegSettings(Settings):
         if any(change.rate_mbps is not None for change in self.changes):
             assert self.rate_mbps is not None
             return changing_capacity(self.rate_mbps, self.changes)
+        if self.wifi is not None:
+            return self.wifi.capacity()
         if self.rate_mbps is not None:
             return make_capacity(round(self.rate_mbps * 1e6), self.end)
         assert self.trace is not None
@@ -220,8 +244,17 @@ class LegSettings(Settings):
         bad = self.burst_loss.p / (self.burst_loss.p + self.burst_loss.r)
         return 100 * (bad * (1 - self.burst_loss.h) + (1 - bad) * (1 - self.burst_loss.k))
 
-    def build(self, seed: str) -> AnyLeg[Any]:
-        """Return the leg; `seed` fixes its losses and jitter on either clock."""
+    def build(self, seed: str, medium: WifiMedium | None = None) -> AnyLeg[Any]:
+        """Return the leg; `seed` fixes its losses and jitter on either clock.
+
+        Args:
+            seed: of this direction.
+            medium: of a leg with `wifi`: the one that the other direction is on, too.
+
+        Raises:
+            SettingsError: a leg with `wifi` is given no medium.
+            SettingsError, TraceError: the trace is missing or wrong.
+        """
         parameters = LegParameters(
             delay=self.delay_model(),
             loss=self.loss_model(),
@@ -229,6 +262,10 @@ class LegSettings(Settings):
             queue_packets=self.queue_packets,
             queue_bytes=self.queue_limit_bytes(),
         )
+        if self.wifi is not None:
+            if medium is None:
+                raise SettingsError("wifi: needs a scenario's leg, with both its directions")
+            return WifiLeg(parameters, medium, random.Random(seed))
         if self.rlc is not None:
             return RlcLeg(parameters, self.rlc.parameters(), self.capacity(), random.Random(seed))
         return Leg(parameters, self.capacity(), random.Random(seed))

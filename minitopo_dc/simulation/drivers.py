@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from minitopo_dc.link import AnyLeg, RlcLeg
+from minitopo_dc.link import AnyLeg, Leg
 from minitopo_dc.pdcp import (
     Pdu,
     ReceivingEntity,
@@ -35,6 +35,8 @@ class LegDriver:
         self.number = number
         self.leg = leg
         self.arrive: Arrive = _unconnected
+        self.other: LegDriver | None = None
+        """The other direction, where both share a medium: what happens to one changes both."""
         self._loop = loop
         self._timer = Timer(loop, self._fire)
 
@@ -55,13 +57,18 @@ class LegDriver:
     def rearm(self) -> None:
         """The leg was changed from outside: find the next moment anew."""
         self.leg.dropped()  # the leg counts them; nobody waits for a packet of this host's
+        self._set_timers()
+
+    def _set_timers(self) -> None:
         self._timer.set(self.leg.next_timeout())
+        if self.other is not None:
+            self.other._timer.set(self.other.leg.next_timeout())
 
     def _push(self, carried: Carried, size: int) -> None:
         self.leg.push(carried, size, self._loop.now)
-        # What is under way comes out before this one, but for what HARQ repeats.
-        if self._timer.at is None or isinstance(self.leg, RlcLeg):
-            self._timer.set(self.leg.next_timeout())
+        # What is under way comes out before this one, but for what is sent again.
+        if self._timer.at is None or not isinstance(self.leg, Leg):
+            self._set_timers()
 
     def _fire(self) -> None:
         for packet, sn in self.leg.poll(self._loop.now):

@@ -1,0 +1,61 @@
+"""Both directions of a WiFi leg on one medium, driven as a driver does."""
+
+from __future__ import annotations
+
+from random import Random
+
+from minitopo_dc.link import ConstantDelay, LegParameters, WifiLeg, WifiMedium, WifiParameters
+
+PLAIN = LegParameters(queue_packets=None, delay=ConstantDelay(0))
+
+
+class Pair:
+    """Two legs and what they have said; packets are their numbers."""
+
+    def __init__(
+        self, wifi: WifiParameters, parameters: LegParameters = PLAIN, seed: int = 1
+    ) -> None:
+        self.medium = WifiMedium(wifi, Random(seed))
+        self.legs: list[WifiLeg[int]] = [
+            WifiLeg(parameters, self.medium, Random(f"{seed}/{name}")) for name in ("down", "up")
+        ]
+        self.now = 0
+        self.pushed = [0, 0]
+        self.promised: list[set[int]] = [set(), set()]
+        self.arrivals: list[list[tuple[int, int]]] = [[], []]
+        self.gone: list[list[int]] = [[], []]
+
+    def start(self) -> None:
+        for leg in self.legs:
+            leg.start(self.now)
+
+    def push(self, direction: int, size: int = 1500) -> bool:
+        number = self.pushed[direction]
+        self.pushed[direction] += 1
+        taken = self.legs[direction].push(number, size, self.now)
+        if taken:
+            self.promised[direction].add(number)
+        return taken
+
+    def poll(self, direction: int) -> None:
+        leg = self.legs[direction]
+        self.arrivals[direction] += [(packet, self.now) for packet in leg.poll(self.now)]
+        self.gone[direction] += leg.dropped()
+
+    def serve(self, until: int) -> None:
+        """Poll whenever one of them says so."""
+        while (due := self._due()) is not None and due[0] <= until:
+            self.now = max(self.now, due[0])
+            self.poll(due[1])
+        self.now = max(self.now, until)
+
+    def delivered(self, direction: int) -> list[int]:
+        return [packet for packet, _ in self.arrivals[direction]]
+
+    def _due(self) -> tuple[int, int] | None:
+        moments = [
+            (moment, number)
+            for number, leg in enumerate(self.legs)
+            if (moment := leg.next_timeout()) is not None
+        ]
+        return min(moments, default=None)

@@ -1,0 +1,169 @@
+"""Settings of a WiFi medium: what is refused, what they make, what files hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.link import WifiLeg, WifiParameters
+from minitopo_dc.run.check import check_scenario
+from minitopo_dc.scenario import RadioLeg, Scenario
+from minitopo_dc.settings import LegSettings, SettingsError, WifiSettings
+from tests.simulation.scenarios import leg, scenario
+
+MS = 1_000_000
+
+
+def radio(**fields: Any) -> RadioLeg:
+    return RadioLeg.check({"wifi": {}} | fields, "leg")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"rate_mbps": 0}, "wifi.rate_mbps: .*allowed: 1e-06 to"),
+        ({"aggregation": "mpdu"}, "wifi.aggregation: .*'a-mpdu', 'a-msdu' or 'none'"),
+        ({"max_mpdus": 65}, "wifi.max_mpdus: .*64"),
+        ({"max_bytes": 0}, "wifi.max_bytes"),
+        ({"ppdu_ms": 0}, "wifi.ppdu_ms"),
+        ({"amsdu_bytes": 0}, "wifi.amsdu_bytes"),
+        ({"amsdu_wait_ms": -1}, "wifi.amsdu_wait_ms"),
+        ({"mpdu_error_percent": 101}, "wifi.mpdu_error_percent"),
+        ({"retries": -1}, "wifi.retries"),
+        ({"load_percent": 100}, "wifi.load_percent"),
+        ({"stations": 0}, "wifi.stations"),
+        ({"mcs": 7}, "wifi.mcs: unknown field"),
+    ],
+)
+def test_a_wrong_field_is_named_once_with_what_is_allowed(
+    fields: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(SettingsError, match=words) as raised:
+        radio(wifi=fields)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"downlink": {"rate_mbps": 20}}, "downlink: rate_mbps: the leg has wifi"),
+        ({"uplink": {"trace": "x.csv"}}, "uplink: trace: the leg has wifi"),
+        ({"downlink": {"rlc": {}}}, "downlink: rlc: the leg has wifi"),
+        ({"downlink": {"delay_curve": "power"}}, "downlink: delay_curve: the leg has wifi"),
+        ({"downlink": {"queue_ms": 50}}, "downlink: queue_ms: the leg has wifi"),
+        (
+            {"uplink": {"changes": [{"at_s": 1, "rate_mbps": 2}]}},
+            "uplink: changes: a change of rate_mbps needs rate_mbps, not wifi",
+        ),
+        (
+            {"uplink": {"changes": [{"at_s": 1, "block_error_percent": 2}]}},
+            "uplink: changes: a change of block_error_percent needs rlc",
+        ),
+        ({"downlink": {"wifi": {}}}, "downlink.wifi: both directions share it; write it beside"),
+        (
+            {"wifi": None, "downlink": {"rate_mbps": 20, "wifi": {}}},
+            "downlink.wifi: both directions share it; write it beside",
+        ),
+        ({"downlink": 5}, "downlink"),
+    ],
+)
+def test_what_does_not_go_with_wifi_is_refused_with_one_error(
+    fields: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(SettingsError, match=words) as raised:
+        radio(**fields)
+    assert "\n" not in str(raised.value)
+
+
+def test_without_fields_it_is_that_of_the_core_s_defaults() -> None:
+    assert WifiSettings().parameters() == WifiParameters()
+
+
+def test_every_field_reaches_the_core() -> None:
+    settings = WifiSettings(
+        rate_mbps=13,
+        aggregation="a-msdu",
+        max_mpdus=32,
+        max_bytes=8191,
+        ppdu_ms=4,
+        amsdu_bytes=7935,
+        amsdu_wait_ms=0.5,
+        mpdu_error_percent=10,
+        retries=3,
+        load_percent=25,
+        stations=4,
+    )
+    assert settings.parameters() == WifiParameters(
+        rate_bps=13_000_000,
+        aggregation="a-msdu",
+        max_mpdus=32,
+        max_bytes=8191,
+        ppdu_ns=4 * MS,
+        amsdu_bytes=7935,
+        amsdu_wait_ns=MS // 2,
+        mpdu_error=0.1,
+        retries=3,
+        load=0.25,
+        stations=4,
+    )
+
+
+def test_directions_need_not_be_given_and_have_the_defaults_of_any_leg() -> None:
+    one = radio()
+    assert one.downlink == one.uplink
+    assert (one.downlink.delay_ms, one.downlink.queue_packets) == (10, 100)
+
+
+def test_both_directions_are_legs_on_one_medium() -> None:
+    one = radio(wifi={"rate_mbps": 13}, downlink={"delay_ms": 3}, uplink={"queue_packets": 7})
+    assert one.wifi is not None
+    medium = one.wifi.medium("seed")
+    legs = [one.direction(name).build(name, medium) for name in ("downlink", "uplink")]
+    assert all(isinstance(each, WifiLeg) for each in legs)
+    assert legs[0].mean_delay_ns == 3 * MS
+
+
+def test_a_direction_without_a_medium_is_refused() -> None:
+    with pytest.raises(SettingsError, match="wifi: needs a scenario's leg"):
+        LegSettings(wifi=WifiSettings()).build("seed")
+
+
+def test_a_leg_over_wifi_survives_a_file(tmp_path: Path) -> None:
+    wanted = scenario(legs=[leg(), {"wifi": {"rate_mbps": 13}, "downlink": {"delay_ms": 3}}])
+    wanted.save(tmp_path / "scenario.yaml")
+    assert Scenario.load(tmp_path / "scenario.yaml") == wanted
+
+
+def test_a_leg_may_be_given_as_settings() -> None:
+    one = RadioLeg(wifi=WifiSettings(), downlink=LegSettings(wifi=WifiSettings(), delay_ms=3))
+    assert one == radio(downlink={"delay_ms": 3})
+
+
+def test_files_of_legs_without_wifi_do_not_hold_it() -> None:
+    assert "wifi" not in str(scenario().model_dump(mode="json"))
+
+
+def test_its_capacity_is_what_a_direction_carries_alone() -> None:
+    assert radio().downlink.capacity().rate_at(0) == pytest.approx(61.5e6, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("fields", "where"),
+    [
+        ({"legs": [leg(), {"wifi": {}}]}, "legs.1.wifi"),
+        ({"real": {"backhaul": [{"wifi": {}}]}}, "real.backhaul.0.wifi"),
+    ],
+)
+def test_on_the_real_clock_it_is_refused(fields: dict[str, Any], where: str) -> None:
+    with pytest.raises(SettingsError, match=f"{where}: needs clock: virtual; on the real clock"):
+        check_scenario(scenario(clock="real", **fields))
+
+
+def test_a_rule_that_follows_the_best_channel_needs_rates() -> None:
+    wanted = scenario(
+        transport="quic", mode="sc", legs=[{"wifi": {}}, leg()], handover={"case": "sp"}
+    )
+    with pytest.raises(SettingsError, match=r"handover: .*wifi"):
+        check_scenario(wanted)
