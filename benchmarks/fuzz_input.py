@@ -192,7 +192,10 @@ def _scenario(rng: Random, directory: Path) -> None:
 def _element(rng: Random, directory: Path) -> None:
     made = gnb_settings(Scenario.check(SCENARIO, "base"), directory)
     path = _written(rng, made.model_dump(mode="json"), directory / "element.yaml")
-    _build(ElementSettings.load(path))
+    try:
+        _build(ElementSettings.load(path))
+    except PolicyError as error:
+        raise SettingsError(f"{path}: {error}") from None  # as the element does
 
 
 def _build(settings: ElementSettings) -> None:

@@ -25,7 +25,10 @@ def main(arguments: list[str]) -> int:
             element.run()
         finally:
             element.close()
-    except (SettingsError, TraceError, PolicyError) as error:
+    except PolicyError as error:
+        print(f"{arguments[0]}: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    except (SettingsError, TraceError) as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 2
     except (ElementError, RuleError) as error:
