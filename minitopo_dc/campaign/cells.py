@@ -172,10 +172,10 @@ def _check_report(file: CampaignFile, experiment: Experiment) -> None:
 
 def _check_reference(reference: Reference, figure: Figure) -> None:
     try:
-        table = read_reference(reference.table, reference.where)
-        named = (name for curve in figure.curves for name in (curve.mean, curve.sd))
-        for column in (reference.x, *named):
-            if column is not None:
-                check_column(table, column, reference.table)
+        for curve in figure.curves:
+            table = read_reference(reference.table, {**reference.where, **curve.where})
+            for column in (reference.x, curve.mean, curve.sd):
+                if column is not None:
+                    check_column(table, column, reference.table)
     except ResultError as error:
         raise ValueError(f"reference: {error}") from None

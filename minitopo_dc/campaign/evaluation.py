@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -91,12 +92,13 @@ def load_sources(directories: Sequence[Path]) -> list[Source]:
 
 
 def our_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
-    """`x`, `mean`, `sd` (sample; NaN of one run) and `runs` of each cell that has any."""
+    """`x`, `mean`, `sd` (sample; NaN of one run) and `runs` of each value of x that has any."""
     rows = source.cells_of(name, curve.configuration)
     rows = rows[rows["status"] == "ok"]
     values = [measure(row, curve.measure) for row in rows.to_dict("records")]
-    table = rows.assign(value=values, x=[factors.get(x) for factors in rows["factors"]])
-    groups = table.dropna(subset=["value"]).groupby("cell", sort=True)
+    xs = [factors.get(x) for factors in rows["factors"]]
+    table = rows.assign(value=values, x=xs, key=[json.dumps(value) for value in xs])
+    groups = table.dropna(subset=["value"]).groupby("key", sort=False)
     points = [
         {
             "x": cell["x"].iloc[0],
@@ -117,7 +119,7 @@ def their_points(reference: Reference, curve: Curve) -> pd.DataFrame:
     """
     if curve.mean is None:
         return pd.DataFrame(columns=["x", "mean", "sd"])
-    table = read_reference(reference.table, reference.where)
+    table = read_reference(reference.table, {**reference.where, **curve.where})
     spread = table[curve.sd] if curve.sd is not None else pd.Series([""] * len(table))
     return pd.DataFrame(
         {

@@ -44,6 +44,8 @@ class Curve(Settings):
     """Column of the reference table with the mean; none: they have no such curve."""
     sd: str | None = None
     """Column with its standard deviation."""
+    where: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
+    """Rows of the reference table, besides those of the reference's own `where`."""
 
 
 class Reference(Settings):
@@ -155,11 +157,21 @@ class Experiment(Settings):
     """Factor: the values that `--quick` keeps."""
     sample: dict[str, Levels] = Field(default_factory=dict)
     """Factor: the values that `--sample` keeps."""
+    across: str = ""
+    """A factor whose values are joined as configurations are: they are no points of their own, and
+    `dc[2].goodput_mbps` is that of configuration `dc` where it is 2."""
     joined: dict[Identifier, str] = Field(default_factory=dict)
     """Measures of a point over its configurations: name, expression (docs/campaigns.md)."""
     claims: tuple[Claim, ...] = ()
     figure: Figure | None = None
     reference: Reference | None = None
+
+    @model_validator(mode="after")
+    def _goes_across_a_factor_of_grid(self) -> Self:
+        if self.across and self.across not in self.grid:
+            allowed = ", ".join(self.grid) or "none"
+            raise ValueError(f"across: {self.across} is no factor of grid; allowed: {allowed}")
+        return self
 
     @model_validator(mode="after")
     def _reference_has_a_figure(self) -> Self:
@@ -172,6 +184,10 @@ class Experiment(Settings):
         joint = {path for group in self.joint for path in group}
         listed = {path for fields in self.cells for path in fields}
         return set(self.grid) | joint | listed | set(factor_names(self.design))
+
+    def values(self, factor: str) -> tuple[Any, ...]:
+        """Those of a factor of `grid`; of another one none."""
+        return self.grid.get(factor, ())
 
     def kept(self, version: Version) -> dict[str, Levels]:
         """Factor: the values that a version keeps; a factor that is not named keeps all."""

@@ -2,7 +2,8 @@
 
 Rules:
 
-* A point is a cell's factors; its configurations' measures are medians over repetitions.
+* A point is a cell's factors, but the one that an experiment goes `across`; its configurations'
+  measures are medians over repetitions.
 * A run that failed, e.g. by its time limit, delivered nothing: it has goodput 0 and takes for ever.
 * A point with a run that is unsupported or missing has no value (NaN) of what needs this run, nor
   has one where 0 would be divided by 0. What is divided by 0 otherwise is infinite.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -81,12 +82,24 @@ class Verdict:
 
 
 class _Configuration:
-    """A configuration at a point: `dc.goodput_mbps` of an expression."""
+    """A configuration at a point: `dc.goodput_mbps` of an expression.
 
-    def __init__(self, runs: Sequence[dict[Any, Any]]) -> None:
+    Of an experiment that goes across a factor, `dc[2].goodput_mbps` is that where its value is 2.
+    """
+
+    def __init__(
+        self, runs: Sequence[dict[Any, Any]], across: str = "", values: Sequence[Any] = ()
+    ) -> None:
         self._runs = runs
+        self._across = across
+        self._factor_values = values
 
-    def __getitem__(self, name: str) -> np.float64:
+    def __getitem__(self, name: Any) -> Any:
+        if self._across:
+            if name not in self._factor_values:
+                raise LookupError(name)  # Jinja2's name for it: undefined
+            runs = [run for run in self._runs if run["factors"][self._across] == name]
+            return _Configuration(runs)
         values = self._values(name)
         return np.float64(median(values) if values else math.nan)
 
@@ -111,11 +124,16 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
         ResultError: a file of a run is broken.
     """
     rows = []
-    known = source.outline.file.configurations
-    for _, cells in source.cells_of(name).groupby(_keys(source.cells_of(name)), sort=False):
+    there = source.cells_of(name)
+    for _, cells in there.groupby(_keys(there, experiment.across), sort=False):
         factors = dict(cells["factors"].iloc[0])
-        runs = {each: cells[cells["configuration"] == each].to_dict("records") for each in known}
-        rows.append(factors | _joined(name, experiment, factors, runs))
+        factors.pop(experiment.across, None)
+        names = {
+            **FUNCTIONS,
+            **labels(factors),
+            **_configurations(source.outline.file.configurations, experiment, cells),
+        }
+        rows.append(factors | _joined(name, experiment, names))
     return pd.DataFrame(rows, columns=None if rows else list(experiment.joined))
 
 
@@ -176,19 +194,31 @@ def _benefit(multipath: float, single: Sequence[float]) -> float:
     return aggregation_benefit(multipath, single)
 
 
-def _keys(cells: pd.DataFrame) -> pd.Series[str]:
-    return cells["factors"].map(lambda factors: json.dumps(factors, sort_keys=True))
+def _keys(cells: pd.DataFrame, across: str) -> pd.Series[str]:
+    """What tells points apart, as text."""
+
+    def key(factors: Mapping[str, Any]) -> str:
+        kept = {path: value for path, value in factors.items() if path != across}
+        return json.dumps(kept, sort_keys=True)
+
+    return cells["factors"].map(key)
 
 
-def _joined(
-    name: str,
-    experiment: Experiment,
-    factors: Mapping[str, Any],
-    runs: Mapping[str, Sequence[dict[Any, Any]]],
-) -> dict[str, float]:
-    names: dict[str, Any] = {**FUNCTIONS, **labels(factors)}
-    for configuration, repeated in runs.items():
-        names[configuration.replace("-", "_")] = _Configuration(repeated)
+def _configurations(
+    known: Iterable[str], experiment: Experiment, cells: pd.DataFrame
+) -> dict[str, _Configuration]:
+    """All of the file by the names that expressions have for them; some may have no run."""
+    values = experiment.values(experiment.across)
+    runs = {str(name): rows for name, rows in cells.groupby("configuration", sort=False)}
+    return {
+        name.replace("-", "_"): _Configuration(
+            runs[name].to_dict("records") if name in runs else [], experiment.across, values
+        )
+        for name in known
+    }
+
+
+def _joined(name: str, experiment: Experiment, names: Mapping[str, Any]) -> dict[str, float]:
     found = {}
     for column, text in experiment.joined.items():
         try:

@@ -31,7 +31,7 @@ def campaign_table(outline: Outline, store: Store) -> pd.DataFrame:
     table.insert(1, "experiments", [" ".join(wanted[run]) for run in table["id"]])
     for path in outline.factors:
         values = [_plain(outline.fields[run][path]) for run in table["id"]]
-        table[path] = pd.Series(values, dtype=object).infer_objects()
+        table[path] = pd.Series(_of_one_type(values), dtype=object).infer_objects()
     return table
 
 
@@ -97,3 +97,10 @@ def measures(run: dict[Any, Any] | None) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """What a column of a table can hold."""
     return json.dumps(value) if isinstance(value, dict | list) else value
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Parquet's columns have one type: `sp` beside 1 makes both texts."""
+    if not any(isinstance(value, str) for value in values):
+        return values
+    return [value if value is None else str(value) for value in values]

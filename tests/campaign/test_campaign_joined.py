@@ -196,3 +196,45 @@ def test_figures_over_points_and_claims_are_in_the_report(
     assert html.count("data:image/png") == 1
     with (root / "report/points-points.csv").open() as file:
         assert len(list(csv.DictReader(file))) == POINTS
+
+
+def test_values_of_a_factor_are_joined_across(tmp_path: Path) -> None:
+    source, experiment = source_of(across(tmp_path))
+    table = joined_table(source, "points", experiment)
+    assert list(table["gain"]) == pytest.approx([3.0, 3.0])
+    assert list(table["label.start"]) == [0, 100]
+    assert "legs.*.downlink.rate_mbps" not in table
+
+
+def test_a_configuration_without_runs_has_no_value(tmp_path: Path) -> None:
+    source, experiment = source_of(across(tmp_path, gain="= other[3].goodput_mbps"))
+    assert joined_table(source, "points", experiment)["gain"].isna().all()
+
+
+def test_a_value_that_the_factor_has_not_is_an_error(tmp_path: Path) -> None:
+    source, experiment = source_of(across(tmp_path, gain="= dc[7].goodput_mbps"))
+    with pytest.raises(SettingsError, match=r"points\.joined\.gain"):
+        joined_table(source, "points", experiment)
+
+
+def test_only_a_factor_of_grid_can_be_gone_across() -> None:
+    with pytest.raises(
+        ValueError, match=r"across: pdcp\.batch is no factor of grid; allowed: none"
+    ):
+        Experiment.check({"title": "One", "across": "pdcp.batch"}, "one")
+
+
+def across(directory: Path, gain: str = "= dc[3].goodput_mbps / dc[1].goodput_mbps") -> Path:
+    rates = "legs.*.downlink.rate_mbps"
+    points = {
+        "title": "Two starts, two rates",
+        "configurations": ["dc"],
+        "grid": {"label.start": [0, 100], rates: [1, 3]},
+        "across": rates,
+        "joined": {"gain": gain},
+    }
+    content = document(
+        configurations=CONFIGURATIONS | {"other": {"transport": "quic"}},
+        experiments={"points": points},
+    )
+    return run_with(directory / "c", content, made_up)

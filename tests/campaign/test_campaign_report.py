@@ -78,6 +78,37 @@ def test_ours_are_compared_with_theirs_cell_by_cell(done: Path) -> None:
     assert list(default["outside"]) == [False, True, True]
 
 
+def test_cells_with_the_same_x_are_one_point_and_a_curve_has_rows_of_its_own(
+    tmp_path: Path,
+) -> None:
+    curve = {"mean": "goodput_mbps", "sd": "goodput_sd"}
+    figure = {
+        "kind": "bars",
+        "x": "handover.case",
+        "curves": [
+            {"configuration": "cubic", "where": {"cc": "cubic"}, **curve},
+            {"configuration": "bbr1", "where": {"cc": "bbr"}, **curve},
+        ],
+    }
+    cases = {
+        "title": "Cases",
+        "base": {"mode": "multipath"},
+        "grid": {"label.start": [0, 1, 2], "handover.case": ["sp", 1]},
+        "figure": figure,
+        "reference": {"table": "mpquic_cellular_table_4_residential.csv", "x": "case"},
+    }
+    configurations = {
+        name: {"transport": "mpquic-picoquic", "congestion_control": name}
+        for name in ("cubic", "bbr1")
+    }
+    content = document(configurations=configurations, experiments={"cases": cases})
+    sources = load_sources([campaign(tmp_path / "c", content, pretend)])
+    rows = comparison(sources, "cases", sources[0].outline.file.experiments["cases"])
+    assert list(rows["x"]) == ["sp", 1] * 2
+    assert list(rows["runs"]) == [3 * 2] * 4
+    assert list(rows["theirs"]) == [11.35, 6.05, 11.68, 6.90]
+
+
 def test_the_report_is_one_file_with_every_figure_in_it(done: Path) -> None:
     html = report(done)
     images = re.findall(r'<img src="data:image/png;base64,([^"]+)"', html)

@@ -26,7 +26,13 @@ from minitopo_dc.link import (
     RlcParameters,
     make_capacity,
 )
-from minitopo_dc.pdcp import TransmittingEntity, append_trailer, sn_format, split_trailer
+from minitopo_dc.pdcp import (
+    PolicyError,
+    TransmittingEntity,
+    append_trailer,
+    sn_format,
+    split_trailer,
+)
 from tests.element.fakes import (
     JUMBOGRAM,
     LATER,
@@ -148,7 +154,7 @@ def test_what_cannot_carry_a_number_is_dropped_before_any_policy_is_asked(
     packet = FakePacket(payload)
     driver.on_packet(packet)
     assert [packet.verdict, driver.malformed] == ["drop", 1]
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(PolicyError, match="ZeroDivisionError"):
         driver.on_packet(FakePacket(datagram()))
 
 
