@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
-from scipy.stats import qmc
 
 from minitopo_dc.campaign.wsp import Points, wsp
 from minitopo_dc.settings import Settings
@@ -162,6 +161,8 @@ def _is_share(text: str) -> bool:
 
 
 def _sample(method: str, points: int, dimensions: int, seed: int) -> Points:
+    from scipy.stats import qmc  # noqa: PLC0415 (a second that other commands need not wait)
+
     if method == "latin-hypercube":
         sampler = qmc.LatinHypercube(dimensions, rng=np.random.default_rng(seed))
         return np.asarray(sampler.random(points), dtype=float)
