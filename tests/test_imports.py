@@ -62,3 +62,12 @@ def test_an_import_against_a_rule_is_found(copy: Path, rule: str, module: str, l
     done = lint_imports(copy, "--contract", rule)
     assert done.returncode == 1
     assert "BROKEN" in done.stdout
+
+
+def test_the_command_line_starts_without_what_few_commands_need() -> None:
+    """A second each, before every command."""
+    program = "import sys, minitopo_dc.cli; print(*{'scipy', 'distributed'} & sys.modules.keys())"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""
