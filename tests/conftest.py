@@ -23,6 +23,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     pytest.skip(NOT_ROOT)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long and shares nothing: on several cores nobody waits for it then."""
+
+    def is_long(item: pytest.Item) -> bool:
+        return bool(item.get_closest_marker("slow") and not item.get_closest_marker("root"))
+
+    items.sort(key=lambda item: not is_long(item))
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Before root runs `root` tests: end with the list of what is missing, if anything is."""
     if session.config.option.collectonly or os.geteuid() != 0:
