@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import jinja2
+from jinja2 import meta
 from jinja2.sandbox import SandboxedEnvironment
 
 from minitopo_dc.campaign.paths import LABEL
@@ -71,6 +72,19 @@ def compute(text: str, names: Mapping[str, Any]) -> Any:
     except Exception as error:  # jinja2's own, and whatever the values' operators raise
         known = ", ".join(names) or "none"
         raise ExpressionError(f"{text[:LONGEST]!r}: {error}; names here: {known}") from None
+
+
+def names_in(text: str) -> set[str]:
+    """The names that an expression uses.
+
+    Raises:
+        ExpressionError: it is malformed.
+    """
+    try:
+        parsed = _Sandbox().parse("{{" + text.removeprefix(SIGN) + "}}")
+    except jinja2.TemplateError as error:
+        raise ExpressionError(f"{text[:LONGEST]!r}: {error}") from None
+    return meta.find_undeclared_variables(parsed)
 
 
 class _Sandbox(SandboxedEnvironment):

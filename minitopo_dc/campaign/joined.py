@@ -23,7 +23,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.aggregation import aggregation_benefit
 from minitopo_dc.campaign.evaluation import Source, measure
-from minitopo_dc.campaign.expressions import ExpressionError, compute, labels
+from minitopo_dc.campaign.expressions import ExpressionError, compute, labels, names_in
 from minitopo_dc.campaign.file import Claim, Experiment
 from minitopo_dc.settings import SettingsError
 
@@ -148,7 +148,7 @@ def estimate(table: pd.DataFrame, text: str, columns: Sequence[str]) -> Estimate
     Raises:
         ExpressionError: it cannot be worked out.
     """
-    used = [column for column in columns if column in text] or list(columns)
+    used = [column for column in columns if column in names_in(text)] or list(columns)
     known = table[used].dropna()
     if known.empty:
         return None
@@ -169,16 +169,12 @@ def estimate(table: pd.DataFrame, text: str, columns: Sequence[str]) -> Estimate
     return Estimate(found, float(low), float(high), len(known))
 
 
-def verdicts(source: Source, name: str, experiment: Experiment) -> list[Verdict]:
-    """What becomes of an experiment's claims.
+def verdicts(table: pd.DataFrame, name: str, experiment: Experiment) -> list[Verdict]:
+    """What becomes of an experiment's claims, by its `joined_table`.
 
     Raises:
         SettingsError: an expression names what is not there.
-        ResultError: a file of a run is broken.
     """
-    if not experiment.claims:
-        return []
-    table = joined_table(source, name, experiment)
     columns = list(experiment.joined)
     try:
         return [

@@ -11,7 +11,7 @@ import json
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,11 +96,17 @@ def _section(
     compared = comparison((), name, experiment)
     found_claims: list[tuple[str, Verdict]] = []
     try:
-        _save_points(sources, name, experiment, figures.parent)
-        found_claims = [
-            (source.label, verdict)
+        tables = {
+            source.label: joined_table(source, name, experiment)
             for source in sources
-            for verdict in verdicts(source, name, experiment)
+            if experiment.joined or experiment.claims
+        }
+        if experiment.joined:
+            _save_points(tables, figures.parent / f"points-{name}.csv")
+        found_claims = [
+            (label, verdict)
+            for label, table in tables.items()
+            for verdict in verdicts(table, name, experiment)
         ]
         drawing = draw_experiment(sources, name, experiment)
         if drawing is not None:
@@ -117,16 +123,11 @@ def _section(
     return Section(name, experiment, image, problem, agreements, _plain(rows), found_claims)
 
 
-def _save_points(
-    sources: Sequence[Source], name: str, experiment: Experiment, directory: Path
-) -> None:
-    """One row per source and point with its joined measures, as `points-EXPERIMENT.csv`."""
-    if experiment.joined:
-        tables = [
-            joined_table(source, name, experiment).assign(source=source.label) for source in sources
-        ]
-        with replacing(directory / f"points-{name}.csv") as partial:
-            pd.concat(tables).to_csv(partial, index=False)
+def _save_points(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
+    """One row per source and point with its joined measures."""
+    rows = [table.assign(source=label) for label, table in tables.items()]
+    with replacing(path) as partial:
+        pd.concat(rows).to_csv(partial, index=False)
 
 
 def _without_figure(sources: Sequence[Source], name: str) -> str:

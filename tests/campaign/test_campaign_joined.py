@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from minitopo_dc.campaign.evaluation import Source, load_sources
@@ -126,7 +127,7 @@ def test_claims_hold_or_not_or_are_undecided(tmp_path: Path) -> None:
         {"value": "= mean(benefit * 0 + slower)", "most": 3.5},
     )
     source, experiment = source_of(campaign(tmp_path, claims=wanted))
-    found = verdicts(source, "points", experiment)
+    found = verdicts(joined_table(source, "points", experiment), "points", experiment)
     assert [each.word for each in found] == ["holds", "does not hold", "holds"]
     assert [each.estimate.value for each in found if each.estimate] == pytest.approx([3, 0, 3])
 
@@ -238,3 +239,10 @@ def across(directory: Path, gain: str = "= dc[3].goodput_mbps / dc[1].goodput_mb
         experiments={"points": points},
     )
     return run_with(directory / "c", content, made_up)
+
+
+def test_a_column_whose_name_is_a_part_of_another_s_is_not_needed() -> None:
+    table = pd.DataFrame({"ratio": [math.nan, math.nan], "single_ratio": [1.0, 3.0]})
+    found = estimate(table, "= mean(single_ratio)", ["ratio", "single_ratio"])
+    assert found is not None
+    assert (found.value, found.points) == (2.0, 2)
