@@ -33,8 +33,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Before root runs `root` tests: end with the list of what is missing, if anything is."""
-    if session.config.option.collectonly or os.geteuid() != 0:
+    """Before root runs `root` tests: end with the list of what is missing, if anything is.
+
+    Not in a worker, which cannot end them all; `make test` runs tests without workers before.
+    """
+    in_worker = hasattr(session.config, "workerinput")
+    if session.config.option.collectonly or os.geteuid() != 0 or in_worker:
         return
     if any(item.get_closest_marker("root") for item in session.items):
         from minitopo_dc.emulation.preflight import check
@@ -42,4 +46,4 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         missing = [finding for finding in check() if finding.status == "missing"]
         if missing:
             lines = (f"{each.name}: {each.detail} -> {each.remedy}" for each in missing)
-            pytest.exit("the tests marked root cannot run here:\n" + "\n".join(lines), returncode=1)
+            pytest.exit("the tests marked root cannot run here:\n" + "\n".join(lines), returncode=2)
