@@ -3,7 +3,8 @@
 BIN := .venv/bin
 UNIT := $(BIN)/pytest -m "not root" --numprocesses logical --dist worksteal
 ALONE := $(BIN)/pytest -m "root and alone"
-ROOT := $(BIN)/pytest -m "root and not alone" --numprocesses logical --dist loadfile
+# They wait more than they compute; a file's share what its first test has set up.
+ROOT := $(BIN)/pytest -m "root and not alone" --numprocesses $(shell expr 1 + `nproc`) --dist loadfile
 
 # Each of a run's processes would compile what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
