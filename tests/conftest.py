@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,14 @@ NOT_ROOT = "needs root: sudo make test"
 # A busy machine takes its time: no test is about how long an example takes.
 settings.register_profile("minitopo-dc", deadline=None)
 settings.load_profile("minitopo-dc")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m root`, or that `and` more, import no file without such tests: most have none."""
+    first, *more = config.option.markexpr.split(maxsplit=2) or [""]
+    if first != "root" or more[:1] not in ([], ["and"]) or collection_path.suffix != ".py":
+        return None
+    return "pytest.mark.root" not in collection_path.read_text(encoding="utf-8") or None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
