@@ -22,7 +22,7 @@ from tests.runners.runner_hosts import (
     two_hosts,
 )
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 # 750 bytes each way every 400 ms: the experiment of "Multipath QUIC: Design and Evaluation".
 PLAN = RequestPlan(request_bytes=750, response_bytes=750, interval_s=0.4, count=15, patience_s=10.0)
