@@ -25,8 +25,9 @@ from minitopo_dc.units import NS_PER_MS
 
 SHIPPED = ("residential", "road")
 """The drives that come with the project."""
-LONGEST_FILE_S = 86_400
-"""A day, which is 86,400 lines for a path."""
+MOST_CHANGES = 2400
+"""Of all paths together, one a second each: a scenario file of them has 400,000 characters of the
+500,000 that it may have."""
 Rows = list[list[float]]
 """Mbit/s of each path in each second."""
 
@@ -82,7 +83,7 @@ def drive_paths(
     rule = HandoverSettings.check(dict(handover), "handover")
     capacities = _read(drive)
     first = _whole("start", start, 0, int(LONGEST_S))
-    count = _whole("seconds", seconds, 1, LONGEST_FILE_S)
+    count = _whole("seconds", seconds, 1, max(1, MOST_CHANGES // len(capacities.mbps)))
     rows = [[row[(first + s) % len(row)] for s in range(count)] for row in capacities.mbps]
     if not any(map(any, rows)):
         where = f"from {first} to {first + count} s"
