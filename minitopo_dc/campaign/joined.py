@@ -35,9 +35,10 @@ SEED = 1
 """Of the resampling: the same runs give the same intervals."""
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "benefit": lambda multipath, single: _benefit(multipath, list(single)),
-    "least": min,
-    "most": max,
+    "least": lambda values: float(np.min(list(values))),
+    "most": lambda values: float(np.max(list(values))),
 }
+"""Of a point: NaN where a value is (Python's own `min` and `max` would pass over some)."""
 OF_COLUMNS: Mapping[str, Callable[..., Any]] = {
     "share": lambda condition: float(np.mean(condition)),
     "median": lambda values: float(np.median(values)),

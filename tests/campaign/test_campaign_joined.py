@@ -292,3 +292,12 @@ def test_claims_of_all_experiments_are_a_table(tmp_path: Path) -> None:
     assert list(table["verdict"]) == ["holds", "does not hold"]
     assert table["published"].iloc[0] == "they say 2.5"
     assert list(table["points"]) == [POINTS, POINTS]
+
+
+@pytest.mark.parametrize("function", ["least", "most"])
+def test_the_extreme_of_configurations_one_of_which_did_not_run_has_no_value(
+    tmp_path: Path, function: str
+) -> None:
+    values = "[dc[1].goodput_mbps, other[1].goodput_mbps]"
+    source, experiment = source_of(across(tmp_path, gain=f"= {function}({values})"))
+    assert joined_table(source, "points", experiment)["gain"].isna().all()
