@@ -66,7 +66,7 @@ def test_an_import_against_a_rule_is_found(copy: Path, rule: str, module: str, l
 
 def test_the_command_line_starts_without_what_few_commands_need() -> None:
     """A second each, before every command."""
-    program = "import sys, minitopo_dc.cli; print(*{'scipy', 'distributed'} & sys.modules.keys())"
+    program = "import sys, minitopo_dc.cli; print(*{'scipy', 'distributed', 'sklearn'} & sys.modules.keys())"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )

@@ -25,7 +25,7 @@ BANDWIDTH = 0.12
 """Of a map's width and height: the standard deviation of the weights of a mean. Below it single
 points have borders of their own, above it the border is a straight line."""
 GRID = 60
-LOG_ABOVE = 30.0
+LOG_ABOVE = 12.0
 """A positive factor or measure whose greatest value is so many times its least has a log axis."""
 
 
@@ -86,12 +86,19 @@ def draw_map(
     FigureCanvasAgg(figure)
     places = figure.subplots(1, count, squeeze=False)[0]
     for axes, (column, title) in zip(places, measures.items(), strict=True):
-        points = table[[x, y, column]].astype(float).replace([math.inf, -math.inf], math.nan)
-        points = points.dropna()
-        _draw_points(axes, points, (x, y, column), level)
-        _finish(axes, x, y)
-        axes.set_title(title, loc="left", fontsize=9.5, family=FONT, parse_math=False)
+        draw_map_on(axes, table, (x, y, column), level, title)
     return figure
+
+
+def draw_map_on(
+    axes: Axes, table: pd.DataFrame, names: tuple[str, str, str], level: float | None, title: str
+) -> None:
+    """One map of `draw_map` on axes of another figure: the columns of x, y and the measure."""
+    points = table[[*names]].astype(float).replace([math.inf, -math.inf], math.nan).dropna()
+    _draw_points(axes, points, names, level)
+    axes.margins(0.04)
+    _finish(axes, *names[:2])
+    axes.set_title(title, loc="left", fontsize=9.5, family=FONT, parse_math=False)
 
 
 def _draw_points(

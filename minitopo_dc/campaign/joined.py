@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -124,8 +124,7 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
         ResultError: a file of a run is broken.
     """
     rows = []
-    there = source.cells_of(name)
-    for _, cells in there.groupby(_keys(there, experiment.across), sort=False):
+    for cells in points_of(source, name, experiment):
         factors = dict(cells["factors"].iloc[0])
         factors.pop(experiment.across, None)
         names = {
@@ -135,6 +134,13 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
         }
         rows.append(factors | _joined(name, experiment, names))
     return pd.DataFrame(rows, columns=None if rows else list(experiment.joined))
+
+
+def points_of(source: Source, name: str, experiment: Experiment) -> Iterator[pd.DataFrame]:
+    """The cells of each point, in the order of `joined_table`'s rows."""
+    there = source.cells_of(name)
+    for _, cells in there.groupby(_keys(there, experiment.across), sort=False):
+        yield cells
 
 
 def estimate(table: pd.DataFrame, text: str, columns: Sequence[str]) -> Estimate | None:
