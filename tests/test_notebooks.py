@@ -68,3 +68,20 @@ def test_the_campaign_runs_and_is_compared_with_the_thesis(
     assert "5 cells, 10 runs" in texts(outputs)
     assert "mean absolute error" in texts(outputs)
     assert images(outputs) == 1
+
+
+@pytest.mark.slow
+def test_the_answer_is_explored_on_a_small_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere, place = tmp_path / "nowhere", tmp_path / "place"
+    place.mkdir()
+    outputs = execute(
+        "answer.ipynb",
+        monkeypatch,
+        MINITOPO_DC_CAMPAIGN=str(nowhere),
+        MINITOPO_DC_NOTEBOOK_DIR=str(place),
+    )
+    assert "DC with equal shares is as good as MP-QUIC at" in texts(outputs)
+    assert "At least 0.9 at" in texts(outputs)
+    assert images(outputs) == 2

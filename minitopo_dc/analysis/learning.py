@@ -50,11 +50,19 @@ def learn(
     yes = int(verdicts.sum())
     if not factors or min(yes, len(verdicts) - yes) < FOLDS:
         return None
+    # Not above: it takes a second, and few commands need it.
+    from sklearn import config_context  # noqa: PLC0415
+
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        return _learnt(values, verdicts, factors, seed)
+
+
+def _learnt(values: Matrix, verdicts: Verdicts, factors: Sequence[Factor], seed: int) -> Learnt:
     right = np.zeros(len(verdicts))
     for number, (known, test) in enumerate(_folds(verdicts, REPEATS, seed)):
         tree = _chosen(values[known], verdicts[known], factors, seed + number)
         right[test] += (decide(tree, values[test]) == verdicts[test]) / REPEATS
-    usual = verdicts == (2 * yes > len(verdicts))
+    usual = verdicts == (2 * int(verdicts.sum()) > len(verdicts))
     ahead = right - usual
     error = ahead.std(ddof=1) / np.sqrt(len(ahead))
     return Learnt(
