@@ -23,6 +23,7 @@ from minitopo_dc.analysis.pdcp import given_up, reordering_wait_ms
 from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.recovery import worst_recovery_s
 from minitopo_dc.analysis.reference import compare, read_reference, same_value
+from minitopo_dc.analysis.request_delays import answer_p95_ms, answer_worst_ms
 from minitopo_dc.analysis.utilisation import (
     arrived_copies,
     leg_bytes_per_byte,
@@ -39,6 +40,8 @@ FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {
     "reordering_wait_ms": reordering_wait_ms,
     "given_up": given_up,
+    "answer_worst_ms": answer_worst_ms,
+    "answer_p95_ms": answer_p95_ms,
     "recovery_s": worst_recovery_s,
     "leg_bytes_per_byte": leg_bytes_per_byte,
     "mp_capacity_mbps": mp_capacity_mbps,

@@ -27,16 +27,35 @@ from minitopo_dc.campaign.expressions import ExpressionError, compute, labels, n
 from minitopo_dc.campaign.file import Claim, Experiment
 from minitopo_dc.settings import SettingsError
 
-WITHOUT_END: Mapping[str, float] = {"goodput_mbps": 0.0, "completion_s": math.inf}
+WITHOUT_END: Mapping[str, float] = {
+    "goodput_mbps": 0.0,
+    "capacity_share": 0.0,
+    **dict.fromkeys(
+        ("completion_s", "leg_bytes_per_byte", "answer_worst_ms", "answer_p95_ms"), math.inf
+    ),
+}
 """What a run that failed is counted with."""
+MARGIN = 0.03
+"""Ratios so near to 1 oppose nothing: repetitions of a run differ by as much."""
 RESAMPLES = 999
 CONFIDENCE = 0.95
 SEED = 1
 """Of the resampling: the same runs give the same intervals."""
+
+
+def _opposed(first: float, second: float) -> float:
+    """1 when one ratio is above 1 and the other below, by more than the margin; else 0."""
+    low, high = sorted((first, second))
+    if math.isnan(low) or math.isnan(high):
+        return math.nan
+    return float(low < 1 - MARGIN and high > 1 + MARGIN)
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "benefit": lambda multipath, single: _benefit(multipath, list(single)),
     "least": min,
     "most": max,
+    "opposed": _opposed,
 }
 OF_COLUMNS: Mapping[str, Callable[..., Any]] = {
     "share": lambda condition: float(np.mean(condition)),
@@ -221,11 +240,11 @@ def _configurations(
 
 
 def _joined(name: str, experiment: Experiment, names: Mapping[str, Any]) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for column, text in experiment.joined.items():
         try:
             with np.errstate(divide="ignore", invalid="ignore"):
-                found[column] = float(compute(text, names))
+                found[column] = np.float64(compute(text, {**names, **found}))
         except (ExpressionError, TypeError, ValueError) as error:
             raise SettingsError(f"experiments.{name}.joined.{column}: {error}") from None
     return found
