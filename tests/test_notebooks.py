@@ -83,5 +83,5 @@ def test_the_answer_is_explored_on_a_small_campaign(
         MINITOPO_DC_NOTEBOOK_DIR=str(place),
     )
     assert "DC with equal shares is as good as MP-QUIC at" in texts(outputs)
-    assert "At least 0.9 at" in texts(outputs)
+    assert "with the limit 0.9: at" in texts(outputs)
     assert images(outputs) == 2

@@ -32,7 +32,11 @@ class Map:
 
 
 def draw_answer(
-    shares: Mapping[str, Mapping[float, Proportion]], limit: float, maps: Sequence[Map]
+    shares: Mapping[str, Mapping[float, Proportion]],
+    limit: float,
+    maps: Sequence[Map],
+    *,
+    less: bool = False,
 ) -> Figure:
     """Draw the shares of points in one panel, and a map in each other one.
 
@@ -40,6 +44,7 @@ def draw_answer(
         shares: label: limit: share of the points that reach it.
         limit: the one that was asked for: a bar with its interval; the others are marks.
         maps: the first ones beside the bars.
+        less: what reaches a limit is at most so much.
     """
     count = 1 + len(maps)
     columns = min(MOST_COLUMNS, count)
@@ -53,6 +58,8 @@ def draw_answer(
     for unused in places[count:]:
         unused.remove()
     _draw_shares(places[0], shares, limit)
+    side = "below" if less else "above"
+    places[0].set_xlabel(f"share of the points at {limit:g} or {side}", fontsize=9, family=FONT)
     for axes, each in zip(places[1:], maps, strict=False):
         x, y, measure = (str(name) for name in each.table.columns)
         draw_map_on(axes, each.table, (x, y, measure), each.level, each.title[:WIDEST])
@@ -74,7 +81,6 @@ def _draw_shares(
             axes.plot(found.share, place, marker, color=COLOURS[1], markersize=4, label=named)
     axes.set_yticks(range(len(labels)), labels)
     axes.set_xlim(0, 1)
-    axes.set_xlabel(f"share of the points at {limit:g} or above", fontsize=9, family=FONT)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8, labelfontfamily=FONT)
     if axes.get_legend_handles_labels()[0]:

@@ -1,4 +1,7 @@
-"""Which factors decide whether a measure reaches a limit, and how sure that is."""
+"""Which factors decide whether a measure reaches a limit, and how sure that is.
+
+A limit is the least value for a yes, or the most (`less`) where less is better.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ class Counted:
     """The points of a table, each on one side of a limit or without a value."""
 
     yes: Proportion
-    """At the limit or above, of those with a value."""
+    """At the limit or on its better side, of those with a value."""
     without_value: int
     """A run of theirs is missing or unsupported, or neither side of a ratio ended."""
     endless: int
@@ -91,8 +94,9 @@ def explain(
     words: Mapping[str, str],
     unseen: pd.DataFrame | None = None,
     others: Sequence[float] = (),
+    less: bool = False,
 ) -> Explanation:
-    """Explain where a measure is at least a limit.
+    """Explain where a measure reaches a limit.
 
     Args:
         table: one row per point: factors, and the measure (NaN where a point has none).
@@ -102,51 +106,67 @@ def explain(
         words: of a column, with its unit in brackets.
         unseen: points of another design, to test the tree on.
         others: limits whose results are shown beside it.
+        less: a yes is at most the limit.
     """
     known = table[table[measure].notna()]
     varied = read_factors(known, factors, words)
-    at = _at(table, measure, limit, varied)
+    at = _at(table[measure], limit, less, known, varied)
     learnt = at.learnt
     return Explanation(
         at=at,
-        others=tuple(_at(table, measure, each, varied) for each in others if each != limit),
+        others=tuple(
+            _at(table[measure], each, less, known, varied) for each in others if each != limit
+        ),
         factors=tuple(varied),
         rules=tuple(rules(learnt.tree, columns_of(varied))) if learnt else (),
         importances=importances(
-            matrix(known, varied), _verdicts(known[measure], limit), varied, SEED
+            matrix(known, varied), reached(known[measure], limit, less=less), varied, SEED
         )
         if learnt
         else (),
-        unseen=None if unseen is None else _tested(at, varied, unseen, measure),
+        unseen=None if unseen is None else _tested(at, varied, unseen, measure, less=less),
     )
 
 
-def count(values: pd.Series[float], limit: float) -> Counted:
+def count(values: pd.Series[float], limit: float, *, less: bool = False) -> Counted:
     """Divide points by a limit."""
     known = values.dropna()
     endless = int((np.isinf(known) | (known == 0)).sum())
     return Counted(
-        yes=Proportion(int((known >= limit).sum()), len(known)),
+        yes=Proportion(int(reached(known, limit, less=less).sum()), len(known)),
         without_value=len(values) - len(known),
         endless=endless,
         close=int(((known - limit).abs() <= CLOSE * abs(limit)).sum()),
     )
 
 
-def _at(table: pd.DataFrame, measure: str, limit: float, factors: Sequence[Factor]) -> Limit:
-    known = table[table[measure].notna()]
-    learnt = learn(matrix(known, factors), _verdicts(known[measure], limit), factors, SEED)
+def reached(values: pd.Series[float], limit: float, *, less: bool = False) -> Verdicts:
+    """Which values are at the limit or on its better side."""
+    plain = values.to_numpy(dtype=float)
+    return np.asarray(plain <= limit if less else plain >= limit, dtype=np.bool_)
+
+
+def _at(
+    values: pd.Series[float],
+    limit: float,
+    less: bool,
+    known: pd.DataFrame,
+    factors: Sequence[Factor],
+) -> Limit:
+    verdicts = reached(values.dropna(), limit, less=less)
+    learnt = learn(matrix(known, factors), verdicts, factors, SEED)
     columns = columns_of(factors)
     asked = (columns[each.column].factor.words for each in splits(learnt.tree if learnt else None))
-    return Limit(limit, count(table[measure], limit), learnt, tuple(dict.fromkeys(asked)))
+    counted = count(values, limit, less=less)
+    return Limit(limit, counted, learnt, tuple(dict.fromkeys(asked)))
 
 
 def _tested(
-    at: Limit, factors: Sequence[Factor], table: pd.DataFrame, measure: str
+    at: Limit, factors: Sequence[Factor], table: pd.DataFrame, measure: str, *, less: bool
 ) -> Unseen | None:
     """Without a tree the more frequent verdict is what it says."""
     known = table[table[measure].notna()]
-    truth = _verdicts(known[measure], at.limit)
+    truth = reached(known[measure], at.limit, less=less)
     usual = truth == at.counted.usual
     right = decide(at.learnt.tree, matrix(known, factors)) == truth if at.learnt else usual
     return Unseen(
@@ -154,7 +174,3 @@ def _tested(
         majority=Proportion(int(usual.sum()), len(truth)),
         without_value=len(table) - len(known),
     )
-
-
-def _verdicts(values: pd.Series[float], limit: float) -> Verdicts:
-    return np.asarray(values.to_numpy(dtype=float) >= limit, dtype=np.bool_)

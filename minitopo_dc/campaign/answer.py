@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.analysis.explanation import Explanation, explain
+from minitopo_dc.analysis.explanation import Explanation, explain, reached
 from minitopo_dc.analysis.factors import in_words
 from minitopo_dc.analysis.signs import Signs, reason, signs
 from minitopo_dc.campaign.evaluation import Source
@@ -118,11 +118,12 @@ def answers(
                 found=explain(
                     table,
                     asked.measure,
-                    asked.at_least,
+                    asked.limit,
                     factors=asked.factors or _factors(experiment),
                     words=file.words,
                     unseen=_unseen(sources, source, asked),
                     others=asked.limits,
+                    less=asked.less_is_better,
                 ),
                 scatter=_scatter(source, name, experiment, asked),
                 cases=tuple(_cases(source, name, experiment, asked, table)),
@@ -161,8 +162,11 @@ def _scatter(source: Source, name: str, experiment: Experiment, asked: Explain) 
     values = values[values.notna().sum(axis=1) > 1]
     finite = values.replace([np.inf, -np.inf], np.nan)
     spread = (finite.max(axis=1) - finite.min(axis=1)) / finite.median(axis=1)
-    is_so = (values >= asked.at_least).where(values.notna())
-    undecided = (is_so.max(axis=1) != is_so.min(axis=1)).sum()
+    less = asked.less_is_better
+    ends = [
+        reached(side, asked.limit, less=less) for side in (values.min(axis=1), values.max(axis=1))
+    ]
+    undecided = (ends[0] != ends[1]).sum()
     return Scatter(len(values), float(spread.median()), int(undecided))
 
 
@@ -183,7 +187,7 @@ def _cases(
             cases.append(_case(asked, place, float(values[place]), named, runs))
     chosen: dict[int, str] = {}
     for is_so in (True, False):
-        chosen |= _three([each for each in cases if each.is_so == is_so], asked.at_least)
+        chosen |= _three([each for each in cases if each.is_so == is_so], asked.limit)
     yield from (replace(each, chosen=chosen.get(each.place, "")) for each in cases)
 
 
@@ -212,7 +216,7 @@ def _case(
     ordered = sorted(found, key=lambda each: found[each].goodput_mbps)
     return Case(
         place=place,
-        is_so=value >= asked.at_least,
+        is_so=bool(reached(pd.Series([value]), asked.limit, less=asked.less_is_better)[0]),
         value=value,
         factors=factors,
         runs=runs,

@@ -79,11 +79,11 @@ def draw_answers(answers: Sequence[Answer]) -> Drawing:
         for each in answers
     }
     maps = [found for found in map(answer_map, _most_telling(answers)) if found is not None]
-    limits = {each.asked.at_least for each in answers}
+    limits = {each.asked.limit for each in answers}
     limit = min(limits)
     if len(limits) > 1:  # a bar has one: those of the first question's
         shares = {label: at for label, at in shares.items() if limit in at}
-    return draw_answer(shares, limit, maps[:MOST_MAPS])
+    return draw_answer(shares, limit, maps[:MOST_MAPS], less=answers[0].asked.less_is_better)
 
 
 def answer_map(answer: Answer, x: Factor | None = None, y: Factor | None = None) -> Map | None:
@@ -102,7 +102,7 @@ def answer_map(answer: Answer, x: Factor | None = None, y: Factor | None = None)
     asked = answer.asked
     names = [_axis(x), _axis(y), asked.measure]
     table = answer.table[[x.path, y.path, asked.measure]].set_axis(names, axis="columns")
-    return Map(asked.label or asked.text, table, asked.at_least)
+    return Map(asked.label or asked.text, table, asked.limit)
 
 
 def save_answers(

@@ -13,13 +13,15 @@ Limits = Annotated[tuple[float, ...], Field(max_length=5)]
 
 
 class Explain(Settings):
-    """Where is a measure at least a limit, and which factors decide it?"""
+    """Where does a measure reach a limit, and which factors decide it?"""
 
     measure: str
     """One of `joined`."""
-    at_least: float
+    at_least: float | None = None
+    at_most: float | None = None
+    """In place of it, where less is better."""
     text: str
-    """What is so where the measure is at least the limit."""
+    """What is so where the measure reaches the limit."""
     label: str = ""
     """In figures; none: the text."""
     then: str = "yes"
@@ -39,6 +41,24 @@ class Explain(Settings):
         if self.then == self.otherwise:
             raise ValueError(f"then and otherwise are both {self.then}")
         return self
+
+    @model_validator(mode="after")
+    def _has_one_limit(self) -> Self:
+        if (self.at_least is None) == (self.at_most is None):
+            raise ValueError("give at_least or at_most")
+        return self
+
+    @property
+    def limit(self) -> float:
+        """The one that was given."""
+        limit = self.at_least if self.at_most is None else self.at_most
+        assert limit is not None
+        return limit
+
+    @property
+    def less_is_better(self) -> bool:
+        """Whether it is the most that the measure may be."""
+        return self.at_most is not None
 
 
 def check_explained(

@@ -102,7 +102,8 @@ def test_of_few_points_on_one_side_nothing_is_learnt() -> None:
     table["gain"] = [1.2] * 36 + [0.5] * 4
     found = explained(table, "gain", points(10, seed=2))
     assert found.at.learnt is None
-    assert found.importances == found.rules == ()
+    assert found.importances == ()
+    assert found.rules == ()
     assert found.unseen is not None
     assert found.unseen.right == found.unseen.majority
 

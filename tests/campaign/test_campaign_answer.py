@@ -50,7 +50,9 @@ def planted(scenario: Scenario, directory: Path) -> RunResult:
 
 
 def planted_with_failures(scenario: Scenario, directory: Path) -> RunResult:
-    failed = scenario.mode == "multipath" and scenario.legs[0].downlink.rate_mbps > 19
+    rate = scenario.legs[0].downlink.rate_mbps
+    assert rate is not None
+    failed = scenario.mode == "multipath" and rate > 19
     return (fail if failed else planted)(scenario, directory)
 
 
@@ -143,6 +145,14 @@ def test_points_with_a_run_that_failed_are_counted_and_said(tmp_path: Path) -> N
     assert json.dumps(to_json(found), allow_nan=False)
 
 
+def test_where_less_is_better_the_verdict_is_turned(done: Path, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"at_least": None, "at_most": 0.97, "limits": [], "tested_on": ""}
+    turned = answer_of(run_with(tmp_path / "c", content(asked), planted))
+    more = answer_of(done).found.at.counted.yes
+    assert turned.found.at.counted.yes.count == POINTS - more.count
+    assert "delay ratio > " in headline(turned)
+
+
 def test_a_test_that_was_not_run_is_said(tmp_path: Path) -> None:
     root = run_with(tmp_path / "d", content(), planted)
     for name in answer_runs(root, "other"):
@@ -162,6 +172,7 @@ def answer_runs(root: Path, experiment: str) -> set[str]:
         ({"factors": ["label.no"]}, "explain.factors: label.no is unknown here"),
         ({"runs": ["tcp"]}, "explain.runs: tcp is unknown here; allowed: dc, multipath"),
         ({"tested_on": "third"}, "explain.tested_on: third is unknown here"),
+        ({"at_most": 1}, "give at_least or at_most"),
         ({"then": "multipath"}, "then and otherwise are both multipath"),
     ],
 )
