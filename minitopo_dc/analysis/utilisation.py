@@ -44,6 +44,26 @@ def link_utilisation(run: Path) -> list[float]:
     return [8 * count / bits for count, bits in zip(carried, available, strict=True)]
 
 
+def leg_share(run: Path, *, leg: int, from_s: float) -> float:
+    """Of the IP bytes that were put on the downlink legs from a moment on, those of one leg.
+
+    What a leg that is down discards counts, too: it was sent there. NaN when there were none.
+
+    Args:
+        run: its directory.
+        leg: its number, from 1.
+        from_s: s since the elements' start.
+
+    Raises:
+        ResultError: the run's files are broken.
+    """
+    series = leg_series(run)
+    begin = series[series["time_s"] <= from_s].groupby("leg")["pushed_bytes"].max()
+    pushed = series.groupby("leg")["pushed_bytes"].max().sub(begin, fill_value=0)
+    total = pushed.sum()
+    return float(pushed.get(leg, 0) / total) if total else math.nan
+
+
 def leg_bytes_per_byte(run: Path) -> float:
     """IP bytes that the downlink legs delivered for each byte of the download.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from minitopo_dc.analysis.request_delays import answer_p95_ms, answer_worst_ms
 from minitopo_dc.analysis.utilisation import (
     arrived_copies,
     leg_bytes_per_byte,
+    leg_share,
     link_utilisation,
 )
 from minitopo_dc.campaign.file import Curve, Experiment, Reference
@@ -53,6 +55,8 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
 }
 UTILISATION = "utilisation_leg_"
 LEG_BYTES = "leg_bytes_"
+LEG_SHARE = re.compile(r"leg_([0-9]{1,3})_share_from_([0-9]{1,6})_s")
+"""`leg_2_share_from_4_s`."""
 ON_LINKS = "links_"
 """`links_flow_1_mbps`, ..., `links_jain_index`."""
 
@@ -157,6 +161,8 @@ def measure(row: dict[Any, Any], name: str) -> float:
         return _on_links(row, name.removeprefix(ON_LINKS))
     if name in FROM_FILES:
         return FROM_FILES[name](Path(row["directory"]))
+    if found := LEG_SHARE.fullmatch(name):
+        return leg_share(Path(row["directory"]), leg=int(found[1]), from_s=float(found[2]))
     if name.startswith(UTILISATION):
         legs = enumerate(link_utilisation(Path(row["directory"])), start=1)
         return {f"{UTILISATION}{leg}": part for leg, part in legs}.get(name, math.nan)
