@@ -108,7 +108,7 @@ def answer_map(answer: Answer, x: Factor | None = None, y: Factor | None = None)
 def save_answers(
     answers: Sequence[Answer], claims: Mapping[str, Sequence[tuple[str, Verdict]]], directory: Path
 ) -> None:
-    """Write `answer.json` and, where there are answers, `answer.md`.
+    """Write `answer.json` and, where there are answers, `answer.txt`.
 
     Args:
         answers: all of the report.
@@ -129,7 +129,7 @@ def save_answers(
     with replacing(directory / "answer.json") as partial:
         partial.write_text(json.dumps(document, indent=1, allow_nan=False), encoding="utf-8")
     if answers:
-        with replacing(directory / "answer.md") as partial:
+        with replacing(directory / "answer.txt") as partial:
             partial.write_text(to_markdown(answers), encoding="utf-8")
 
 

@@ -121,7 +121,7 @@ def test_the_report_begins_with_the_answer_and_leaves_it_for_programs(
     assert html.index("The answer") < html.index("Conditions</h2>")
     assert html.count("data:image/png") == 1
     assert (done / "report/figures/answer-download.png").read_bytes().startswith(b"\x89PNG")
-    assert "multipath (" in (done / "report/answer.md").read_text(encoding="utf-8")
+    assert "multipath (" in (done / "report/answer.txt").read_text(encoding="utf-8")
     (found,) = json.loads((done / "report/answer.json").read_text(encoding="utf-8"))["answers"]
     assert found["so"]["points"] == POINTS
     assert found["better_than_majority"] is True
