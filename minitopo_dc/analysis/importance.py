@@ -20,6 +20,8 @@ from minitopo_dc.analysis.tree import Verdicts
 FOLDS, REPEATS = 5, 2
 PERMUTATIONS = 10
 """Of each factor in each fold."""
+LEAST = 0.01
+"""A factor that is worth less than one verdict in a hundred is not named."""
 TREES = 50
 """Half of scikit-learn's default: a mean over ten forests scatters no more than by folds."""
 
@@ -37,7 +39,7 @@ class Importance:
     @property
     def is_clear(self) -> bool:
         """Whether it is more than its scatter: of ten folds, three standard errors."""
-        return self.mean > self.sd
+        return self.mean > max(self.sd, LEAST)
 
 
 def importances(

@@ -151,8 +151,10 @@ def _value(value: Any) -> Any:
 
 
 def _where(answer: Answer) -> str:
-    """The rules of the rarer verdict, which says more; none when no tree is worth it."""
+    """The rules of the rarer verdict, which says more; none if the tree is of no use."""
     found = answer.found
+    if found.at.learnt is None or not found.at.learnt.is_better:
+        return ""
     rare = not found.at.counted.usual
     chosen = [rule for rule in found.rules if rule.leaf.verdict == rare and rule.conditions]
     if not chosen:
