@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -145,9 +145,8 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
         ResultError: a file of a run is broken.
     """
     rows = []
-    there = source.cells_of(name)
     apart = experiment.moving_with(experiment.across)
-    for _, cells in there.groupby(_keys(there, apart), sort=False):
+    for cells in points_of(source, name, experiment):
         factors = _without(cells["factors"].iloc[0], apart)
         names = {
             **FUNCTIONS,
@@ -156,6 +155,14 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
         }
         rows.append(factors | _joined(name, experiment, names))
     return pd.DataFrame(rows, columns=None if rows else list(experiment.joined))
+
+
+def points_of(source: Source, name: str, experiment: Experiment) -> Iterator[pd.DataFrame]:
+    """The cells of each point, in the order of `joined_table`'s rows."""
+    there = source.cells_of(name)
+    apart = experiment.moving_with(experiment.across)
+    for _, cells in there.groupby(_keys(there, apart), sort=False):
+        yield cells
 
 
 def estimate(table: pd.DataFrame, text: str, columns: Sequence[str]) -> Estimate | None:

@@ -160,6 +160,9 @@ def _report(arguments: argparse.Namespace) -> int:
     except OSError as error:
         where = quoted(error.filename or directory)
         raise SettingsError(f"--output: {where}: {error.strerror}; give a directory") from None
+    answer = path.with_name("answer.txt")
+    if answer.exists():
+        Console().print(answer.read_text(encoding="utf-8"), markup=False)
     Console().print(f"Report: {path} (figures/ has PNG and PDF)", markup=False)
     return 0
 
