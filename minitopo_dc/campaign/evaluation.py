@@ -12,6 +12,8 @@ from typing import Any
 
 import pandas as pd
 
+from minitopo_dc.analysis.behaviour import BEHAVIOUR_MEASURES, behaviour
+from minitopo_dc.analysis.features import FEATURES, connection_features
 from minitopo_dc.analysis.handovers import handover_recovery_s, handovers_per_minute
 from minitopo_dc.analysis.open_links import (
     mp_capacity_mbps,
@@ -150,17 +152,30 @@ def measure(row: dict[Any, Any], name: str) -> float:
     """
     if name in FROM_QLOG:
         return _float(getattr(server_recovery(Path(row["directory"])), name))
+    if name in FEATURES or name in BEHAVIOUR_MEASURES:
+        return _of_connection(Path(row["directory"]), name)
     if name.startswith(ON_LINKS):
         return _on_links(row, name.removeprefix(ON_LINKS))
     if name in FROM_FILES:
         return FROM_FILES[name](Path(row["directory"]))
-    if name.startswith(UTILISATION):
-        legs = enumerate(link_utilisation(Path(row["directory"])), start=1)
-        return {f"{UTILISATION}{leg}": part for leg, part in legs}.get(name, math.nan)
-    if name.startswith(LEG_BYTES):
-        counts = enumerate(RunResult.load(Path(row["directory"])).leg_bytes or (), start=1)
-        return {f"{LEG_BYTES}{leg}": float(count) for leg, count in counts}.get(name, math.nan)
+    if name.startswith((UTILISATION, LEG_BYTES)):
+        return _of_leg(Path(row["directory"]), name)
     return _float(row.get(name))
+
+
+def _of_connection(run: Path, name: str) -> float:
+    """A feature of the first flow's connection, or what its behaviour was."""
+    found = connection_features(run) if name in FEATURES else behaviour(run).measures()
+    return found[name]
+
+
+def _of_leg(run: Path, name: str) -> float:
+    """A measure of each leg; NaN of a leg that is not there."""
+    if name.startswith(UTILISATION):
+        legs = enumerate(link_utilisation(run), start=1)
+        return {f"{UTILISATION}{leg}": part for leg, part in legs}.get(name, math.nan)
+    counts = enumerate(RunResult.load(run).leg_bytes or (), start=1)
+    return {f"{LEG_BYTES}{leg}": float(count) for leg, count in counts}.get(name, math.nan)
 
 
 def _on_links(row: dict[Any, Any], name: str) -> float:

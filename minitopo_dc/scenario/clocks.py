@@ -8,6 +8,7 @@ from pydantic import Field
 
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.settings import Settings
+from minitopo_dc.settings.base import equals
 from minitopo_dc.settings.ranges import Microseconds, Milliseconds
 
 Clock = Literal["real", "virtual"]
@@ -49,6 +50,8 @@ class VirtualSettings(Settings):
     """
     cpu_us_per_packet: Microseconds = 0.0
     """CPU time of an end host for each datagram that it reads or sends."""
+    client_cpu_us_per_packet: Microseconds | None = Field(default=None, exclude_if=equals(None))
+    """The same of the clients alone; None: as `cpu_us_per_packet`."""
     recovery: Recovery = "modern"
     """The installed aioquic's loss recovery, or that of aioquic in 2020 (docs/virtual-clock.md)."""
     packet_trace: bool = False
