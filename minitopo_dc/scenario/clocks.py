@@ -9,7 +9,7 @@ from pydantic import Field
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.settings import Settings
 from minitopo_dc.settings.base import equals
-from minitopo_dc.settings.ranges import Microseconds, Milliseconds
+from minitopo_dc.settings.ranges import CpuPercent, Microseconds, Milliseconds
 
 Clock = Literal["real", "virtual"]
 Recovery = Literal["modern", "draft-27"]
@@ -31,6 +31,8 @@ class RealSettings(Settings):
     backend: Literal["auto", "user", "kernel"] = "auto"
     """What legs are made of: this project's process (auto: too), or the kernel's netem and tbf
     (docs/kernel-backend.md)."""
+    client_cpu_percent: CpuPercent | None = Field(default=None, exclude_if=equals(None))
+    """CPU time that all programs of the clients have together, of one CPU; None: all there is."""
     capture: tuple[Literal["legs", "client", "server"], ...] = ()
     """What is captured (docs/captures.md): every leg, an end host's packets."""
 

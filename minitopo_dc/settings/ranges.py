@@ -115,6 +115,8 @@ Factor = Annotated[float, *_factor]
 """A share or a part of something."""
 Megabytes = Annotated[float, *within(1e-6, MOST_BYTES // 10**6, "MB (of 10^6 bytes)")]
 Microseconds = Annotated[float, *within(0, 1_000_000, "us")]
+CpuPercent = Annotated[float, *within(1, 100, "% of one CPU")]
+"""At least what the kernel's shortest quota, 1 ms, is of a period of 100 ms."""
 RttIncrease = Annotated[float, *within(0, 100, "of the least round-trip time")]
 RoundTrips = Annotated[float, *within(1, 100, "round-trip times")]
 """Below one, what is not yet acknowledged would be lost."""
