@@ -73,8 +73,12 @@ def behaviour(run: Path) -> Behaviour:
 
 @lru_cache(KEPT)
 def _behaviour(run: Path, _version: int) -> Behaviour:
-    log = connection_log(run)
-    optimum = _capacity_bps(run) / 8 * log.least_rtt_s
+    return behaviour_of(connection_log(run), _capacity_bps(run))
+
+
+def behaviour_of(log: ConnectionLog, capacity_bps: float) -> Behaviour:
+    """The same of what both ends logged, on legs of a capacity."""
+    optimum = capacity_bps / 8 * log.least_rtt_s
     exit_bytes, by_loss = _slow_start_exit(log)
     windows = log.windows[log.windows["time_s"] < log.end_s]
     lasted = np.diff(windows["time_s"].clip(lower=log.begin_s), append=log.end_s)

@@ -106,12 +106,17 @@ def _packets(server: Sequence[Event], client: Sequence[Event], begin: float) -> 
     rows = [
         (number, event["time"] / 1000 - begin, arrived.get(number, math.nan), size)
         for event in _protected(server, "transport:packet_sent")
-        if any(frame["frame_type"] == "stream" for frame in event["data"]["frames"])
+        if any(_is_content(frame) for frame in event["data"]["frames"])
         for number, size in [
             (event["data"]["header"]["packet_number"], event["data"]["raw"]["length"])
         ]
     ]
     return pd.DataFrame(rows, columns=["number", "sent_s", "received_s", "bytes"])
+
+
+def _is_content(frame: Event) -> bool:
+    """Of a stream that the client has opened in both directions (RFC 9000, section 2.1)."""
+    return frame["frame_type"] == "stream" and frame["stream_id"] % 4 == 0
 
 
 def _acknowledgements(client: Sequence[Event]) -> int:

@@ -38,6 +38,8 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "least": min,
     "most": max,
 }
+NOTHING: Mapping[str, float] = {"nothing": math.nan}
+"""What an expression has for a point of which it says nothing."""
 OF_COLUMNS: Mapping[str, Callable[..., Any]] = {
     "share": lambda condition: float(np.mean(condition)),
     "median": lambda values: float(np.median(values)),
@@ -130,6 +132,7 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
         factors.pop(experiment.across, None)
         names = {
             **FUNCTIONS,
+            **NOTHING,
             **labels(factors),
             **_configurations(source.outline.file.configurations, experiment, cells),
         }
