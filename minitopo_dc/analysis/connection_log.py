@@ -116,7 +116,7 @@ def _packets(server: Sequence[Event], client: Sequence[Event], begin: float) -> 
 
 def _is_content(frame: Event) -> bool:
     """Of a stream that the client has opened in both directions (RFC 9000, section 2.1)."""
-    return frame["frame_type"] == "stream" and frame["stream_id"] % 4 == 0
+    return frame["frame_type"] == "stream" and int(frame["stream_id"]) % 4 == 0
 
 
 def _acknowledgements(client: Sequence[Event]) -> int:
