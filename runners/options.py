@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from minitopo_dc.settings.ranges import Allowed
 
 T = TypeVar("T")
 
@@ -36,7 +42,7 @@ def parse_options(kind: type[T], given: Mapping[str, Any], runner: str) -> T:
     """Make a runner's options from a mapping, its names and types checked.
 
     A field of type int takes positive numbers only, up to `MOST` or its own `AtMost`: all of them
-    are sizes.
+    are sizes. Other numbers have a range of `settings.ranges`.
 
     Raises:
         OptionError: naming the runner, the option and what is allowed.
@@ -58,9 +64,34 @@ def _fits(value: Any, wanted: Any) -> bool:
         return any(_fits(value, choice) for choice in get_args(wanted))
     if get_origin(wanted) is Literal:
         return value in get_args(wanted)
+    if _range(wanted) is not None:
+        return _is_number(value) and _is_within(value, wanted)
     if get_origin(wanted) is Annotated or wanted is int:
         return type(value) is int and 0 < value <= _most(wanted)
     return type(value) is wanted
+
+
+def _range(wanted: Any) -> str | None:
+    """The range of a number in words, if it is one of `settings.ranges`."""
+    metadata = getattr(wanted, "__metadata__", ())
+    return next((each.words for each in metadata if isinstance(each, Allowed)), None)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_within(value: float, wanted: Any) -> bool:
+    try:
+        _adapter(wanted).validate_python(value, strict=True)
+    except ValidationError:
+        return False
+    return math.isfinite(value)
+
+
+@cache
+def _adapter(wanted: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(wanted)
 
 
 def _most(wanted: Any) -> int:
@@ -74,6 +105,9 @@ def _describe(wanted: Any) -> str:
         return " or ".join(_describe(choice) for choice in get_args(wanted))
     if get_origin(wanted) is Literal:
         return " or ".join(repr(choice) for choice in get_args(wanted))
+    if (words := _range(wanted)) is not None:
+        whole = "a whole number" if wanted.__origin__ is int else "a number"
+        return f"{whole} ({words})"
     if get_origin(wanted) is Annotated or wanted is int:
         return f"a positive integer up to {_most(wanted)}"
     return {bool: "true or false", type(None): "null"}[wanted]

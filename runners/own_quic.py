@@ -21,7 +21,7 @@ class OwnQuicRunner(DatagramRunner):
 
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     workloads: ClassVar[tuple[str, ...]] = ("download", "request-response")
-    options_type: ClassVar[type] = QuicOptions
+    options_type: ClassVar[type[QuicOptions]] = QuicOptions
     takes_duration: ClassVar[bool] = True
 
     @contextmanager
@@ -33,7 +33,7 @@ class OwnQuicRunner(DatagramRunner):
         yield
 
     def _options(self, transfer: Transfer) -> QuicOptions:
-        return parse_options(QuicOptions, transfer.options, self.name)
+        return parse_options(self.options_type, transfer.options, self.name)
 
     def _qlog(self, transfer: Transfer, role: str) -> list[str]:
         """Where a program writes its qlog, as its arguments."""

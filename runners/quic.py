@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from minitopo_dc.runners.base import Transfer, runner
+from minitopo_dc.runners.options import parse_options
 from minitopo_dc.runners.output import last_json
 from minitopo_dc.runners.own_quic import OwnQuicRunner
+from minitopo_dc.runners.quic_options import QuicOptions
 from minitopo_dc.runners.quic_reports import read_report
+from minitopo_dc.runners.quic_tuning import MODERN, AioquicOptions
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import Download, Measurement
@@ -21,6 +25,7 @@ class QuicRunner(OwnQuicRunner):
     multipath: ClassVar[bool] = False
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic")
     packages: ClassVar[tuple[str, ...]] = ("aioquic",)
+    options_type: ClassVar[type[QuicOptions]] = AioquicOptions
     set_up: ClassVar[bool] = True
     essential: ClassVar[bool] = True
 
@@ -38,6 +43,7 @@ class QuicRunner(OwnQuicRunner):
             *("--certificate", str(transfer.certificate), "--key", str(transfer.key)),
             *("--congestion-control", transfer.congestion_control),
             *("--max-datagram", str(self._options(transfer).max_datagram_bytes)),
+            *self._tuning(transfer),
             *self._qlog(transfer, "server"),
         ]
 
@@ -51,6 +57,7 @@ class QuicRunner(OwnQuicRunner):
             *("--certificate", str(transfer.certificate)),
             *("--congestion-control", transfer.congestion_control),
             *("--max-datagram", str(self._options(transfer).max_datagram_bytes)),
+            *self._tuning(transfer),
             *self._flow_control(transfer),
             *self._receive_buffer(transfer),
             *self._qlog(transfer, "client"),
@@ -65,6 +72,16 @@ class QuicRunner(OwnQuicRunner):
     def read(self, transfer: Transfer) -> Measurement:
         """The client's report; what arrived is checked."""
         return read_report(last_json(transfer.client_output, "client"), transfer.workload)
+
+    def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:
+        """Also: an option that needs another one has it."""
+        super().check_options(options, ip_version)
+        _ = parse_options(AioquicOptions, options, self.name).tuning
+
+    def _tuning(self, transfer: Transfer) -> list[str]:
+        """What differs from aioquic as it is, as a program's arguments."""
+        tuning = parse_options(AioquicOptions, transfer.options, self.name).tuning
+        return [] if tuning == MODERN else ["--tuning", tuning.to_json()]
 
     def _resource(self, download: Download) -> list[str]:
         return ["--path", f"/bytes/{download.requested_bytes}"]

@@ -27,8 +27,10 @@ from aioquic.quic.logger import QuicFileLogger
 from minitopo_dc.runners.addresses import address_family, socket_address
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.http3_client import Http3Client
-from minitopo_dc.runners.quic_endpoint import OrderedConnection, Transmit, transmit
+from minitopo_dc.runners.quic_endpoint import Transmit, transmit
 from minitopo_dc.runners.quic_requests import RequestClient
+from minitopo_dc.runners.quic_tuned import make_connection
+from minitopo_dc.runners.quic_tuning import MODERN, Tuning
 from minitopo_dc.runners.request_options import add_request_options, request_plan
 from minitopo_dc.runners.requests import RequestPlan
 from minitopo_dc.runners.udp_socket import (
@@ -138,7 +140,7 @@ def run(client: Http3Client, udp: socket.socket, server: Address) -> None:
 def main() -> None:
     """Download once, or send requests, and print the outcome as one line of JSON."""
     options, plan = _options()
-    connection = OrderedConnection(configuration=_configuration(options))
+    connection = make_connection(_configuration(options), options.tuning)
     with socket.socket(address_family(options.bind), socket.SOCK_DGRAM) as udp:
         if options.receive_buffer:
             set_receive_buffer(udp, options.receive_buffer)
@@ -183,6 +185,7 @@ def _options() -> tuple[argparse.Namespace, RequestPlan | None]:
     parser.add_argument("--max-data", type=int, required=True, help="bytes")
     parser.add_argument("--max-stream-data", type=int, required=True, help="bytes")
     parser.add_argument("--max-datagram", type=int, required=True, help="bytes of UDP payload")
+    parser.add_argument("--tuning", type=Tuning.from_json, default=MODERN, help="JSON")
     parser.add_argument("--qlog", type=Path, help="directory for the qlog file")
     download = parser.add_argument_group("download")
     download.add_argument("--path", help="what to download; without: requests")

@@ -28,12 +28,13 @@ from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.content import Content, Find, blocks, requested_content
 from minitopo_dc.runners.posted import Posted
 from minitopo_dc.runners.quic_endpoint import (
-    OrderedConnection,
     Transmit,
     advance,
     events,
     transmit,
 )
+from minitopo_dc.runners.quic_tuned import make_connection
+from minitopo_dc.runners.quic_tuning import MODERN, Tuning
 from minitopo_dc.runners.stop_signal import StopSignal
 from minitopo_dc.runners.udp_socket import receive_batch, wait_readable
 
@@ -128,10 +129,15 @@ class Server:
     """Accepts a connection, serves it to its end, then accepts the next."""
 
     def __init__(
-        self, udp: socket.socket, configuration: QuicConfiguration, stop: StopSignal
+        self,
+        udp: socket.socket,
+        configuration: QuicConfiguration,
+        stop: StopSignal,
+        tuning: Tuning = MODERN,
     ) -> None:
         self._udp = udp
         self._configuration = configuration
+        self._tuning = tuning
         self._session: Session | None = None
         self._stop = stop
 
@@ -164,10 +170,7 @@ class Server:
         destination = initial_destination(data)
         if destination is None:
             return None
-        connection = OrderedConnection(
-            configuration=self._configuration, original_destination_connection_id=destination
-        )
-        return Session(connection)
+        return Session(make_connection(self._configuration, self._tuning, destination=destination))
 
 
 def initial_destination(data: bytes) -> bytes | None:
@@ -194,7 +197,7 @@ def main() -> None:
     configuration.load_cert_chain(options.certificate, options.key)
     udp = socket.socket(address_family(options.address), socket.SOCK_DGRAM)
     udp.bind((options.address, options.port))
-    server = Server(udp, configuration, StopSignal(signal.SIGTERM, signal.SIGINT))
+    server = Server(udp, configuration, StopSignal(signal.SIGTERM, signal.SIGINT), options.tuning)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     server.run()
 
@@ -207,6 +210,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--key", type=Path, required=True)
     parser.add_argument("--congestion-control", choices=("reno", "cubic"), required=True)
     parser.add_argument("--max-datagram", type=int, required=True, help="bytes of UDP payload")
+    parser.add_argument("--tuning", type=Tuning.from_json, default=MODERN, help="JSON")
     parser.add_argument("--qlog", type=Path, help="directory for the qlog file")
     return parser.parse_args()
 

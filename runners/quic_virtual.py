@@ -14,12 +14,11 @@ from aioquic.quic.logger import QuicLogger
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.options import parse_options
 from minitopo_dc.runners.quic_client import Download
-from minitopo_dc.runners.quic_endpoint import OrderedConnection
-from minitopo_dc.runners.quic_options import QuicOptions
-from minitopo_dc.runners.quic_recovery import use_draft_27
 from minitopo_dc.runners.quic_reports import read_report
 from minitopo_dc.runners.quic_requests import RequestClient
 from minitopo_dc.runners.quic_server import Session, initial_destination
+from minitopo_dc.runners.quic_tuned import make_connection
+from minitopo_dc.runners.quic_tuning import AioquicOptions
 from minitopo_dc.runners.quic_virtual_certificate import identify, trust
 from minitopo_dc.runners.quic_virtual_log import VirtualLogger
 from minitopo_dc.runners.request_reports import plan_of
@@ -41,14 +40,14 @@ class Wanted:
 
     congestion_control: str
     recovery: str
-    options: QuicOptions
+    options: AioquicOptions
 
 
 class QuicConnectionPair:
     """A client, a server, and their logs."""
 
     def __init__(self, flow: VirtualFlow) -> None:
-        options = parse_options(QuicOptions, flow.options, "quic")
+        options = parse_options(AioquicOptions, flow.options, "quic")
         if options.receive_buffer_bytes:
             # The server is sent acknowledgements only; its real twin's buffer stays as it is, too.
             flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
@@ -171,12 +170,12 @@ class Server:
 def _connection(
     wanted: Wanted, configuration: QuicConfiguration, *, destination: bytes | None = None
 ) -> QuicConnection:
-    connection = OrderedConnection(
-        configuration=configuration, original_destination_connection_id=destination
+    return make_connection(
+        configuration,
+        wanted.options.tuning,
+        destination=destination,
+        draft_27=wanted.recovery == "draft-27",
     )
-    if wanted.recovery == "draft-27":
-        use_draft_27(connection)
-    return connection
 
 
 def make_client(flow: VirtualFlow, connection: QuicConnection) -> Download | RequestClient:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -37,7 +37,7 @@ def server_recovery(run: Path) -> Recovery:
     Raises:
         ResultError: there is none (the scenario needs `options: {qlog: true}`), or it is broken.
     """
-    return read_recovery(_server_qlog(run))
+    return read_recovery(_qlog(run, "server"))
 
 
 def server_events(run: Path) -> list[dict[str, Any]]:
@@ -46,7 +46,12 @@ def server_events(run: Path) -> list[dict[str, Any]]:
     Raises:
         ResultError: there is none (the scenario needs `options: {qlog: true}`), or it is broken.
     """
-    return _read_events(_server_qlog(run))
+    return end_events(run, "server")
+
+
+def end_events(run: Path, role: Literal["server", "client"]) -> list[dict[str, Any]]:
+    """The same of either end."""
+    return _read_events(_qlog(run, role))
 
 
 def read_recovery(path: Path) -> Recovery:
@@ -65,14 +70,14 @@ def read_recovery(path: Path) -> Recovery:
         raise _broken(path, error) from None
 
 
-def _server_qlog(run: Path) -> Path:
+def _qlog(run: Path, role: Literal["server", "client"]) -> Path:
     """That of the first flow; by its name: `.qlog` of aioquic and picoquic, `.sqlog` of ngtcp2."""
     for alone in (True, False):
-        logs = flow_directory(run, 1, alone=alone) / "qlog" / "server"
+        logs = flow_directory(run, 1, alone=alone) / "qlog" / role
         if found := sorted(logs.glob("*qlog")):
             return found[0]
     raise ResultError(
-        f"{run}: no qlog of the server; its scenario, or the first of its flows, lacks "
+        f"{run}: no qlog of the {role}; its scenario, or the first of its flows, lacks "
         "options: qlog: true"
     )
 

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from minitopo_dc.analysis.behaviour import BEHAVIOUR_MEASURES, behaviour
+from minitopo_dc.analysis.features import FEATURES, connection_features
 from minitopo_dc.analysis.handovers import handover_recovery_s, handovers_per_minute
 from minitopo_dc.analysis.open_links import (
     mp_capacity_mbps,
@@ -161,6 +163,8 @@ def measure(row: dict[Any, Any], name: str) -> float:
     """
     if name in FROM_QLOG:
         return _float(getattr(server_recovery(Path(row["directory"])), name))
+    if name in FEATURES or name in BEHAVIOUR_MEASURES:
+        return _of_connection(Path(row["directory"]), name)
     if name.startswith(ON_LINKS):
         return _on_links(row, name.removeprefix(ON_LINKS))
     if name in FROM_FILES:
@@ -168,6 +172,12 @@ def measure(row: dict[Any, Any], name: str) -> float:
     if name.startswith((UTILISATION, LEG_BYTES)) or LEG_SHARE.fullmatch(name):
         return _of_legs(Path(row["directory"]), name)
     return _float(row.get(name))
+
+
+def _of_connection(run: Path, name: str) -> float:
+    """A feature of the first flow's connection, or what its behaviour was."""
+    found = connection_features(run) if name in FEATURES else behaviour(run).measures()
+    return found[name]
 
 
 def _of_legs(directory: Path, name: str) -> float:

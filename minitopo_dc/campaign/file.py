@@ -4,7 +4,8 @@ A mapping of *fields* has dotted paths of a scenario as its keys (`minitopo_dc.c
 several that name the same field the later one counts, in this order: `base`, the
 configuration's, the experiment's `base`, those of `quick` or `sample`, the command line's,
 the factors.
-Fields below `virtual` are left out on the real clock, `real.sysctl` on the virtual one. A text that
+Fields below `virtual` are left out on the real clock, `real.sysctl` and
+`real.client_cpu_percent` on the virtual one. A text that
 begins with `=` is worked out of the cell's labels (`minitopo_dc.campaign.expressions`).
 """
 

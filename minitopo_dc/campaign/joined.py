@@ -59,6 +59,8 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 """Of a point: NaN where a value is (Python's own `min` and `max` would pass over some); NumPy's
 numbers, as divided by 0 they are infinite."""
+NOTHING: Mapping[str, float] = {"nothing": math.nan}
+"""What an expression has for a point of which it says nothing."""
 OF_COLUMNS: Mapping[str, Callable[..., Any]] = {
     "share": lambda condition: float(np.mean(condition)),
     "median": lambda values: float(np.median(values)),
@@ -150,6 +152,7 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
         factors = _without(cells["factors"].iloc[0], apart)
         names = {
             **FUNCTIONS,
+            **NOTHING,
             **labels(factors),
             **_configurations(source.outline.file.configurations, experiment, cells),
         }

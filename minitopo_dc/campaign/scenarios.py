@@ -20,7 +20,11 @@ from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.settings.base import exists
 from minitopo_dc.trace import TraceError
 
-CLOCK_OF: dict[str, Clock] = {"virtual": "virtual", "real.sysctl": "real"}
+CLOCK_OF: dict[str, Clock] = {
+    "virtual": "virtual",
+    "real.sysctl": "real",
+    "real.client_cpu_percent": "real",
+}
 """What describes a machine, and so only the clock that has it. Other fields below `real` change
 what is measured: the virtual clock refuses them."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from minitopo_dc.emulation.cpu_limit import cpu_limit, why_no_cpu_limit
 from minitopo_dc.emulation.echoes import with_serialisation
 from minitopo_dc.emulation.leftovers import no_leftovers
 from minitopo_dc.emulation.machine import facts
@@ -28,9 +29,18 @@ def run_real(scenario: Scenario, directory: Path) -> RunResult:
         scenario,
         directory,
         facts=facts(),
-        lacking=lambda: why_no_ipv6(scenario),
+        lacking=lambda: _lacking(scenario),
         measure=lambda each: _measure(each, directory),
     )
+
+
+def _lacking(scenario: Scenario) -> str | None:
+    """What this machine lacks, as a reason."""
+    reason = why_no_ipv6(scenario)
+    if reason is None and scenario.real.client_cpu_percent is not None:
+        missing = why_no_cpu_limit()
+        reason = missing and f"real.client_cpu_percent: {missing}"
+    return reason
 
 
 def _measure(scenario: Scenario, directory: Path) -> Measured:
@@ -60,13 +70,16 @@ def _transfer(scenario: Scenario, directory: Path, bed: Testbed) -> list[Measure
         ],
         client=lambda leg: client_address(leg, version),
     )
-    measurements = run_flows(
-        jobs,
-        bed.hosts.server,
-        bed.hosts.client,
-        bed.elements,
-        directory / "client-rate.csv",
-        interval_ms=scenario.statistics_ms,
-        on_start=bed.start,
-    )
+    share = scenario.real.client_cpu_percent
+    with nullcontext() if share is None else cpu_limit(share) as cpu:
+        measurements = run_flows(
+            jobs,
+            bed.hosts.server,
+            bed.hosts.client,
+            bed.elements,
+            directory / "client-rate.csv",
+            interval_ms=scenario.statistics_ms,
+            on_start=bed.start,
+            cpu=cpu,
+        )
     return [with_serialisation(scenario, each) for each in measurements]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.emulation.cpu_limit import CpuLimit
 from minitopo_dc.emulation.elements import ElementProcess
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.sampler import Sampler
@@ -65,16 +66,17 @@ def run_flows(
     *,
     interval_ms: int,
     on_start: Callable[[], None],
+    cpu: CpuLimit | None = None,
 ) -> list[Measurement]:
     """Run the transfers; `rate_file` gets what reached the client, in intervals.
 
-    `on_start` is called when all servers listen.
+    `on_start` is called when all servers listen; `cpu` is what the clients share.
 
     Raises:
         TransferFailed: bytes are missing, a process failed, the time was over.
         ElementFailedError: an element ended meanwhile, which is then the better reason.
     """
-    watched = AbortableHost(client)
+    watched = AbortableHost(client, cpu)
     sampler = Sampler(watched, elements, interval_ms, watched.abort)
 
     def start() -> None:
@@ -95,8 +97,9 @@ def run_flows(
 class AbortableHost(EmulatedHost):
     """The client's host, whose clients can be ended from another thread."""
 
-    def __init__(self, host: EmulatedHost) -> None:
+    def __init__(self, host: EmulatedHost, cpu: CpuLimit | None = None) -> None:
         self.__dict__ |= host.__dict__
+        self._cpu = cpu
         self._clients: list[subprocess.Popen[bytes]] = []
         self._aborted = False
 
@@ -108,6 +111,8 @@ class AbortableHost(EmulatedHost):
         process = super().popen(*arguments, **options)
         if options.get("stdout") != subprocess.PIPE:
             self._clients.append(process)
+            if self._cpu is not None:
+                self._cpu.add(process.pid)
             if self._aborted:  # `abort` may have gone through the list before
                 process.kill()
         return process

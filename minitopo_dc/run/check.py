@@ -16,7 +16,7 @@ from minitopo_dc.settings import (
     kernel_rates,
 )
 
-REAL_DEFAULT = RealSettings().model_dump()
+REAL_DEFAULT = {name: getattr(RealSettings(), name) for name in RealSettings.model_fields}
 
 
 def chosen_runners(scenario: Scenario) -> tuple[Runner, ...]:

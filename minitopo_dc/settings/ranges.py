@@ -6,6 +6,7 @@ no number overflows what it is made into: whole nanoseconds, bit/s, bytes, a C i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
@@ -30,9 +31,16 @@ LEAST_S = 1e-6
 MOST_REPETITIONS = 1_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Metadata of `Annotated`: the range in words, for who makes messages of his own."""
+
+    words: str
+
+
 def within(
     least: float, most: float, unit: str = "", *, above: bool = False, reason: str = ""
-) -> tuple[Any, WrapValidator]:
+) -> tuple[Any, WrapValidator, Allowed]:
     """A field's range, as metadata of `Annotated`; what is outside is told the whole range.
 
     Args:
@@ -44,7 +52,7 @@ def within(
     """
     limits = Field(gt=least, le=most) if above else Field(ge=least, le=most)
     allowed = f"{'above ' if above else ''}{_range(least, most, unit)}"
-    return limits, _telling(allowed, reason)
+    return limits, _telling(allowed, reason), Allowed(allowed)
 
 
 def _range(least: float, most: float, unit: str) -> str:
@@ -107,6 +115,16 @@ Factor = Annotated[float, *_factor]
 """A share or a part of something."""
 Megabytes = Annotated[float, *within(1e-6, MOST_BYTES // 10**6, "MB (of 10^6 bytes)")]
 Microseconds = Annotated[float, *within(0, 1_000_000, "us")]
+CpuPercent = Annotated[float, *within(1, 100, "% of one CPU")]
+"""At least what the kernel's shortest quota, 1 ms, is of a period of 100 ms."""
+RttIncrease = Annotated[float, *within(0, 100, "of the least round-trip time")]
+RoundTrips = Annotated[float, *within(1, 100, "round-trip times")]
+"""Below one, what is not yet acknowledged would be lost."""
+Packets = Annotated[int, *within(1, MOST_COUNT, "packets")]
+PacingGain = Annotated[float, *within(0.1, 1000, "windows per round-trip time")]
+"""1,000 is as good as none; below 0.1 a window takes more than ten round trips."""
+AckDelay = Annotated[float, *within(0, 25, "ms")]
+"""RFC 9000, section 18.2: the max_ack_delay of who announces none, as aioquic does."""
 
 
 def checked(name: str, value: float, least: float, most: float, unit: str = "") -> float:

@@ -45,7 +45,9 @@ class Connection:
         self.downlinks = [Flow(server, client) for client in clients.values()]
         self.uplinks = [Flow(client, server) for client in clients.values()]
         cpu = round(scenario.virtual.cpu_us_per_packet * 1000)
-        self.client_host = Host(loop, self.uplinks, cpu_ns=cpu)
+        own = scenario.virtual.client_cpu_us_per_packet
+        client_cpu = cpu if own is None else round(own * 1000)
+        self.client_host = Host(loop, self.uplinks, cpu_ns=client_cpu)
         self.server_host = Host(loop, self.downlinks, cpu_ns=cpu)
         transport = get_runner(flow.transport).virtual()
         assert transport is not None  # `why_unsupported` has asked

@@ -27,9 +27,17 @@ RESERVED = frozenset(
         *("drop_occasions", "lost_packets", "rtt_ms"),
         *("mp_capacity_mbps", "sp_capacity_mbps", "mp_share", "sp_share"),
         *("handovers_per_minute", "handover_recovery_s"),
+        *("mean_delay", "delay_variation", "packet_loss", "out_of_order", "ack_frequency"),
+        *("cwnd_mean", "cwnd_variance", "slow_start_share", "congestion_avoidance_share"),
+        *("application_limited_share", "recovery_share", "early_exit", "false_loss"),
+        *("normal_behaviour", "false_cuts", "window_cuts", "spurious_losses"),
+        *("cwnd_over_optimum", "reached_optimum"),
     }
 )
-RESERVED_BEGINNINGS = ("leg_bytes_", "utilisation_leg_", "links_", "flow_")
+RESERVED_BEGINNINGS = (
+    *("leg_bytes_", "utilisation_leg_", "links_", "flow_"),
+    *("server_inter_packet_", "client_inter_packet_", "server_burstiness", "client_burstiness"),
+)
 """Names of what a run's row, its details and a campaign's measures have already."""
 _LEG = re.compile(r"leg_([1-9][0-9]*)", re.ASCII)
 
