@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,6 +51,7 @@ RATE_OVER_S = 60.0
 BYTES_PER_MB = 1_000_000
 
 Kind = tuple[str, ...]
+Timer = Callable[[], float]
 Weighted = tuple[Scenario, int]
 """A scenario, and how many runs have it (repetitions differ in their seeds only)."""
 
@@ -104,8 +105,16 @@ def virtual_cost(runs: Sequence[Weighted], observed: Sequence[Observed]) -> Cost
     return Cost(seconds, seconds / VIRTUAL_FACTOR, seconds * VIRTUAL_FACTOR, basis)
 
 
-def calibrate(runs: Sequence[Weighted], execute: Execute) -> list[Observed]:
-    """Time a small run of each kind, the commonest kinds first."""
+def calibrate(
+    runs: Sequence[Weighted], execute: Execute, clock: Timer = time.monotonic
+) -> list[Observed]:
+    """Time a small run of each kind, the commonest kinds first.
+
+    Args:
+        runs: all that are to be run.
+        execute: runs one.
+        clock: s, by which it is timed.
+    """
     number: dict[Kind, int] = {}
     for scenario, times in runs:
         number[kind_of(scenario)] = number.get(kind_of(scenario), 0) + times
@@ -113,11 +122,14 @@ def calibrate(runs: Sequence[Weighted], execute: Execute) -> list[Observed]:
     chosen = [_middle([each for each, _ in runs if kind_of(each) == kind]) for kind in kinds]
     with TemporaryDirectory() as directory:
         root = Path(directory)
-        _timed(smaller(chosen[0], LEAST_MB), execute, root / "first")  # loads the modules
-        constant = _timed(smaller(chosen[0], LEAST_MB), execute, root / "constant")
-        return [constant] + [
-            _timed(smaller(scenario, CALIBRATION_MB), execute, root / str(place))
-            for place, scenario in enumerate(chosen)
+        least, *others = [
+            smaller(chosen[0], LEAST_MB),
+            *(smaller(scenario, CALIBRATION_MB) for scenario in chosen),
+        ]
+        _timed(least, execute, root / "first", clock)  # loads the modules
+        return [
+            _timed(scenario, execute, root / str(place), clock)
+            for place, scenario in enumerate((least, *others))
         ]
 
 
@@ -177,11 +189,11 @@ def _smaller(workload: Workload, most_mb: float) -> Workload:
     return workload
 
 
-def _timed(scenario: Scenario, execute: Execute, directory: Path) -> Observed:
+def _timed(scenario: Scenario, execute: Execute, directory: Path, clock: Timer) -> Observed:
     directory.mkdir()
-    begin = time.monotonic()
+    begin = clock()
     result = execute(scenario, directory)
-    seconds = time.monotonic() - begin
+    seconds = clock() - begin
     carried = result.size_bytes / BYTES_PER_MB if result.status == "ok" else megabytes(scenario)
     return Observed(kind_of(scenario), carried, seconds)
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -55,8 +55,12 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
 }
 UTILISATION = "utilisation_leg_"
 LEG_BYTES = "leg_bytes_"
-LEG_SHARE = re.compile(r"leg_([0-9]{1,3})_share_from_([0-9]{1,6})_s")
-"""`leg_2_share_from_4_s`."""
+LEG_SHARE = re.compile(r"leg_([0-9]{1,3})_(carried|sent)_from_([0-9]{1,6})_s")
+"""`leg_2_carried_from_4_s`."""
+COUNTED: dict[str, Literal["delivered_bytes", "pushed_bytes"]] = {
+    "carried": "delivered_bytes",
+    "sent": "pushed_bytes",
+}
 ON_LINKS = "links_"
 """`links_flow_1_mbps`, ..., `links_jain_index`."""
 
@@ -161,15 +165,23 @@ def measure(row: dict[Any, Any], name: str) -> float:
         return _on_links(row, name.removeprefix(ON_LINKS))
     if name in FROM_FILES:
         return FROM_FILES[name](Path(row["directory"]))
-    if found := LEG_SHARE.fullmatch(name):
-        return leg_share(Path(row["directory"]), leg=int(found[1]), from_s=float(found[2]))
-    if name.startswith(UTILISATION):
-        legs = enumerate(link_utilisation(Path(row["directory"])), start=1)
-        return {f"{UTILISATION}{leg}": part for leg, part in legs}.get(name, math.nan)
-    if name.startswith(LEG_BYTES):
-        counts = enumerate(RunResult.load(Path(row["directory"])).leg_bytes or (), start=1)
-        return {f"{LEG_BYTES}{leg}": float(count) for leg, count in counts}.get(name, math.nan)
+    if name.startswith((UTILISATION, LEG_BYTES)) or LEG_SHARE.fullmatch(name):
+        return _of_legs(Path(row["directory"]), name)
     return _float(row.get(name))
+
+
+def _of_legs(directory: Path, name: str) -> float:
+    """A measure of one leg."""
+    if found := LEG_SHARE.fullmatch(name):
+        column = COUNTED[found[2]]
+        return leg_share(directory, column, leg=int(found[1]), from_s=float(found[3]))
+    prefix = UTILISATION if name.startswith(UTILISATION) else LEG_BYTES
+    values = (
+        link_utilisation(directory)
+        if prefix == UTILISATION
+        else [float(count) for count in RunResult.load(directory).leg_bytes or ()]
+    )
+    return {f"{prefix}{leg}": value for leg, value in enumerate(values, 1)}.get(name, math.nan)
 
 
 def _on_links(row: dict[Any, Any], name: str) -> float:
