@@ -3,8 +3,9 @@
 Rules:
 
 * On the virtual clock a run takes a constant, and so much for each megabyte that it carries; both
-  are those of its kind (transport, mode, split, numbering). They are measured: of runs that the
-  campaign's directory has, else of a run of each kind, now, with at most `CALIBRATION_MB`.
+  are those of its kind (transport, mode, split, numbering). They are measured: how long the runs
+  took that the campaign's directory has, else the CPU time of a run of each kind, now, with at most
+  `CALIBRATION_MB`.
 * On the real clock a run takes the time in which the legs carry it when they are full, or as long
   as its workload says, and `REAL_OVERHEAD_S`.
 * What neither knows, losses above all, is in the limits (`VIRTUAL_FACTOR`, `REAL_FACTOR`).
@@ -87,12 +88,13 @@ def real_cost(runs: Iterable[Weighted]) -> Cost:
     return Cost(full + overhead, full + overhead, REAL_FACTOR * full + overhead, basis)
 
 
-def virtual_cost(runs: Sequence[Weighted], observed: Sequence[Observed]) -> Cost:
+def virtual_cost(runs: Sequence[Weighted], observed: Sequence[Observed], basis: str) -> Cost:
     """What runs on the virtual clock take, by runs that were timed.
 
     Args:
         runs: all that are to be run.
         observed: at least one.
+        basis: what they are, for a reader.
     """
     constant = min(each.seconds for each in observed)
     rates = _rates(observed, constant)
@@ -101,19 +103,18 @@ def virtual_cost(runs: Sequence[Weighted], observed: Sequence[Observed]) -> Cost
         times * (constant + megabytes(scenario) * rates.get(kind_of(scenario), usual))
         for scenario, times in runs
     )
-    basis = f"{len(observed)} timed runs"
     return Cost(seconds, seconds / VIRTUAL_FACTOR, seconds * VIRTUAL_FACTOR, basis)
 
 
 def calibrate(
-    runs: Sequence[Weighted], execute: Execute, clock: Timer = time.monotonic
+    runs: Sequence[Weighted], execute: Execute, clock: Timer = time.process_time
 ) -> list[Observed]:
     """Time a small run of each kind, the commonest kinds first.
 
     Args:
         runs: all that are to be run.
         execute: runs one.
-        clock: s, by which it is timed.
+        clock: s, by which it is timed: CPU time, which others' load hardly changes.
     """
     number: dict[Kind, int] = {}
     for scenario, times in runs:

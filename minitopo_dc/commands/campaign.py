@@ -129,8 +129,10 @@ def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
         cost = real_cost(count.weighted)
     else:
         store = Store(arguments.output or _directory(file, arguments.version, count.clock))
-        timed = timed_runs(store) or calibrate(count.weighted, run_checked)
-        cost = virtual_cost(count.weighted, timed)
+        done = timed_runs(store)
+        timed = done or calibrate(count.weighted, run_checked)
+        basis = "runs that are done" if done else "small runs, on processors that are free"
+        cost = virtual_cost(count.weighted, timed, f"{len(timed)} {basis}")
     jobs = 1 if arguments.scheduler else chosen_jobs(arguments.jobs, count.clock)
     hours, low, high = (each / jobs / 3600 for each in (cost.seconds, cost.low, cost.high))
     print(  # noqa: T201

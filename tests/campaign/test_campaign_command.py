@@ -122,7 +122,7 @@ def test_a_dry_run_counts_and_makes_nothing(
     assert main(["campaign", "run", str(path), "--output", str(output), "--dry-run"]) == 0
     counted, estimated = capsys.readouterr().out.splitlines()
     assert counted == "4 cells, 8 runs on the virtual clock"
-    assert re.match(r"about \S+ h \(\S+ to \S+ h\) with \d+ at once, by \d+ timed runs", estimated)
+    assert re.match(r"about \S+ h \(\S+ to \S+ h\) with \d+ at once, by \d+ small runs", estimated)
     assert not output.exists()
 
 

@@ -74,11 +74,11 @@ def test_a_run_on_the_virtual_clock_takes_a_constant_and_so_much_a_megabyte() ->
         Observed(kind_of(one), 1, 0.6),
         Observed(kind_of(other), 1, 0.2),
     ]
-    cost = virtual_cost([(one, 2), (other, 1)], observed)
+    cost = virtual_cost([(one, 2), (other, 1)], observed, "2 runs")
     dc = (0.0 + 0.5) / 1.01
     assert cost.seconds == pytest.approx(2 * (0.1 + 10 * dc) + (0.1 + 10 * 0.1))
     assert cost.low < cost.seconds < cost.high
-    unknown = virtual_cost([(scenario(mode="dc-duplicate"), 1)], observed)
+    unknown = virtual_cost([(scenario(mode="dc-duplicate"), 1)], observed, "")
     assert unknown.seconds == pytest.approx(0.1 + 10 * (dc + 0.1) / 2)
 
 
@@ -88,7 +88,7 @@ def test_calibration_finds_what_runs_take() -> None:
     observed = calibrate(runs, machine.run, lambda: machine.now)
     assert {each.kind for each in observed} == {kind_of(run) for run, _ in runs}
     assert max(each.megabytes for each in observed) == CALIBRATION_MB
-    assert virtual_cost(runs, observed).seconds == pytest.approx(6 * 0.12, rel=0.05)
+    assert virtual_cost(runs, observed, "").seconds == pytest.approx(6 * 0.12, rel=0.05)
 
 
 @pytest.mark.parametrize(
