@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-CONGESTION_CONTROLS = ("newreno", "cubic", "bbr", "bbr1", "fast", "prague", "c4", "dcubic")
-"""By picoquic's own names."""
+COUPLED = ("lia", "olia")
+"""Over all paths (`coupled.c`)."""
+CONGESTION_CONTROLS = (
+    *("newreno", "cubic", "bbr", "bbr1", "fast", "prague", "c4", "dcubic"),
+    *COUPLED,
+)
+"""By picoquic's own names, and ours."""
 MAX_PATHS = 8
 """At once, of a connection: PICOQUIC_NB_PATH_TARGET of picoquic."""
 

@@ -49,8 +49,7 @@ static const char *configure(mdc_endpoint *endpoint, const mdc_configuration *wa
     picoquic_quic_t *quic = endpoint->quic;
     picoquic_congestion_algorithm_t const *algorithm;
 
-    picoquic_register_all_congestion_control_algorithms();
-    algorithm = picoquic_get_congestion_algorithm(wanted->congestion_control);
+    algorithm = congestion_algorithm(wanted->congestion_control);
     if (algorithm == NULL)
         return "no such congestion control";
     if (wanted->congestion_control_option != NULL)

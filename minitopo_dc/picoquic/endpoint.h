@@ -77,4 +77,7 @@ void hold_without_identifier(picoquic_cnx_t *connection, uint64_t now);
 void save_pending(picoquic_cnx_t *connection, uint64_t now);
 void choose_ack_path(picoquic_cnx_t *connection);
 
+/* coupled.c */
+picoquic_congestion_algorithm_t const *congestion_algorithm(const char *name);
+
 #endif

@@ -30,7 +30,7 @@ SOURCE = Source(
 """It carries picoquic 1.1.53 and the picotls that goes with it."""
 PICOQUIC_VERSION = "1.1.53.0"
 """As picoquic.h of `SOURCE` says."""
-HELPER = ("endpoint.c", "events.c", "paths.c", "random.c", "streams.c")
+HELPER = ("coupled.c", "endpoint.c", "events.c", "paths.c", "random.c", "streams.c")
 """The C code of this project's own: what lets Python use picoquic with few calls."""
 MADE_OF = ("helper.h", "endpoint.h", *HELPER, "build.py", "sources.py")
 """What else changes the extension: its own code, and how it is compiled."""
