@@ -30,11 +30,10 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from minitopo_dc import cli
 from minitopo_dc.analysis import ResultError
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.clocks import chosen_jobs
-from minitopo_dc.commands import options
+from minitopo_dc.commands import entry, options
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.plugins import PluginError
@@ -143,7 +142,7 @@ def attempt(kind: str, seed: int, directory: Path) -> Case:
         ):
             KINDS[kind](rng, directory)
     except REFUSALS as error:
-        return _judged(cli.told(str(error)), kind, directory)
+        return _judged(entry.told(str(error)), kind, directory)
     except SystemExit as ended:
         told = caught.getvalue()
         return Case("accepted", "") if ended.code == 0 else _judged(told, kind, directory)
@@ -246,7 +245,7 @@ def _options(rng: Random, directory: Path) -> None:
     if words[0] != "compare":
         _main(words)
         return
-    parsed = cli._parser().parse_args(words)  # what `compare` does before it runs anything
+    parsed = entry.make_parser().parse_args(words)  # what `compare` does before it runs anything
     base = options.base_scenario(parsed).model_copy(update={"clock": "virtual"})
     chosen_jobs(parsed.jobs, "virtual")
     for row in options.rows(parsed, "virtual", base.workload.kind):
@@ -260,8 +259,8 @@ def _placed(word: str, directory: Path) -> str:
 
 def _main(words: list[str]) -> None:
     """As the command line does, but that an error nobody foresaw is one here."""
-    parsed = cli._parser().parse_args(words)
-    cli.COMMANDS[parsed.command].execute(parsed)
+    parsed = entry.make_parser().parse_args(words)
+    entry.COMMANDS[parsed.command].execute(parsed)
 
 
 def _written(rng: Random, document: dict[str, Any], path: Path) -> Path:

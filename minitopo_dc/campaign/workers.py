@@ -6,24 +6,18 @@ Each takes jobs and yields them with their results as they end, in any order.
 from __future__ import annotations
 
 import io
-import multiprocessing
-import os
-import signal
 import tempfile
-import threading
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from minitopo_dc.campaign.attempt import Execute, Job, perform
 from minitopo_dc.campaign.store import StoreError
+from minitopo_dc.pool import Killed, in_processes
 from minitopo_dc.run.results import RunResult
-from minitopo_dc.shipped import safe_path
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -31,6 +25,8 @@ if TYPE_CHECKING:
 REAL_CLOCK = "real-clock"
 """The resource of which a Dask worker has one where runs on the real clock may take place."""
 CONNECT_TIMEOUT = "10s"
+MOST_KILLS = 3
+"""Of the process that one run takes place in; Dask's own default (`allowed-failures`) is 3, too."""
 
 Outcome = tuple[Job, RunResult]
 
@@ -58,43 +54,38 @@ class Processes:
         self._number = number
 
     def __call__(self, jobs: Sequence[Job], execute: Execute) -> Iterator[Outcome]:
-        """Yield each job with its result.
+        """Yield each job with its result; one whose process was killed is begun again.
 
         Raises:
-            StoreError: a process was killed from outside.
+            StoreError: it was killed `MOST_KILLS` times; raised when all others have ended.
         """
-        before = set(multiprocessing.active_children())
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self._number, context, initializer=_follow_parent)
-        try:
-            with safe_path():
-                futures = {pool.submit(perform, job, execute): job for job in jobs}
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        except BrokenProcessPool:
-            raise StoreError(
-                "a process that ran simulations was killed, maybe for want of memory; "
-                "give the same command again, with fewer --jobs"
-            ) from None
-        except BaseException:
-            for child in set(multiprocessing.active_children()) - before:
-                child.terminate()  # not after their runs, which may take minutes
-            raise
-        finally:
-            pool.shutdown(cancel_futures=True)
+        kills: Counter[str] = Counter()
+        given_up: list[Job] = []
+        while jobs:
+            again: list[Job] = []
+            arguments = [(job, execute) for job in jobs]
+            for place, outcome in in_processes(perform, arguments, self._number):
+                job = jobs[place]
+                if isinstance(outcome, Exception):
+                    raise outcome
+                if not isinstance(outcome, Killed):
+                    yield job, outcome
+                    continue
+                kills[job.directory.name] += 1
+                more = kills[job.directory.name] < MOST_KILLS
+                (again if more else given_up).append(job)
+            jobs = again
+        if given_up:
+            raise killers(given_up, "give the same command again, with fewer --jobs")
 
 
-def _follow_parent() -> None:
-    """End with the parent, however it ends; leave Ctrl-C to it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch(sentinel: int) -> None:
-        wait([sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
+def killers(jobs: Sequence[Job], remedy: str) -> StoreError:
+    """The one error of runs that had no end: they have no result."""
+    return StoreError(
+        f"{len(jobs)} runs are not done: their processes were killed again and again, maybe for "
+        f"want of memory (the first: {jobs[0].directory.name}, {jobs[0].scenario.label}); all "
+        f"others are kept: {remedy}"
+    )
 
 
 class Cluster:

@@ -137,13 +137,27 @@ def die(_scenario: Scenario, _directory: Path) -> RunResult:
     raise AssertionError
 
 
-def test_a_killed_process_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
-    plan = read_plan(write(tmp_path, document()), Overrides(repetitions=1))
+def die_once_or_always(scenario: Scenario, directory: Path) -> RunResult:
+    """One of the configurations always kills its process, the other one at its first run."""
+    mark = directory.parents[1] / "mark"
+    if scenario.options.get("receive_buffer_bytes") == 33_554_432 or not mark.exists():
+        mark.touch()
+        return die(scenario, directory)
+    return pretend(scenario, directory)
+
+
+def test_a_run_whose_process_is_killed_is_begun_again_and_in_the_end_is_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minitopo_dc.campaign.workers.MOST_KILLS", 2)
+    only = document(experiments={"one": {"title": "One", "cells": [{"pdcp.batch": 2}]}})
+    plan = read_plan(write(tmp_path, only), Overrides(repetitions=1))
     store = Store(tmp_path / "store")
-    with pytest.raises(StoreError, match="a process that ran simulations was killed"):
-        run(plan, store, Processes(2), die)
-    run(plan, store, Processes(2), pretend)
-    assert len(store.done()) == 4
+    with pytest.raises(StoreError, match="1 runs are not done: .* were killed again and again"):
+        run(plan, store, Processes(2), die_once_or_always)
+    assert [result.status for result in store.done().values()] == ["ok"]
+    run(plan, store, Serial(), pretend)
+    assert len(store.done()) == 2
 
 
 def test_a_failure_elsewhere_is_recorded(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_clean_leaves_a_living_run_alone(run: Run) -> None:
 def test_an_interrupted_command_cleans_up_by_itself(run: Run, number: int) -> None:
     run.process.send_signal(number)
     identity = run.identity()
-    assert run.process.wait(20) == 130
+    assert run.process.wait(20) == 128 + number
     assert not processes_of(identity)
     assert not (run.output / "result.json").exists()
 

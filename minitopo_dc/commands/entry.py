@@ -1,0 +1,111 @@
+"""Every subcommand of `minitopo-dc`, and what is said of an error."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import traceback
+from types import ModuleType
+from typing import NoReturn
+
+from minitopo_dc import __version__
+from minitopo_dc.analysis import ResultError
+from minitopo_dc.campaign.store import StoreError
+from minitopo_dc.commands import (
+    build,
+    calibrate,
+    campaign,
+    check,
+    clean,
+    compare,
+    exec,
+    minitopo,
+    run,
+    shell,
+    template,
+    trace,
+)
+from minitopo_dc.plugins import PluginError
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
+from minitopo_dc.trace import TraceError
+
+COMMANDS: dict[str, ModuleType] = {
+    "compare": compare,
+    "run": run,
+    "exec": exec,
+    "shell": shell,
+    "campaign": campaign,
+    "calibrate": calibrate,
+    "trace": trace,
+    "template": template,
+    "minitopo": minitopo,
+    "build": build,
+    "check": check,
+    "clean": clean,
+}
+NOT_FOR_ALL = 0o002
+"""What is made as root must not be changed by everybody, whatever the user's umask."""
+LONGEST_LINE = 1_000
+"""Characters of a line of an error."""
+UNEXPECTED = "unexpected"
+"""How the line for an error that nobody foresaw begins."""
+
+
+def run_command(arguments: list[str] | None) -> int:
+    """Run a subcommand; return 0 when done, 1 when a run failed, 2 for a mistake in the input."""
+    os.umask(os.umask(0) | NOT_FOR_ALL)
+    try:
+        parsed = make_parser().parse_args(arguments)
+        return int(COMMANDS[parsed.command].execute(parsed))
+    except (SettingsError, TraceError, ResultError, StoreError, PluginError) as error:
+        print(f"minitopo-dc: {told(str(error))}", file=sys.stderr)  # noqa: T201
+        return 2
+    except Exception as error:
+        print(f"minitopo-dc: {unexpected(error)}", file=sys.stderr)  # noqa: T201
+        return 1
+
+
+def told(message: str) -> str:
+    """A message as it is shown: what cannot be printed is escaped, a line that is long is cut."""
+    lines = (line if line.isprintable() else ascii(line)[1:-1] for line in message.splitlines())
+    return "\n".join(
+        f"{line[:LONGEST_LINE]}..." if len(line) > LONGEST_LINE else line for line in lines
+    )
+
+
+class Parser(argparse.ArgumentParser):
+    """Argparse's, which quotes a wrong value whole."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with status 2."""
+        super().error(told(message))
+
+
+def unexpected(error: Exception) -> str:
+    """The last line of defence: one line for an error that nobody foresaw; its traceback is kept.
+
+    It is a mistake of this program's, whatever it was given.
+    """
+    words = quoted(" ".join(str(error).split()))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="minitopo-dc-", suffix=".traceback", delete=False, encoding="utf-8"
+        ) as kept:
+            kept.write("".join(traceback.format_exception(error)))
+        where = f"its traceback is in {kept.name}"
+    except OSError:
+        where = "its traceback could not be written"
+    return f"{UNEXPECTED} {type(error).__name__}: {words}; {where}; please report it"
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The command line's parser, with every subcommand."""
+    parser = Parser(prog="minitopo-dc", description="The command `minitopo-dc`.")
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, module in COMMANDS.items():
+        module.add(commands.add_parser(name, help=module.HELP, description=module.__doc__))
+    return parser
