@@ -11,11 +11,12 @@ import pytest
 from distributed import LocalCluster
 
 from minitopo_dc.campaign.attempt import Execute
+from minitopo_dc.campaign.cluster import REAL_CLOCK, Cluster
 from minitopo_dc.campaign.plan import Plan, read_plan
 from minitopo_dc.campaign.resume import missing_runs, run_missing
 from minitopo_dc.campaign.scenarios import Overrides
 from minitopo_dc.campaign.store import Store, StoreError
-from minitopo_dc.campaign.workers import REAL_CLOCK, Cluster, Processes, Serial, Workers
+from minitopo_dc.campaign.workers import Processes, Serial, Workers
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
@@ -122,7 +123,7 @@ def test_without_a_worker_for_the_real_clock_nothing_waits(tmp_path: Path) -> No
 def test_a_scheduler_that_does_not_answer_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.campaign.workers.CONNECT_TIMEOUT", "0.3s")
+    monkeypatch.setattr("minitopo_dc.campaign.cluster.CONNECT_TIMEOUT", "0.3s")
     plan = read_plan(write(tmp_path, document()))
     with pytest.raises(StoreError, match=r"--scheduler tcp://127\.0\.0\.1:9: no answer"):
         run(plan, Store(tmp_path / "store"), Cluster("tcp://127.0.0.1:9"), pretend)
@@ -153,7 +154,7 @@ def test_a_run_whose_process_is_killed_is_begun_again_and_in_the_end_is_one_erro
     only = document(experiments={"one": {"title": "One", "cells": [{"pdcp.batch": 2}]}})
     plan = read_plan(write(tmp_path, only), Overrides(repetitions=1))
     store = Store(tmp_path / "store")
-    with pytest.raises(StoreError, match="1 runs are not done: .* were killed again and again"):
+    with pytest.raises(StoreError, match=r"1 runs are not done: .* were killed again and again"):
         run(plan, store, Processes(2), die_once_or_always)
     assert [result.status for result in store.done().values()] == ["ok"]
     run(plan, store, Serial(), pretend)
