@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fuzz_input import FAULTS, HOSTILE, KINDS, SCENARIO, attempt
+from benchmarks.hostile.examples import SCENARIO
+from benchmarks.hostile.inputs import FAULTS, KINDS, attempt
+from benchmarks.hostile.mutations import HOSTILE
 from minitopo_dc import cli
 from minitopo_dc.commands import trace as trace_command
 from minitopo_dc.pdcp import PolicyError, TransmittingEntity, make_policy, sn_format, split_policy

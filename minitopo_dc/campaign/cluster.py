@@ -32,6 +32,7 @@ REAL_CLOCK = "real-clock"
 CONNECT_TIMEOUT = "10s"
 GONE = (asyncio.CancelledError, concurrent.futures.CancelledError)
 """What a client makes of runs whose scheduler has gone; which of the two depends on its version."""
+LOGS = ("distributed.client", "distributed.core", "distributed.comm")
 ENCRYPTED = ("tls", "wss")
 """Dask's protocols with TLS."""
 WATCH_S = 5.0
@@ -132,7 +133,8 @@ class Cluster:
     def _connect(self) -> Client:
         from distributed import Client  # noqa: PLC0415
 
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # tracebacks, of what is told
+        for name in LOGS:  # tracebacks, of what is told in a line
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             return Client(  # type: ignore[no-untyped-call]
                 self._address, timeout=CONNECT_TIMEOUT

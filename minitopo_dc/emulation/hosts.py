@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,18 @@ from minitopo_dc.topologies.two_path import TwoPath
 from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
 Output = IO[bytes] | int | None
+MEDDLING = re.compile(
+    "LD_PRELOAD|LD_AUDIT|BASH_ENV|ENV|SSLKEYLOGFILE|CURL_HOME|(https?|all|ftp|no)_proxy"
+    "|PYTHON(HOME|STARTUP|INSPECT|BREAKPOINT|WARNINGS)",
+    re.IGNORECASE,
+)
+"""Variables with which a program loads what nobody asked for, writes down its keys, or goes to a
+proxy: none of it may change a measurement or run as root."""
+
+
+def clean_environment() -> dict[str, str]:
+    """This process's environment without what meddles with programs."""
+    return {name: value for name, value in os.environ.items() if not MEDDLING.fullmatch(name)}
 
 
 class EmulatedHost:
@@ -51,7 +64,7 @@ class EmulatedHost:
         enter = ["setpriv", "--pdeathsig", "KILL", "mnexec", "-a", str(self.pid)]
         return subprocess.Popen(
             [*enter, *arguments],
-            env={**os.environ, **(environment or {})},
+            env={**(os.environ if in_terminal else clean_environment()), **(environment or {})},
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
