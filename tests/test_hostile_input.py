@@ -263,5 +263,5 @@ def test_two_commands_of_one_second_have_a_directory_each(
     monkeypatch.setattr(time, "strftime", lambda _: "compare-now")
     made = [new_directory(None, "compare").name for _ in range(3)]
     assert made == ["compare-now", "compare-now-2", "compare-now-3"]
-    with pytest.raises(SettingsError, match="--output: .*compare-now exists"):
+    with pytest.raises(SettingsError, match=r"--output: .*compare-now exists"):
         new_directory(tmp_path / "results" / "compare-now", "compare")

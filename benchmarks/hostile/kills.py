@@ -1,7 +1,7 @@
 """Signals at random moments to what a run on the real clock consists of (root).
 
-A run of 1 MB is begun; at a random moment one of its processes gets a signal. Then the command has
-to end by itself within `MOST_S`, its result to be right (the whole content arrived, or it failed
+A run of 1 MB is begun; at a random moment of its life one of its processes gets a signal. Then
+the command has to end by itself within `MOST_S`, its result to be right (the whole content arrived, or it failed
 and names what was hit, or there is none), and `minitopo-dc clean` to leave no process of it.
 """
 
@@ -31,8 +31,8 @@ MOST_S = 15.0
 """From the signal to the command's end."""
 PATIENCE_S = 60.0
 """For a run without a signal, on a busy machine."""
-LONGEST_DELAY_S = 4.0
-"""From the run's registration to the signal: to build the hosts takes 1 s, the transfer 1 s."""
+LONGEST_DELAY_S = 2.0
+"""From the victim's start to the signal: the transfer takes 1 s, the rest of a run as long."""
 LEG = {"downlink": {"rate_mbps": 4}}
 SCENARIO = {"transport": "tcp", "mode": "dc", "clock": "real", "legs": [LEG, LEG]}
 SIZE = 1_000_000
@@ -110,6 +110,8 @@ def _try(blow: Blow, row: _Row) -> list[str]:
 
 def _judge(process: subprocess.Popen[bytes], blow: Blow, output: Path, row: _Row) -> list[str]:
     identity = _identity(process)
+    while process.poll() is None and _victim(process, blow, identity) is None:
+        time.sleep(0.01)
     time.sleep(blow.delay_s)
     hit = _hit(process, blow, identity)
     begin = time.monotonic()
@@ -158,20 +160,22 @@ def _identity(process: subprocess.Popen[bytes]) -> str:
 
 def _hit(process: subprocess.Popen[bytes], blow: Blow, identity: str) -> bool:
     """Send the signal; False when the victim is not there."""
-    if process.poll() is not None:
-        return False
-    if blow.victim == "command":
-        process.send_signal(blow.number)
-        return True
-    word = VICTIMS[blow.victim][1]
-    found = [pid for pid in processes_of(identity) if word in _command_line(pid)]
-    if not found:
+    found = _victim(process, blow, identity)
+    if found is None or process.poll() is not None:
         return False
     try:
-        os.kill(found[0], blow.number)
+        os.kill(found, blow.number)
     except ProcessLookupError:
         return False
     return True
+
+
+def _victim(process: subprocess.Popen[bytes], blow: Blow, identity: str) -> int | None:
+    """The process that is to be hit, if it is there."""
+    if blow.victim == "command":
+        return process.pid
+    word = VICTIMS[blow.victim][1]
+    return next((pid for pid in processes_of(identity) if word in _command_line(pid)), None)
 
 
 def _command_line(pid: int) -> str:
