@@ -1,8 +1,8 @@
 """Signals at random moments to what a run on the real clock consists of (root).
 
 A run of 1 MB is begun; at a random moment of its life one of its processes gets a signal. Then
-the command has to end by itself within `MOST_S`, its result to be right (the whole content arrived, or it failed
-and names what was hit, or there is none), and `minitopo-dc clean` to leave no process of it.
+the command has to end by itself within `MOST_S`, its result to be right (the whole content arrived,
+or it failed and names what was hit, or there is none), and `minitopo-dc clean` to leave nothing.
 """
 
 from __future__ import annotations
