@@ -26,6 +26,7 @@ class Interruption:
         """`own_process`: it ends with the block, so that signals behind it are dropped as well."""
         self._own_process = own_process
         self._status: int | None = None
+        self._late: threading.Timer | None = None
         self._is_idle = True
         self._is_done = False
         self._before: dict[signal.Signals, signal._HANDLER] = {}
@@ -54,6 +55,8 @@ class Interruption:
         if self._own_process:
             self._ignore()
             return
+        if self._late is not None:
+            self._late.cancel()
         for number, before in self._before.items():
             signal.signal(number, before)
 
@@ -72,9 +75,9 @@ class Interruption:
         if self._is_idle:
             self._give_up("interrupted; nothing had begun")
         words = "the end took too long; minitopo-dc clean removes what is left"
-        late = threading.Timer(PATIENCE_S, self._give_up, (words,))
-        late.daemon = True
-        late.start()
+        self._late = threading.Timer(PATIENCE_S, self._give_up, (words,))
+        self._late.daemon = True
+        self._late.start()
         raise KeyboardInterrupt
 
     def _give_up(self, words: str) -> None:

@@ -46,12 +46,12 @@ def registered() -> Iterator[str]:
     run = uuid.uuid4().hex[:12]
     REGISTRY.mkdir(mode=0o755, parents=True, exist_ok=True)
     entry = REGISTRY / f"{run}.json"
-    write_whole(entry, json.dumps({"pid": os.getpid(), "started": _started(os.getpid())}))
-    os.environ[VARIABLE] = run
     try:
+        write_whole(entry, json.dumps({"pid": os.getpid(), "started": _started(os.getpid())}))
+        os.environ[VARIABLE] = run
         yield run
     finally:
-        del os.environ[VARIABLE]
+        os.environ.pop(VARIABLE, None)
         _end(run)
         entry.unlink(missing_ok=True)
 
