@@ -114,6 +114,6 @@ def test_ctrl_c_on_a_long_virtual_run_ends_it_at_once(jobs: str, tmp_path: Path)
         os.kill(run.pid, signal.SIGINT)
         told = run.stderr.read()
         assert run.wait(60) == 130
-        assert time.monotonic() - begin < 10  # 0.1 s on a machine of one's own
+        assert time.monotonic() - begin < 30  # far less on a machine of its own
     assert PREFIX in told
     assert "Traceback" not in told

@@ -6,8 +6,8 @@ traces, an element's settings, options. What it comes to is one of
 * `accepted`: it is right after all;
 * `refused`: one of the project's errors, in a message that names the file or the option;
 * `unnamed`: an error whose message names neither, or is longer than `LONGEST_MESSAGE`;
-* `traceback`: any other error; `hang`: no end within `LIMIT_S`; `status`: a mistake that does not
-  end with 2. These four are faults.
+* `traceback`: any other error; `hang`: no end within `LIMIT_S` of CPU time; `status`: a mistake that
+  does not end with 2. These four are faults.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError, read_trace, to_opportunities, trace_info
 
 LIMIT_S = 20
+"""Of CPU time."""
+WAIT_LIMIT_S = 300
+"""Of real time, which a busy machine gives to others."""
 LONGEST_MESSAGE = 5_000
 """Characters of a refusal, over all its lines."""
 REFUSALS = (SettingsError, TraceError, ResultError, StoreError, PluginError, PolicyError)
@@ -52,6 +55,10 @@ FAULTS = ("unnamed", "traceback", "hang", "status")
 OUTCOMES = ("accepted", "refused", *FAULTS)
 NO_ARGUMENTS = (10**400, "\0", "\ud800")
 """What no argument of a program can be (and Python does not write so long a number)."""
+
+
+class HangError(BaseException):
+    """It does not end; no handler of errors is to take it for one."""
 
 
 class Case(NamedTuple):
@@ -86,7 +93,7 @@ def attempt(kind: str, seed: int, directory: Path) -> Case:
         if ended.code not in (0, 2):
             return Case("status", f"{ended.code}: {told[:200]!a}")
         return Case("accepted", "") if ended.code == 0 else _judged(told, kind, directory)
-    except TimeoutError:
+    except HangError:
         return Case("hang", f"more than {LIMIT_S} s")
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
@@ -104,16 +111,25 @@ def _judged(message: str, kind: str, directory: Path) -> Case:
 
 @contextlib.contextmanager
 def _limit() -> Iterator[None]:
-    def end(*_: object) -> None:
-        raise TimeoutError
+    """Raise HangError when this has worked for too long, or has waited for far too long."""
 
-    before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+    def end(*_: object) -> None:
+        raise HangError
+
+    limits = {
+        signal.SIGPROF: (signal.ITIMER_PROF, LIMIT_S),
+        signal.SIGALRM: (signal.ITIMER_REAL, WAIT_LIMIT_S),
+    }
+    before = {number: signal.signal(number, end) for number in limits}
+    for timer, seconds in limits.values():
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for timer, _ in limits.values():
+            signal.setitimer(timer, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _scenario(rng: Random, directory: Path) -> None:
