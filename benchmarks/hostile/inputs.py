@@ -6,8 +6,8 @@ traces, an element's settings, options. What it comes to is one of
 * `accepted`: it is right after all;
 * `refused`: one of the project's errors, in a message that names the file or the option;
 * `unnamed`: an error whose message names neither, or is longer than `LONGEST_MESSAGE`;
-* `traceback`: any other error; `hang`: no end within `LIMIT_S` of CPU time; `status`: a mistake that
-  does not end with 2. These four are faults.
+* `traceback`: any other error; `hang`: no end within `LIMIT_S` of CPU time; `status`: a mistake
+  that does not end with 2. These four are faults.
 """
 
 from __future__ import annotations
