@@ -48,9 +48,9 @@ class Registered:
         self._entry = REGISTRY / f"{self.name}.json"
         self.directory.mkdir(parents=True)
         owner = {"pid": os.getpid(), "started": _started(os.getpid())}
-        partial = self.directory / "owner"  # an entry that is not whole has no owner
+        partial = self.directory / "entry"  # half an entry has no owner: `clean` would end this run
         partial.write_text(json.dumps(owner), encoding="ascii")
-        partial.rename(self._entry)
+        partial.replace(self._entry)
 
     def close(self) -> None:
         """Remove everything."""

@@ -201,7 +201,7 @@ def _options(rng: Random, directory: Path) -> None:
     if words[0] != "compare":
         _main(words)
         return
-    parsed = entry.make_parser().parse_args(words)  # what `compare` does before it runs anything
+    parsed = entry.parser().parse_args(words)  # what `compare` does before it runs anything
     base = options.base_scenario(parsed).model_copy(update={"clock": "virtual"})
     chosen_jobs(parsed.jobs, "virtual")
     for row in options.rows(parsed, "virtual", base.workload.kind):
@@ -215,8 +215,8 @@ def _placed(word: str, directory: Path) -> str:
 
 def _main(words: list[str]) -> None:
     """As the command line does, but that an error nobody foresaw is one here."""
-    parsed = entry.make_parser().parse_args(words)
-    entry.COMMANDS[parsed.command].execute(parsed)
+    parsed = entry.parser().parse_args(words)
+    entry.command(parsed.command).execute(parsed)
 
 
 KINDS: dict[str, Callable[[Random, Path], None]] = {

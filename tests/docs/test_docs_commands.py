@@ -14,7 +14,7 @@ from typing import get_args
 import pytest
 
 from minitopo_dc.cli import main
-from minitopo_dc.commands.entry import COMMANDS, make_parser
+from minitopo_dc.commands.entry import COMMANDS, parser
 from minitopo_dc.commands.options import base_scenario, rows
 from minitopo_dc.page_load import __main__ as page_load
 from minitopo_dc.page_load import server as page_server
@@ -54,7 +54,7 @@ def test_the_commands_in_a_page_s_text_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_options_in_a_page_s_text_exist(page: Path) -> None:
     named = {re.split("[ =]", span)[0] for span in code_spans(page) if span.startswith("--")}
-    known = set().union(*map(options, (make_parser(), page_load.parser(), page_server.parser())))
+    known = set().union(*map(options, (parser(), page_load.parser(), page_server.parser())))
     assert named - known - OTHERS == set()
 
 
@@ -131,8 +131,8 @@ def check_own(arguments: list[str]) -> None:
     if arguments[-1] == "--help":
         assert is_name(arguments[:-1]), arguments
         return
-    parsed = make_parser().parse_args(arguments)
-    known = options(make_parser())
+    parsed = parser().parse_args(arguments)
+    known = options(parser())
     own = itertools.takewhile(lambda each: each != "--", arguments)
     assert [each for each in own if each.startswith("--") and each not in known] == []
     if parsed.command == "compare":
@@ -154,12 +154,12 @@ def check_make(arguments: list[str]) -> None:
 
 def is_name(arguments: list[str]) -> bool:
     """Whether the words are those of a command, e.g. `campaign run`, without its arguments."""
-    parser = make_parser()
+    found = parser()
     for word in arguments:
-        choices = subcommands(parser)
+        choices = subcommands(found)
         if word not in choices:
             return False
-        parser = choices[word]
+        found = choices[word]
     return True
 
 
