@@ -68,7 +68,9 @@ def test_an_output_that_is_a_link_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_programs_of_a_run_get_a_clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    hosts = pytest.importorskip("minitopo_dc.emulation.hosts", reason="needs Mininet")
+    pytest.importorskip("mininet", reason="needs Mininet")
+    from minitopo_dc.emulation import hosts
+
     meddling = ["LD_PRELOAD", "BASH_ENV", "https_proxy", "ALL_PROXY", "SSLKEYLOGFILE", "PYTHONHOME"]
     for name in meddling:
         monkeypatch.setenv(name, "/nowhere")
