@@ -20,8 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
         from minitopo_dc.commands.entry import run_command  # noqa: PLC0415
 
         try:
-            interruption.working()
-            status = run_command(arguments)
+            status = run_command(arguments, interruption.working)
             interruption.done()
             return status
         except KeyboardInterrupt:

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
@@ -31,13 +31,18 @@ UNEXPECTED = "unexpected"
 """How the line for an error that nobody foresaw begins."""
 
 
-def run_command(arguments: list[str] | None) -> int:
-    """Run a subcommand; return 0 when done, 1 when a run failed, 2 for a mistake in the input."""
+def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
+    """Run a subcommand; return 0 when done, 1 when a run failed, 2 for a mistake in the input.
+
+    `begin` is called when all is imported: extension modules may swallow a KeyboardInterrupt.
+    """
     os.umask(os.umask(0) | NOT_FOR_ALL)
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
         parsed = parser(_needed(arguments)).parse_args(arguments)
-        return int(command(parsed.command).execute(parsed))
+        module = command(parsed.command)
+        begin()
+        return int(module.execute(parsed))
     except Exception as error:
         if _is_mistake(error):
             print(f"minitopo-dc: {told(str(error))}", file=sys.stderr)  # noqa: T201
