@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.pool import Killed, in_processes
+from minitopo_dc.run.crash import crashed
+from minitopo_dc.run.judge import blank_result
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.shipped import safe_path
 
 Execute = Callable[[Scenario, Path], RunResult]
 
@@ -41,28 +41,62 @@ def run_all(
 ) -> Iterator[RunResult]:
     """Run them, each in its directory below `root`; yield the results in order, as they come.
 
-    With more than one of `jobs`, `execute` is a function of a module: processes import it.
+    Whatever happens to one is its result, failed, and the others go on. With more than one of
+    `jobs`, `execute` is a function of a module: processes import it.
     """
-    scenarios = [scenario for _, scenario in planned]
-    directories = [run_directory(root, *each) for each in planned]
-    if jobs == 1:
-        results: Iterator[RunResult] = map(execute, scenarios, directories)
-    else:
-        results = _in_processes(execute, scenarios, directories, jobs)
-    for (repetition, _), directory, result in zip(planned, directories, results, strict=True):
-        numbered = replace(result, repetition=repetition)
-        numbered.save(directory)
-        yield numbered
+    arguments = [
+        (execute, scenario, run_directory(root, repetition, scenario))
+        for repetition, scenario in planned
+    ]
+    outcomes = _in_order(arguments, jobs) if jobs > 1 else (attempt(*each) for each in arguments)
+    for (repetition, scenario), (*_, directory), outcome in zip(
+        planned, arguments, outcomes, strict=True
+    ):
+        result = _of_row(scenario, directory, outcome)
+        yield _kept(replace(result, repetition=repetition), directory)
 
 
-def _in_processes(
-    execute: Execute, scenarios: Sequence[Scenario], directories: Sequence[Path], jobs: int
-) -> Iterator[RunResult]:
-    """As `map`; each process starts afresh, so that nothing is shared."""
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"))
+def attempt(execute: Execute, scenario: Scenario, directory: Path) -> RunResult:
+    """Run; an error that is none of a run's own is a failed run."""
     try:
-        with safe_path():
-            results = pool.map(execute, scenarios, directories)
-        yield from results
-    finally:
-        pool.shutdown(cancel_futures=True)
+        return execute(scenario, directory)
+    except Exception as error:
+        return crashed(scenario, directory, error)
+
+
+def _in_order(arguments: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[Any]:
+    """The outcomes in the order of the arguments."""
+    early: dict[int, Any] = {}
+    awaited = 0
+    for place, outcome in in_processes(attempt, arguments, jobs):
+        early[place] = outcome
+        while awaited in early:
+            yield early.pop(awaited)
+            awaited += 1
+
+
+def _of_row(scenario: Scenario, directory: Path, outcome: Any) -> RunResult:
+    if isinstance(outcome, RunResult):
+        return outcome
+    if isinstance(outcome, Killed):
+        return replace(blank_result(scenario, directory), reason=outcome.reason)
+    return crashed(scenario, directory, outcome)  # what was sent back could not be
+
+
+def _kept(result: RunResult, directory: Path) -> RunResult:
+    """The result, saved; one that cannot be saved is no result."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        result.save(directory)
+    except OSError as error:
+        reason = result.reason or f"its result cannot be written: {error.strerror}"
+        return replace(
+            result,
+            status="failed",
+            reason=reason,
+            goodput_mbps=None,
+            completion_s=None,
+            capacity_share=None,
+            leg_bytes=None,
+        )
+    return result

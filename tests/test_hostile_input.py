@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fuzz_input import FAULTS, HOSTILE, KINDS, SCENARIO, attempt
+from benchmarks.hostile.examples import EXPERIMENT, SCENARIO, TOPOLOGY
+from benchmarks.hostile.inputs import FAULTS, KINDS, attempt
+from benchmarks.hostile.mutations import HOSTILE
 from minitopo_dc import cli
 from minitopo_dc.commands import trace as trace_command
+from minitopo_dc.commands.output import new_directory
+from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError, TransmittingEntity, make_policy, sn_format, split_policy
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import LegSettings, SettingsError, read_yaml
@@ -223,3 +228,40 @@ def test_an_error_that_nobody_foresaw_is_one_line_and_keeps_its_traceback(
 def test_a_long_wrong_value_is_not_quoted_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["compare", "--workload", "x" * 10_000, "--clock", "virtual"]) == 2
     assert len(capsys.readouterr().err) < 1_100
+
+
+@pytest.mark.parametrize("kind", ["topo", "xp"])
+def test_a_byte_order_mark_is_no_part_of_minitopo_s_files(kind: str, tmp_path: Path) -> None:
+    for name, text in (("topo", TOPOLOGY), ("xp", EXPERIMENT)):
+        mark = b"\xef\xbb\xbf" if name == kind else b""
+        (tmp_path / name).write_bytes(mark + text.encode())
+    read_minitopo(tmp_path / "topo", tmp_path / "xp")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("a\0b", "null byte"),
+        ("a\ud800b", "surrogates not allowed"),
+        ("x" * 5000, "File name too long"),
+        ("loop", "Too many levels of symbolic links"),
+        ("", "Is a directory"),
+        ("/dev/zero", "longer than 2,000,000 bytes"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_error(name: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(SettingsError, match=words) as caught:
+        read_yaml(tmp_path / name)
+    assert len(str(caught.value)) < 500
+
+
+def test_two_commands_of_one_second_have_a_directory_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(time, "strftime", lambda _: "compare-now")
+    made = [new_directory(None, "compare").name for _ in range(3)]
+    assert made == ["compare-now", "compare-now-2", "compare-now-3"]
+    with pytest.raises(SettingsError, match=r"--output: .*compare-now exists"):
+        new_directory(tmp_path / "results" / "compare-now", "compare")

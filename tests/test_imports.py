@@ -69,7 +69,7 @@ def test_a_command_starts_without_what_it_may_not_need(command: str) -> None:
     """A second each. A campaign is a table from its beginning on, so it has pandas."""
     slow = {"scipy", "distributed", "sklearn"}
     slow |= {"pandas", "matplotlib"} if command != "campaign" else set()
-    program = f"import sys; from minitopo_dc import cli; cli.parser(['{command}'])\n"
+    program = f"import sys; from minitopo_dc.commands import entry; entry.parser(['{command}'])\n"
     program += f"print(*{slow} & sys.modules.keys())"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True

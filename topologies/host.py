@@ -15,6 +15,8 @@ from typing import Any
 
 from mininet.node import Node
 
+SHELL_WATCH_MS = 200
+"""How often it is looked at whether a host's shell is there, while nothing comes from it."""
 Command = Sequence[str]
 """Arguments of `ip`."""
 
@@ -23,10 +25,33 @@ _PREFIX_LENGTHS = {"16": 48, "24": 64, None: 128}
 """As long as the same groups: 10.A.0.0/16 is fd00:10:A::/48, 10.A.B.0/24 is fd00:10:A:B::/64."""
 
 
+class ShellEndedError(RuntimeError):
+    """The shell that holds a host's namespace was ended from outside."""
+
+
 class TestbedHost(Node):  # type: ignore[misc]
     """A host that sends what it means to: no offloads, no reverse-path filter, its own routes."""
 
     __test__ = False  # not a test class
+
+    def read(self, size: int = 1024) -> str:
+        """What the host's shell writes; Mininet's would wait for ever for one that was killed."""
+        if len(self.readbuf) < size:
+            self.waitReadable()
+        return str(super().read(size))
+
+    def waitReadable(self, timeoutms: int | None = None) -> Any:  # noqa: N802 - Mininet's name
+        """Wait for the host's shell to write something.
+
+        Raises:
+            ShellEndedError: it has ended.
+        """
+        if timeoutms is not None or self.readbuf:
+            return super().waitReadable(timeoutms)
+        while not (ready := super().waitReadable(SHELL_WATCH_MS)):
+            if (code := self.shell.poll()) is not None:
+                raise ShellEndedError(f"host {self.name}: its shell ended with {code}")
+        return ready
 
     def config(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.figure import goodput_figure
 from minitopo_dc.analysis.leg_rates import leg_rates, legs_figure
-from minitopo_dc.analysis.load import load_results
+from minitopo_dc.analysis.load import load_results, results_table
 from minitopo_dc.analysis.path_rates import path_rates, path_series, paths_figure
 from minitopo_dc.analysis.render import render_table
 from minitopo_dc.analysis.rows_figure import read_rows, rows_figure
@@ -28,6 +28,7 @@ __all__ = [
     "pdcp_series",
     "read_rows",
     "render_table",
+    "results_table",
     "rows_figure",
     "save_tables",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import get_args
@@ -39,8 +40,7 @@ def load_results(directory: Path) -> pd.DataFrame:
     runs = [load_result(path.parent) for path in directory.glob("*/result.json")]
     if not runs:
         raise ResultError(f"{directory}: no run here; looked for */result.json")
-    runs.sort(key=lambda run: (MODES.index(run.mode), run.transport, run.repetition, run.directory))
-    return _tabulate(runs)
+    return results_table(runs)
 
 
 def leg_columns(table: pd.DataFrame) -> list[str]:
@@ -92,7 +92,12 @@ def _is_number(result: RunResult, value: float | None) -> bool:
     return 0 < value < math.inf
 
 
-def _tabulate(runs: list[RunResult]) -> pd.DataFrame:
+def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
+    """The same table of results that are at hand; at least one."""
+    runs = sorted(
+        results,
+        key=lambda run: (MODES.index(run.mode), run.transport, run.repetition, run.directory),
+    )
     columns = {
         field.name: [getattr(run, field.name) for run in runs] for field in fields(RunResult)
     }

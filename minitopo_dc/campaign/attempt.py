@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minitopo_dc.campaign.store import FULL
-from minitopo_dc.run.judge import blank_result
+from minitopo_dc.run.crash import crashed
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 
@@ -64,11 +63,4 @@ def _attempt(job: Job, execute: Execute) -> RunResult:
         if isinstance(error, OSError) and error.errno in FULL:
             shutil.rmtree(job.directory, ignore_errors=True)  # its room is of use to the others
             raise DiskFullError from None
-        return _crashed(job, error)
-
-
-def _crashed(job: Job, error: Exception) -> RunResult:
-    """What nobody foresaw is a failed run, too: the other runs go on."""
-    (job.directory / "crash.txt").write_text(traceback.format_exc(), encoding="utf-8")
-    blank = blank_result(job.scenario, job.directory)
-    return replace(blank, reason=f"{type(error).__name__}: {error}")
+        return crashed(job.scenario, job.directory, error)

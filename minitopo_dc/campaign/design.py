@@ -14,10 +14,13 @@ from pydantic import Field, model_validator
 from minitopo_dc.campaign.wsp import Points, wsp
 from minitopo_dc.settings import Settings
 from minitopo_dc.settings.ranges import MOST_SEED, within
+from minitopo_dc.text_files import read_text
 
 Version = Literal["full", "quick", "sample"]
 """All of a campaign; all of its kinds of cells but less of each; a few cells that show its range,
 e.g. to compare clocks."""
+MOST_BYTES = 100_000_000
+"""Of a file of points: far above `MOST_POINTS` of a thousand factors."""
 MOST_POINTS, MOST_CANDIDATES = 10_000, 1_000_000
 """Limits that keep the making of a design to minutes."""
 DesignPoints = Annotated[int, *within(1, MOST_POINTS)]
@@ -137,9 +140,8 @@ def read_points(path: Path, names: list[str]) -> Points:
         ValueError: it has not these columns, or a value is not between 0 and 1.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError) as error:
+        rows = [row for row in csv.reader(read_text(path, MOST_BYTES).splitlines()) if row]
+    except (OSError, ValueError, csv.Error) as error:
         raise ValueError(f"points_file: {path}: {error}") from None
     places = range(len(names))
     if rows and not _is_share(rows[0][0]):

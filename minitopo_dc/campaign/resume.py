@@ -20,13 +20,15 @@ Ended = Callable[[PlannedRun, RunResult], None]
 
 
 def missing_runs(plan: Plan, store: Store, *, retry_failed: bool = False) -> list[PlannedRun]:
-    """The runs that are still to be done.
+    """The runs that are still to be done; one that is damaged is removed, and one of them.
 
     Args:
         plan: all of them.
         store: those that are done; it is held (`Store.open`).
         retry_failed: forget those that failed or were unsupported, and do them again.
     """
+    for damaged in store.damaged():
+        store.forget(damaged)
     done = store.done()
     if retry_failed:
         for run in plan.runs:
@@ -59,7 +61,7 @@ def run_missing(
     with _tables(plan, store), _full_disk(store):
         for job, result in workers(list(jobs.values()), execute):
             if result.status == "failed":
-                store.check_room()
+                store.check_room(job.directory, result.reason)
             recorded = store.keep(job.directory, result)
             ended(planned[job.directory.name], recorded)
 

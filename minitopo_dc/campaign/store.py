@@ -9,6 +9,7 @@ Rules:
 
 * A run is under `runs/` if, and only if, it is complete: it is made below `working/` and moved.
   So the campaign's state is which directories are there, and no crash can make it wrong.
+* It has a digest of each of its files: one that was changed since is damaged, and done again.
 * The tables are made of the runs, whenever a command ends or asks for them.
 * One process at a time writes: it holds a lock that ends with it, however it ends.
 """
@@ -19,6 +20,7 @@ import errno
 import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,6 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.analysis.load import load_result
+from minitopo_dc.campaign.checksums import NAME as CHECKSUMS
+from minitopo_dc.campaign.checksums import damage, seal
 from minitopo_dc.campaign.plan import Outline, Plan
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.whole_files import replacing
@@ -63,18 +67,30 @@ class Store:
     def done(self) -> dict[str, RunResult]:
         """The runs that are complete, by identity; a file beside them is none.
 
-        Raises:
-            StoreError: one is damaged.
+        One whose result is damaged is none either (`damaged`).
         """
+        results = ((each.name, self._result(each)) for each in self._directories())
+        return {name: result for name, result in results if isinstance(result, RunResult)}
+
+    def damaged(self) -> dict[str, str]:
+        """The runs of which a file is not as it was recorded, by identity, and why: reads all."""
         found = {}
-        for directory in sorted(each for each in self.runs.glob("*") if each.is_dir()):
-            try:
-                found[directory.name] = load_result(directory)
-            except (OSError, ValueError) as error:
-                raise StoreError(
-                    f"{directory}: not a whole run ({error}); remove it, and it is run again"
-                ) from None
+        for directory in self._directories():
+            result = self._result(directory)
+            why = result if isinstance(result, str) else damage(directory)
+            if why is not None:
+                found[directory.name] = why
         return found
+
+    def _directories(self) -> list[Path]:
+        return sorted(each for each in self.runs.glob("*") if each.is_dir())
+
+    def _result(self, directory: Path) -> RunResult | str:
+        """A run's result, or why it is none."""
+        try:
+            return damage(directory, only="result.json") or load_result(directory)
+        except (OSError, ValueError) as error:
+            return f"not a whole run: {error}"
 
     @property
     def is_writable(self) -> bool:
@@ -107,23 +123,33 @@ class Store:
         recorded = replace(result, directory=str(final))
         with reporting_full_disk(self.root):
             recorded.save(directory)
+            seal(directory)
             _flush(directory / "result.json")
-            if final.exists():
-                shutil.rmtree(final)
+            _flush(directory / CHECKSUMS)
+            self.forget(directory.name)
             directory.rename(final)
         return recorded
 
     def forget(self, identity: str) -> None:
-        """Remove a run, so that it is done again."""
-        shutil.rmtree(self.runs / identity)
+        """Remove a run, so that it is done again; also what else has its place."""
+        run = self.runs / identity
+        if run.is_dir() and not run.is_symlink():
+            shutil.rmtree(run)
+        else:
+            run.unlink(missing_ok=True)
 
-    def check_room(self) -> None:
-        """Refuse to take a failure for a result when the disk is full.
+    def check_room(self, directory: Path, reason: str) -> None:
+        """Refuse to take a failure for want of room for a result.
+
+        Args:
+            directory: the failed run's.
+            reason: for its failure.
 
         Raises:
-            StoreError: it is.
+            StoreError: the disk is full, or it was when the run failed.
         """
-        if shutil.disk_usage(self.root).free < FLOOR_BYTES:
+        if lacked_room(directory, reason) or not _has_room(self.working):
+            shutil.rmtree(directory, ignore_errors=True)
             raise full_disk(self.root)
 
     @contextmanager
@@ -154,6 +180,37 @@ class Store:
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Error numbers of a full disk, and of a used-up quota."""
+
+
+WORDS = tuple(os.strerror(number) for number in FULL)
+LOG_END_BYTES = 10_000
+"""Of a log, in which its process says why it ended."""
+
+
+def lacked_room(directory: Path, reason: str) -> bool:
+    """Whether a process of a failed run says that it could not write for want of room.
+
+    What it had written may be gone when the run has ended: then there is room again.
+    """
+    logs = (path for path in directory.rglob("*") if path.suffix in (".log", ".err", ".txt"))
+    said = (_end(path) for path in logs if path.is_file())
+    return any(words in text for text in (reason, *said) for words in WORDS)
+
+
+def _end(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - LOG_END_BYTES))
+        return file.read().decode("utf-8", "replace")
+
+
+def _has_room(directory: Path) -> bool:
+    """Try: what a file system says is free need not be this user's (a quota, root's share)."""
+    with tempfile.TemporaryFile(dir=directory) as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, FLOOR_BYTES)
+        except OSError as error:
+            return error.errno not in FULL
+    return True
 
 
 def full_disk(root: Path) -> StoreError:

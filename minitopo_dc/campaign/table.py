@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.analysis.load import load_results
+from minitopo_dc.analysis.load import results_table
 from minitopo_dc.analysis.save import save_tables
 from minitopo_dc.campaign.plan import Outline
 from minitopo_dc.campaign.store import Store, reporting_full_disk
@@ -17,17 +17,17 @@ from minitopo_dc.campaign.store import Store, reporting_full_disk
 def campaign_table(outline: Outline, store: Store) -> pd.DataFrame:
     """All planned runs that are done, each once.
 
-    The columns of `load_results`, before them `id` and `experiments` (all that need the run,
+    The columns of `results_table`, before them `id` and `experiments` (all that need the run,
     with blanks between), behind them each field that is a factor somewhere. Empty, but with its
     columns, when no run is done.
     """
     wanted = outline.runs
-    if not any((store.runs / run).is_dir() for run in wanted):
+    done = [result for run, result in store.done().items() if run in wanted]
+    if not done:
         return pd.DataFrame(columns=["id", "experiments", "status", "directory"])
-    table = load_results(store.runs)
+    table = results_table(done)
     identities = [Path(directory).name for directory in table["directory"]]
     table.insert(0, "id", identities)
-    table = table[table["id"].isin(list(wanted))].reset_index(drop=True)
     table.insert(1, "experiments", [" ".join(wanted[run]) for run in table["id"]])
     for path in outline.factors:
         values = [_plain(outline.fields[run][path]) for run in table["id"]]

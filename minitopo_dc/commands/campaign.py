@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import get_args
 
 from rich.console import Console
 
+from minitopo_dc.campaign.cluster import Cluster
 from minitopo_dc.campaign.cost import calibrate, real_cost, timed_runs, virtual_cost
 from minitopo_dc.campaign.design import Version
 from minitopo_dc.campaign.find import campaign_names, find_campaign
@@ -17,7 +19,7 @@ from minitopo_dc.campaign.resume import missing_runs, run_missing
 from minitopo_dc.campaign.scenarios import Overrides
 from minitopo_dc.campaign.store import Store, describe_status, reporting_full_disk
 from minitopo_dc.campaign.table import save_table
-from minitopo_dc.campaign.workers import Cluster, Processes, Serial, Workers
+from minitopo_dc.campaign.workers import Processes, Serial, Workers
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
 from minitopo_dc.commands.campaign_progress import CampaignProgress
 from minitopo_dc.commands.options import add_jobs_option
@@ -73,6 +75,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     add_jobs_option(parser)
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler: tcp://HOST:PORT")
+    parser.add_argument(
+        "--scheduler-without-tls",
+        action="store_true",
+        help="also one on a public address (docs/security.md)",
+    )
     parser.add_argument(
         "--retry-failed", action="store_true", help="do runs again that failed or were unsupported"
     )
@@ -152,6 +159,9 @@ def _report(arguments: argparse.Namespace) -> int:
     from minitopo_dc.campaign.evaluation import load_sources  # noqa: PLC0415
     from minitopo_dc.campaign.report import write_report  # noqa: PLC0415
 
+    for store in map(Store, arguments.directories):
+        for run, why in store.damaged().items():
+            print(f"minitopo-dc: {store.runs / run}: {why}", file=sys.stderr)  # noqa: T201
     sources = load_sources(arguments.directories)
     directory = arguments.output or arguments.directories[0] / "report"
     try:
@@ -169,7 +179,7 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _tell(store: Store, *, as_json: bool) -> int:
     """Print the state; 1 unless every run is ok or unsupported."""
-    outline, done = store.outline(), store.done()
+    outline, done, damaged = store.outline(), store.done(), store.damaged()
     counts = describe_status(done, outline)
     failed = {
         run: done[run].reason
@@ -177,15 +187,17 @@ def _tell(store: Store, *, as_json: bool) -> int:
         if run in done and done[run].status == "failed"
     }
     if as_json:
-        print(json.dumps(counts | {"failures": failed}, indent=1))  # noqa: T201
+        print(json.dumps(counts | {"failures": failed, "damaged": damaged}, indent=1))  # noqa: T201
     else:
         console = Console()
         console.print(", ".join(f"{number} {name}" for name, number in counts.items()))
         for run, reason in failed.items():
             console.print(f"failed: {store.runs / run}: {reason}", markup=False)
+        for run, why in damaged.items():
+            console.print(f"damaged: {store.runs / run}: {why}; to be run again", markup=False)
         tables = "results.csv, results.parquet" if store.is_writable else "read-only: no tables"
         console.print(f"Results: {store.root} ({tables})", markup=False)
-    return 1 if counts["failed"] or counts["missing"] else 0
+    return 1 if counts["failed"] or counts["missing"] or damaged else 0
 
 
 def _overrides(arguments: argparse.Namespace) -> Overrides:
@@ -218,7 +230,7 @@ def _workers(arguments: argparse.Namespace, clock: Clock) -> Workers:
             raise SettingsError(
                 "--jobs: not with --scheduler: the workers' number of threads counts"
             )
-        return Cluster(arguments.scheduler)
+        return Cluster(arguments.scheduler, without_tls=arguments.scheduler_without_tls)
     require_clock(clock)
     jobs = chosen_jobs(arguments.jobs, clock)
     return Serial() if jobs == 1 else Processes(jobs)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 
 from minitopo_dc.analysis import (
     compare_table,
     goodput_figure,
-    load_results,
     paths_figure,
     render_table,
+    results_table,
     rows_figure,
     save_tables,
 )
@@ -85,8 +87,8 @@ def execute(arguments: argparse.Namespace) -> int:
     require_clock(base.clock)
     root = new_directory(arguments.output, "compare")
     results = _run(planned, root, jobs)
-    _report(base, results, root, as_json=arguments.json)
-    return 1 if any(result.status == "failed" for result in results) else 0
+    whole = _report(base, results, root, as_json=arguments.json)
+    return 0 if whole and all(result.status != "failed" for result in results) else 1
 
 
 def _run(planned: list[tuple[int, Scenario]], root: Path, jobs: int) -> list[RunResult]:
@@ -100,9 +102,31 @@ def _run(planned: list[tuple[int, Scenario]], root: Path, jobs: int) -> list[Run
     return results
 
 
-def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bool) -> None:
-    """Write the tables and the figure; print the table, or the rows as JSON."""
-    frame = load_results(root)
+def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bool) -> bool:
+    """Print the table, or the rows as JSON; then write tables and figures. False: they cannot be.
+
+    What was measured is told even where nothing can be written any more.
+    """
+    frame = results_table(results)
+    if as_json:
+        print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
+    else:
+        Console().print(render_table(compare_table(frame)))
+    try:
+        files = _save(base, results, frame, root)
+    except OSError as error:
+        print(f"minitopo-dc: {root}: {error.strerror}; no tables", file=sys.stderr)  # noqa: T201
+        return False
+    if not as_json:
+        shown = ", ".join(files)
+        Console().print(f"Results: {root} ({shown}, one directory per run)")
+    return True
+
+
+def _save(
+    base: Scenario, results: list[RunResult], frame: pd.DataFrame, root: Path
+) -> tuple[str, ...]:
+    """Write tables and figures; return their names."""
     save_tables(frame, root)
     longest = max((_end_s(result) for result in results), default=0) or 1.0
     figure = root / _figure_name(base.workload)
@@ -111,18 +135,9 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
         goodput_figure(frame, capacity, figure)
     else:
         rows_figure(frame, base.workload, figure)
-    figures = [figure.name]
-    if paths_figure(_first_of_each(results), root / "paths.png"):
-        figures.append("paths.png")
-    if as_json:
-        print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
-    else:
-        console = Console()
-        console.print(render_table(compare_table(frame)))
-        console.print(
-            f"Results: {root} (results.csv, results.parquet, {', '.join(figures)}, "
-            "one directory per run)"
-        )
+    drawn = paths_figure(_first_of_each(results), root / "paths.png")
+    tables = ("results.csv", "results.parquet", figure.name)
+    return (*tables, "paths.png") if drawn else tables
 
 
 def _first_of_each(results: list[RunResult]) -> list[Path]:

@@ -27,6 +27,7 @@ from minitopo_dc.commands.outage_option import add_outage_option, with_outages
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.path_options import add_paths_option, path_schedule
 from minitopo_dc.commands.progress import Progress
+from minitopo_dc.compare import attempt
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.check import check_scenario
@@ -67,7 +68,7 @@ def execute(arguments: argparse.Namespace) -> int:
     directory = new_directory(arguments.output, "run")
     with Progress(1) as progress:
         progress.begin(scenario)
-        result = run_checked(scenario, directory)
+        result = attempt(run_checked, scenario, directory)
         progress.end(result)
     if arguments.json:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from typing import IO, Any
@@ -18,12 +19,23 @@ def command_line(net: Mininet) -> None:
     setLogLevel("output")  # the command line writes what commands say through the log
     try:
         if sys.stdin.isatty():
-            CLI(net)
+            with _ctrl_c_for_commands():
+                CLI(net)
             return
         with _silent() as stdin:
             _Batch(net, stdin=stdin)
     finally:
         setLogLevel("error")
+
+
+@contextlib.contextmanager
+def _ctrl_c_for_commands() -> Iterator[None]:
+    """Ctrl-C ends a host's command, as often as it is typed, and not this one."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class _Batch(CLI):  # type: ignore[misc]

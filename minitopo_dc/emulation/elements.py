@@ -17,6 +17,8 @@ from minitopo_dc.shipped import module_command
 READY_TIMEOUT_S = 20.0
 """Generous: importing and installing the rules takes about 1 s on one busy core."""
 STOP_TIMEOUT_S = 10.0
+END_SEEN_S = 0.5
+"""How long after the end of its output a process may still be there."""
 LOG_TAIL = 2000
 
 
@@ -52,8 +54,15 @@ class ElementProcess:
         readable, _, _ = select.select([output], (), (), READY_TIMEOUT_S)
         if not readable or output.readline().strip() != READY.encode():
             raise ElementFailedError(
-                f"element on {self.settings.host} did not start: {self._tail()}"
+                f"element on {self.settings.host} did not start: {self._why_not_ready()}"
             )
+
+    def _why_not_ready(self) -> str:
+        try:
+            code = self._process.wait(END_SEEN_S)  # its output ends a moment before it does
+        except subprocess.TimeoutExpired:
+            return f"not ready within {READY_TIMEOUT_S:g} s: {self._tail()}"
+        return f"it ended with {code}: {self._tail()}"
 
     def order(self, line: str) -> None:
         """Send `start`, `down LEG` or `up LEG`."""

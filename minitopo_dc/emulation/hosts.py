@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,12 +14,25 @@ from mininet.log import setLogLevel
 from mininet.net import Mininet
 
 from minitopo_dc.emulation.command_line import command_line
+from minitopo_dc.run.perform import RunFailedError
 from minitopo_dc.settings import IpVersion
-from minitopo_dc.topologies.host import in_ipv6, run
+from minitopo_dc.topologies.host import ShellEndedError, in_ipv6, run
 from minitopo_dc.topologies.two_path import TwoPath
 from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
 Output = IO[bytes] | int | None
+MEDDLING = re.compile(
+    "LD_PRELOAD|LD_AUDIT|BASH_ENV|ENV|SSLKEYLOGFILE|CURL_HOME|(https?|all|ftp|no)_proxy"
+    "|PYTHON(HOME|STARTUP|INSPECT|BREAKPOINT|WARNINGS)",
+    re.IGNORECASE,
+)
+"""Variables with which a program loads what nobody asked for, writes down its keys, or goes to a
+proxy: none of it may change a measurement or run as root."""
+
+
+def clean_environment() -> dict[str, str]:
+    """This process's environment without what meddles with programs."""
+    return {name: value for name, value in os.environ.items() if not MEDDLING.fullmatch(name)}
 
 
 class EmulatedHost:
@@ -50,7 +64,7 @@ class EmulatedHost:
         enter = ["setpriv", "--pdeathsig", "KILL", "mnexec", "-a", str(self.pid)]
         return subprocess.Popen(
             [*enter, *arguments],
-            env={**os.environ, **(environment or {})},
+            env={**(os.environ if in_terminal else clean_environment()), **(environment or {})},
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
@@ -99,8 +113,29 @@ def network(legs: int, backhaul: int = 0, ip_version: IpVersion = 4) -> Iterator
             for near, far in ((leg.intf1, leg.intf2), (leg.intf2, leg.intf1)):
                 _introduce(near, far, ip_version)
         yield Network(net)
+        _check_shells(net)
+    except Exception as error:
+        _check_shells(net, error)
+        raise
     finally:
+        _take_down(net)
+
+
+def _check_shells(net: Mininet, error: Exception | None = None) -> None:
+    """Raise RunFailedError when a host was ended from outside: it explains whatever came of it."""
+    for host in net.hosts:
+        code = host.shell and host.shell.poll()
+        if code is not None:
+            raise RunFailedError(f"host {host.name}: its shell ended with {code}") from error
+
+
+def _take_down(net: Mininet) -> None:
+    """A host whose shell has ended goes with its processes (`run_registry.registered`)."""
+    try:
         net.stop()
+    except ShellEndedError:
+        for host in net.hosts:
+            host.terminate()
 
 
 def _introduce(near: Any, far: Any, ip_version: IpVersion) -> None:

@@ -18,12 +18,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from minitopo_dc.settings import SettingsError
 from minitopo_dc.whole_files import write_whole
 
 REGISTRY = Path("/run/minitopo-dc")
 VARIABLE = "MINITOPO_DC_RUN"
+ENDED = ("Z", "X", "x")
+"""States of a process that has ended (proc(5), field 3)."""
 GRACE_S = 2.0
 """How long a process may take to disappear after SIGKILL."""
+
+
+class NotAllowedError(SettingsError):
+    """What a run left cannot be removed by this user."""
 
 
 class Removed(NamedTuple):
@@ -39,22 +46,29 @@ def registered() -> Iterator[str]:
     run = uuid.uuid4().hex[:12]
     REGISTRY.mkdir(mode=0o755, parents=True, exist_ok=True)
     entry = REGISTRY / f"{run}.json"
-    # Half of it would be a run without an owner, which another's `clean` ends.
-    write_whole(entry, json.dumps({"pid": os.getpid(), "started": _started(os.getpid())}))
-    os.environ[VARIABLE] = run
     try:
+        write_whole(entry, json.dumps({"pid": os.getpid(), "started": _started(os.getpid())}))
+        os.environ[VARIABLE] = run
         yield run
     finally:
-        del os.environ[VARIABLE]
+        os.environ.pop(VARIABLE, None)
         _end(run)
         entry.unlink(missing_ok=True)
 
 
 def clean() -> list[Removed]:
-    """End every process of runs whose owner is gone; a run whose owner lives is left alone."""
+    """End every process of runs whose owner is gone; a run whose owner lives is left alone.
+
+    Several may be at it at once, beside runs that begin and end.
+
+    Raises:
+        NotAllowedError: what is left is another user's.
+    """
     removed = []
     for entry in sorted(REGISTRY.glob("*.json")):
-        if not _owner_lives(entry):
+        if _owner_is_gone(entry):
+            if not os.access(REGISTRY, os.W_OK):
+                raise NotAllowedError(f"{entry}: left by another user; use sudo minitopo-dc clean")
             removed.append(Removed(entry.stem, _end(entry.stem)))
             shutil.rmtree(entry.with_suffix(""), ignore_errors=True)  # a Mininet script's files
             entry.unlink(missing_ok=True)
@@ -92,18 +106,24 @@ def _environment(process: Path) -> list[bytes]:
         return []
 
 
-def _owner_lives(entry: Path) -> bool:
+def _owner_is_gone(entry: Path) -> bool:
     try:
         owner = json.loads(entry.read_text())
-        return bool(_started(owner["pid"]) == owner["started"])
+        return bool(_started(owner["pid"]) != owner["started"])
+    except FileNotFoundError:
+        return False  # the run has ended, or another `clean` was faster
     except (OSError, ValueError, KeyError, TypeError):
-        return False  # no entry of a run
+        return True  # damaged: entries are written whole
 
 
 def _started(pid: int) -> str | None:
-    """Start time of a process in clock ticks (proc(5), field 22): tells a reused pid apart."""
+    """Start time of a process in clock ticks (proc(5), field 22): tells a reused pid apart.
+
+    None of one that has ended, also where nobody has waited for it.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    return text.rpartition(")")[2].split()[19]
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in ENDED else fields[19]

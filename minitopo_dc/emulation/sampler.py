@@ -55,6 +55,12 @@ class Sampler:
             rows.writerows((f"{moment:.4f}", count) for moment, count in self.samples)
 
     def _run(self) -> None:
+        try:
+            self._sample()
+        except OSError:  # the client's host has gone, and with it /proc/PID
+            self._abort()
+
+    def _sample(self) -> None:
         begin, before = time.monotonic(), self._client.received_bytes()
         while True:
             ended = self._stop.wait(self._interval if self.samples else 0)

@@ -12,6 +12,11 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
+from minitopo_dc.text_files import read_text
+
+MOST_BYTES = 1_000_000
+"""Of a file: Minitopo's have some tens of lines."""
 
 
 class ParameterError(SettingsError):
@@ -47,11 +52,11 @@ class ParameterFile:
     def read(cls, path: Path) -> ParameterFile:
         """Read a file. ParameterError when it cannot be read, or a line has no key or no value."""
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path, MOST_BYTES)
         except OSError as error:
-            raise ParameterError(f"{path}: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise ParameterError(f"{path}: not UTF-8 text") from None
+            raise ParameterError(f"{quoted(path)}: {error.strerror}") from None
+        except ValueError as error:
+            raise ParameterError(f"{quoted(path)}: {error}") from None
         return cls(path, list(_lines(path, text)))
 
     def all(self, key: str) -> list[Line]:

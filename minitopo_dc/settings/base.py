@@ -10,7 +10,8 @@ from typing import Annotated, Any, ClassVar, Self
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from minitopo_dc.settings.yaml_text import TooMuchError, parse_yaml
+from minitopo_dc.settings.yaml_text import parse_yaml
+from minitopo_dc.text_files import read_text
 
 MOST_BYTES = 2_000_000
 """Of a YAML file: as many as its characters may have in UTF-8."""
@@ -97,19 +98,15 @@ FilePath = Annotated[Path, AfterValidator(possible_path)]
 def read_yaml(path: Path) -> Any:
     """Return what a YAML file holds; SettingsError names the file, and the line when it has one."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise TooMuchError
-        return parse_yaml(path.read_text(encoding="utf-8-sig"))
+        return parse_yaml(read_text(path, MOST_BYTES))
     except OSError as error:
         raise SettingsError(f"{quoted(path)}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise SettingsError(f"{path}: not UTF-8 text") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "not YAML"
         raise SettingsError(f"{path}{line}: {problem}") from None
-    except ValueError as error:  # a name with NUL or half a character
+    except ValueError as error:
         raise SettingsError(f"{quoted(path)}: {error}") from None
 
 

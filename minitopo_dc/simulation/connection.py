@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from minitopo_dc.run.addresses import SERVER_PORT, client_address, server_address
@@ -36,6 +37,8 @@ class Connection:
         ended: Callable[[], None],
     ) -> None:
         self.workload = flow.workload
+        self.has_ended = False
+        """Whether it did what it was asked to, or failed; else the time was over."""
         self.has_paths = flow.paths is not None
         """Whether the transport is one of several paths."""
         self.directory = flow_directory(directory, index + 1, alone=not scenario.flows)
@@ -62,7 +65,7 @@ class Connection:
                 client_host=self.client_host,
                 server_host=self.server_host,
                 directory=self.directory,
-                ended=ended,
+                ended=partial(self._end, ended),
                 begin=loop.now,
                 seed=scenario.seed + (index << 32),
                 paths=flow.paths,
@@ -77,6 +80,10 @@ class Connection:
             flow.enter, flow.deliver = gnb.entrance(flow), self.client_host.receive
         for flow in self.uplinks:
             flow.enter, flow.deliver = ue.entrance(flow), self.server_host.receive
+
+    def _end(self, told: Callable[[], None]) -> None:
+        self.has_ended = True
+        told()
 
     def start(self) -> None:
         """Begin to connect."""

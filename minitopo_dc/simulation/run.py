@@ -17,7 +17,7 @@ from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.connection import Connection
 from minitopo_dc.simulation.testbed import Testbed
-from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads import Download, Measurement
 
 PACKAGES = ("minitopo-dc", "aioquic", "cryptography", "pydantic")
 
@@ -58,13 +58,25 @@ def _measure(scenario: Scenario, directory: Path) -> Measured:
 
 
 def _of_flow(connection: Connection, scenario: Scenario) -> Measurement:
-    """What a flow measured; a failure of one of several says of which."""
+    """What a flow measured; a failure says of which of several, and whether the time was over."""
     try:
         return connection.measure()
     except TransferFailed as failure:
-        if not scenario.flows:
-            raise
-        raise TransferFailed(f"{connection.directory.name}: {failure}") from None
+        words = str(failure)
+        if not (connection.has_ended or _is_cut_off(connection)):
+            words = f"did not finish within {_patience_s(connection, scenario):g} s: {words}"
+        if scenario.flows:
+            words = f"{connection.directory.name}: {words}"
+        raise TransferFailed(words) from None
+
+
+def _is_cut_off(connection: Connection) -> bool:
+    """A download for a time has no other end."""
+    return isinstance(connection.workload, Download) and connection.workload.lasts_s is not None
+
+
+def _patience_s(connection: Connection, scenario: Scenario) -> float:
+    return scenario.timeout_s + (connection.workload.lasts_s or 0)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import csv
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
+from minitopo_dc.text_files import TextFileError, read_text
 from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.limits import (
     LONGEST_FILE,
@@ -34,11 +35,11 @@ def read_rows(path: Path) -> list[Row]:
         OSError: it cannot be opened.
     """
     try:
-        if path.stat().st_size > LONGEST_FILE:
-            raise TraceError(path, 0, "is too long", f"{LONGEST_FILE:,} bytes")
-        text = path.read_text(encoding="utf-8-sig")  # spreadsheets write a byte order mark
-    except UnicodeDecodeError as error:
-        raise TraceError(path, 0, "is not a text file", "UTF-8 text") from error
+        text = read_text(path, LONGEST_FILE)
+    except TextFileError as error:
+        raise TraceError(
+            path, 0, f"is {error}", f"UTF-8 text, up to {LONGEST_FILE:,} bytes"
+        ) from None
     lines = enumerate(text.splitlines(), start=1)
     rows = [(number, _fields(path, number, line)) for number, line in lines if _is_data(line)]
     if not rows:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ from minitopo_dc.campaign.plan import count_plan, read_plan
 from minitopo_dc.campaign.scenarios import Overrides
 from minitopo_dc.campaign.store import Store, StoreError
 from minitopo_dc.cli import main
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
-from tests.campaign.campaigns import document, experiment, pretend, run_with, write
+from tests.campaign.campaigns import document, experiment, fail, pretend, run_with, write
 
 
 @pytest.mark.parametrize(
@@ -97,11 +101,14 @@ def test_a_damaged_field_of_a_plan_is_one_message(name: str, value: Any, root: P
 @pytest.mark.parametrize(
     "change", [{"status": 5}, {"reason": None}, {"leg_bytes": "x"}, {"details": []}, {"more": 1}]
 )
-def test_a_damaged_result_is_one_message(change: dict[str, Any], root: Path) -> None:
+def test_a_result_that_was_never_whole_is_damaged(change: dict[str, Any], root: Path) -> None:
     path = next(root.glob("runs/*/result.json"))
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(StoreError, match=f"{path.parent}: not a whole run .*; remove it"):
-        Store(root).done()
+    (path.parent / "checksums.json").unlink()
+    [(name, why)] = Store(root).damaged().items()
+    assert name == path.parent.name
+    assert why.startswith(f"not a whole run: {path}: ")
+    assert name not in Store(root).done()
 
 
 def test_a_directory_where_nothing_may_be_written_tells_its_state(
@@ -131,3 +138,64 @@ def test_a_directory_with_something_in_the_way_is_one_message(name: str, tmp_pat
     (root / name).mkdir() if name == "lock" else (root / name).write_text("")
     with pytest.raises(StoreError, match="give another directory"), Store(root).open(plan):
         pass
+
+
+@pytest.mark.parametrize("name", ["result.json", "scenario.yaml", "checksums.json"])
+@pytest.mark.parametrize("content", [b"", b"x", None])
+def test_a_damaged_file_of_a_run_is_named_and_the_run_is_done_again(
+    name: str, content: bytes | None, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = Store(root).done()
+    damaged = next(root.glob(f"runs/*/{name}"))
+    damaged.unlink()
+    if content is not None:
+        damaged.write_bytes(content)
+    elif name == "checksums.json":
+        damaged.mkdir()
+    assert main(["campaign", "status", str(root)]) == 1
+    assert f"damaged: {damaged.parent}: {name}" in capsys.readouterr().out.replace("\n", "")
+    run_with(root.parent, document(repetitions=1), pretend)
+    assert Store(root).damaged() == {}
+    assert Store(root).done().keys() == before.keys()
+
+
+def test_a_run_that_was_recorded_without_checksums_is_whole(root: Path) -> None:
+    before = Store(root).done()
+    for sums in root.glob("runs/*/checksums.json"):
+        sums.unlink()
+    assert Store(root).damaged() == {}
+    assert Store(root).done() == before
+
+
+def test_what_has_the_place_of_a_run_gives_way(root: Path) -> None:
+    before = Store(root).done()
+    first = sorted(root.glob("runs/*"))[0]
+    first.rename(root / "elsewhere")
+    first.write_text("mine")
+    run_with(root.parent, document(repetitions=1), pretend)
+    assert Store(root).done().keys() == before.keys()
+
+
+@pytest.mark.parametrize("log", ["client.err", "gnb-element.log", None])
+def test_a_run_that_failed_for_want_of_room_is_done_again(log: str | None, tmp_path: Path) -> None:
+    words = os.strerror(errno.ENOSPC)
+
+    def full(scenario: Scenario, directory: Path) -> RunResult:
+        if log is not None:
+            (directory / log).write_text(f"curl: (23) {words}\n")
+        result = fail(scenario, directory)
+        return replace(result, reason=words) if log is None else result
+
+    with pytest.raises(StoreError, match="the disk is full"):
+        run_with(tmp_path, document(repetitions=1), full)
+    root = run_with(tmp_path, document(repetitions=1), pretend)
+    assert {result.status for result in Store(root).done().values()} == {"ok"}
+
+
+def test_a_quota_is_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(*_: int) -> None:
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    monkeypatch.setattr(os, "posix_fallocate", none_left)
+    with pytest.raises(StoreError, match="the disk is full"):
+        run_with(tmp_path, document(repetitions=1), fail)

@@ -244,13 +244,6 @@ def test_a_spoilt_plan_is_an_error(tmp_path: Path) -> None:
         Store(tmp_path).outline()
 
 
-def test_a_spoilt_run_is_named(plan: Plan, store: Store) -> None:
-    run(plan, store)
-    (store.runs / plan.runs[0].id / "result.json").write_text("{")
-    with pytest.raises(StoreError, match=rf"{plan.runs[0].id}: not a whole run .*remove it"):
-        run(plan, store)
-
-
 def test_the_table_of_cells_has_a_row_for_each_repetition_also_those_not_done(
     plan: Plan, store: Store
 ) -> None:

@@ -11,11 +11,12 @@ import pytest
 from distributed import LocalCluster
 
 from minitopo_dc.campaign.attempt import Execute
+from minitopo_dc.campaign.cluster import REAL_CLOCK, Cluster
 from minitopo_dc.campaign.plan import Plan, read_plan
 from minitopo_dc.campaign.resume import missing_runs, run_missing
 from minitopo_dc.campaign.scenarios import Overrides
 from minitopo_dc.campaign.store import Store, StoreError
-from minitopo_dc.campaign.workers import REAL_CLOCK, Cluster, Processes, Serial, Workers
+from minitopo_dc.campaign.workers import Processes, Serial, Workers
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
@@ -122,7 +123,7 @@ def test_without_a_worker_for_the_real_clock_nothing_waits(tmp_path: Path) -> No
 def test_a_scheduler_that_does_not_answer_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.campaign.workers.CONNECT_TIMEOUT", "0.3s")
+    monkeypatch.setattr("minitopo_dc.campaign.cluster.CONNECT_TIMEOUT", "0.3s")
     plan = read_plan(write(tmp_path, document()))
     with pytest.raises(StoreError, match=r"--scheduler tcp://127\.0\.0\.1:9: no answer"):
         run(plan, Store(tmp_path / "store"), Cluster("tcp://127.0.0.1:9"), pretend)
@@ -137,13 +138,27 @@ def die(_scenario: Scenario, _directory: Path) -> RunResult:
     raise AssertionError
 
 
-def test_a_killed_process_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
-    plan = read_plan(write(tmp_path, document()), Overrides(repetitions=1))
+def die_once_or_always(scenario: Scenario, directory: Path) -> RunResult:
+    """One of the configurations always kills its process, the other one at its first run."""
+    mark = directory.parents[1] / "mark"
+    if scenario.options.get("receive_buffer_bytes") == 33_554_432 or not mark.exists():
+        mark.touch()
+        return die(scenario, directory)
+    return pretend(scenario, directory)
+
+
+def test_a_run_whose_process_is_killed_is_begun_again_and_in_the_end_is_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minitopo_dc.campaign.workers.MOST_KILLS", 2)
+    only = document(experiments={"one": {"title": "One", "cells": [{"pdcp.batch": 2}]}})
+    plan = read_plan(write(tmp_path, only), Overrides(repetitions=1))
     store = Store(tmp_path / "store")
-    with pytest.raises(StoreError, match="a process that ran simulations was killed"):
-        run(plan, store, Processes(2), die)
-    run(plan, store, Processes(2), pretend)
-    assert len(store.done()) == 4
+    with pytest.raises(StoreError, match=r"1 runs are not done: .* were killed again and again"):
+        run(plan, store, Processes(2), die_once_or_always)
+    assert [result.status for result in store.done().values()] == ["ok"]
+    run(plan, store, Serial(), pretend)
+    assert len(store.done()) == 2
 
 
 def test_a_failure_elsewhere_is_recorded(tmp_path: Path) -> None:

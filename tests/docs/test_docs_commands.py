@@ -13,7 +13,8 @@ from typing import get_args
 
 import pytest
 
-from minitopo_dc.cli import COMMANDS, main, parser
+from minitopo_dc.cli import main
+from minitopo_dc.commands.entry import COMMANDS, parser
 from minitopo_dc.commands.options import base_scenario, rows
 from minitopo_dc.page_load import __main__ as page_load
 from minitopo_dc.page_load import server as page_server

@@ -16,6 +16,8 @@ import pytest
 import yaml
 
 from minitopo_dc.emulation.run_registry import REGISTRY, processes_of
+from minitopo_dc.run.addresses import SERVER_PORT
+from minitopo_dc.runners.ports import is_port_bound
 
 pytestmark = pytest.mark.root
 COMMAND = [sys.executable, "-m", "minitopo_dc.cli"]
@@ -97,6 +99,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
     run = Run(tmp_path)
     try:
         run.wait_for_bytes()
+        assert not is_port_bound(os.getpid(), SERVER_PORT)  # the server listens on its host only
         hosts = namespaces(run.processes()) - namespaces([os.getpid()])
         yield run
     finally:
@@ -127,7 +130,7 @@ def test_clean_leaves_a_living_run_alone(run: Run) -> None:
 def test_an_interrupted_command_cleans_up_by_itself(run: Run, number: int) -> None:
     run.process.send_signal(number)
     identity = run.identity()
-    assert run.process.wait(20) == 130
+    assert run.process.wait(20) == 128 + number
     assert not processes_of(identity)
     assert not (run.output / "result.json").exists()
 
@@ -139,6 +142,7 @@ def test_an_interrupted_command_cleans_up_by_itself(run: Run, number: int) -> No
         ("ue-element.yaml", "element on ue ended with -9"),
         ("curl", "client was ended by SIGKILL"),
         ("tcp_server", "server was ended by SIGKILL"),
+        ("mininet:ue", "host ue: its shell ended with -9"),
     ],
 )
 def test_a_run_whose_process_was_killed_has_failed(run: Run, victim: str, reason: str) -> None:

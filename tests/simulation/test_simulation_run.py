@@ -137,6 +137,7 @@ def test_the_uplink_takes_leg_1_with_its_own_delay(tmp_path: Path) -> None:
 def test_a_transfer_that_takes_too_long_has_failed(tmp_path: Path) -> None:
     result = run_virtual(scenario(timeout_s=0.2), tmp_path / "run")
     assert result.status == "failed"
+    assert result.reason.startswith("did not finish within 0.2 s: ")
     assert "of 1000000 bytes" in result.reason
     assert result.goodput_mbps is None
 

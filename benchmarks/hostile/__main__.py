@@ -1,0 +1,60 @@
+"""What a hostile user, machine or network does to it: `python -m benchmarks.hostile inputs`.
+
+Each ends with 1 when something is wrong; what is random follows from the seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from benchmarks.hostile import campaign, inputs, kills, pdus, soak
+from benchmarks.hostile.report import Report
+
+SEED = 1
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Try, and tell."""
+    chosen = _parser().parse_args(arguments)
+    found: Report = chosen.run(chosen)
+    return found.show(as_json=chosen.json)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.hostile", description=__doc__)
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    each = _action(actions, "inputs", "malformed files and options", 600, "inputs, over all kinds")
+    each.add_argument("--kinds", nargs="+", choices=inputs.KINDS, default=list(inputs.KINDS))
+    each.set_defaults(run=lambda a: inputs.run(a.count, a.seed, a.kinds))
+    each = _action(actions, "pdus", "random PDUs into a receiving entity", 100_000, "PDUs")
+    each.set_defaults(run=lambda a: pdus.run(a.count, a.seed))
+    each = _action(actions, "kills", "signals to what a real run consists of (root)", 20, "runs")
+    each.add_argument("--victims", nargs="+", choices=kills.VICTIMS, default=list(kills.VICTIMS))
+    each.set_defaults(run=lambda a: kills.run(a.count, a.seed, a.victims))
+    each = _action(actions, "campaign", "kills, a full disk, damaged files", 5, "of each")
+    each.set_defaults(run=lambda a: campaign.run(a.count, a.seed))
+    each = actions.add_parser("soak", help="both elements for minutes (root)")
+    each.add_argument("--json", action="store_true")
+    each.add_argument("--minutes", type=float, default=2)
+    each.add_argument("--rate", type=int, default=20_000, help="PDUs a second (20000)")
+    each.add_argument("--sn-bits", type=int, default=18, choices=(12, 18))
+    each.set_defaults(run=lambda a: soak.run(a.minutes, a.rate, a.sn_bits))
+    return parser
+
+
+def _action(
+    actions: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    text: str,
+    count: int,
+    of: str,
+) -> argparse.ArgumentParser:
+    parser = actions.add_parser(name, help=text)
+    parser.add_argument("--count", type=int, default=count, help=f"{of} ({count})")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"of the first ({SEED})")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,190 @@
+"""Campaigns on the virtual clock that are killed, run out of disk, or are damaged.
+
+Each is compared with one that nobody disturbed: when the same command has been given again, all
+runs are there with the same numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import yaml
+
+from benchmarks.hostile.report import Report
+from minitopo_dc import cli
+from minitopo_dc.campaign.store import Store
+
+PROGRAM = (sys.executable, "-m", "minitopo_dc.cli")
+LEG = {"downlink": {"rate_mbps": 20}}
+CAMPAIGN: dict[str, Any] = {
+    "title": "Hostile",
+    "clock": "virtual",
+    "repetitions": 2,
+    "base": {"mode": "dc", "transport": "quic", "legs": [LEG, LEG], "workload.size_mb": 0.2},
+    "configurations": {"default": {"transport": "quic"}},
+    "experiments": {"one": {"title": "One", "grid": {"pdcp.batch": [2, 10, 100]}}},
+}
+PATIENCE_S = 600
+FULL_BYTES = 500_000
+"""Room for one or two of the runs."""
+Numbers = dict[str, float | None]
+Disturb = Callable[[Path, Path, Random], list[str]]
+
+
+def run(count: int, seed: int) -> Report:
+    """Disturb so many campaigns in each way that this user can."""
+    rows, faults = [], []
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-hostile-") as name:
+        file = Path(name) / "campaign.yaml"
+        file.write_text(yaml.safe_dump(CAMPAIGN))
+        whole = Path(name) / "whole"
+        _finish(file, whole)
+        wanted = _numbers(whole)
+        for way, disturb in WAYS.items():
+            if way == "disk is full" and os.geteuid() != 0:
+                continue  # to mount a small disk needs root
+            begin = time.monotonic()
+            found: list[str] = []
+            for each in range(seed, seed + count):
+                root = Path(name) / f"{way}-{each}"
+                words = _tried(disturb, file, root, Random(each), wanted)
+                found += [f"{way} --seed {each}: {word}" for word in words]
+            seconds = round(time.monotonic() - begin, 1)
+            rows.append({"way": way, "campaigns": count, "wrong": len(found), "s": seconds})
+            faults += found
+    return Report(rows, faults)
+
+
+def _tried(disturb: Disturb, file: Path, root: Path, rng: Random, wanted: Numbers) -> list[str]:
+    """Disturb a campaign, give its command again, and say what is wrong then."""
+    faults = disturb(file, root, rng)
+    code = _finish(file, root)
+    if code != 0:
+        faults.append(f"the same command ended with {code}")
+    if (numbers := _numbers(root)) != wanted:
+        faults.append(f"{len(numbers)} runs, or other numbers than undisturbed")
+    if damaged := Store(root).damaged():
+        faults.append(f"{len(damaged)} damaged runs")
+    return faults
+
+
+def _kill_command(file: Path, root: Path, rng: Random) -> list[str]:
+    """SIGKILL, SIGTERM or SIGINT to the command, once the campaign has its directory."""
+    number = rng.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
+    with _begun(file, root, rng) as process:
+        process.send_signal(number)
+        return _ended(process, {-number if number == signal.SIGKILL else 128 + number, 0})
+
+
+def _kill_worker(file: Path, root: Path, rng: Random) -> list[str]:
+    """SIGKILL to a process that runs simulations: it is not noticed at all."""
+    with _begun(file, root, rng) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        with contextlib.suppress(OSError, ProcessLookupError):
+            workers = [pid for pid in children.read_text().split() if _is_worker(pid)]
+            if workers:
+                os.kill(int(rng.choice(workers)), signal.SIGKILL)
+        return _ended(process, {0})
+
+
+def _is_worker(pid: str) -> bool:
+    return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def _damage(file: Path, root: Path, rng: Random) -> list[str]:
+    """Change a file of a run, or remove it: the state names it."""
+    _finish(file, root)
+    path = rng.choice(sorted(each for each in root.glob("runs/*/*") if each.stat().st_size))
+    content = path.read_bytes()
+    place = rng.randrange(len(content))
+    path.unlink()
+    if (way := rng.randrange(3)) < 2:
+        end = content[place + 1 :] if way else b""
+        path.write_bytes(content[:place] + (b"\0" if way else b"") + end)
+    code, told = _command("campaign", "status", str(root), "--json")
+    named = path.parent.name in json.loads(told)["damaged"]
+    intact = path.name == "checksums.json" and way == 2  # as a store of before checksums
+    return (
+        [] if (code == 1 and named) or intact else [f"{path.name} damaged, status {code}: {told}"]
+    )
+
+
+def _fill_disk(file: Path, root: Path, _: Random) -> list[str]:
+    """On a disk without room for all of it the command ends with one error."""
+    root.mkdir()
+    size = f"size={FULL_BYTES}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(root)], check=True)
+    try:
+        code, told = _command("campaign", "run", str(file), "--output", str(root / "out"))
+        faults = [] if code == 2 and "the disk is full" in told else [f"status {code}: {told}"]
+        subprocess.run(["mount", "-o", "remount,size=64m", str(root)], check=True)
+        if (code := _finish(file, root / "out")) != 0:
+            faults.append(f"with room again it ended with {code}")
+        faults += [f"damaged: {run}" for run in Store(root / "out").damaged()]
+    finally:
+        subprocess.run(["umount", str(root)], check=True)
+    return faults
+
+
+WAYS: dict[str, Disturb] = {
+    "command is killed": _kill_command,
+    "worker is killed": _kill_worker,
+    "file is damaged": _damage,
+    "disk is full": _fill_disk,
+}
+
+
+@contextlib.contextmanager
+def _begun(file: Path, root: Path, rng: Random) -> Iterator[subprocess.Popen[bytes]]:
+    """The command in the background, at a random moment of its runs."""
+    words = ["campaign", "run", str(file), "--output", str(root), "--jobs", "2"]
+    silent = subprocess.DEVNULL
+    process = subprocess.Popen([*PROGRAM, *words], stdout=silent, stderr=silent)
+    deadline = time.monotonic() + PATIENCE_S
+    while not list(root.glob("working/*")) and process.poll() is None:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
+    time.sleep(rng.uniform(0, 1))
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _ended(process: subprocess.Popen[bytes], allowed: set[int]) -> list[str]:
+    try:
+        code = process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        return [f"no end within {PATIENCE_S} s"]
+    return [] if code in allowed else [f"exit status {code}; allowed: {sorted(allowed)}"]
+
+
+def _finish(file: Path, root: Path) -> int:
+    """Run what is missing, in this process."""
+    return _command("campaign", "run", str(file), "--output", str(root), "--jobs", "1")[0]
+
+
+def _command(*words: str) -> tuple[int, str]:
+    """A command's exit status, and what it said."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = cli.main(list(words))
+    return code, said.getvalue()
+
+
+def _numbers(root: Path) -> Numbers:
+    return {run: result.completion_s for run, result in Store(root).done().items()}

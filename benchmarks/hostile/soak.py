@@ -1,0 +1,124 @@
+"""Both elements for minutes at a high rate: memory, order, loss, how late their timers are."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.hostile.report import Report
+from minitopo_dc.emulation.elements import ElementFailedError
+from minitopo_dc.emulation.probe import send_through
+from minitopo_dc.emulation.testbed import Testbed, testbed
+from minitopo_dc.run.addresses import client_address
+from minitopo_dc.scenario import Scenario
+
+INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}
+PDU_BYTES = 200
+"""What a PDU costs does not depend on its size."""
+SAMPLE_S = 1.0
+SETTLED = 0.25
+"""The part of the run after which memory has to be flat: buffers and arenas have grown by then."""
+FLAT = 0.05
+TRANSPARENT_MS = 1.0
+"""A timer that is later is told."""
+
+
+def run(minutes: float, rate: int, sn_bits: int) -> Report:
+    """Send packets through both elements for so long, and look at what came of them."""
+    legs = [{"downlink": INSTANT, "uplink": INSTANT}] * 2
+    wanted = {"transport": "tcp", "mode": "dc", "legs": legs, "pdcp": {"sn_bits": sn_bits}}
+    scenario = Scenario.check({**wanted, "clock": "real"}, "soak")
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        directory = Path(name)
+        with testbed(scenario, directory) as bed, _memory(bed) as samples:
+            bed.start()
+            arrived = send_through(
+                bed.hosts.server,
+                bed.hosts.client,
+                client_address(1),
+                rate=rate,
+                seconds=minutes * 60,
+                size=PDU_BYTES,
+                scratch=directory / "probe",
+            )
+            summaries = []
+            faults = []
+            for element in bed.elements:
+                try:
+                    summaries.append(element.stop())
+                except ElementFailedError as error:
+                    faults.append(str(error))
+    sent = round(rate * minutes * 60)
+    lost = sent - len(arrived.number)
+    common = {
+        "SN bits": sn_bits,
+        "PDUs": sent,
+        "lost": lost,
+        "in order": arrived.in_order,
+        "SN wraps": sent >> sn_bits,
+    }
+    faults += [f"{lost} PDUs lost"] if lost else []
+    faults += [] if arrived.in_order else ["PDUs out of order"]
+    rows = []
+    for host, kilobytes in samples.items():
+        growth = _growth(kilobytes)
+        summary = next((each for each in summaries if each["host"] == host), {})
+        rows.append({**common, "element": host, **_of_element(kilobytes, growth, summary)})
+        if growth > FLAT:
+            faults.append(f"element on {host}: memory grew by {growth:.1%}")
+    return Report(rows, faults)
+
+
+def _of_element(
+    kilobytes: Sequence[int], growth: float, summary: dict[str, Any]
+) -> dict[str, object]:
+    late = summary.get("timer_lateness_log2_ns", [])
+    total = sum(late) or 1
+    beyond = sum(late[round(TRANSPARENT_MS * 1e6).bit_length() :])
+    return {
+        "memory MB": f"{kilobytes[-1] / 1000:.1f}" if kilobytes else "-",
+        "growth": f"{growth:.1%}",
+        "timers over 1 ms late": f"{beyond / total:.3%}",
+        "cpu s": round(summary.get("cpu_s", 0), 1),
+    }
+
+
+def _growth(kilobytes: Sequence[int]) -> float:
+    """From where it has settled to the end."""
+    if not kilobytes:
+        return 0.0
+    settled = kilobytes[int(len(kilobytes) * SETTLED)]
+    return kilobytes[-1] / settled - 1
+
+
+@contextmanager
+def _memory(bed: Testbed) -> Iterator[dict[str, list[int]]]:
+    """Sample the elements' resident memory, in kB, by host."""
+    samples: dict[str, list[int]] = {each.settings.host: [] for each in bed.elements}
+    ended = threading.Event()
+
+    def sample() -> None:
+        while not ended.wait(SAMPLE_S):
+            for element in bed.elements:
+                samples[element.settings.host].append(_resident_kb(element.pid))
+
+    thread = threading.Thread(target=sample, daemon=True)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _resident_kb(pid: int) -> int:
+    """VmRSS of proc(5); 0 of a process that has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS")), 0)

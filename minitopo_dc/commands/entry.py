@@ -1,0 +1,114 @@
+"""Every subcommand of `minitopo-dc`, and what is said of an error."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Collection
+from importlib import import_module
+from types import ModuleType
+from typing import NoReturn
+
+from minitopo_dc import __version__
+from minitopo_dc.plugins import PluginError
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
+from minitopo_dc.trace import TraceError
+
+COMMANDS = (
+    *("compare", "run", "exec", "shell", "campaign", "calibrate", "trace", "template", "minitopo"),
+    *("build", "check", "clean"),
+)
+"""Each is a module of `minitopo_dc.commands`."""
+NOT_FOR_ALL = 0o002
+"""What is made as root must not be changed by everybody, whatever the user's umask."""
+LONGEST_LINE = 1_000
+"""Characters of a line of an error."""
+UNEXPECTED = "unexpected"
+"""How the line for an error that nobody foresaw begins."""
+
+
+def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
+    """Run a subcommand; return 0 when done, 1 when a run failed, 2 for a mistake in the input.
+
+    `begin` is called when all is imported: extension modules may swallow a KeyboardInterrupt.
+    """
+    os.umask(os.umask(0) | NOT_FOR_ALL)
+    try:
+        arguments = sys.argv[1:] if arguments is None else arguments
+        parsed = parser(_needed(arguments)).parse_args(arguments)
+        module = command(parsed.command)
+        begin()
+        return int(module.execute(parsed))
+    except Exception as error:
+        if _is_mistake(error):
+            print(f"minitopo-dc: {told(str(error))}", file=sys.stderr)  # noqa: T201
+            return 2
+        print(f"minitopo-dc: {unexpected(error)}", file=sys.stderr)  # noqa: T201
+        return 1
+
+
+def command(name: str) -> ModuleType:
+    """The module of a command; what it imports (pandas, Matplotlib) may take a second."""
+    return import_module(f"minitopo_dc.commands.{name}")
+
+
+def _needed(arguments: list[str]) -> Collection[str]:
+    """The commands whose options are to be known: the one that is given, all for `--help`."""
+    return [name for name in arguments[:1] if name in COMMANDS] or COMMANDS
+
+
+def _is_mistake(error: Exception) -> bool:
+    """Whether the input is to blame, and the error's message says how."""
+    from minitopo_dc.analysis.errors import ResultError  # noqa: PLC0415
+    from minitopo_dc.campaign.store import StoreError  # noqa: PLC0415
+
+    mistakes = (SettingsError, TraceError, ResultError, StoreError, PluginError)
+    return isinstance(error, mistakes)
+
+
+def told(message: str) -> str:
+    """A message as it is shown: what cannot be printed is escaped, a line that is long is cut."""
+    lines = (line if line.isprintable() else ascii(line)[1:-1] for line in message.splitlines())
+    return "\n".join(
+        f"{line[:LONGEST_LINE]}..." if len(line) > LONGEST_LINE else line for line in lines
+    )
+
+
+class Parser(argparse.ArgumentParser):
+    """Argparse's, which quotes a wrong value whole."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with status 2."""
+        super().error(told(message))
+
+
+def unexpected(error: Exception) -> str:
+    """The last line of defence: one line for an error that nobody foresaw; its traceback is kept.
+
+    It is a mistake of this program's, whatever it was given.
+    """
+    words = quoted(" ".join(str(error).split()))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="minitopo-dc-", suffix=".traceback", delete=False, encoding="utf-8"
+        ) as kept:
+            kept.write("".join(traceback.format_exception(error)))
+        where = f"its traceback is in {kept.name}"
+    except OSError:
+        where = "its traceback could not be written"
+    return f"{UNEXPECTED} {type(error).__name__}: {words}; {where}; please report it"
+
+
+def parser(names: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The command line's, with the options of these commands."""
+    made = Parser(prog="minitopo-dc", description="The command `minitopo-dc`.")
+    made.add_argument("--version", action="version", version=__version__)
+    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in names:
+        module = command(name)
+        module.add(commands.add_parser(name, help=module.HELP, description=module.__doc__))
+    return made
