@@ -161,9 +161,10 @@ def test_the_kernel_has_no_wifi() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"hops": 0}, "wifi.hops"),
-        ({"hops": 17}, "wifi.hops"),
-        ({"hops": []}, "wifi.hops"),
+        ({"hops": 0}, "hops: 0; allowed: 1 to 16"),
+        ({"hops": 17}, "hops: 17; allowed: 1 to 16"),
+        ({"hops": [{}] * 17}, "wifi.hops"),
+        ({"hops": "three"}, "wifi.hops"),
         ({"hops": [{"rate": 6}]}, "wifi.hops.*unknown field"),
         ({"hops": [{"hops": 2}]}, "wifi.hops.*unknown field"),
         ({"wired": {"rate_mbps": 100}}, "wifi.wired.delay_ms"),

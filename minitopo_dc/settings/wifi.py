@@ -29,7 +29,6 @@ MOST_STATIONS = 2007
 
 MOST_HOPS = 16
 """Far beyond the 5 of the longest path in "QUIC in wireless mesh networks" (table 1)."""
-HopCount = Annotated[int, *within(1, MOST_HOPS)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -106,10 +105,11 @@ class WifiSettings(WifiHop):
     """A leg over WiFi: its hops, and what is before them."""
 
     # Both left out of files where they have their defaults.
-    hops: HopCount | Annotated[tuple[WifiHop, ...], Field(min_length=1, max_length=MOST_HOPS)] = (
-        Field(default=1, exclude_if=equals(1))
+    hops: Annotated[tuple[WifiHop, ...], Field(max_length=MOST_HOPS)] = Field(
+        default=(), exclude_if=equals(())
     )
-    """How many hops there are, all alike; or the fields of each in which it differs."""
+    """Given as how many there are, all alike, or as the fields of each in which it differs; none:
+    one hop."""
     wired: WiredSettings | None = Field(default=None, exclude_if=equals(None))
 
     @model_validator(mode="before")
@@ -117,6 +117,10 @@ class WifiSettings(WifiHop):
     def _hops_take_its_fields(cls, values: Any) -> Any:
         """Each hop has the leg's fields but for its own."""
         hops = values.get("hops") if isinstance(values, Mapping) else None
+        if isinstance(hops, int):
+            if not 1 <= hops <= MOST_HOPS:
+                raise ValueError(f"hops: {hops}; allowed: 1 to {MOST_HOPS}, or a list")
+            hops = [{}] * hops if hops > 1 else []
         if not isinstance(hops, list | tuple):
             return values
         common = {name: value for name, value in values.items() if name not in ("hops", "wired")}
@@ -124,7 +128,7 @@ class WifiSettings(WifiHop):
 
     def every_hop(self) -> tuple[WifiHop, ...]:
         """The hops in the order of the downlink."""
-        return (self,) * self.hops if isinstance(self.hops, int) else self.hops
+        return self.hops or (self,)
 
     def path(self, seed: str) -> WifiPath:
         """The path; `seed` fixes its mediums' back-offs, errors and others."""
