@@ -50,6 +50,8 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
 }
 UTILISATION = "utilisation_leg_"
 LEG_BYTES = "leg_bytes_"
+THROUGHPUT = "throughput_mbps"
+"""Of a download, from its first byte on: the handshake's time does not count."""
 ON_LINKS = "links_"
 """`links_flow_1_mbps`, ..., `links_jain_index`."""
 
@@ -160,7 +162,12 @@ def measure(row: dict[Any, Any], name: str) -> float:
     if name.startswith(LEG_BYTES):
         counts = enumerate(RunResult.load(Path(row["directory"])).leg_bytes or (), start=1)
         return {f"{LEG_BYTES}{leg}": float(count) for leg, count in counts}.get(name, math.nan)
-    return _float(row.get(name))
+    return _throughput(row) if name == THROUGHPUT else _float(row.get(name))
+
+
+def _throughput(row: dict[Any, Any]) -> float:
+    seconds = _float(row.get("completion_s")) - _float(row.get("first_byte_s"))
+    return _float(row.get("size_bytes")) * 8 / seconds / 1e6 if seconds else math.nan
 
 
 def _on_links(row: dict[Any, Any], name: str) -> float:
