@@ -247,7 +247,7 @@ def _options(rng: Random, directory: Path) -> None:
     if words[0] != "compare":
         _main(words)
         return
-    parsed = cli._parser().parse_args(words)  # what `compare` does before it runs anything
+    parsed = cli.parser().parse_args(words)  # what `compare` does before it runs anything
     base = options.base_scenario(parsed).model_copy(update={"clock": "virtual"})
     chosen_jobs(parsed.jobs, "virtual")
     for row in options.rows(parsed, "virtual", base.workload.kind):
@@ -261,8 +261,8 @@ def _placed(word: str, directory: Path) -> str:
 
 def _main(words: list[str]) -> None:
     """As the command line does, but that an error nobody foresaw is one here."""
-    parsed = cli._parser().parse_args(words)
-    cli.COMMANDS[parsed.command].execute(parsed)
+    parsed = cli.parser().parse_args(words)
+    cli.command(parsed.command).execute(parsed)
 
 
 def _written(rng: Random, document: dict[str, Any], path: Path) -> Path:

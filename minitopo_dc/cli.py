@@ -7,45 +7,22 @@ import signal
 import sys
 import tempfile
 import traceback
+from collections.abc import Collection
+from importlib import import_module
 from types import FrameType, ModuleType
 from typing import NoReturn
 
 from minitopo_dc import __version__
-from minitopo_dc.analysis import ResultError
-from minitopo_dc.campaign.store import StoreError
-from minitopo_dc.commands import (
-    build,
-    calibrate,
-    campaign,
-    check,
-    clean,
-    compare,
-    exec,
-    minitopo,
-    run,
-    shell,
-    template,
-    trace,
-)
 from minitopo_dc.plugins import PluginError
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 from minitopo_dc.trace import TraceError
 
-COMMANDS: dict[str, ModuleType] = {
-    "compare": compare,
-    "run": run,
-    "exec": exec,
-    "shell": shell,
-    "campaign": campaign,
-    "calibrate": calibrate,
-    "trace": trace,
-    "template": template,
-    "minitopo": minitopo,
-    "build": build,
-    "check": check,
-    "clean": clean,
-}
+COMMANDS = (
+    *("compare", "run", "exec", "shell", "campaign", "calibrate", "trace", "template", "minitopo"),
+    *("build", "check", "clean"),
+)
+"""Each is a module of `minitopo_dc.commands`."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 plus the signal's number, as shells report it."""
 
@@ -61,17 +38,37 @@ def main(arguments: list[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
-        parsed = _parser().parse_args(arguments)
-        return int(COMMANDS[parsed.command].execute(parsed))
-    except (SettingsError, TraceError, ResultError, StoreError, PluginError) as error:
-        print(f"minitopo-dc: {told(str(error))}", file=sys.stderr)  # noqa: T201
-        return 2
+        arguments = sys.argv[1:] if arguments is None else arguments
+        parsed = parser(_needed(arguments)).parse_args(arguments)
+        return int(command(parsed.command).execute(parsed))
     except KeyboardInterrupt:
         print("minitopo-dc: interrupted; what the run had made is removed", file=sys.stderr)  # noqa: T201
         return INTERRUPTED
     except Exception as error:
+        if _is_mistake(error):
+            print(f"minitopo-dc: {told(str(error))}", file=sys.stderr)  # noqa: T201
+            return 2
         print(f"minitopo-dc: {unexpected(error)}", file=sys.stderr)  # noqa: T201
         return 1
+
+
+def command(name: str) -> ModuleType:
+    """The module of a command; what it imports (pandas, Matplotlib) may take a second."""
+    return import_module(f"minitopo_dc.commands.{name}")
+
+
+def _needed(arguments: list[str]) -> Collection[str]:
+    """The commands whose options are to be known: the one that is given, all for `--help`."""
+    return [name for name in arguments[:1] if name in COMMANDS] or COMMANDS
+
+
+def _is_mistake(error: Exception) -> bool:
+    """Whether the input is to blame, and the error's message says how."""
+    from minitopo_dc.analysis.errors import ResultError  # noqa: PLC0415
+    from minitopo_dc.campaign.store import StoreError  # noqa: PLC0415
+
+    mistakes = (SettingsError, TraceError, ResultError, StoreError, PluginError)
+    return isinstance(error, mistakes)
 
 
 def told(message: str) -> str:
@@ -107,13 +104,15 @@ def unexpected(error: Exception) -> str:
     return f"{UNEXPECTED} {type(error).__name__}: {words}; {where}; please report it"
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(prog="minitopo-dc", description=__doc__)
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, module in COMMANDS.items():
+def parser(names: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The command line's, with the options of these commands."""
+    made = Parser(prog="minitopo-dc", description=__doc__)
+    made.add_argument("--version", action="version", version=__version__)
+    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in names:
+        module = command(name)
         module.add(commands.add_parser(name, help=module.HELP, description=module.__doc__))
-    return parser
+    return made
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,14 @@ NOT_ROOT = "needs root: sudo make test"
 # A busy machine takes its time: no test is about how long an example takes.
 settings.register_profile("minitopo-dc", deadline=None)
 settings.load_profile("minitopo-dc")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m root`, or that `and` more, import no file without such tests: most have none."""
+    first, *more = config.option.markexpr.split(maxsplit=2) or [""]
+    if first != "root" or more[:1] not in ([], ["and"]) or collection_path.suffix != ".py":
+        return None
+    return "pytest.mark.root" not in collection_path.read_text(encoding="utf-8") or None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -33,8 +42,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Before root runs `root` tests: end with the list of what is missing, if anything is."""
-    if session.config.option.collectonly or os.geteuid() != 0:
+    """Before root runs `root` tests: end with the list of what is missing, if anything is.
+
+    Not in a worker, which cannot end them all; `make test` runs tests without workers before.
+    """
+    in_worker = hasattr(session.config, "workerinput")
+    if session.config.option.collectonly or os.geteuid() != 0 or in_worker:
         return
     if any(item.get_closest_marker("root") for item in session.items):
         from minitopo_dc.emulation.preflight import check
@@ -42,4 +55,4 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         missing = [finding for finding in check() if finding.status == "missing"]
         if missing:
             lines = (f"{each.name}: {each.detail} -> {each.remedy}" for each in missing)
-            pytest.exit("the tests marked root cannot run here:\n" + "\n".join(lines), returncode=1)
+            pytest.exit("the tests marked root cannot run here:\n" + "\n".join(lines), returncode=2)

@@ -12,6 +12,7 @@ from nbclient import NotebookClient
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.scenario import Scenario
 from tests.analysis.synthetic_runs import result, save, save_rate
+from tests.picoquic.extension import needs_picoquic
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 
@@ -68,3 +69,17 @@ def test_the_campaign_runs_and_is_compared_with_the_thesis(
     assert "5 cells, 10 runs" in texts(outputs)
     assert "mean absolute error" in texts(outputs)
     assert images(outputs) == 1
+
+
+@needs_picoquic
+@pytest.mark.slow
+def test_a_drive_becomes_channels_a_schedule_a_run_and_a_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs = execute("cellular.ipynb", monkeypatch, MINITOPO_DC_NOTEBOOK_DIR=str(tmp_path))
+    assert images(outputs) == 4
+    assert texts(outputs).startswith("ok: ")
+    tables = "\n".join(output.get("data", {}).get("text/plain", "") for output in outputs)
+    assert "published, residential" in tables
+    assert "two paths carry more than one" in tables
+    assert "took_s" in tables

@@ -48,7 +48,9 @@ class Registered:
         self._entry = REGISTRY / f"{self.name}.json"
         self.directory.mkdir(parents=True)
         owner = {"pid": os.getpid(), "started": _started(os.getpid())}
-        self._entry.write_text(json.dumps(owner), encoding="ascii")
+        partial = self.directory / "entry"  # half an entry has no owner: `clean` would end this run
+        partial.write_text(json.dumps(owner), encoding="ascii")
+        partial.replace(self._entry)
 
     def close(self) -> None:
         """Remove everything."""

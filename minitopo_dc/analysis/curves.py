@@ -231,10 +231,10 @@ def _draw_line(axes: Axes, line: Line) -> None:
 
 
 def _draw_bars(axes: Axes, lines: Sequence[Line]) -> None:
-    cells = list(dict.fromkeys(str(x) for line in lines for x in line.points["x"]))
+    cells = list(dict.fromkeys(_cell_name(x) for line in lines for x in line.points["x"]))
     width = 0.8 / max(1, len(lines))
     for index, line in enumerate(lines):
-        places = [cells.index(str(x)) + (index - (len(lines) - 1) / 2) * width
+        places = [cells.index(_cell_name(x)) + (index - (len(lines) - 1) / 2) * width
                   for x in line.points["x"]]  # fmt: skip
         axes.bar(
             places,
@@ -254,6 +254,11 @@ def _draw_bars(axes: Axes, lines: Sequence[Line]) -> None:
         for text in axes.get_xticklabels():
             text.set_horizontalalignment("right")
             text.set_rotation_mode("anchor")
+
+
+def _cell_name(x: object) -> str:
+    """Of a number, that of a reference table (1.0) is ours (1)."""
+    return f"{x:g}" if isinstance(x, float) else str(x)
 
 
 def _grid(

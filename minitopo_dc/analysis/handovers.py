@@ -82,6 +82,20 @@ def handover_recoveries(run: Path) -> list[HandoverRecovery]:
     ]
 
 
+def handover_table(run: Path) -> pd.DataFrame:
+    """`handover_recoveries` as rows: `time_s`, `old_leg`, `new_leg`, `took_s`, `recovered`.
+
+    Raises:
+        ResultError, ValueError, OSError: the run's files are broken, or it is not ok.
+    """
+    rows = [
+        (each.handover.at_s, each.handover.old, each.handover.new, each.took_s, each.recovered)
+        for each in handover_recoveries(run)
+    ]
+    columns = ["time_s", "old_leg", "new_leg", "took_s", "recovered"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def handover_recovery_s(run: Path) -> float:
     """Mean of `HandoverRecovery.took_s`; NaN where there was no handover."""
     found = handover_recoveries(run)

@@ -7,17 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from minitopo_dc.analysis.curves import Line, Mark, Panel, draw_series
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.run.as_run_files import load_as_run
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import PathPlan
+from minitopo_dc.settings import PathEvent, PathPlan
 from minitopo_dc.whole_files import replacing
 from minitopo_dc.workloads.paths import COLUMNS
 
 BIN_S = 0.2
 """Two samples of the default interval: with one, rates would show where in it the samples were."""
+TOGETHER_S = 0.1
+"""A handover opens a path and abandons another one 0.02 s later: labels would hide each other."""
 RATE_LABEL = "goodput per path (Mbit/s)"
 
 
@@ -63,19 +66,29 @@ def path_rates(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
 
 
 def paths_figure(runs: Sequence[Path], path: Path) -> bool:
-    """Draw each flow with a path schedule of these runs as PNG; whether there is any.
-
-    A panel for each flow, a line for each leg; a mark where a path was to change.
+    """Write `draw_paths` of these runs as PNG; whether there is anything to draw.
 
     Raises:
         ResultError: a run's `paths.csv` is missing or broken.
         OSError: `path` cannot be written.
     """
-    panels = [panel for run in runs for panel in _panels(run)]
-    if panels:
+    figure = draw_paths(runs)
+    if figure is not None:
         with replacing(path) as partial:
-            draw_series(panels).savefig(partial, format="png")
-    return bool(panels)
+            figure.savefig(partial, format="png")
+    return figure is not None
+
+
+def draw_paths(runs: Sequence[Path]) -> Figure | None:
+    """Draw each flow with a path schedule of these runs; None when there is none.
+
+    A panel for each flow, a line for each leg; a mark where a path was to change.
+
+    Raises:
+        ResultError: a run's `paths.csv` is missing or broken.
+    """
+    panels = [panel for run in runs for panel in _panels(run)]
+    return draw_series(panels) if panels else None
 
 
 def path_lines(run: Path, flow: int | None = None) -> list[Line]:
@@ -93,12 +106,30 @@ def path_lines(run: Path, flow: int | None = None) -> list[Line]:
 
 
 def path_marks(run: Path, flow: int | None = None) -> list[Mark]:
-    """A mark for each change of the paths of one flow, or of all."""
+    """`plan_marks` of one flow's paths, or of all."""
     return [
-        Mark(event.at_s, f"{event.action} {event.leg}", event.leg - 1)
+        mark
         for number, plan in _schedules(load_as_run(run))
         if flow in (None, number)
-        for event in plan.events
+        for mark in plan_marks(plan)
+    ]
+
+
+def plan_marks(plan: PathPlan) -> list[Mark]:
+    """A mark for each change of paths; changes that follow within `TOGETHER_S` share one."""
+    groups: list[list[PathEvent]] = []
+    for event in plan.events:
+        if groups and event.at_s - groups[-1][0].at_s < TOGETHER_S:
+            groups[-1].append(event)
+        else:
+            groups.append([event])
+    return [
+        Mark(
+            group[0].at_s,
+            ", ".join(f"{event.action} {event.leg}" for event in group),
+            group[0].leg - 1,
+        )
+        for group in groups
     ]
 
 

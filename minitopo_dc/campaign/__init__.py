@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minitopo_dc.campaign.claims import claims_table
 from minitopo_dc.campaign.evaluation import comparison, load_sources
 from minitopo_dc.campaign.find import campaign_names, find_campaign
 from minitopo_dc.campaign.plan import Plan, read_plan
@@ -17,6 +18,7 @@ __all__ = [
     "StoreError",
     "campaign_names",
     "cell_table",
+    "claims_table",
     "comparison",
     "find_campaign",
     "load_sources",

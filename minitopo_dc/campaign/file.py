@@ -159,7 +159,8 @@ class Experiment(Settings):
     """Factor: the values that `--sample` keeps."""
     across: str = ""
     """A factor whose values are joined as configurations are: they are no points of their own, and
-    `dc[2].goodput_mbps` is that of configuration `dc` where it is 2."""
+    `dc[2].goodput_mbps` is that of configuration `dc` where it is 2. What moves together with it
+    tells no points apart either."""
     joined: dict[Identifier, str] = Field(default_factory=dict)
     """Measures of a point over its configurations: name, expression (docs/campaigns.md)."""
     claims: tuple[Claim, ...] = ()
@@ -167,10 +168,12 @@ class Experiment(Settings):
     reference: Reference | None = None
 
     @model_validator(mode="after")
-    def _goes_across_a_factor_of_grid(self) -> Self:
-        if self.across and self.across not in self.grid:
-            allowed = ", ".join(self.grid) or "none"
-            raise ValueError(f"across: {self.across} is no factor of grid; allowed: {allowed}")
+    def _goes_across_a_listed_factor(self) -> Self:
+        if self.across and not self.values(self.across):
+            allowed = ", ".join(sorted(self.factors() - set(factor_names(self.design)))) or "none"
+            raise ValueError(
+                f"across: {self.across} is no factor of grid, joint or cells; allowed: {allowed}"
+            )
         return self
 
     @model_validator(mode="after")
@@ -186,8 +189,17 @@ class Experiment(Settings):
         return set(self.grid) | joint | listed | set(factor_names(self.design))
 
     def values(self, factor: str) -> tuple[Any, ...]:
-        """Those of a factor of `grid`; of another one none."""
-        return self.grid.get(factor, ())
+        """Those of a factor of `grid`, `joint` or `cells`; of another one none."""
+        lists = next((group for group in (self.grid, *self.joint) if factor in group), None)
+        if lists is not None:
+            return lists[factor]
+        return tuple(fields[factor] for fields in self.cells if factor in fields)
+
+    def moving_with(self, factor: str) -> frozenset[str]:
+        """A factor, and those that change with it: of its `joint`, or of `cells`."""
+        listed = {path for fields in self.cells for path in fields}
+        groups = (set(group) for group in (*self.joint, listed))
+        return frozenset(next((group for group in groups if factor in group), {factor}))
 
     def kept(self, version: Version) -> dict[str, Levels]:
         """Factor: the values that a version keeps; a factor that is not named keeps all."""

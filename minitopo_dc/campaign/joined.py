@@ -2,8 +2,8 @@
 
 Rules:
 
-* A point is a cell's factors, but the one that an experiment goes `across`; its configurations'
-  measures are medians over repetitions.
+* A point is a cell's factors, but the one that an experiment goes `across` and those that move
+  with it; its configurations' measures are medians over repetitions.
 * A run that failed, e.g. by its time limit, delivered nothing: it has goodput 0 and takes for ever.
 * A point with a run that is unsupported or missing has no value (NaN) of what needs this run, nor
   has one where 0 would be divided by 0. What is divided by 0 otherwise is infinite.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -35,9 +35,10 @@ SEED = 1
 """Of the resampling: the same runs give the same intervals."""
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "benefit": lambda multipath, single: _benefit(multipath, list(single)),
-    "least": min,
-    "most": max,
+    "least": lambda values: float(np.min(list(values))),
+    "most": lambda values: float(np.max(list(values))),
 }
+"""Of a point: NaN where a value is (Python's own `min` and `max` would pass over some)."""
 OF_COLUMNS: Mapping[str, Callable[..., Any]] = {
     "share": lambda condition: float(np.mean(condition)),
     "median": lambda values: float(np.median(values)),
@@ -125,9 +126,9 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
     """
     rows = []
     there = source.cells_of(name)
-    for _, cells in there.groupby(_keys(there, experiment.across), sort=False):
-        factors = dict(cells["factors"].iloc[0])
-        factors.pop(experiment.across, None)
+    apart = experiment.moving_with(experiment.across)
+    for _, cells in there.groupby(_keys(there, apart), sort=False):
+        factors = _without(cells["factors"].iloc[0], apart)
         names = {
             **FUNCTIONS,
             **labels(factors),
@@ -190,14 +191,13 @@ def _benefit(multipath: float, single: Sequence[float]) -> float:
     return aggregation_benefit(multipath, single)
 
 
-def _keys(cells: pd.DataFrame, across: str) -> pd.Series[str]:
+def _keys(cells: pd.DataFrame, left_out: Container[str]) -> pd.Series[str]:
     """What tells points apart, as text."""
+    return cells["factors"].map(lambda each: json.dumps(_without(each, left_out), sort_keys=True))
 
-    def key(factors: Mapping[str, Any]) -> str:
-        kept = {path: value for path, value in factors.items() if path != across}
-        return json.dumps(kept, sort_keys=True)
 
-    return cells["factors"].map(key)
+def _without(factors: Mapping[str, Any], left_out: Container[str]) -> dict[str, Any]:
+    return {path: value for path, value in factors.items() if path not in left_out}
 
 
 def _configurations(

@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from minitopo_dc.analysis import legs_figure
 from minitopo_dc.clocks import require_real
 from minitopo_dc.commands.output import new_directory
 from minitopo_dc.commands.program_options import add_program_options, program_scenario
@@ -99,6 +98,8 @@ def _run(scenario: Scenario, program: OwnProgram, directory: Path, *, kept: bool
     if kept:
         result.save(directory)
         if result.status == "ok":
+            from minitopo_dc.analysis import legs_figure  # with Matplotlib: slow
+
             legs_figure(directory, directory / "legs.png")
         _say(f"results: {directory}")
     return result

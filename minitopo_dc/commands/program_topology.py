@@ -7,6 +7,8 @@ from typing import Any
 
 from minitopo_dc.minitopo.topology import Topology, read_topology
 
+ITSELF = "a program opens its paths itself"
+
 
 def path_of_topology(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Fields of a scenario (`legs`, `mode`, its bearer, `real.backhaul`), and what is ignored.
@@ -36,8 +38,12 @@ def _mode(topology: Topology) -> str:
 
 def _notes(topology: Topology, mode: str) -> list[str]:
     """What one program on one client has no use for."""
-    return [
-        path.line.says("backup ignored: a program opens its paths itself")
+    lines = topology.path_lines
+    scheduled = (
+        [] if lines is None else [lines.first.says(f"ignored, as all pathAt lines: {ITSELF}")]
+    )
+    return scheduled + [
+        path.line.says(f"backup ignored: {ITSELF}")
         for path in topology.c2r
         if path.backup and mode == "multipath"
     ]

@@ -13,7 +13,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from minitopo_dc.analysis import paths_figure
 from minitopo_dc.clocks import default_clock, require_clock, run_checked
 from minitopo_dc.commands.minitopo_cli import check_command_line, open_command_line
 from minitopo_dc.commands.options import (
@@ -74,7 +73,9 @@ def execute(arguments: argparse.Namespace) -> int:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
     else:
         _show(result, directory)
-    if result.status == "ok":
+    if result.status == "ok" and (directory / "paths.csv").exists():
+        from minitopo_dc.analysis import paths_figure  # noqa: PLC0415  # with Matplotlib: slow
+
         paths_figure([directory], directory / "paths.png")
     return 1 if result.status == "failed" else 0
 

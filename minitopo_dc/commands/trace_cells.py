@@ -110,7 +110,7 @@ def _drive(paths: list[Path], radio: RadioSettings) -> tuple[Capacities, CellLog
             raise SettingsError(f"{paths[0]}: {what}")
         return _checked(lambda: read_channels(paths[0])), None
     log = _checked(lambda: read_cells(*paths))
-    return channels_of(log, radio), log
+    return _checked(lambda: channels_of(log, radio)), log
 
 
 def _show(arguments: argparse.Namespace) -> None:

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from minitopo_dc.whole_files import write_whole
+
 REGISTRY = Path("/run/minitopo-dc")
 VARIABLE = "MINITOPO_DC_RUN"
 GRACE_S = 2.0
@@ -37,7 +39,8 @@ def registered() -> Iterator[str]:
     run = uuid.uuid4().hex[:12]
     REGISTRY.mkdir(mode=0o755, parents=True, exist_ok=True)
     entry = REGISTRY / f"{run}.json"
-    entry.write_text(json.dumps({"pid": os.getpid(), "started": _started(os.getpid())}))
+    # Half of it would be a run without an owner, which another's `clean` ends.
+    write_whole(entry, json.dumps({"pid": os.getpid(), "started": _started(os.getpid())}))
     os.environ[VARIABLE] = run
     try:
         yield run
@@ -94,7 +97,7 @@ def _owner_lives(entry: Path) -> bool:
         owner = json.loads(entry.read_text())
         return bool(_started(owner["pid"]) == owner["started"])
     except (OSError, ValueError, KeyError, TypeError):
-        return False  # half-written by a process that was killed meanwhile
+        return False  # no entry of a run
 
 
 def _started(pid: int) -> str | None:

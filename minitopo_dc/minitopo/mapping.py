@@ -32,7 +32,7 @@ from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.minitopo.values import word
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings import PathSchedule, SettingsError
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 
 KEYS_OF_ONE = {
@@ -76,13 +76,13 @@ def read_minitopo(
     topology = read_topology(topology_file)
     seen = topology.notes + (topology.ignored if own_hosts else ())
     if experiment_file is None:
-        notes = (*seen, *_backups(topology))
+        notes = (*seen, *_without_transfer(topology))
         return MinitopoRun(paths_scenario(topology), notes, interactive=True)
     experiment = read_experiment(experiment_file, experiment_types())
     if experiment.type.value == NONE:
         real = {"sysctl": experiment.sysctl, "capture": experiment.captures}
         scenario = paths_scenario(topology, real=real)
-        notes = (*seen, *experiment.notes, *_backups(topology))
+        notes = (*seen, *experiment.notes, *_without_transfer(topology))
         return MinitopoRun(scenario, notes, interactive=True)
     scenario = _transfer(topology, experiment)
     notes = (*seen, *experiment.notes, *_notes(topology, experiment, scenario))
@@ -120,14 +120,13 @@ def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
     mode = _mode(topology, experiment, transport)
     workload = _workload(experiment)
     _check_transports(experiment, transport, workload)
-    _check_paths(experiment, mode, len(topology.c2r))
     values = {
         "transport": transport,
         "mode": mode,
         "legs": [path.leg() for path in topology.c2r],
         **topology.bearer,
         "workload": workload,
-        "paths": experiment.paths,
+        "paths": _paths(topology, experiment, mode, transport),
         "congestion_control": experiment.congestion_control,
         "seed": topology.seed,
         "real": {
@@ -211,26 +210,37 @@ def _check_transports(experiment: Experiment, transport: str, workload: Workload
             raise (source.one("duration") or experiment.type).error(reason)
 
 
-def _check_paths(experiment: Experiment, mode: str, legs: int) -> None:
-    """That a path schedule is one of the paths that there are."""
-    if experiment.paths is None:
-        return
-    line = experiment.source.one(PATHS)
-    assert line is not None
+def _paths(
+    topology: Topology, experiment: Experiment, mode: str, transport: str
+) -> PathSchedule | None:
+    """The path schedule of either file, for paths that there are and a transport that has it."""
+    given = experiment.source.one(PATHS)
+    if topology.path_lines is None:
+        line, schedule = given, experiment.paths
+    else:
+        line, schedule = topology.path_lines
+        if given is not None:
+            raise given.error(f"{topology.file} has a schedule ({line.key}); allowed: one of both")
+    if line is None or schedule is None:
+        return None
+    able = ", ".join(each.name for each in all_runners() if each.takes_paths)
     if mode != "multipath":
-        raise line.error(f"mode {mode} has no paths to schedule; allowed: a multipath transport")
+        raise line.error(f"mode {mode} has no paths to schedule; allowed: xpType {able}")
+    legs = len(topology.c2r)
     try:
-        experiment.paths.plan(legs)
+        whole = schedule.plan(legs).is_whole(legs)
     except SettingsError as error:
         raise line.error(f"{error} (leg 1 is path_c2r_0)") from None
+    if not whole and not get_runner(transport).takes_paths:
+        raise line.error(f"{transport} has every path to the end; allowed: xpType {able}")
+    return schedule
 
 
 def _no_backup(topology: Topology) -> None:
     for path in topology.c2r:
         if path.backup:
             raise path.line.error(
-                "no backup paths here; write backup 0, and in the experiment file paths:0,1 "
-                f"0:backup:{topology.c2r.index(path)}"
+                f"no backup paths here; write backup 0, and pathAt_c2r_{path.id}:0,backup"
             )
 
 
@@ -293,6 +303,13 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
                 yield given[key].says(
                     f"no effect: a setting of TCP, and this is {scenario.transport}"
                 )
+    yield from _backups(topology)
+
+
+def _without_transfer(topology: Topology) -> Iterator[str]:
+    """What Mininet's command line makes no use of."""
+    if topology.path_lines is not None:
+        yield topology.path_lines.first.says("ignored, as all pathAt lines: nothing is transferred")
     yield from _backups(topology)
 
 

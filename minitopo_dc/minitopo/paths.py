@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -24,6 +25,7 @@ PATH_TYPES: tuple[PathType, ...] = get_args(PathType)
 DELAY_MS = (0.0, 600_000.0)
 RATE_MBPS = (0.001, 1_000_000.0)
 QUEUE_PACKETS = (1, 100_000_000)
+LONGEST_S = 1e6
 _ID = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)
 
 
@@ -63,6 +65,7 @@ class PathParameters:
     """Fields of the downlink in place of its rate."""
     uplink: Link | None = None
     changes: tuple[dict[str, float], ...] = ()
+    outages: tuple[tuple[float, float], ...] = ()
 
     def leg(self) -> dict[str, Any]:
         """As fields of a scenario's leg."""
@@ -73,7 +76,8 @@ class PathParameters:
         uplink = {**(self.uplink or self.link).fields(), **self.more}
         if self.uplink is None:
             uplink |= changes
-        return {"downlink": {**downlink, **self.trace}, "uplink": uplink}
+        outages = {"outages": list(self.outages)} if self.outages else {}
+        return {"downlink": {**downlink, **self.trace}, "uplink": uplink, **outages}
 
 
 def path_of_key(line: Line) -> tuple[PathType, int]:
@@ -141,6 +145,22 @@ def with_uplink(path: PathParameters, line: Line) -> PathParameters:
     """`uplink_<type>_<id>:delay,queue,bandwidth[,loss]`: an uplink that never changes."""
     names = ("delay_ms", "queue_packets", "bandwidth_mbps", "loss_percent")
     return replace(path, uplink=_link(line, fields(line, names, 3)))
+
+
+def with_outages(path: PathParameters, line: Line) -> PathParameters:
+    """`outages_<type>_<id>:from-to[,from-to...]`, in s: when it is down in both directions."""
+    outages: list[tuple[float, float]] = []
+    for part in (part.strip() for part in line.value.split(",")):
+        begin, dash, end = part.partition("-")
+        if not (begin and dash and end):
+            raise line.error(f"{part!r} is no outage; write from-to[,from-to...], in s: 0-2,4-6")
+        outages.append(
+            (number(line, begin, "from", 0, LONGEST_S), number(line, end, "to", 0, LONGEST_S))
+        )
+    moments = [moment for outage in outages for moment in outage]
+    if any(later <= earlier for earlier, later in pairwise(moments)):
+        raise line.error("each time must be after the one before it, as in 0-2,4-6")
+    return replace(path, outages=tuple(outages))
 
 
 def _existing(line: Line, path: Path) -> Path:

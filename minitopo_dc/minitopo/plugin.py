@@ -25,6 +25,7 @@ from minitopo_dc.minitopo.checkout_ipv6 import add_ipv6
 from minitopo_dc.minitopo.experiment import NONE
 from minitopo_dc.minitopo.lines import ParameterError, ParameterFile
 from minitopo_dc.minitopo.mapping import MinitopoRun, paths_scenario, read_minitopo
+from minitopo_dc.minitopo.path_at import PATH_AT
 from minitopo_dc.minitopo.topology import (
     DETAILS,
     DUAL_CONNECTIVITY,
@@ -143,6 +144,8 @@ class Plugin:
         for line in file.lines:
             if line.key.startswith(tuple(DETAILS)) or line.key == "seed":
                 yield line.says("ignored: Minitopo's own topologies have none")
+            elif line.key.startswith(PATH_AT) and not self._is_ours(self._experiment_type):
+                yield line.says("ignored: Minitopo's own experiments have none")
 
     def _is_ours(self, experiment: str) -> bool:
         """Minitopo has experiments `http`, `https`, `ping` and `quic` of its own."""
@@ -169,11 +172,17 @@ class Plugin:
             _perform(kind(self._experiment and str(self._experiment), topo, config))
 
     def _readable_topology(self) -> Path:
-        """What Minitopo's reader takes: of a repeated key it makes a list that it cannot use."""
-        if self._topology_type != DUAL_CONNECTIVITY:
-            return self._topology
+        """What Minitopo's reader takes, which makes of a repeated key a list that it cannot use.
+
+        On its own topologies it makes the changes itself; a key that begins with `path` is a path.
+        """
+        ours: tuple[str, ...] = (PATH_AT,)
+        if self._topology_type == DUAL_CONNECTIVITY:
+            ours = (PATH_AT, NETEM_AT)
         lines = ParameterFile.read(self._topology).lines
-        kept = [f"{line.key}:{line.value}" for line in lines if not line.key.startswith(NETEM_AT)]
+        if not any(line.key.startswith(ours) for line in lines):
+            return self._topology
+        kept = [f"{line.key}:{line.value}" for line in lines if not line.key.startswith(ours)]
         path = self._context.directory / "topology"
         path.write_text("\n".join(kept) + "\n", encoding="utf-8")
         return path

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import jinja2
 
+from minitopo_dc.minitopo.drive import drive_paths
 from minitopo_dc.minitopo.experiment import read_experiment
 from minitopo_dc.minitopo.lines import ParameterError
 from minitopo_dc.minitopo.mapping import experiment_types
@@ -80,6 +81,8 @@ def render(name: str, given: Iterable[str]) -> str:
     values = _values(known[name], given)
     try:
         text = _environment().get_template(name + SUFFIX).render(values)
+    except TraceError as error:
+        raise SettingsError(str(error)) from None
     except jinja2.TemplateError as error:
         raise SettingsError(f"template {name}: {error}") from None
     _check(name, text)
@@ -116,8 +119,8 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"each": _each, "count": _count}
-    environment.globals["rates"] = _rates
+    environment.filters |= {"each": _each, "count": _count, "decimal": _decimal}
+    environment.globals |= {"rates": _rates, "drive_paths": drive_paths}
     return environment
 
 
@@ -151,10 +154,15 @@ def _rates(file: str, step: str) -> list[tuple[str, str]]:
 def _changes(trace: RateTrace) -> Iterable[tuple[str, str]]:
     before = ""
     for time_ns, rate_bps in zip(trace.times_ns, trace.rates_bps, strict=True):
-        rate = f"{max(LEAST_MBPS, rate_bps / 1e6):.6f}".rstrip("0").rstrip(".")
+        rate = _decimal(max(LEAST_MBPS, rate_bps / 1e6))
         if rate != before:
             yield f"{time_ns / NS_PER_S:.9f}".rstrip("0").rstrip("."), rate
         before = rate
+
+
+def _decimal(value: float) -> str:
+    """With at most 6 digits behind the point: bit/s of Mbit/s, ns of ms."""
+    return f"{value:.6f}".rstrip("0").rstrip(".")
 
 
 def _check(name: str, text: str) -> None:

@@ -6,23 +6,27 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from minitopo_dc.minitopo.bearer import BEARER_KEYS, read_bearer
 from minitopo_dc.minitopo.lines import Line, ParameterFile
 from minitopo_dc.minitopo.netem import parse_command
+from minitopo_dc.minitopo.path_at import PATH_AT, PathLines, read_path_lines
 from minitopo_dc.minitopo.paths import (
+    LONGEST_S,
     PATH_TYPES,
     PathParameters,
     PathType,
     path_of_key,
     read_path,
     with_jitter,
+    with_outages,
     with_trace,
     with_uplink,
 )
 from minitopo_dc.minitopo.values import boolean, number, whole, word
 from minitopo_dc.settings import LegSettings, SettingsError
+from minitopo_dc.settings.leg import Direction
 from minitopo_dc.trace import TraceError
 
 DUAL_CONNECTIVITY = "DualConnectivity"
@@ -38,10 +42,10 @@ DETAILS: dict[str, Callable[[PathParameters, Line], PathParameters]] = {
     "trace_": with_trace,
     "jitter_": with_jitter,
     "uplink_": with_uplink,
+    "outages_": with_outages,
 }
 MOST_PATHS = 120
 """Of one type: both together must leave an element's 255 leg numbers room."""
-LONGEST_S = 1e6
 _SUBNET = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.", re.ASCII)
 
 PathKey = tuple[PathType, int]
@@ -55,6 +59,8 @@ class Topology:
     type: Line
     c2r: tuple[PathParameters, ...]
     r2s: tuple[PathParameters, ...]
+    path_lines: PathLines | None
+    """When a multipath transport has a path on which `c2r` path."""
     bearer: dict[str, Any]
     """Fields of PdcpSettings, and `split_uplink`; empty without Dual Connectivity."""
     duplicates: bool
@@ -80,7 +86,7 @@ def read_topology(path: Path) -> Topology:
     # The type before the keys: another topology has others.
     if (given := file.one("topoType")) is not None:
         word(given, given.value, "topology", TOPOLOGIES)
-    file.check_keys(NAMES, (PATH, NETEM_AT, *DETAILS))
+    file.check_keys(NAMES, (PATH, NETEM_AT, PATH_AT, *DETAILS))
     kind = file.needed("topoType", TOPOLOGIES)
     paths = _with_changes(file, _with_details(file, _paths(file)))
     c2r, r2s = (_in_order(kind, name, paths.values()) for name in PATH_TYPES)
@@ -95,6 +101,7 @@ def read_topology(path: Path) -> Topology:
         type=kind,
         c2r=c2r,
         r2s=r2s,
+        path_lines=_path_lines(file, kind, len(c2r)),
         bearer=bearer,
         duplicates=duplicates,
         seed=whole(seed, seed.value, "seed", 0, 2**31) if seed else 1,
@@ -172,6 +179,13 @@ def _existing_path(line: Line, paths: dict[PathKey, PathParameters]) -> PathKey:
     return key
 
 
+def _path_lines(file: ParameterFile, kind: Line, paths: int) -> PathLines | None:
+    lines = [line for line in file.lines if line.key.startswith(PATH_AT)]
+    if lines and kind.value == DUAL_CONNECTIVITY:
+        raise lines[0].error(f"{DUAL_CONNECTIVITY} has no paths to open; use topoType:MultiIf")
+    return read_path_lines(lines, paths)
+
+
 def _in_order(
     kind: Line, name: PathType, paths: Iterable[PathParameters]
 ) -> tuple[PathParameters, ...]:
@@ -195,9 +209,10 @@ def _enough(kind: Line, found: Sequence[PathParameters]) -> None:
 
 def _check_leg(path: PathParameters) -> None:
     """What only a whole leg shows: its jitter against its delay, its trace."""
-    for direction, fields in path.leg().items():
+    leg = path.leg()
+    for direction in get_args(Direction):
         try:
-            LegSettings.check(fields, direction).capacity()
+            LegSettings.check(leg[direction], direction).capacity()
         except (SettingsError, TraceError, ValueError) as error:
             raise path.line.error(str(error)) from None
 

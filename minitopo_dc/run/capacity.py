@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.units import NS_PER_S
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) -> pd.DataFrame:
     """Mean downlink capacity in steps of `step_s`: `time_s`, and `leg_1`, ... in Mbit/s."""
+    import pandas as pd  # noqa: PLC0415  # most runs make no figure, and it takes half a second
+
     step = round(step_s * NS_PER_S)
     starts = range(0, max(1, round(seconds * NS_PER_S)), step)
     table = {"time_s": [start / NS_PER_S for start in starts]}

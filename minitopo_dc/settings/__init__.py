@@ -9,11 +9,21 @@ from minitopo_dc.settings.kernel import check_kernel_bearer, check_wire_bearer, 
 from minitopo_dc.settings.leg import BurstLoss, Direction, LegSettings
 from minitopo_dc.settings.match import IpVersion, Match
 from minitopo_dc.settings.path_words import parse_path_words
-from minitopo_dc.settings.paths import PathEvent, PathPlan, PathSchedule, PathStatus
+from minitopo_dc.settings.paths import (
+    ACTIONS,
+    PathAction,
+    PathChange,
+    PathChangeError,
+    PathEvent,
+    PathPlan,
+    PathSchedule,
+    PathStatus,
+)
 from minitopo_dc.settings.rlc import RlcSettings
 from minitopo_dc.settings.wifi import WifiSettings
 
 __all__ = [
+    "ACTIONS",
     "BurstLoss",
     "Direction",
     "DuplicationSettings",
@@ -22,6 +32,9 @@ __all__ = [
     "LegChange",
     "LegSettings",
     "Match",
+    "PathAction",
+    "PathChange",
+    "PathChangeError",
     "PathEvent",
     "PathPlan",
     "PathSchedule",

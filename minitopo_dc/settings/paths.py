@@ -83,7 +83,8 @@ class PathSchedule(Settings):
         """What it means for so many legs.
 
         Raises:
-            SettingsError: a leg does not exist, or a change is none of what is then open.
+            SettingsError: a leg does not exist.
+            PathChangeError: a change is none of what is then open.
         """
         initial = tuple(range(1, legs + 1)) if self.initial is None else self.initial
         for leg in initial:
@@ -93,7 +94,7 @@ class PathSchedule(Settings):
         for number, event in enumerate(events):
             _check_leg(f"schedule.{number}.{event.action}", event.leg, legs)
             if (reason := _why_not(event, status)) is not None:
-                raise SettingsError(f"schedule.{number}.{event.action}: {event.leg}: {reason}")
+                raise PathChangeError(number, event, reason)
             _apply(event, status)
         return PathPlan(initial, events, self.each_carries)
 
@@ -104,6 +105,21 @@ class PathEvent(NamedTuple):
     at_s: float
     action: PathAction
     leg: int
+
+
+class PathChangeError(SettingsError):
+    """A change of a schedule cannot be.
+
+    Attributes:
+        number: which one, from 0.
+        reason: why not.
+    """
+
+    def __init__(self, number: int, event: PathEvent, reason: str) -> None:
+        """Join the parts into one message."""
+        super().__init__(f"schedule.{number}.{event.action}: {event.leg}: {reason}")
+        self.number = number
+        self.reason = reason
 
 
 @dataclass(frozen=True)

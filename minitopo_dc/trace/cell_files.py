@@ -13,8 +13,9 @@ from minitopo_dc.trace.cells import CellLog, HeardCell
 from minitopo_dc.trace.channels import Capacities
 from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.fields import Row, number, power_dbm, rate_bps, read_rows
+from minitopo_dc.trace.model import RateTrace
 from minitopo_dc.trace.raca import TIMESTAMP
-from minitopo_dc.trace.raca_cells import Sample, check_gaps, parse_raca_cells
+from minitopo_dc.trace.raca_cells import LONGEST_GAP_S, Sample, check_gaps, parse_raca_cells
 
 CELL_COLUMNS = ["time_s", "operator", "carrier", "cell", "rsrp_dbm"]
 
@@ -73,14 +74,17 @@ def parse_cells(path: Path, rows: list[Row]) -> Iterator[Sample]:
         raise TraceError(path, line, f"header {','.join(header)[:60]!r}", ",".join(CELL_COLUMNS))
     if len(rows) == 1:
         raise TraceError(path, line, "no cell", "at least one row")
-    before = Decimal(0)
+    before, samples = Decimal(0), False
     for line, fields in rows[1:]:
         if len(fields) != len(CELL_COLUMNS):
             raise TraceError(path, line, f"{len(fields)} columns", ",".join(CELL_COLUMNS))
         time = number(path, line, fields[0], "time_s")
         if time < before:
             raise TraceError(path, line, f"time {time} goes backwards", f"{before} s or later")
-        before = time
+        if samples and time - before > LONGEST_GAP_S:
+            what = f"no row for {time - before} s after {before} s"
+            raise TraceError(path, line, what, f"gaps of at most {LONGEST_GAP_S} s")
+        before, samples = time, True
         yield int(time), _cell(path, line, fields)
 
 
@@ -116,6 +120,7 @@ def parse_channels(path: Path, rows: list[Row]) -> Capacities:
         TraceError: a row is none.
     """
     line, header = rows[0]
+    _refuse_cells(path, line, header)
     count = _channel_count(header)
     if not count or len(rows) == 1:
         raise TraceError(path, line, "no channels", ",".join(_header(1)) + " and a row a second")
@@ -132,7 +137,21 @@ def parse_channels(path: Path, rows: list[Row]) -> Capacities:
         )
         for k in range(count)
     ]
+    if not any(map(any, rates)):
+        raise TraceError(path, 0, "no channel has any capacity", "a rate above 0 in any second")
     return Capacities(path.name, tuple(map(_operator, cells)), tuple(rates), tuple(cells))
+
+
+def channel_trace(path: Path, rows: list[Row], column: str) -> RateTrace | None:
+    """One channel of a wide CSV, by the name of its column; None if the file or column is another.
+
+    Raises:
+        TraceError: a row of the wide CSV is none, or the file is a log of cells.
+    """
+    line, header = rows[0]
+    _refuse_cells(path, line, header)
+    names = [_rate_column(channel) for channel in range(_channel_count(header))]
+    return parse_channels(path, rows).trace(names.index(column)) if column in names else None
 
 
 def write_channels(capacities: Capacities, path: str | Path, *, comment: str = "") -> None:
@@ -170,6 +189,12 @@ def _whole(path: Path, row: Row, width: int) -> int:
     if time != int(time):
         raise TraceError(path, line, f"time {fields[0]}", "whole seconds")
     return int(time)
+
+
+def _refuse_cells(path: Path, line: int, header: list[str]) -> None:
+    if header == CELL_COLUMNS:
+        made = "channels, which `minitopo-dc trace channels` makes of it"
+        raise TraceError(path, line, "a log of cells has no capacity", made)
 
 
 def _operator(cells: Sequence[str]) -> str:

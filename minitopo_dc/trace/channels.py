@@ -20,7 +20,7 @@ class Capacities:
     channel is absent. `operators[channel]` is whose it is, empty if that is not known.
 
     Raises:
-        ValueError: no channel, no step, or rows of different lengths.
+        ValueError: no channel, no step, rows of different lengths, or no capacity at all.
     """
 
     name: str
@@ -39,6 +39,8 @@ class Capacities:
             raise ValueError(f"drive {self.name}: channels have different numbers of steps")
         if any(not 0 <= value < float("inf") for row in self.mbps for value in row):
             raise ValueError(f"drive {self.name}: a capacity is not a number of 0 or more")
+        if not any(map(any, self.mbps)):
+            raise ValueError(f"drive {self.name}: no channel has any capacity in any second")
 
     @property
     def steps(self) -> int:

@@ -62,6 +62,9 @@ def channels_of(log: CellLog, radio: RadioSettings | None = None) -> Capacities:
     """One channel for each carrier that the drive ever hears, in the order of their names.
 
     A second in which a carrier is not heard, or carries less than the floor, has no such channel.
+
+    Raises:
+        ValueError: there is none in any second.
     """
     settings = radio or RadioSettings()
     carriers = log.carriers()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from minitopo_dc.trace.cell_files import channel_trace
 from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.fields import (
     MOST_DIGITS,
@@ -71,6 +72,9 @@ def read_trace(
 
 def _read_table(path: Path, rows: list[Row], column: str, time_column: str | None) -> RateTrace:
     line, header = rows[0]
+    channel = channel_trace(path, rows, column) if time_column is None else None
+    if channel is not None:
+        return channel
     if column == DEFAULT_COLUMN and column not in header:
         what = f"no column of {len(header)} is said to be the capacity"
         raise TraceError(path, line, what, f"a column NAME:UNIT of {', '.join(header)}")

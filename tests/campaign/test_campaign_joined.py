@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from minitopo_dc.campaign.claims import claims_table
 from minitopo_dc.campaign.evaluation import Source, load_sources
 from minitopo_dc.campaign.file import Claim, Experiment
 from minitopo_dc.campaign.joined import Estimate, Verdict, estimate, joined_table, verdicts
@@ -218,11 +219,45 @@ def test_a_value_that_the_factor_has_not_is_an_error(tmp_path: Path) -> None:
         joined_table(source, "points", experiment)
 
 
-def test_only_a_factor_of_grid_can_be_gone_across() -> None:
+@pytest.mark.parametrize(
+    "listed",
+    [
+        {"joint": [{"label.ratio": [1, 3], "pdcp.ratio": [[1, 1], [3, 1]]}]},
+        {
+            "cells": [
+                {"label.ratio": 1, "pdcp.ratio": [1, 1]},
+                {"label.ratio": 3, "pdcp.ratio": [3, 1]},
+            ]
+        },
+    ],
+    ids=["joint", "cells"],
+)
+def test_what_moves_with_the_factor_that_is_joined_across_makes_no_points(
+    tmp_path: Path, listed: dict[str, Any]
+) -> None:
+    points = {
+        "title": "Two ratios",
+        "grid": {"legs.*.downlink.rate_mbps": [1, 3]},
+        **listed,
+        "configurations": ["dc"],
+        "across": "label.ratio",
+        "joined": {"same": "= dc[3].goodput_mbps / dc[1].goodput_mbps"},
+    }
+    content = document(configurations=CONFIGURATIONS, experiments={"points": points})
+    source, experiment = source_of(run_with(tmp_path / "c", content, made_up))
+    table = joined_table(source, "points", experiment)
+    assert list(table["same"]) == [1, 1]
+    assert list(table["legs.*.downlink.rate_mbps"]) == [1, 3]
+
+
+def test_only_a_listed_factor_can_be_gone_across() -> None:
     with pytest.raises(
-        ValueError, match=r"across: pdcp\.batch is no factor of grid; allowed: none"
+        ValueError,
+        match=r"across: pdcp\.batch is no factor of grid, joint or cells; allowed: label\.ratio",
     ):
-        Experiment.check({"title": "One", "across": "pdcp.batch"}, "one")
+        Experiment.check(
+            {"title": "One", "across": "pdcp.batch", "grid": {"label.ratio": [1]}}, "one"
+        )
 
 
 def across(directory: Path, gain: str = "= dc[3].goodput_mbps / dc[1].goodput_mbps") -> Path:
@@ -246,3 +281,23 @@ def test_a_column_whose_name_is_a_part_of_another_s_is_not_needed() -> None:
     found = estimate(table, "= mean(single_ratio)", ["ratio", "single_ratio"])
     assert found is not None
     assert (found.value, found.points) == (2.0, 2)
+
+
+def test_claims_of_all_experiments_are_a_table(tmp_path: Path) -> None:
+    wanted = claims(
+        {"value": "= median(slower)", "least": 2, "source": "they say 2.5"},
+        {"value": "= median(slower)", "most": 2},
+    )
+    table = claims_table(load_sources([campaign(tmp_path, claims=wanted)]))
+    assert list(table["verdict"]) == ["holds", "does not hold"]
+    assert table["published"].iloc[0] == "they say 2.5"
+    assert list(table["points"]) == [POINTS, POINTS]
+
+
+@pytest.mark.parametrize("function", ["least", "most"])
+def test_the_extreme_of_configurations_one_of_which_did_not_run_has_no_value(
+    tmp_path: Path, function: str
+) -> None:
+    values = "[dc[1].goodput_mbps, other[1].goodput_mbps]"
+    source, experiment = source_of(across(tmp_path, gain=f"= {function}({values})"))
+    assert joined_table(source, "points", experiment)["gain"].isna().all()

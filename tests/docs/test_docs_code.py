@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -54,10 +55,10 @@ def a_capture(directory: Path) -> None:
     capture.close()
 
 
-def a_comparison(directory: Path) -> None:
+def a_comparison(directory: Path, results: str = "compare-20250102-030405") -> None:
     """What a comparison leaves, from the virtual clock."""
     command = (
-        "-m minitopo_dc.cli compare --output results/compare-20250102-030405 --clock virtual "
+        f"-m minitopo_dc.cli compare --output results/{results} --clock virtual "
         "--transports quic --modes dc --size 0.2 --repetitions 1 --jobs 1"
     )
     python(command.split(), directory)
@@ -66,6 +67,7 @@ def a_comparison(directory: Path) -> None:
 WITH: dict[str, Callable[[Path], None]] = {
     "a capture": a_capture,
     "a comparison's results": a_comparison,
+    "runs in results/road": partial(a_comparison, results="road"),
 }
 
 

@@ -13,7 +13,7 @@ from typing import get_args
 
 import pytest
 
-from minitopo_dc.cli import COMMANDS, _parser, main
+from minitopo_dc.cli import COMMANDS, main, parser
 from minitopo_dc.commands.options import base_scenario, rows
 from minitopo_dc.page_load import __main__ as page_load
 from minitopo_dc.page_load import server as page_server
@@ -53,7 +53,7 @@ def test_the_commands_in_a_page_s_text_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_options_in_a_page_s_text_exist(page: Path) -> None:
     named = {re.split("[ =]", span)[0] for span in code_spans(page) if span.startswith("--")}
-    known = set().union(*map(options, (_parser(), page_load.parser(), page_server.parser())))
+    known = set().union(*map(options, (parser(), page_load.parser(), page_server.parser())))
     assert named - known - OTHERS == set()
 
 
@@ -130,8 +130,8 @@ def check_own(arguments: list[str]) -> None:
     if arguments[-1] == "--help":
         assert is_name(arguments[:-1]), arguments
         return
-    parsed = _parser().parse_args(arguments)
-    known = options(_parser())
+    parsed = parser().parse_args(arguments)
+    known = options(parser())
     own = itertools.takewhile(lambda each: each != "--", arguments)
     assert [each for each in own if each.startswith("--") and each not in known] == []
     if parsed.command == "compare":
@@ -153,12 +153,12 @@ def check_make(arguments: list[str]) -> None:
 
 def is_name(arguments: list[str]) -> bool:
     """Whether the words are those of a command, e.g. `campaign run`, without its arguments."""
-    parser = _parser()
+    found = parser()
     for word in arguments:
-        choices = subcommands(parser)
+        choices = subcommands(found)
         if word not in choices:
             return False
-        parser = choices[word]
+        found = choices[word]
     return True
 
 

@@ -113,6 +113,7 @@ class ThisHost(EmulatedHost):
         return subprocess.Popen(arguments, stdout=stdout)
 
 
+@pytest.mark.alone
 @pytest.mark.root  # of its receive buffer
 def test_a_silence_does_not_end_the_probe(tmp_path: Path) -> None:
     arrivals = send_through(

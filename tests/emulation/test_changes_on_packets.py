@@ -12,7 +12,7 @@ from minitopo_dc.emulation.probe import Arrivals, send_through
 from minitopo_dc.topologies.two_path import client_address
 from tests.emulation.testbed import INSTANT, running_testbed, scenario
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 RATE = 1000
 
 

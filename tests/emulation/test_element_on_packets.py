@@ -39,6 +39,7 @@ def lose_one_pdu(host: EmulatedHost) -> None:
     assert host.popen(rule).wait() == 0
 
 
+@pytest.mark.alone
 def test_after_one_lost_pdu_at_25000_a_second_exactly_one_is_missing(tmp_path: Path) -> None:
     with running_testbed(scenario("dc"), tmp_path) as bed:
         lose_one_pdu(bed.hosts.ue)
@@ -146,6 +147,7 @@ def test_a_packet_at_the_end_of_its_time_to_live_is_answered_and_leaves_no_gap(
     assert received["missing"] == 0
 
 
+@pytest.mark.alone
 def test_a_leg_that_is_down_delays_packets_until_it_is_up(tmp_path: Path) -> None:
     downlink = INSTANT | {"outages": [[0.5, 1.0]]}
     wanted = scenario("sc", downlink)

@@ -64,6 +64,7 @@ def ok(wanted: Scenario, directory: Path) -> RunResult:
     return result
 
 
+@pytest.mark.alone
 def test_two_connections_on_one_leg_share_it(tmp_path: Path) -> None:
     result = ok(scenario({"mode": "sc"}, {"mode": "sc"}), tmp_path)
     flows = result.details["flows"]
@@ -87,6 +88,7 @@ def test_each_flow_has_a_time_series_of_its_own(tmp_path: Path) -> None:
     assert set(flow_rates(tmp_path)["flow"]) == {1, 2}
 
 
+@pytest.mark.alone
 def test_the_legs_use_and_the_first_flow_s_qlog_are_read_as_on_the_virtual_clock(
     tmp_path: Path,
 ) -> None:

@@ -31,6 +31,7 @@ def round_trips(lines: list[str]) -> list[float]:
     return [float(line.split("time=")[1].split()[0]) for line in lines if "time=" in line]
 
 
+@pytest.mark.alone
 @pytest.mark.root
 @pytest.mark.parametrize("topology", [TWO_PATHS, DUAL.replace("c2r_1:10", "c2r_1:40")])
 def test_commands_run_on_legs_that_are_there(topology: str, tmp_path: Path) -> None:

@@ -54,12 +54,14 @@ def replies(path: Path, leg: int) -> list[tuple[float, float]]:
     return [(float(row["time_s"]), float(row["rtt_ms"])) for row in rows]
 
 
+@pytest.mark.alone
 def test_two_paths_have_round_trips_of_twice_their_delays(tmp_path: Path) -> None:
     first, second = pings(tmp_path, TWO_PATHS)
     check_rtt(first, 10, [4])
     check_rtt(second, 40, [4])
 
 
+@pytest.mark.alone
 def test_paths_between_router_and_server_add_theirs_for_every_pair(tmp_path: Path) -> None:
     found = pings(tmp_path, THREE_SERVER_PATHS)
     pairs = {(each["leg"], each["backhaul"]) for each in found}
@@ -68,6 +70,7 @@ def test_paths_between_router_and_server_add_theirs_for_every_pair(tmp_path: Pat
         check_rtt(each, 110, [4, 10])
 
 
+@pytest.mark.alone
 def test_netem_changes_happen_when_they_should_and_keep_the_delay(tmp_path: Path) -> None:
     changes = (
         "changeNetem:yes\nnetemAt_c2r_0:0.5,delay 30ms\nnetemAt_c2r_0:1,loss 100%\n"

@@ -66,6 +66,7 @@ def test_our_experiment_runs_on_our_topology(checkout: Path, tmp_path: Path) -> 
     assert (tmp_path / "out" / "server.pcap").stat().st_size > 512_000
 
 
+@pytest.mark.alone
 def test_minitopo_s_own_experiment_runs_on_our_topology(checkout: Path, tmp_path: Path) -> None:
     topology = "topoType:DualConnectivity\npath_c2r_0:10,100,20\npath_c2r_1:40,100,20\n"
     topology += "changeNetem:yes\nnetemAt_c2r_1:0,delay 50ms\nnetemAt_c2r_1:100,delay 1ms\n"

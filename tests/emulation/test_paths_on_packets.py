@@ -15,7 +15,7 @@ from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads.paths import COLUMNS
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 8, "queue_packets": 40}}
 RATE_MBPS = 8

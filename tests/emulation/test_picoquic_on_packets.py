@@ -14,7 +14,7 @@ from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.picoquic.extension import needs_picoquic
 
-pytestmark = [pytest.mark.root, needs_picoquic]
+pytestmark = [pytest.mark.root, pytest.mark.alone, needs_picoquic]
 
 
 def leg(rate_mbps: float = 10, **more: Any) -> dict[str, Any]:

@@ -227,6 +227,7 @@ def test_the_main_job_can_run_here() -> None:
     assert [each for each in check() if each.status == "missing"] == []
 
 
+@pytest.mark.alone
 @pytest.mark.root
 def test_the_probes_leave_nothing_behind_in_this_namespace() -> None:
     def state() -> list[str]:

@@ -12,7 +12,7 @@ from minitopo_dc.run.addresses import client_address
 from minitopo_dc.settings import IpVersion
 from tests.emulation.testbed import Bed, running_testbed, scenario
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 SECONDS = 2
 RATE = 1500
 """Packets a second of 1,200 bytes: 14.4 Mbit/s, more than one leg of 10 carries."""

@@ -268,6 +268,7 @@ def hosts() -> Iterator[TwoHosts]:
         yield made
 
 
+@pytest.mark.alone
 @needs_picoquic
 @pytest.mark.root
 def test_a_schedule_opens_abandons_and_reopens_a_path(hosts: TwoHosts, tmp_path: Path) -> None:
@@ -300,6 +301,7 @@ def bytes_between(measured: Measurement, leg: int, begin_s: float, end_s: float)
     return sum(max(each) - min(each) for each in by_path.values())
 
 
+@pytest.mark.alone
 @needs_picoquic
 @pytest.mark.root
 def test_a_backup_path_is_silent_until_it_is_needed(hosts: TwoHosts, tmp_path: Path) -> None:

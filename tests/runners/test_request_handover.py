@@ -22,11 +22,11 @@ from tests.runners.runner_hosts import (
     two_hosts,
 )
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 # 750 bytes each way every 400 ms: the experiment of "Multipath QUIC: Design and Evaluation".
 PLAN = RequestPlan(request_bytes=750, response_bytes=750, interval_s=0.4, count=15, patience_s=10.0)
-CUT_S = 2.0
+CUT_S = 5 * PLAN.interval_s
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +41,8 @@ def transfer(tmp_path: Path) -> Transfer:
 
 
 @contextmanager
-def cut(hosts: TwoHosts, *addresses: str) -> Iterator[None]:
-    """Drop what the server sends to these addresses, from 2 s after a client has connected."""
+def cut(hosts: TwoHosts, *addresses: str, after_s: float = CUT_S) -> Iterator[None]:
+    """Drop what the server sends to these addresses, so long after a client has connected."""
     blackholes = [["blackhole", f"{address}/32"] for address in addresses]
 
     def cut_when_connected() -> None:
@@ -51,7 +51,7 @@ def cut(hosts: TwoHosts, *addresses: str) -> Iterator[None]:
             if "ESTAB" in hosts.server.run("ss", "--tcp", "--no-header", "state", "all"):
                 break
             time.sleep(0.02)
-        time.sleep(CUT_S)
+        time.sleep(after_s)
         for blackhole in blackholes:
             hosts.server.run("ip", "route", "add", *blackhole)
 
@@ -91,10 +91,10 @@ def test_mptcp_answers_over_the_second_path_when_the_first_is_cut(
 def test_a_client_that_is_cut_off_for_good_ends_in_time_and_so_does_its_server(
     name: str, hosts: TwoHosts, transfer: Transfer
 ) -> None:
-    plan = replace(PLAN, patience_s=1.0)
+    plan = replace(PLAN, interval_s=0.2, patience_s=1.0)
     with (
         get_runner(name).hosts(transfer, hosts.server, hosts.client),
-        cut(hosts, *CLIENT_ADDRESSES),
+        cut(hosts, *CLIENT_ADDRESSES, after_s=5 * plan.interval_s),
         serving(name, transfer, hosts.server),
         asking(name, plan, transfer, hosts.client) as client,
     ):

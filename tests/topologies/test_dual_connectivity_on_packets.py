@@ -19,7 +19,7 @@ from minitopo_dc.topologies.element_process import PROCESS, REGISTRY
 from minitopo_dc.topologies.radio_link import RadioLink
 from tests.emulation.processes import with_word
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 CHECKOUT = Path(__file__).resolve().parents[2]
 EXAMPLE = CHECKOUT / "examples" / "three_hosts.py"
 COUNTERS = 'py {leg: count["pushed_packets"] for leg, count in STATISTICS.items()}'

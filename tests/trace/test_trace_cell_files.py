@@ -107,7 +107,7 @@ def test_an_operator_that_vanishes_is_absent_from_then_on(tmp_path: Path) -> Non
         ("0,A,1,x,nan\n", 2, "'nan' is out of range"),
         ("0,,1,x,-90\n", 2, "operator ''"),
         ("0,A,1/2,x,-90\n", 2, "carrier '1/2'"),
-        ("0,A,1,x,-90\n900000000,A,1,x,-90\n", 0, "no row for 900000000 s after 0 s"),
+        ("0,A,1,x,-90\n900000000,A,1,x,-90\n", 3, "no row for 900000000 s after 0 s"),
     ],
 )
 def test_what_is_no_log_of_cells_is_named_with_its_line(
