@@ -83,3 +83,20 @@ def test_a_drive_becomes_channels_a_schedule_a_run_and_a_campaign(
     assert "published, residential" in tables
     assert "two paths carry more than one" in tables
     assert "took_s" in tables
+
+
+@pytest.mark.slow
+def test_the_answer_is_explored_on_a_small_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere, place = tmp_path / "nowhere", tmp_path / "place"
+    place.mkdir()
+    outputs = execute(
+        "answer.ipynb",
+        monkeypatch,
+        MINITOPO_DC_CAMPAIGN=str(nowhere),
+        MINITOPO_DC_NOTEBOOK_DIR=str(place),
+    )
+    assert "DC with equal shares is as good as MP-QUIC at" in texts(outputs)
+    assert "with the limit 0.9: at" in texts(outputs)
+    assert images(outputs) == 2

@@ -55,5 +55,5 @@ def test_a_file_keeps_it() -> None:
     ],
 )
 def test_it_needs_a_rate_and_stands_alone(fields: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match="queue_ms: needs rate_mbps, and no queue_bytes"):
+    with pytest.raises(SettingsError, match="queue_ms: needs rate_mbps or trace_mean_mbps, and no"):
         leg(**fields)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.units import NS_PER_MS
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 
 def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
@@ -53,4 +53,17 @@ def reordering_wait_ms(run: Path) -> float:
         delivered = sum(bearer["delivered"] for bearer in bearers)
         return waited / delivered / NS_PER_MS if bearers else math.nan
     except (KeyError, TypeError, ZeroDivisionError) as error:
+        raise ResultError(f"{run / 'ue-summary.json'}: no whole summary: {error!r}") from None
+
+
+def longest_wait_s(run: Path) -> float:
+    """The longest time that a PDU waited in a downlink's reordering buffer; 0 without a bearer.
+
+    Raises:
+        ResultError: `ue-summary.json` is missing or broken.
+    """
+    bearers = receive_counters(run).values()
+    try:
+        return max((bearer["waiting_maximum_ns"] for bearer in bearers), default=0) / NS_PER_S
+    except (KeyError, TypeError) as error:
         raise ResultError(f"{run / 'ue-summary.json'}: no whole summary: {error!r}") from None

@@ -15,6 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
 from minitopo_dc.analysis.curves import COLOURS, DOTS_PER_INCH, PANEL_INCHES
@@ -25,7 +26,7 @@ BANDWIDTH = 0.12
 """Of a map's width and height: the standard deviation of the weights of a mean. Below it single
 points have borders of their own, above it the border is a straight line."""
 GRID = 60
-LOG_ABOVE = 30.0
+LOG_ABOVE = 12.0
 """A positive factor or measure whose greatest value is so many times its least has a log axis."""
 
 
@@ -86,20 +87,35 @@ def draw_map(
     FigureCanvasAgg(figure)
     places = figure.subplots(1, count, squeeze=False)[0]
     for axes, (column, title) in zip(places, measures.items(), strict=True):
-        points = table[[x, y, column]].astype(float).replace([math.inf, -math.inf], math.nan)
-        points = points.dropna()
-        _draw_points(axes, points, (x, y, column), level)
-        _finish(axes, x, y)
-        axes.set_title(title, loc="left", fontsize=9.5, family=FONT, parse_math=False)
+        draw_map_on(axes, table, (x, y, column), level, title)
     return figure
+
+
+def draw_map_on(
+    axes: Axes, table: pd.DataFrame, names: tuple[str, str, str], level: float | None, title: str
+) -> None:
+    """One map of `draw_map` on axes of another figure: the columns of x, y and the measure."""
+    points = table[[*names]].astype(float).replace([math.inf, -math.inf], math.nan).dropna()
+    _draw_points(axes, points, names, level)
+    axes.use_sticky_edges = False  # a border ends where the points do, the axes a little later
+    axes.margins(0.04)
+    _finish(axes, *names[:2])
+    axes.set_title(title, loc="left", fontsize=9.5, family=FONT, parse_math=False)
 
 
 def _draw_points(
     axes: Axes, points: pd.DataFrame, names: tuple[str, str, str], level: float | None
 ) -> None:
     x, y, column = names
-    for name, scale in ((x, axes.set_xscale), (y, axes.set_yscale)):
-        scale("log" if _is_wide(points[name]) else "linear")
+    for name, scale, axis in (
+        (x, axes.set_xscale, axes.xaxis),
+        (y, axes.set_yscale, axes.yaxis),
+    ):
+        if _is_wide(points[name]):
+            scale("log")
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            axis.set_minor_formatter(NullFormatter())
     values = points[column]
     options: dict[str, Any] = {"cmap": "viridis"}
     if level is not None and len(values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -42,6 +42,29 @@ def link_utilisation(run: Path) -> list[float]:
         carried = _delivered_bytes(run, max(ends))
     available = available_bits(scenario, min(starts), max(ends))
     return [8 * count / bits for count, bits in zip(carried, available, strict=True)]
+
+
+def leg_share(
+    run: Path, column: Literal["delivered_bytes", "pushed_bytes"], *, leg: int, from_s: float
+) -> float:
+    """Of the IP bytes that the downlink legs counted from a moment on, those of one leg.
+
+    NaN when there were none.
+
+    Args:
+        run: its directory.
+        column: what is counted: what a leg delivered, or all that was sent there.
+        leg: its number, from 1.
+        from_s: s since the elements' start.
+
+    Raises:
+        ResultError: the run's files are broken.
+    """
+    series = leg_series(run)
+    before = series[series["time_s"] <= from_s].groupby("leg")[column].max()
+    counted = series.groupby("leg")[column].max().sub(before, fill_value=0)
+    total = counted.sum()
+    return float(counted.get(leg, 0) / total) if total else math.nan
 
 
 def leg_bytes_per_byte(run: Path) -> float:

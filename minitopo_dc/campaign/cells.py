@@ -12,6 +12,7 @@ from typing import Any
 from minitopo_dc.analysis import ResultError
 from minitopo_dc.analysis.reference import check_column, read_reference
 from minitopo_dc.campaign.design import Version, factor_names
+from minitopo_dc.campaign.explain_fields import check_explained
 from minitopo_dc.campaign.file import (
     OVER_POINTS,
     CampaignFile,
@@ -142,6 +143,13 @@ def _check(file: CampaignFile, experiment: Experiment) -> None:
             if path not in experiment.factors():
                 allowed = ", ".join(sorted(experiment.factors())) or "none"
                 raise ValueError(f"{version}: {path} is no factor here; allowed: {allowed}")
+    check_explained(
+        experiment.explain,
+        joined=experiment.joined,
+        factors=experiment.factors(),
+        configurations=file.configurations,
+        joined_of={name: each.joined for name, each in file.experiments.items()},
+    )
     _check_report(file, experiment)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -82,7 +82,8 @@ class Design(Settings):
     factors: Annotated[dict[str, Range], Field(min_length=1)]
     """Name, a field or a label: its range."""
     quick: DesignPoints | None = None
-    """How many of the points `--quick` keeps, evenly over their order."""
+    """How many of the points `--quick` keeps: evenly over their order, of Sobol's the first ones,
+    which fill the space (each 8th one lies in an eighth of it)."""
     sample: DesignPoints | None = None
 
     @model_validator(mode="after")
@@ -105,10 +106,15 @@ class Design(Settings):
         """
         points = self._unit_points(directory)
         kept = {"full": None, "quick": self.quick, "sample": self.sample}[version]
-        for index in _spread(len(points), kept):
+        for index in self._kept(len(points), kept):
             shares = zip(self.factors.items(), points[index], strict=True)
             values = {name: each.value(float(share)) for (name, each), share in shares}
             yield {"label.point": index + 1, **values}
+
+    def _kept(self, count: int, kept: int | None) -> Sequence[int]:
+        if self.points_file is None and self.method == "sobol":
+            return range(count if kept is None else min(kept, count))
+        return _spread(count, kept)
 
     def _unit_points(self, directory: Path) -> Points:
         if self.points_file is not None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -23,9 +24,11 @@ from minitopo_dc.analysis.pdcp import given_up, reordering_wait_ms
 from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.recovery import worst_recovery_s
 from minitopo_dc.analysis.reference import compare, read_reference, same_value
+from minitopo_dc.analysis.request_delays import answer_p95_ms, answer_worst_ms
 from minitopo_dc.analysis.utilisation import (
     arrived_copies,
     leg_bytes_per_byte,
+    leg_share,
     link_utilisation,
 )
 from minitopo_dc.campaign.file import Curve, Experiment, Reference
@@ -39,6 +42,8 @@ FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {
     "reordering_wait_ms": reordering_wait_ms,
     "given_up": given_up,
+    "answer_worst_ms": answer_worst_ms,
+    "answer_p95_ms": answer_p95_ms,
     "recovery_s": worst_recovery_s,
     "leg_bytes_per_byte": leg_bytes_per_byte,
     "mp_capacity_mbps": mp_capacity_mbps,
@@ -52,6 +57,12 @@ UTILISATION = "utilisation_leg_"
 LEG_BYTES = "leg_bytes_"
 THROUGHPUT = "throughput_mbps"
 """Of a download, from its first byte on: the handshake's time does not count."""
+LEG_SHARE = re.compile(r"leg_([0-9]{1,3})_(carried|sent)_from_([0-9]{1,6})_s")
+"""`leg_2_carried_from_4_s`."""
+COUNTED: dict[str, Literal["delivered_bytes", "pushed_bytes"]] = {
+    "carried": "delivered_bytes",
+    "sent": "pushed_bytes",
+}
 ON_LINKS = "links_"
 """`links_flow_1_mbps`, ..., `links_jain_index`."""
 
@@ -144,7 +155,7 @@ def curve_label(curve: Curve) -> str:
     return curve.label or curve.configuration
 
 
-def measure(row: dict[Any, Any], name: str) -> float:
+def measure(row: dict[Any, Any], name: str) -> float:  # noqa: PLR0911 (a return per kind)
     """A run's measure: from its row, else from its files; NaN when it has no such measure.
 
     Raises:
@@ -156,18 +167,28 @@ def measure(row: dict[Any, Any], name: str) -> float:
         return _on_links(row, name.removeprefix(ON_LINKS))
     if name in FROM_FILES:
         return FROM_FILES[name](Path(row["directory"]))
-    if name.startswith(UTILISATION):
-        legs = enumerate(link_utilisation(Path(row["directory"])), start=1)
-        return {f"{UTILISATION}{leg}": part for leg, part in legs}.get(name, math.nan)
-    if name.startswith(LEG_BYTES):
-        counts = enumerate(RunResult.load(Path(row["directory"])).leg_bytes or (), start=1)
-        return {f"{LEG_BYTES}{leg}": float(count) for leg, count in counts}.get(name, math.nan)
+    if name.startswith((UTILISATION, LEG_BYTES)) or LEG_SHARE.fullmatch(name):
+        return _of_legs(Path(row["directory"]), name)
     return _throughput(row) if name == THROUGHPUT else _float(row.get(name))
 
 
 def _throughput(row: dict[Any, Any]) -> float:
     seconds = _float(row.get("completion_s")) - _float(row.get("first_byte_s"))
     return _float(row.get("size_bytes")) * 8 / seconds / 1e6 if seconds else math.nan
+
+
+def _of_legs(directory: Path, name: str) -> float:
+    """A measure of one leg."""
+    if found := LEG_SHARE.fullmatch(name):
+        column = COUNTED[found[2]]
+        return leg_share(directory, column, leg=int(found[1]), from_s=float(found[3]))
+    prefix = UTILISATION if name.startswith(UTILISATION) else LEG_BYTES
+    values = (
+        link_utilisation(directory)
+        if prefix == UTILISATION
+        else [float(count) for count in RunResult.load(directory).leg_bytes or ()]
+    )
+    return {f"{prefix}{leg}": value for leg, value in enumerate(values, 1)}.get(name, math.nan)
 
 
 def _on_links(row: dict[Any, Any], name: str) -> float:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from minitopo_dc.campaign.design import Design, Version, factor_names
+from minitopo_dc.campaign.explain_fields import Explain
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import Settings
 from minitopo_dc.settings.ranges import Repetitions, within
@@ -164,6 +165,8 @@ class Experiment(Settings):
     joined: dict[Identifier, str] = Field(default_factory=dict)
     """Measures of a point over its configurations: name, expression (docs/campaigns.md)."""
     claims: tuple[Claim, ...] = ()
+    explain: tuple[Explain, ...] = ()
+    """Which factors decide, answered on the report's first page."""
     figure: Figure | None = None
     reference: Reference | None = None
 
@@ -236,6 +239,8 @@ class CampaignFile(Settings):
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
     quick: Smaller = Smaller()
     sample: Smaller = Smaller()
+    words: dict[str, str] = Field(default_factory=dict)
+    """Factor, or column of `joined`: what a person calls it, with its unit in brackets."""
     notes: tuple[str, ...] = ()
     """What a reader of the report must know, e.g. how this differs from the paper."""
 
@@ -250,6 +255,20 @@ class CampaignFile(Settings):
                 if name not in self.configurations:
                     allowed = ", ".join(self.configurations)
                     raise ValueError(f"{key}: {name} is unknown; allowed: {allowed}")
+        return self
+
+    @model_validator(mode="after")
+    def _words_are_of_something(self) -> Self:
+        known = set().union(
+            *(
+                experiment.factors() | set(experiment.joined)
+                for experiment in self.experiments.values()
+            )
+        )
+        for name in self.words:
+            if name not in known:
+                allowed = ", ".join(sorted(known)) or "none"
+                raise ValueError(f"words: {name} is no factor; allowed: {allowed}")
         return self
 
     def smaller(self, version: Version) -> Smaller:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -27,18 +27,38 @@ from minitopo_dc.campaign.expressions import ExpressionError, compute, labels, n
 from minitopo_dc.campaign.file import Claim, Experiment
 from minitopo_dc.settings import SettingsError
 
-WITHOUT_END: Mapping[str, float] = {"goodput_mbps": 0.0, "completion_s": math.inf}
+WITHOUT_END: Mapping[str, float] = {
+    "goodput_mbps": 0.0,
+    "capacity_share": 0.0,
+    **dict.fromkeys(
+        ("completion_s", "leg_bytes_per_byte", "answer_worst_ms", "answer_p95_ms"), math.inf
+    ),
+}
 """What a run that failed is counted with."""
+MARGIN = 0.03
+"""Ratios so near to 1 oppose nothing: repetitions of a run differ by as much."""
 RESAMPLES = 999
 CONFIDENCE = 0.95
 SEED = 1
 """Of the resampling: the same runs give the same intervals."""
+
+
+def _opposed(first: float, second: float) -> float:
+    """1 when one ratio is above 1 and the other below, by more than the margin; else 0."""
+    low, high = sorted((first, second))
+    if math.isnan(low) or math.isnan(high):
+        return math.nan
+    return float(low < 1 - MARGIN and high > 1 + MARGIN)
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "benefit": lambda multipath, single: _benefit(multipath, list(single)),
-    "least": lambda values: float(np.min(list(values))),
-    "most": lambda values: float(np.max(list(values))),
+    "least": lambda values: np.float64(np.min(list(values))),
+    "most": lambda values: np.float64(np.max(list(values))),
+    "opposed": _opposed,
 }
-"""Of a point: NaN where a value is (Python's own `min` and `max` would pass over some)."""
+"""Of a point: NaN where a value is (Python's own `min` and `max` would pass over some); NumPy's
+numbers, as divided by 0 they are infinite."""
 OF_COLUMNS: Mapping[str, Callable[..., Any]] = {
     "share": lambda condition: float(np.mean(condition)),
     "median": lambda values: float(np.median(values)),
@@ -125,9 +145,8 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
         ResultError: a file of a run is broken.
     """
     rows = []
-    there = source.cells_of(name)
     apart = experiment.moving_with(experiment.across)
-    for _, cells in there.groupby(_keys(there, apart), sort=False):
+    for cells in points_of(source, name, experiment):
         factors = _without(cells["factors"].iloc[0], apart)
         names = {
             **FUNCTIONS,
@@ -136,6 +155,14 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
         }
         rows.append(factors | _joined(name, experiment, names))
     return pd.DataFrame(rows, columns=None if rows else list(experiment.joined))
+
+
+def points_of(source: Source, name: str, experiment: Experiment) -> Iterator[pd.DataFrame]:
+    """The cells of each point, in the order of `joined_table`'s rows."""
+    there = source.cells_of(name)
+    apart = experiment.moving_with(experiment.across)
+    for _, cells in there.groupby(_keys(there, apart), sort=False):
+        yield cells
 
 
 def estimate(table: pd.DataFrame, text: str, columns: Sequence[str]) -> Estimate | None:
@@ -215,11 +242,11 @@ def _configurations(
 
 
 def _joined(name: str, experiment: Experiment, names: Mapping[str, Any]) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for column, text in experiment.joined.items():
         try:
             with np.errstate(divide="ignore", invalid="ignore"):
-                found[column] = float(compute(text, names))
+                found[column] = np.float64(compute(text, {**names, **found}))
         except (ExpressionError, TypeError, ValueError) as error:
             raise SettingsError(f"experiments.{name}.joined.{column}: {error}") from None
     return found

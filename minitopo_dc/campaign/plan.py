@@ -150,8 +150,23 @@ def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: 
     return Plan(Outline(file, clock, overrides.version, cells, fields), tuple(ordered))
 
 
-def count_plan(path: Path, overrides: Overrides) -> tuple[int, int, Clock]:
-    """Cells, runs and clock of `read_plan`, with all its checks, and without making each run.
+@dataclass(frozen=True)
+class PlanCount:
+    """How much a plan is."""
+
+    cells: int
+    clock: Clock
+    weighted: tuple[tuple[Scenario, int], ...]
+    """Scenarios that differ in more than their seeds, and how many runs have each."""
+
+    @property
+    def runs(self) -> int:
+        """All of them."""
+        return sum(times for _, times in self.weighted)
+
+
+def count_plan(path: Path, overrides: Overrides) -> PlanCount:
+    """What `read_plan` would make, with all its checks, and without making each run.
 
     Raises:
         SettingsError: as `read_plan`.
@@ -161,13 +176,16 @@ def count_plan(path: Path, overrides: Overrides) -> tuple[int, int, Clock]:
     planner = Planner(path, file, clock, overrides)
     cells = 0
     seeds: dict[str, list[tuple[int, int]]] = {}
+    scenarios: dict[str, Scenario] = {}
     for name in planner.experiments():
         for point in planner.points(name):
             cells += 1
             first = point.scenario.seed
             same = run_id(point.scenario.model_copy(update={"seed": 0}))
             seeds.setdefault(same, []).append((first, first + point.repetitions))
-    return cells, sum(_covered(spans) for spans in seeds.values()), clock
+            scenarios.setdefault(same, point.scenario)
+    weighted = tuple((scenarios[same], _covered(spans)) for same, spans in seeds.items())
+    return PlanCount(cells, clock, weighted)
 
 
 def _covered(spans: Iterable[tuple[int, int]]) -> int:

@@ -22,6 +22,15 @@ from matplotlib.figure import Figure as Drawing
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.reference import Agreement, agreement
+from minitopo_dc.campaign.answer import Answer, answers
+from minitopo_dc.campaign.answer_report import (
+    by_source,
+    case_name,
+    draw_answers,
+    draw_case,
+    save_answers,
+    shown,
+)
 from minitopo_dc.campaign.evaluation import Source, comparison
 from minitopo_dc.campaign.figures import draw_experiment
 from minitopo_dc.campaign.file import Experiment
@@ -50,10 +59,15 @@ class Section:
     """Of the table of errors."""
     verdicts: list[tuple[str, Verdict]]
     """Source, what becomes of a claim."""
+    answers: list[Answer]
+    pictures: list[tuple[str, str]]
+    """Source, its answers in one picture as a data URI."""
+    cases: dict[str, str]
+    """Name of a figure, the figure of a point as a data URI, or why there is none."""
 
 
 def write_report(sources: Sequence[Source], directory: Path) -> Path:
-    """Write `report.html` and `figures/`; return the HTML file.
+    """Write `report.html`, `answer.json` and `figures/`; return the HTML file.
 
     Raises:
         OSError: a file cannot be written.
@@ -64,9 +78,15 @@ def write_report(sources: Sequence[Source], directory: Path) -> Path:
         _section(sources, name, experiment, directory / "figures")
         for name, experiment in _experiments(sources)
     ]
+    save_answers(
+        [each for section in sections for each in section.answers],
+        {section.name: section.verdicts for section in sections},
+        directory,
+    )
     text = _template().render(
         file=file,
         sections=sections,
+        shown=shown,
         sources=[_conditions(source) for source in sources],
         clocks=list(_between(sources)),
         problems=[problem for source in sources for problem in _problems(source)],
@@ -95,6 +115,7 @@ def _section(
     image, problem = "", _without_figure(sources, name)
     compared = comparison((), name, experiment)
     found_claims: list[tuple[str, Verdict]] = []
+    answered: list[Answer] = []
     try:
         tables = {
             source.label: joined_table(source, name, experiment)
@@ -108,6 +129,7 @@ def _section(
             for label, table in tables.items()
             for verdict in verdicts(table, name, experiment)
         ]
+        answered = list(answers(sources, name, experiment, tables))
         drawing = draw_experiment(sources, name, experiment)
         if drawing is not None:
             image, problem = _save(drawing, figures / name), ""
@@ -120,7 +142,33 @@ def _section(
         if found is not None:
             agreements.append((str(curve), str(source), found))
     rows = compared[compared["theirs"].notna()].to_dict("records")
-    return Section(name, experiment, image, problem, agreements, _plain(rows), found_claims)
+    return Section(
+        name,
+        experiment,
+        image,
+        problem,
+        agreements,
+        _plain(rows),
+        found_claims,
+        answered,
+        list(_pictures(name, answered, figures)),
+        {name: image for each in answered for name, image in _case_figures(each, figures)},
+    )
+
+
+def _pictures(name: str, answered: list[Answer], figures: Path) -> Iterator[tuple[str, str]]:
+    for number, (source, those) in enumerate(by_source(answered)):
+        end = f"-{number + 1}" if number else ""
+        yield source, _save(draw_answers(those), figures / f"answer-{name}{end}")
+
+
+def _case_figures(answer: Answer, figures: Path) -> Iterator[tuple[str, str]]:
+    for case in answer.chosen:
+        name = case_name(answer, case)
+        try:
+            yield name, _save_png(draw_case(answer, case), figures / name)
+        except (ResultError, OSError) as error:
+            yield name, f"No figure: {error}"
 
 
 def _save_points(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
@@ -139,11 +187,16 @@ def _without_figure(sources: Sequence[Source], name: str) -> str:
 
 def _save(drawing: Drawing, stem: Path) -> str:
     """Write PNG and PDF; return the PNG as a data URI."""
-    for kind in ("png", "pdf"):
-        with replacing(stem.with_suffix(f".{kind}")) as partial:
-            drawing.savefig(partial, format=kind)
+    with replacing(stem.with_suffix(".pdf")) as partial:
+        drawing.savefig(partial, format="pdf")
+    return _save_png(drawing, stem)
+
+
+def _save_png(drawing: Drawing, stem: Path) -> str:
     image = io.BytesIO()
     drawing.savefig(image, format="png")
+    with replacing(stem.with_suffix(".png")) as partial:
+        partial.write_bytes(image.getvalue())
     return "data:image/png;base64," + base64.b64encode(image.getvalue()).decode()
 
 

@@ -9,8 +9,10 @@ from typing import get_args
 
 from rich.console import Console
 
+from minitopo_dc.campaign.cost import calibrate, real_cost, timed_runs, virtual_cost
+from minitopo_dc.campaign.design import Version
 from minitopo_dc.campaign.find import campaign_names, find_campaign
-from minitopo_dc.campaign.plan import Plan, count_plan, read_plan
+from minitopo_dc.campaign.plan import count_plan, read_plan
 from minitopo_dc.campaign.resume import missing_runs, run_missing
 from minitopo_dc.campaign.scenarios import Overrides
 from minitopo_dc.campaign.store import Store, describe_status, reporting_full_disk
@@ -74,7 +76,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--retry-failed", action="store_true", help="do runs again that failed or were unsupported"
     )
-    parser.add_argument("--dry-run", action="store_true", help="check and count, run nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="check, count, and estimate the time"
+    )
 
 
 def _add_versions(group: argparse._MutuallyExclusiveGroup) -> None:
@@ -101,13 +105,11 @@ def execute(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     file = find_campaign(arguments.campaign)
     if arguments.dry_run:
-        cells, runs, clock = count_plan(file, _overrides(arguments))
-        _workers(arguments, clock)
-        print(f"{cells} cells, {runs} runs on the {clock} clock")  # noqa: T201
-        return 0
+        return _dry_run(arguments, file)
     plan = read_plan(file, _overrides(arguments))
     workers = _workers(arguments, plan.outline.clock)
-    store = Store(arguments.output or _directory(file, plan))
+    outline = plan.outline
+    store = Store(arguments.output or _directory(file, outline.version, outline.clock))
     with store.open(plan):
         missing = missing_runs(plan, store, retry_failed=arguments.retry_failed)
         _clean_killed(plan.outline.clock, arguments.scheduler)
@@ -116,6 +118,27 @@ def _run(arguments: argparse.Namespace) -> int:
                 plan, store, missing, workers=workers, execute=run_checked, ended=progress.end
             )
     return _tell(store, as_json=False)
+
+
+def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
+    """Say how much there is to do, and how long it will take here."""
+    count = count_plan(file, _overrides(arguments))
+    _workers(arguments, count.clock)
+    print(f"{count.cells} cells, {count.runs} runs on the {count.clock} clock")  # noqa: T201
+    if count.clock == "real":
+        cost = real_cost(count.weighted)
+    else:
+        store = Store(arguments.output or _directory(file, arguments.version, count.clock))
+        done = timed_runs(store)
+        timed = done or calibrate(count.weighted, run_checked)
+        basis = "runs that are done" if done else "small runs, on processors that are free"
+        cost = virtual_cost(count.weighted, timed, f"{len(timed)} {basis}")
+    jobs = 1 if arguments.scheduler else chosen_jobs(arguments.jobs, count.clock)
+    hours, low, high = (each / jobs / 3600 for each in (cost.seconds, cost.low, cost.high))
+    print(  # noqa: T201
+        f"about {hours:.2g} h ({low:.2g} to {high:.2g} h) with {jobs} at once, by {cost.basis}"
+    )
+    return 0
 
 
 def _status(arguments: argparse.Namespace) -> int:
@@ -137,6 +160,9 @@ def _report(arguments: argparse.Namespace) -> int:
     except OSError as error:
         where = quoted(error.filename or directory)
         raise SettingsError(f"--output: {where}: {error.strerror}; give a directory") from None
+    answer = path.with_name("answer.txt")
+    if answer.exists():
+        Console().print(answer.read_text(encoding="utf-8"), markup=False)
     Console().print(f"Report: {path} (figures/ has PNG and PDF)", markup=False)
     return 0
 
@@ -198,10 +224,9 @@ def _workers(arguments: argparse.Namespace, clock: Clock) -> Workers:
     return Serial() if jobs == 1 else Processes(jobs)
 
 
-def _directory(file: Path, plan: Plan) -> Path:
+def _directory(file: Path, version: Version, clock: Clock) -> Path:
     """The same for the same options, so that the same command resumes."""
-    version = "" if plan.outline.version == "full" else f"-{plan.outline.version}"
-    return Path("results") / f"{file.stem}-{plan.outline.clock}{version}"
+    return Path("results") / f"{file.stem}-{clock}{'' if version == 'full' else f'-{version}'}"
 
 
 def _clean_killed(clock: Clock, scheduler: str | None) -> None:

@@ -42,7 +42,10 @@ BUDGET = 64
 UNLIMITED = LegSettings(rate_mbps=1e6, delay_ms=0, jitter_ms=0, queue_packets=None)
 """12 ns for the longest usual packet: below what can be measured here."""
 OK = "ok"
-_CAPACITY = ("rate_mbps", "trace", "trace_column", "trace_time_column", "end", "offset_s")
+_CAPACITY = (
+    *("rate_mbps", "trace", "trace_column", "trace_time_column", "trace_mean_mbps"),
+    *("end", "offset_s"),
+)
 _DELAY = ("delay_ms", "jitter_ms", "jitter")
 _LOSS = ("loss_percent", "burst_loss")
 _RLC = "rlc"

@@ -22,6 +22,8 @@ from minitopo_dc.units import NS_PER_S
 
 Rates = list[list[float]]
 """Mbit/s of each leg in each second."""
+OF_TRACE = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "end", "offset_s")
+"""Fields of a direction that say which capacity its trace is."""
 
 
 @dataclass(frozen=True)
@@ -176,11 +178,18 @@ def _following(radio: LegSettings, name: str, best: Sequence[int], rates: Rates)
         raise SettingsError(f"handover: case sp: no leg has any capacity in {len(chosen)} s")
     steps = [(0, chosen[0])] if chosen[0] != positive else []
     steps += [(s, new) for s, (old, new) in enumerate(pairwise(chosen), 1) if new != old]
-    of_trace = {"trace", "trace_column", "trace_time_column", "end", "offset_s"}
-    return radio.model_dump(exclude={*of_trace, "outages"}) | {
+    values = radio.model_dump(exclude={*OF_TRACE, "outages"}) | _queue_of_mean(radio)
+    return values | {
         "rate_mbps": positive,
         "changes": [{"at_s": s * STEP_S, "rate_mbps": rate} for s, rate in steps],
     }
+
+
+def _queue_of_mean(radio: LegSettings) -> dict[str, Any]:
+    """The queue in bytes of a leg whose `queue_ms` is of its trace's mean."""
+    if radio.trace_mean_mbps is None or radio.queue_ms is None:
+        return {}
+    return {"queue_ms": None, "queue_bytes": radio.queue_limit_bytes()}
 
 
 def _rates(scenario: Scenario, name: str) -> Rates:

@@ -44,6 +44,7 @@ from minitopo_dc.settings.rlc import RlcSettings
 from minitopo_dc.settings.wifi import WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, read_trace
 from minitopo_dc.trace.limits import SHORTEST_NS
+from minitopo_dc.trace.scale import scaled_to_mean
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 Direction = Literal["downlink", "uplink"]
@@ -81,6 +82,9 @@ class LegSettings(Settings):
     # Left out of files when there is none, so that those of runs without it stay as they are.
     trace_time_column: str | None = Field(default=None, exclude_if=equals(None))
     """Column of a table with the time, as `NAME:UNIT`; none: the first one."""
+    # Left out of files when there is none, so that those of legs without it stay as they are.
+    trace_mean_mbps: Rate | None = Field(default=None, exclude_if=equals(None))
+    """The trace's rates times what makes this their mean over its length; none: as they are."""
     end: EndRule = "loop"
     """After the trace's end: `loop`, `hold` the last rate, or `stop`."""
     # Left out of files when it is 0, so that those of legs without it stay as they are.
@@ -107,8 +111,8 @@ class LegSettings(Settings):
     queue_bytes: Bytes | None = None
     # Left out of files when there is none, so that those of legs without it stay as they are.
     queue_ms: MillisecondsAbove | None = Field(default=None, exclude_if=equals(None))
-    """How long a full queue takes at `rate_mbps`, but at least one packet; then `queue_packets` has
-    no default."""
+    """How long a full queue takes at `rate_mbps` or `trace_mean_mbps`, at least one packet; then
+    `queue_packets` has no default."""
     outages: tuple[tuple[Moment, MomentAbove], ...] = ()
     """When the leg is down, in s after the start of the transfer: [[from, to], ...]."""
     changes: tuple[LegChange, ...] = ()
@@ -129,10 +133,16 @@ class LegSettings(Settings):
             raise ValueError("give exactly one of rate_mbps and trace")
         if self.offset_s and self.trace is None:
             raise ValueError("offset_s: only a trace has one, and there is none")
+        if self.trace_mean_mbps is not None and self.trace is None:
+            raise ValueError("trace_mean_mbps: needs a trace, and there is none")
         if self.delay_curve is not None and self.jitter == "uniform":
             raise ValueError("jitter: uniform needs delay_ms; with delay_curve allowed: normal")
-        if self.queue_ms is not None and (self.rate_mbps is None or self.queue_bytes is not None):
-            raise ValueError("queue_ms: needs rate_mbps, and no queue_bytes beside it")
+        if self.queue_ms is not None and (
+            self._mean_mbps() is None or self.queue_bytes is not None
+        ):
+            raise ValueError(
+                "queue_ms: needs rate_mbps or trace_mean_mbps, and no queue_bytes beside it"
+            )
         if self.loss_percent and self.burst_loss:
             raise ValueError("give loss_percent or burst_loss, not both")
         stages: list[LegSettings] = [self, *(stage for _, stage in self.stages())]
@@ -194,6 +204,11 @@ class LegSettings(Settings):
             return make_capacity(round(self.rate_mbps * 1e6), self.end)
         assert self.trace is not None
         trace = _read(self.trace, self.trace_column, self.trace_time_column)
+        if self.trace_mean_mbps is not None:
+            try:
+                trace = scaled_to_mean(trace, round(self.trace_mean_mbps * 1e6))
+            except ValueError as error:
+                raise SettingsError(f"trace_mean_mbps: {error}") from None
         try:
             return make_capacity(trace, self.end, round(self.offset_s * NS_PER_S))
         except ValueError as error:
@@ -233,8 +248,13 @@ class LegSettings(Settings):
         """The queue's limit in bytes, if it has one."""
         if self.queue_ms is None:
             return self.queue_bytes
-        assert self.rate_mbps is not None
-        return max(ONE_PACKET_BYTES, round(self.rate_mbps * self.queue_ms * 1000 / 8))
+        mean = self._mean_mbps()
+        assert mean is not None
+        return max(ONE_PACKET_BYTES, round(mean * self.queue_ms * 1000 / 8))
+
+    def _mean_mbps(self) -> float | None:
+        """The rate for which a queue in ms is made."""
+        return self.trace_mean_mbps if self.rate_mbps is None else self.rate_mbps
 
     def mean_loss_percent(self) -> float:
         """Long-term loss in percent (Gilbert-Elliott: Hasslinger and Hohlfeld 2008, section 2)."""

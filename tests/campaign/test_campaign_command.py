@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -119,7 +120,9 @@ def test_a_dry_run_counts_and_makes_nothing(
 ) -> None:
     path, output = write(tmp_path, document()), tmp_path / "out"
     assert main(["campaign", "run", str(path), "--output", str(output), "--dry-run"]) == 0
-    assert capsys.readouterr().out == "4 cells, 8 runs on the virtual clock\n"
+    counted, estimated = capsys.readouterr().out.splitlines()
+    assert counted == "4 cells, 8 runs on the virtual clock"
+    assert re.match(r"about \S+ h \(\S+ to \S+ h\) with \d+ at once, by \d+ small runs", estimated)
     assert not output.exists()
 
 

@@ -63,6 +63,13 @@ def test_every_method_keeps_to_the_ranges_and_the_seed(method: str) -> None:
     assert made != cells(design(method=method, seed=2))
 
 
+def test_a_smaller_sobol_design_is_its_beginning_which_fills_the_space() -> None:
+    made = design(method="sobol", points=64, quick=8)
+    kept = list(made.cells("quick", Path()))
+    assert kept == cells(made)[:8]
+    assert sum(each["label.ratio"] < 0.55 for each in kept) == 4
+
+
 def test_a_log_range_has_half_its_points_below_the_geometric_mean() -> None:
     made = cells(design(method="latin-hypercube", points=100))
     assert sum(each["label.rate"] < 10 for each in made) == 50

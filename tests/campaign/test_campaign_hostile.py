@@ -44,14 +44,16 @@ def test_a_dry_run_counts_a_million_repetitions_at_once(
 ) -> None:
     path = write(tmp_path, document(repetitions=1_000_000))
     assert main(["campaign", "run", str(path), "--dry-run"]) == 0
-    assert capsys.readouterr().out == "4 cells, 4000000 runs on the virtual clock\n"
+    assert capsys.readouterr().out.startswith("4 cells, 4000000 runs on the virtual clock\n")
 
 
 def test_a_dry_run_counts_what_a_plan_has(tmp_path: Path) -> None:
     content = experiment(grid={"seed": [1, 2, 5, 1], "pdcp.batch": [2, 9]})
     path = write(tmp_path, content | {"repetitions": 3})
     plan = read_plan(path)
-    assert count_plan(path, Overrides()) == (len(plan.outline.cells), len(plan.runs), "virtual")
+    count = count_plan(path, Overrides())
+    found = (count.cells, count.runs, count.clock)
+    assert found == (len(plan.outline.cells), len(plan.runs), "virtual")
 
 
 @pytest.fixture

@@ -81,6 +81,26 @@ def test_a_point_has_the_medians_of_its_configurations_joined(tmp_path: Path) ->
     assert set(table["label.point"]) == set(range(1, POINTS + 1))
 
 
+def test_a_measure_may_use_those_above_it(tmp_path: Path) -> None:
+    joined = {"gain": "= dc.goodput_mbps / one_leg.goodput_mbps", "loss": "= 1 / gain"}
+    source, experiment = source_of(campaign(tmp_path, joined=joined))
+    assert list(joined_table(source, "points", experiment)["loss"]) == pytest.approx([1 / 3] * 5)
+
+
+def test_two_ratios_are_opposed_when_they_are_clearly_on_different_sides(tmp_path: Path) -> None:
+    joined = {
+        "known": "= dc.goodput_mbps / dc.goodput_mbps",
+        "yes": "= opposed(1.1 * known, 0.9)",
+        "no": "= opposed(1.1, 1.2 * known)",
+        "near": "= opposed(1.1, 0.98)",
+        "unknown": "= opposed(dc.no_such_measure, 2)",
+    }
+    source, experiment = source_of(campaign(tmp_path, joined=joined))
+    row = joined_table(source, "points", experiment).iloc[0]
+    assert [row["yes"], row["no"], row["near"]] == [1, 0, 0]
+    assert math.isnan(row["unknown"])
+
+
 def test_a_run_that_failed_is_counted_as_one_that_never_ends(tmp_path: Path) -> None:
     source, experiment = source_of(campaign(tmp_path, one_leg_fails))
     table = joined_table(source, "points", experiment)

@@ -1,0 +1,44 @@
+"""Delays of requests, with those that were never answered counted as infinite."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+
+from minitopo_dc.analysis.errors import ResultError
+
+FILE = "request-response.csv"
+LATE = 0.95
+
+
+def answer_worst_ms(run: Path) -> float:
+    """The longest delay in ms; infinite when a request had no answer.
+
+    Raises:
+        ResultError: the run has no table of requests, or a broken one.
+    """
+    return _delays(run)[-1]
+
+
+def answer_p95_ms(run: Path) -> float:
+    """The 95th percentile (nearest rank) of the delays of all requests, in ms.
+
+    Raises:
+        ResultError: as `answer_worst_ms`.
+    """
+    delays = _delays(run)
+    return delays[math.ceil(LATE * len(delays)) - 1]
+
+
+def _delays(run: Path) -> list[float]:
+    """In ascending order."""
+    path = run / FILE
+    try:
+        column = pd.to_numeric(pd.read_csv(path)["delay_ms"])
+    except (OSError, ValueError, KeyError) as error:
+        raise ResultError(f"{path}: no table of requests: {error}") from None
+    if column.empty:
+        raise ResultError(f"{path}: no requests")
+    return sorted(math.inf if math.isnan(delay) else float(delay) for delay in column)
