@@ -155,7 +155,7 @@ def curve_label(curve: Curve) -> str:
     return curve.label or curve.configuration
 
 
-def measure(row: dict[Any, Any], name: str) -> float:  # noqa: PLR0911 (a return per kind)
+def measure(row: dict[Any, Any], name: str) -> float:
     """A run's measure: from its row, else from its files; NaN when it has no such measure.
 
     Raises:
