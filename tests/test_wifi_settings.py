@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from minitopo_dc.link import WifiLeg, WifiParameters
+from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.run.check import check_scenario
+from minitopo_dc.run.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import RadioLeg, Scenario
-from minitopo_dc.settings import LegSettings, SettingsError, WifiSettings
+from minitopo_dc.settings import Direction, LegSettings, SettingsError, WifiSettings
 from tests.simulation.scenarios import leg, scenario
 
 MS = 1_000_000
@@ -119,8 +121,9 @@ def test_directions_need_not_be_given_and_have_the_defaults_of_any_leg() -> None
 def test_both_directions_are_legs_on_one_medium() -> None:
     one = radio(wifi={"rate_mbps": 13}, downlink={"delay_ms": 3}, uplink={"queue_packets": 7})
     assert one.wifi is not None
-    medium = one.wifi.medium("seed")
-    legs = [one.direction(name).build(name, medium) for name in ("downlink", "uplink")]
+    path = one.wifi.path("seed")
+    ways: tuple[Direction, ...] = ("downlink", "uplink")
+    legs = [one.direction(name).build(name, path, uplink=name == "uplink") for name in ways]
     assert all(isinstance(each, WifiLeg) for each in legs)
     assert legs[0].mean_delay_ns == 3 * MS
 
@@ -149,16 +152,71 @@ def test_its_capacity_is_what_a_direction_carries_alone() -> None:
     assert radio().downlink.capacity().rate_at(0) == pytest.approx(61.5e6, rel=0.01)
 
 
+def test_the_kernel_has_no_wifi() -> None:
+    wanted = scenario(clock="real", legs=[{"wifi": {}}, leg()], real={"backend": "kernel"})
+    with pytest.raises(SettingsError, match=r"legs\.0\.downlink: backend kernel has no wifi.*user"):
+        check_scenario(wanted)
+
+
 @pytest.mark.parametrize(
-    ("fields", "where"),
+    ("fields", "words"),
     [
-        ({"legs": [leg(), {"wifi": {}}]}, "legs.1.wifi"),
-        ({"real": {"backhaul": [{"wifi": {}}]}}, "real.backhaul.0.wifi"),
+        ({"hops": 0}, "hops: 0; allowed: 1 to 16"),
+        ({"hops": 17}, "hops: 17; allowed: 1 to 16"),
+        ({"hops": [{}] * 17}, "wifi.hops"),
+        ({"hops": "three"}, "wifi.hops"),
+        ({"hops": [{"rate": 6}]}, "wifi.hops.*unknown field"),
+        ({"hops": [{"hops": 2}]}, "wifi.hops.*unknown field"),
+        ({"wired": {"rate_mbps": 100}}, "wifi.wired.delay_ms"),
+        ({"wired": {"rate_mbps": 0, "delay_ms": 1}}, "wifi.wired.rate_mbps"),
+        ({"error_bursts": {"p": 2, "r": 0.1}}, "wifi.error_bursts.p"),
     ],
 )
-def test_on_the_real_clock_it_is_refused(fields: dict[str, Any], where: str) -> None:
-    with pytest.raises(SettingsError, match=f"{where}: needs clock: virtual; on the real clock"):
-        check_scenario(scenario(clock="real", **fields))
+def test_wrong_hops_wires_and_bursts_are_named(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingsError, match=words) as raised:
+        radio(wifi=fields)
+    assert "\n" not in str(raised.value)
+
+
+def test_each_hop_has_the_leg_s_fields_but_for_its_own() -> None:
+    one = radio(wifi={"rate_mbps": 13, "retries": 3, "hops": [{}, {"rate_mbps": 26}]}).wifi
+    assert one is not None
+    assert [(hop.rate_mbps, hop.retries) for hop in one.every_hop()] == [(13, 3), (26, 3)]
+
+
+def test_a_path_carries_what_its_slowest_part_does() -> None:
+    def rate(**wifi: Any) -> int:
+        return radio(wifi=wifi).downlink.capacity().rate_at(0)
+
+    assert rate(hops=[{}, {"rate_mbps": 13}]) == rate(rate_mbps=13)
+    assert rate(hops=3) == rate()
+    assert rate(wired={"rate_mbps": 5, "delay_ms": 1}) == 5_000_000
+
+
+def test_hops_wires_and_bursts_survive_a_file(tmp_path: Path) -> None:
+    medium = {
+        "hops": [{"rate_mbps": 26}, {"load_percent": 10}],
+        "wired": {"rate_mbps": 100, "delay_ms": 18},
+        "error_bursts": {"p": 0.1, "r": 0.5},
+    }
+    wanted = scenario(legs=[leg(), {"wifi": medium}])
+    wanted.save(tmp_path / "scenario.yaml")
+    assert Scenario.load(tmp_path / "scenario.yaml") == wanted
+
+
+def test_what_an_element_is_told_of_its_wifi_legs_survives_a_file(tmp_path: Path) -> None:
+    wanted = scenario(legs=[leg(), {"wifi": {"rate_mbps": 13, "hops": 2}}])
+    for made in (gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)):
+        made.save(tmp_path / "element.yaml")
+        assert ElementSettings.load(tmp_path / "element.yaml") == made
+        assert made.leg(1).shared is None
+        assert made.leg(2).radio.wifi == wanted.legs[1].wifi
+
+
+def test_both_ends_of_a_leg_lead_over_one_path(tmp_path: Path) -> None:
+    wanted = scenario(legs=[leg(), {"wifi": {}}])
+    ends = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
+    assert list(wifi_paths(ends)) == [2]
 
 
 def test_a_rule_that_follows_the_best_channel_needs_rates() -> None:

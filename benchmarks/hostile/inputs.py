@@ -36,7 +36,7 @@ from minitopo_dc.commands import entry, options
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.plugins import PluginError
-from minitopo_dc.router import ElementSettings
+from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.router.schedule import Schedule
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.routers import gnb_settings, ue_settings
@@ -155,7 +155,8 @@ def _element(rng: Random, directory: Path) -> None:
 
 def _build(settings: ElementSettings) -> None:
     """The cores that an element makes of its settings, on either clock."""
-    legs = {leg.leg: SimpleNamespace(leg=leg.radio.build(leg.seed)) for leg in settings.legs}
+    paths = wifi_paths((settings,))
+    legs = {leg.leg: SimpleNamespace(leg=leg.build(paths)) for leg in settings.legs}
     Schedule(settings.legs, legs, lambda _: None)
     for bearer in settings.transmit:
         states = [legs[number].leg for number in bearer.legs if number in legs]

@@ -57,6 +57,8 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
 }
 UTILISATION = "utilisation_leg_"
 LEG_BYTES = "leg_bytes_"
+THROUGHPUT = "throughput_mbps"
+"""Of a download, from its first byte on: the handshake's time does not count."""
 LEG_SHARE = re.compile(r"leg_([0-9]{1,3})_(carried|sent)_from_([0-9]{1,6})_s")
 """`leg_2_carried_from_4_s`."""
 COUNTED: dict[str, Literal["delivered_bytes", "pushed_bytes"]] = {
@@ -171,7 +173,12 @@ def measure(row: dict[Any, Any], name: str) -> float:
         return FROM_FILES[name](Path(row["directory"]))
     if name.startswith((UTILISATION, LEG_BYTES)) or LEG_SHARE.fullmatch(name):
         return _of_legs(Path(row["directory"]), name)
-    return _float(row.get(name))
+    return _throughput(row) if name == THROUGHPUT else _float(row.get(name))
+
+
+def _throughput(row: dict[Any, Any]) -> float:
+    seconds = _float(row.get("completion_s")) - _float(row.get("first_byte_s"))
+    return _float(row.get("size_bytes")) * 8 / seconds / 1e6 if seconds else math.nan
 
 
 def _of_connection(run: Path, name: str) -> float:

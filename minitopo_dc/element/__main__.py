@@ -1,32 +1,39 @@
-"""Run an element: `python -m minitopo_dc.element SETTINGS.yaml` in a router host's namespace."""
+"""Run an element: `python -m minitopo_dc.element SETTINGS.yaml` in a router host's namespace.
+
+Further arguments, `PID SETTINGS.yaml` each, are elements of other hosts in the same process, which
+legs over WiFi need; PID is a process in the host's network namespace.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
-from minitopo_dc.element.process import Element
+from minitopo_dc.element.loop import Loop
+from minitopo_dc.element.process import Element, run
 from minitopo_dc.element.realtime import ElementError
 from minitopo_dc.element.rules import RuleError
 from minitopo_dc.pdcp import PolicyError
-from minitopo_dc.router.settings import ElementSettings
+from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError
+
+USAGE = "usage: python -m minitopo_dc.element SETTINGS.yaml [PID SETTINGS.yaml ...]"
 
 
 def main(arguments: list[str]) -> int:
     """Return 0 after a clean stop, 2 for a mistake in the settings, 1 when it cannot run here."""
-    if len(arguments) != 1:
-        print("usage: python -m minitopo_dc.element SETTINGS.yaml", file=sys.stderr)  # noqa: T201
+    pids, files = arguments[1::2], arguments[::2]
+    if len(arguments) % 2 == 0 or not all(pid.isdigit() for pid in pids):
+        print(USAGE, file=sys.stderr)  # noqa: T201
         return 2
     try:
-        element = Element(ElementSettings.load(Path(arguments[0])))
-        try:
-            element.run()
-        finally:
-            element.close()
+        with ExitStack() as stack:
+            _run(stack, dict(zip(files, [None, *map(int, pids)], strict=True)))
     except PolicyError as error:
-        print(f"{arguments[0]}: {error}", file=sys.stderr)  # noqa: T201
+        print(f"{' '.join(files)}: {error}", file=sys.stderr)  # noqa: T201
         return 2
     except (SettingsError, TraceError) as error:
         print(error, file=sys.stderr)  # noqa: T201
@@ -35,6 +42,17 @@ def main(arguments: list[str]) -> int:
         print(error, file=sys.stderr)  # noqa: T201
         return 1
     return 0
+
+
+def _run(stack: ExitStack, hosts: Mapping[str, int | None]) -> None:
+    """Run the elements of these settings' files, each with a process of its host."""
+    settings = [ElementSettings.load(Path(file)) for file in hosts]
+    loop, paths = Loop(), wifi_paths(settings)
+    elements = []
+    for each, host in zip(settings, hosts.values(), strict=True):
+        elements.append(Element(each, loop, paths=paths, host=host))
+        stack.callback(elements[-1].close)
+    run(elements, loop)
 
 
 if __name__ == "__main__":

@@ -65,10 +65,13 @@ class Outlet(Protocol):
 class LegDriver:
     """One leg: packets without a bearer come from its own queue, PDUs from the bearers."""
 
-    def __init__(self, number: int, leg: AnyLeg[Held], loop: Loop) -> None:
+    def __init__(
+        self, number: int, leg: AnyLeg[Held], loop: Loop, *, host: int | None = None
+    ) -> None:
+        """Take the core; `host`: a process of the leg's host if that is not this process' own."""
         self.number = number
         self.leg = leg
-        self.injector = Injector(number)
+        self.injector = Injector(number, host)
         self.malformed = 0
         self._loop = loop
         loop.add_timed(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 
+from minitopo_dc.element.namespace import inside
 from minitopo_dc.element.rules import leg_mark
 
 TTL_OFFSET = 8
@@ -19,8 +20,10 @@ class Injector:
     be without IPv6.
     """
 
-    def __init__(self, leg: int) -> None:
+    def __init__(self, leg: int, host: int | None = None) -> None:
+        """Take the leg's number, and a process of its host if that is not this process' own."""
         self._mark = leg_mark(leg)
+        self._host = host
         self._sockets: dict[socket.AddressFamily, socket.socket] = {}
         self.refused = 0
 
@@ -47,7 +50,8 @@ class Injector:
     def _socket(self, family: socket.AddressFamily) -> socket.socket:
         if family not in self._sockets:
             # With this protocol the datagram begins with its header, of either version.
-            opened = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_RAW)
+            with inside(self._host):
+                opened = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_RAW)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, self._mark)
             opened.setblocking(False)
             self._sockets[family] = opened

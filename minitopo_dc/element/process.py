@@ -1,11 +1,12 @@
-"""Assembling an element from its settings, and running it until it is told to stop."""
+"""Assembling elements from their settings, and running them until they are told to stop."""
 
 from __future__ import annotations
 
 import resource
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
 from minitopo_dc.capture import wall_clock_offset
 from minitopo_dc.element import rules
@@ -20,12 +21,13 @@ from minitopo_dc.element.kernel_queue import (
     read_drops,
 )
 from minitopo_dc.element.loop import Loop, clock
+from minitopo_dc.element.namespace import inside
 from minitopo_dc.element.next_hops import NextHops
 from minitopo_dc.element.realtime import ElementError, become_exact
 from minitopo_dc.element.reports import ReportReceiver, ReportSender
 from minitopo_dc.element.transmit_driver import TransmitDriver
 from minitopo_dc.element.wire import WireDriver
-from minitopo_dc.link import AnyLeg
+from minitopo_dc.link import AnyLeg, WifiPath
 from minitopo_dc.pdcp import Feedback, sn_format
 from minitopo_dc.router.recorder import Counters, Recorder, write_summary
 from minitopo_dc.router.report_counters import add_report_counters
@@ -43,9 +45,35 @@ from minitopo_dc.router.settings import (
 class Element:
     """The legs and bearers of one router host, over the kernel's queues."""
 
-    def __init__(self, settings: ElementSettings) -> None:
+    def __init__(
+        self,
+        settings: ElementSettings,
+        loop: Loop,
+        *,
+        paths: Mapping[int, WifiPath],
+        host: int | None = None,
+    ) -> None:
+        """Make legs and bearers.
+
+        Args:
+            settings: of this host.
+            loop: serves this element, and others of the process.
+            paths: of legs over WiFi (`wifi_paths`).
+            host: a process in the host's network namespace; None: this process is.
+
+        Raises:
+            ElementError, OSError: the host has not what the settings name.
+        """
+        self.name = settings.host
         self._settings = settings
-        self._loop = Loop()
+        self._loop = loop
+        self._paths = paths
+        self._host = host
+        with inside(host):
+            self._assemble()
+
+    def _assemble(self) -> None:
+        settings = self._settings
         self._rules: list[rules.Rule] = []
         self._queues: list[KernelQueue] = []
         self._report_senders: list[ReportSender] = []
@@ -77,18 +105,24 @@ class Element:
         self._schedule = Schedule(user_legs, self._user_legs, self._legs_changed)
         self._loop.add_timed(self._schedule, first=True)
 
-    def run(self) -> None:
-        """Work until stopped; the summary is written only when nothing went wrong."""
-        refused = become_exact(realtime=self._settings.realtime)
+    @property
+    def wants_realtime(self) -> bool:
+        """Whether its settings ask for it."""
+        return self._settings.realtime
+
+    @contextmanager
+    def serving(self, refused: list[str]) -> Iterator[None]:
+        """Let packets reach it meanwhile; the summary is written only when nothing went wrong.
+
+        Args:
+            refused: what the kernel has refused this process.
+        """
         recorder = Recorder(list(self._counters.series()), self._settings.statistics_ms, clock())
         self._loop.add_timed(recorder)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self._loop.stop())
-        with rules.installed(self._rules):
+        with rules.installed(self._rules, self._host):
             if self._next_hops is not None:
                 self._next_hops.start()
-            print(READY, flush=True)  # noqa: T201 - who started us waits for this line
-            self._loop.run(self._order)
+            yield
         recorder.close(clock())
         self._captures.close()
         self._summarise(refused)
@@ -112,8 +146,8 @@ class Element:
             made = KernelLeg(leg.interface, leg.radio)
             self._kernel_legs[leg.leg] = KernelLegDriver(leg.leg, made, self._loop)
         else:
-            core: AnyLeg[Held] = leg.radio.build(leg.seed)
-            self._user_legs[leg.leg] = LegDriver(leg.leg, core, self._loop)
+            core: AnyLeg[Held] = leg.build(self._paths)
+            self._user_legs[leg.leg] = LegDriver(leg.leg, core, self._loop, host=self._host)
 
     def _watched(self) -> NextHops | None:
         """What looks after the legs that may go down by themselves, if there are any."""
@@ -191,7 +225,7 @@ class Element:
         for each in (version,) if version else self._settings.ip_versions:
             self._rules.append(rules.incoming(interface, bearer.match, queue, each))
 
-    def _order(self, line: str) -> None:
+    def order(self, line: str) -> None:
         """Carry out `start`, `down LEG` or `up LEG`."""
         now = clock()
         match line.split():
@@ -226,7 +260,8 @@ class Element:
 
     def _summarise(self, refused: list[str]) -> None:
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        drops = read_drops()
+        with inside(self._host):
+            drops = read_drops()
         counters = self._counters.now()
         for number, leg in self._user_legs.items():
             counters["legs"][number]["malformed"] = leg.malformed
@@ -252,6 +287,33 @@ class Element:
             "refused_by_kernel": refused,
         }
         write_summary(self._settings.directory / f"{self._settings.host}-summary.json", summary)
+
+
+def run(elements: Sequence[Element], loop: Loop) -> None:
+    """Let elements of one process work until it is told to stop.
+
+    An order is for all of them, or begins with the name of the host that it is for and a colon.
+
+    Raises:
+        ElementError, RuleError: one of them cannot, or an order is none.
+    """
+    refused = become_exact(realtime=any(element.wants_realtime for element in elements))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: loop.stop())
+
+    def order(line: str) -> None:
+        host, colon, rest = line.partition(": ")
+        meant = [element for element in elements if not colon or element.name == host]
+        if not meant:
+            raise ElementError(f"order {line!r}: no element of {host} is here")
+        for element in meant:
+            element.order(rest if colon else line)
+
+    with ExitStack() as stack:
+        for element in elements:
+            stack.enter_context(element.serving(refused))
+        print(READY, flush=True)  # noqa: T201 - who started us waits for this line
+        loop.run(order)
 
 
 def _index(interface: str) -> int:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
+from minitopo_dc.element.namespace import inside
 from minitopo_dc.settings import IpVersion, Match
 
 THROUGH_LEG = 0x100
@@ -75,18 +76,22 @@ def unshaped() -> Iterator[Rule]:
 
 
 @contextmanager
-def installed(rules: Iterable[Rule]) -> Iterator[None]:
-    """Hold `rules` in this network namespace; a refused rule takes back those before it.
+def installed(rules: Iterable[Rule], host: int | None = None) -> Iterator[None]:
+    """Hold `rules` in a network namespace; a refused rule takes back those before it.
 
     Where there are any for IPv6, `unshaped` comes before them.
+
+    Args:
+        rules: what is held meanwhile.
+        host: a process in the namespace; None: this process' own.
     """
     wanted = list(rules)
     if any(rule.version == 6 for rule in wanted):
         wanted = [*unshaped(), *wanted]
     with ExitStack() as stack:
         for rule in wanted:
-            _iptables("-A", rule)
-            stack.callback(_iptables, "-D", rule)
+            _iptables("-A", rule, host)
+            stack.callback(_iptables, "-D", rule, host)
         yield
 
 
@@ -109,8 +114,9 @@ def _target(queue: int) -> tuple[str, ...]:
     return ("-j", "NFQUEUE", "--queue-num", str(queue))
 
 
-def _iptables(action: str, rule: Rule) -> None:
+def _iptables(action: str, rule: Rule, host: int | None) -> None:
     command = [_PROGRAMS[rule.version], "-w", "-t", "mangle", action, *rule.arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with inside(host):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuleError(f"{' '.join(command)}: {done.stderr.strip()}")

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import os
 import socket
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from minitopo_dc.element.namespace import inside
 from minitopo_dc.element.realtime import ElementError
 from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
 DEVICE = "/dev/net/tun"
-# linux/if_tun.h, linux/sockios.h, linux/if_arp.h, linux/sched.h: not in Python's modules.
+# linux/if_tun.h, linux/sockios.h, linux/if_arp.h: not in Python's modules.
 TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 SIOCSIFHWADDR, SIOCSIFTXQLEN, ARPHRD_ETHER = 0x8924, 0x8943, 1
-CLONE_NEWNET = 0x40000000
 REQUEST = struct.Struct("16s24s")
 """struct ifreq: an interface's name and a union (netdevice(7))."""
 KERNEL_QUEUE = 100_000
@@ -57,7 +54,7 @@ class Tap:
         self._pid = end.pid
         name = end.interface.encode()
         try:
-            with _inside(end.pid):
+            with inside(end.pid):
                 self._descriptor = os.open(DEVICE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
                 self._request(TUNSETIFF, name, struct.pack("H", IFF_TAP | IFF_NO_PI))
                 if end.mac:
@@ -106,23 +103,3 @@ class Tap:
 
     def _request(self, number: int, name: bytes, value: bytes) -> None:
         fcntl.ioctl(self._descriptor, number, REQUEST.pack(name, value))
-
-
-@contextmanager
-def _inside(pid: int) -> Iterator[None]:
-    """Be in the network namespace of a process meanwhile."""
-    with (
-        Path("/proc/thread-self/ns/net").open("rb") as here,
-        Path(f"/proc/{pid}/ns/net").open("rb") as there,
-    ):
-        _enter(there.fileno())
-        try:
-            yield
-        finally:
-            _enter(here.fileno())
-
-
-def _enter(namespace: int) -> None:
-    # os.setns is Python 3.12's.
-    if ctypes.CDLL(None, use_errno=True).setns(namespace, CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

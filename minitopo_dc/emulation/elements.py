@@ -1,4 +1,8 @@
-"""Element processes as seen from outside: started, told what to do, watched, ended."""
+"""Element processes as seen from outside: started, told what to do, watched, ended.
+
+A host has a process of its own, but hosts at the ends of legs over WiFi have one together: both
+directions share a medium, and only who has both knows whose turn it is.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import contextlib
 import json
 import select
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from minitopo_dc.emulation.hosts import EmulatedHost
@@ -27,24 +32,74 @@ class ElementFailedError(RunFailedError):
 
 
 class ElementProcess:
-    """One element on its host."""
+    """The element of one host, which may share its process with those of others.
 
-    def __init__(self, settings: ElementSettings, host: EmulatedHost) -> None:
+    Args:
+        settings: the element's.
+        process: the one it is in.
+        prefix: what an order for it alone begins with.
+    """
+
+    def __init__(self, settings: ElementSettings, process: RouterProcess, prefix: str) -> None:
         self.settings = settings
-        self._log = settings.directory / f"{settings.host}-element.log"
-        path = settings.directory / f"{settings.host}-element.yaml"
-        settings.save(path)
-        with self._log.open("wb") as log:
-            self._process = host.popen(
-                [*module_command("minitopo_dc.element"), str(path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-            )
+        self._process = process
+        self._prefix = prefix
 
     @property
     def pid(self) -> int:
         """The element's process."""
+        return self._process.pid
+
+    def order(self, line: str) -> None:
+        """Send `start`, `down LEG` or `up LEG`."""
+        self._process.order(f"{self._prefix}{line}")
+
+    def check(self) -> None:
+        """Raise ElementFailedError when the element has ended."""
+        self._process.check()
+
+    def kill(self) -> None:
+        """End its process at once."""
+        self._process.kill()
+
+    def stop(self) -> dict[str, Any]:
+        """End it in order, with all of its process, and return its summary.
+
+        Raises:
+            ElementFailedError: it had died, did not end, or the kernel dropped packets.
+        """
+        self._process.stop()
+        summary = self.settings.directory / f"{self.settings.host}-summary.json"
+        return _without_losses(json.loads(summary.read_text(encoding="utf-8")))
+
+
+class RouterProcess:
+    """A process with the elements of one host, or of several that share mediums."""
+
+    def __init__(self, *pairs: tuple[ElementSettings, EmulatedHost]) -> None:
+        """Start it in the namespace of the first host."""
+        (first, host), *others = pairs
+        self._hosts = " and ".join(settings.host for settings, _ in pairs)
+        self._log = first.directory / f"{first.host}-element.log"
+        arguments = [str(_saved(first))]
+        for settings, other in others:
+            arguments += [str(other.pid), str(_saved(settings))]
+        with self._log.open("wb") as log:
+            self._process = host.popen(
+                [*module_command("minitopo_dc.element"), *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+        self._stopped = False
+        self.elements = [
+            ElementProcess(settings, self, f"{settings.host}: " if others else "")
+            for settings, _ in pairs
+        ]
+
+    @property
+    def pid(self) -> int:
+        """The process."""
         return self._process.pid
 
     def wait_ready(self) -> None:
@@ -54,7 +109,7 @@ class ElementProcess:
         readable, _, _ = select.select([output], (), (), READY_TIMEOUT_S)
         if not readable or output.readline().strip() != READY.encode():
             raise ElementFailedError(
-                f"element on {self.settings.host} did not start: {self._why_not_ready()}"
+                f"element on {self._hosts} did not start: {self._why_not_ready()}"
             )
 
     def _why_not_ready(self) -> str:
@@ -65,7 +120,7 @@ class ElementProcess:
         return f"it ended with {code}: {self._tail()}"
 
     def order(self, line: str) -> None:
-        """Send `start`, `down LEG` or `up LEG`."""
+        """Send an order."""
         orders = self._process.stdin
         assert orders is not None
         self.check()
@@ -75,31 +130,30 @@ class ElementProcess:
         self.check()
 
     def check(self) -> None:
-        """Raise ElementFailedError when the element has ended."""
-        code = self._process.poll()
+        """Raise ElementFailedError when it has ended by itself."""
+        code = None if self._stopped else self._process.poll()
         if code is not None:
             raise ElementFailedError(
-                f"element on {self.settings.host} ended with {code} during the run: {self._tail()}"
+                f"element on {self._hosts} ended with {code} during the run: {self._tail()}"
             )
 
-    def stop(self) -> dict[str, Any]:
-        """End it in order and return its summary.
+    def stop(self) -> None:
+        """End it in order, once.
 
         Raises:
-            ElementFailedError: it had died, did not end, or the kernel dropped packets.
+            ElementFailedError: it had died, or did not end.
         """
+        if self._stopped:
+            return
         self.check()
         self._process.terminate()
         try:
             code = self._process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            raise ElementFailedError(f"element on {self.settings.host} did not stop") from None
+            raise ElementFailedError(f"element on {self._hosts} did not stop") from None
         if code:
-            raise ElementFailedError(
-                f"element on {self.settings.host} ended with {code}: {self._tail()}"
-            )
-        summary = self.settings.directory / f"{self.settings.host}-summary.json"
-        return _without_losses(json.loads(summary.read_text(encoding="utf-8")))
+            raise ElementFailedError(f"element on {self._hosts} ended with {code}: {self._tail()}")
+        self._stopped = True
 
     def kill(self) -> None:
         """End it at once if it still runs, and release its pipes."""
@@ -122,13 +176,35 @@ class ElementProcess:
 def running(*pairs: tuple[ElementSettings, EmulatedHost]) -> Iterator[list[ElementProcess]]:
     """Start the elements, wait until all are ready, and end them at the latest on leaving."""
     with contextlib.ExitStack() as stack:
-        elements = []
-        for settings, host in pairs:
-            elements.append(ElementProcess(settings, host))
-            stack.callback(elements[-1].kill)
-        for element in elements:
-            element.wait_ready()
-        yield elements
+        processes = []
+        for group in _sharing(pairs):
+            processes.append(RouterProcess(*group))
+            stack.callback(processes[-1].kill)
+        for process in processes:
+            process.wait_ready()
+        yield [element for process in processes for element in process.elements]
+
+
+def _sharing(
+    pairs: Iterable[tuple[ElementSettings, EmulatedHost]],
+) -> list[list[tuple[ElementSettings, EmulatedHost]]]:
+    """Hosts in groups: those at the ends of a leg over WiFi together, others alone."""
+    groups: list[list[tuple[ElementSettings, EmulatedHost]]] = []
+    seeds: list[set[str]] = []
+    for settings, host in pairs:
+        own = {leg.shared.seed for leg in settings.legs if leg.shared is not None}
+        known = next((n for n, theirs in enumerate(seeds) if theirs & own), None)
+        if known is None:
+            groups.append([])
+            seeds.append(own)
+        groups[-1 if known is None else known].append((settings, host))
+    return groups
+
+
+def _saved(settings: ElementSettings) -> Path:
+    path = settings.directory / f"{settings.host}-element.yaml"
+    settings.save(path)
+    return path
 
 
 def _without_losses(summary: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,13 @@ from minitopo_dc.link.rlc_leg import RlcLeg
 from minitopo_dc.link.rlc_parameters import RlcMode, RlcParameters, RlcStatistics
 from minitopo_dc.link.wifi_leg import WifiLeg
 from minitopo_dc.link.wifi_medium import WifiMedium
-from minitopo_dc.link.wifi_parameters import Aggregation, WifiParameters, WifiStatistics
+from minitopo_dc.link.wifi_parameters import (
+    Aggregation,
+    ErrorBursts,
+    WifiParameters,
+    WifiStatistics,
+)
+from minitopo_dc.link.wifi_path import WifiPath, WiredPart
 from minitopo_dc.link.wifi_timing import goodput_bps, saturated_bps
 
 __all__ = [
@@ -25,6 +31,7 @@ __all__ = [
     "ConstantDelay",
     "DelayCurve",
     "DelayModel",
+    "ErrorBursts",
     "GilbertElliott",
     "Leg",
     "LegParameters",
@@ -41,7 +48,9 @@ __all__ = [
     "WifiLeg",
     "WifiMedium",
     "WifiParameters",
+    "WifiPath",
     "WifiStatistics",
+    "WiredPart",
     "curve_delay_ns",
     "delay_steps",
     "goodput_bps",

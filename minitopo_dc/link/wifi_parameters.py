@@ -41,6 +41,37 @@ RETRIES = 7
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorBursts:
+    """A direction's errors come in bursts: Good and Bad, a Markov chain with a step per TXOP.
+
+    A TXOP has the state that it finds, then the state may change; the first one finds Good.
+
+    Attributes:
+        p: probability to go from Good to Bad.
+        r: from Bad to Good.
+        bad: probability that a transmission of an MPDU fails in Bad; in Good it is `mpdu_error`.
+
+    Raises:
+        ValueError: naming the one that is no probability.
+    """
+
+    p: float
+    r: float
+    bad: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is none."""
+        for name in ("p", "r", "bad"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ValueError(f"{name} = {getattr(self, name)} (allowed: a probability, 0 to 1)")
+
+    @property
+    def bad_share(self) -> float:
+        """Of TXOPs in the long run."""
+        return self.p / (self.p + self.r) if self.p else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class WifiParameters:
     """The medium of both directions and their MAC; each default's source is with its constant.
 
@@ -54,6 +85,7 @@ class WifiParameters:
         amsdu_bytes: of an A-MSDU at most.
         amsdu_wait_ns: an A-MSDU that is not full is sent when its first packet has waited so long.
         mpdu_error: probability that a transmission of an MPDU fails, without a collision.
+        error_bursts: when it is another one, if ever.
         retries: an MPDU is dropped after so many transmissions beyond the first.
         load: part of the time that others' transmissions would take, had they the medium alone.
         stations: how many others there are, each with its part of `load`.
@@ -70,6 +102,7 @@ class WifiParameters:
     amsdu_bytes: int = AMSDU_BYTES
     amsdu_wait_ns: int = AMSDU_WAIT_NS
     mpdu_error: float = 0.0
+    error_bursts: ErrorBursts | None = None
     retries: int = RETRIES
     load: float = 0.0
     stations: int = 1
@@ -89,6 +122,14 @@ class WifiParameters:
             raise ValueError(f"mpdu_error = {self.mpdu_error} (allowed: a probability, 0 to 1)")
         if not 0.0 <= self.load < 1.0:
             raise ValueError(f"load = {self.load} (allowed: 0 or more, below 1)")
+
+    @property
+    def mean_mpdu_error(self) -> float:
+        """In the long run, if TXOPs are equally long."""
+        if self.error_bursts is None:
+            return self.mpdu_error
+        share = self.error_bursts.bad_share
+        return share * self.error_bursts.bad + (1 - share) * self.mpdu_error
 
 
 @dataclass(frozen=True, slots=True)

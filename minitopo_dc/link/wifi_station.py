@@ -85,6 +85,8 @@ class Station(Generic[T]):
         self.airtime_ns = 0
         self._wifi = wifi
         self._errors = Random(rng.getrandbits(64))
+        self._bursts = Random(rng.getrandbits(64)) if wifi.error_bursts else None
+        self._bad = False
         self._settle = settle
         self._limit_packets = parameters.queue_packets or _UNLIMITED
         self._limit_bytes = parameters.queue_bytes or _UNLIMITED
@@ -166,6 +168,7 @@ class Station(Generic[T]):
     def end(self, now: int, *, collided: bool) -> None:
         """Learn what arrived, give up what has failed too often, send the rest again."""
         flying, self._flying = self._flying, []
+        error = self._error()
         outcome: Outcome[T] = Outcome([], [])
         failed = []
         for mpdu in flying:
@@ -173,7 +176,7 @@ class Station(Generic[T]):
                 continue
             if self._interrupted:
                 failed.append(mpdu)
-            elif not collided and self._errors.random() >= self._wifi.mpdu_error:
+            elif not collided and self._errors.random() >= error:
                 outcome.received.append(mpdu)
             else:
                 mpdu.tries += 1
@@ -190,6 +193,15 @@ class Station(Generic[T]):
     def count(self, airtime: int) -> None:
         """It had the medium alone for so long."""
         self.airtime_ns += airtime
+
+    def _error(self) -> float:
+        """Probability that an MPDU of this TXOP fails; the next one may have another."""
+        bursts = self._wifi.error_bursts
+        if bursts is None or self._bursts is None:
+            return self._wifi.mpdu_error
+        error, change = (bursts.bad, bursts.r) if self._bad else (self._wifi.mpdu_error, bursts.p)
+        self._bad ^= self._bursts.random() < change
+        return error
 
     def _contend(self) -> None:
         """Find from when on it wants the medium."""

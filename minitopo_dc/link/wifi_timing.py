@@ -92,7 +92,7 @@ def saturated_bps(parameters: WifiParameters, packet: int = LARGE_PACKET_BYTES) 
     share = min(parameters.load, others / (own + others))
     waiting = min(1.0, parameters.load * own / others)
     alone = (1 - waiting * 2 / (CW_MIN + 2)) ** parameters.stations
-    received = alone * (1 - parameters.mpdu_error)
+    received = alone * (1 - parameters.mean_mpdu_error)
     return round(packets * packet * 8 * NS_PER_S / own * received * (1 - share))
 
 

@@ -10,7 +10,9 @@ from minitopo_dc.router.settings import (
     ReportLeg,
     ReportPath,
     TransmitBearer,
+    WifiEnd,
     WireLeg,
+    wifi_paths,
 )
 
 __all__ = [
@@ -23,5 +25,7 @@ __all__ = [
     "ReportLeg",
     "ReportPath",
     "TransmitBearer",
+    "WifiEnd",
     "WireLeg",
+    "wifi_paths",
 ]

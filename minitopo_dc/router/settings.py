@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, IPvAnyAddress, field_validator, model_validator
 
+from minitopo_dc.link import AnyLeg, WifiPath
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.settings import (
     Direction,
@@ -16,6 +18,7 @@ from minitopo_dc.settings import (
     Match,
     PdcpSettings,
     Settings,
+    WifiSettings,
     check_kernel_bearer,
     check_wire_bearer,
     equals,
@@ -31,6 +34,15 @@ LegNumber = Annotated[int, Field(ge=1, le=255)]
 Interface = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
 
 
+class WifiEnd(Settings):
+    """What a direction of a leg over WiFi shares with the other one, and which of them it is."""
+
+    wifi: WifiSettings
+    seed: str
+    """Seeds the mediums: back-offs, errors, others."""
+    direction: Direction
+
+
 class ElementLeg(Settings):
     """The direction of a leg that leaves this host through `interface`."""
 
@@ -39,6 +51,29 @@ class ElementLeg(Settings):
     radio: LegSettings
     seed: str
     """Seeds the losses and the jitter of this direction."""
+    # Left out of files where there is none.
+    shared: WifiEnd | None = Field(default=None, exclude_if=equals(None))
+    """Of a leg over WiFi, whose both directions must be in one process."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _radio_has_its_medium(cls, values: Any) -> Any:
+        """A file holds the medium once."""
+        if not isinstance(values, Mapping) or not isinstance(values.get("shared"), Mapping):
+            return values
+        radio = values.get("radio")
+        if isinstance(radio, Mapping):
+            return {**values, "radio": {**radio, "wifi": values["shared"].get("wifi")}}
+        return values
+
+    def build(self, paths: Mapping[int, WifiPath]) -> AnyLeg[Any]:
+        """The leg; `paths` has those of legs over WiFi by their numbers (`wifi_paths`).
+
+        Raises:
+            SettingsError, TraceError: the trace is missing or wrong.
+        """
+        uplink = self.shared is not None and self.shared.direction == "uplink"
+        return self.radio.build(self.seed, paths.get(self.leg), uplink=uplink)
 
 
 class WireLeg(Settings):
@@ -221,3 +256,13 @@ class ElementSettings(Settings):
         queues = [leg.radio.queue_packets for leg in own]
         limits = [queue for queue in queues if queue is not None]
         return sum(limits) if len(limits) == len(bearer.legs) else None
+
+
+def wifi_paths(hosts: Iterable[ElementSettings]) -> dict[int, WifiPath]:
+    """What both directions of each leg over WiFi lead over, by the leg's number.
+
+    Args:
+        hosts: those at both ends of the legs.
+    """
+    shared = {leg.leg: leg.shared for host in hosts for leg in host.legs if leg.shared is not None}
+    return {number: end.wifi.path(end.seed) for number, end in shared.items()}

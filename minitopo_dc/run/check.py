@@ -149,12 +149,6 @@ def check_real(scenario: Scenario) -> None:
     """
     if scenario.virtual != type(scenario.virtual)():
         raise SettingsError("virtual: needs clock: virtual; the real clock has no such")
-    for where, radio in scenario.directions():
-        if radio.wifi is not None:
-            raise SettingsError(
-                f"{where.rpartition('.')[0]}.wifi: needs clock: virtual; on the real clock the "
-                "directions of a leg are in two processes, which share no medium"
-            )
     if scenario.real.backend == "kernel":
         _check_kernel_legs(scenario)
 

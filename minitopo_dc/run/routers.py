@@ -20,6 +20,7 @@ from minitopo_dc.router import (
     ReportLeg,
     ReportPath,
     TransmitBearer,
+    WifiEnd,
 )
 from minitopo_dc.run.addresses import (
     REPORT_PORT,
@@ -29,7 +30,7 @@ from minitopo_dc.run.addresses import (
     server_address,
 )
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, RadioLeg, ResolvedFlow, Scenario
 from minitopo_dc.settings import Direction, IpVersion, Match, PdcpSettings
 
 
@@ -105,11 +106,6 @@ def leg_seed(scenario: Scenario, leg: int, direction: Direction) -> str:
     return f"{scenario.seed}/{leg}/{direction}"
 
 
-def medium_seed(scenario: Scenario, leg: int) -> str:
-    """What seeds the medium that both directions of a leg over WiFi share."""
-    return f"{scenario.seed}/{leg}/wifi"
-
-
 def _numbers(scenario: Scenario) -> range:
     return range(1, len(scenario.legs) + 1)
 
@@ -121,6 +117,7 @@ def _legs(scenario: Scenario, direction: Direction, host: str) -> Iterator[Eleme
             interface=f"{host}-leg{number}",
             radio=leg.direction(direction),
             seed=leg_seed(scenario, number, direction),
+            shared=_wifi_end(leg, f"{scenario.seed}/{number}/wifi", direction),
         )
 
 
@@ -131,7 +128,12 @@ def _backhaul(scenario: Scenario, direction: Direction, host: str) -> Iterator[E
             interface=f"{host}-bh{number}",
             radio=link.direction(direction),
             seed=f"{scenario.seed}/backhaul/{number}/{direction}",
+            shared=_wifi_end(link, f"{scenario.seed}/backhaul/{number}/wifi", direction),
         )
+
+
+def _wifi_end(leg: RadioLeg, seed: str, direction: Direction) -> WifiEnd | None:
+    return None if leg.wifi is None else WifiEnd(wifi=leg.wifi, seed=seed, direction=direction)
 
 
 def transmit_bearers(scenario: Scenario, direction: Direction) -> Iterator[TransmitBearer]:

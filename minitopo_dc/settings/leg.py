@@ -24,8 +24,7 @@ from minitopo_dc.link import (
     NormalDelay,
     RlcLeg,
     UniformDelay,
-    WifiLeg,
-    WifiMedium,
+    WifiPath,
     delay_steps,
     make_capacity,
 )
@@ -264,15 +263,18 @@ class LegSettings(Settings):
         bad = self.burst_loss.p / (self.burst_loss.p + self.burst_loss.r)
         return 100 * (bad * (1 - self.burst_loss.h) + (1 - bad) * (1 - self.burst_loss.k))
 
-    def build(self, seed: str, medium: WifiMedium | None = None) -> AnyLeg[Any]:
+    def build(
+        self, seed: str, path: WifiPath | None = None, *, uplink: bool = False
+    ) -> AnyLeg[Any]:
         """Return the leg; `seed` fixes its losses and jitter on either clock.
 
         Args:
             seed: of this direction.
-            medium: of a leg with `wifi`: the one that the other direction is on, too.
+            path: of a leg with `wifi`: the one that the other direction is on, too.
+            uplink: of a leg with `wifi`: which of the two this is.
 
         Raises:
-            SettingsError: a leg with `wifi` is given no medium.
+            SettingsError: a leg with `wifi` is given no path.
             SettingsError, TraceError: the trace is missing or wrong.
         """
         parameters = LegParameters(
@@ -283,9 +285,9 @@ class LegSettings(Settings):
             queue_bytes=self.queue_limit_bytes(),
         )
         if self.wifi is not None:
-            if medium is None:
+            if path is None:
                 raise SettingsError("wifi: needs a scenario's leg, with both its directions")
-            return WifiLeg(parameters, medium, random.Random(seed))
+            return path.leg(parameters, random.Random(seed), uplink=uplink)
         if self.rlc is not None:
             return RlcLeg(parameters, self.rlc.parameters(), self.capacity(), random.Random(seed))
         return Leg(parameters, self.capacity(), random.Random(seed))

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import random
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from minitopo_dc.link import (
     Aggregation,
     Capacity,
-    WifiMedium,
+    ErrorBursts,
     WifiParameters,
+    WifiPath,
+    WiredPart,
     make_capacity,
     saturated_bps,
 )
-from minitopo_dc.settings.base import Settings
+from minitopo_dc.settings.base import Settings, equals
 from minitopo_dc.settings.ranges import MOST_DELAY_MS, Bytes, Milliseconds, Percent, Rate, within
 from minitopo_dc.units import NS_PER_MS
 
@@ -24,7 +27,35 @@ MOST_STATIONS = 2007
 """Association identifiers of an access point (IEEE 802.11)."""
 
 
-class WifiSettings(Settings):
+MOST_HOPS = 16
+"""Far beyond the 5 of the longest path in "QUIC in wireless mesh networks" (table 1)."""
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class ErrorBurstSettings(Settings):
+    """Good and Bad, with a step per TXOP (Gilbert and Elliott)."""
+
+    p: Probability
+    """From Good to Bad."""
+    r: Probability
+    """From Bad to Good."""
+    bad_percent: Percent = 100.0
+    """How many transmissions of MPDUs fail in Bad; default as Gilbert's: all."""
+
+    def bursts(self) -> ErrorBursts:
+        """What the leg's core takes."""
+        return ErrorBursts(self.p, self.r, self.bad_percent / 100)
+
+
+class WiredSettings(Settings):
+    """Wires before the first hop, which each direction has for itself."""
+
+    rate_mbps: Rate
+    delay_ms: Milliseconds
+    """One way."""
+
+
+class WifiHop(Settings):
     """802.11n; the defaults are those of `minitopo_dc.link.WifiParameters`."""
 
     rate_mbps: Rate = _DEFAULT.rate_bps / 1e6
@@ -42,6 +73,9 @@ class WifiSettings(Settings):
     """So long the first packet of an A-MSDU waits for others."""
     mpdu_error_percent: Percent = _DEFAULT.mpdu_error * 100
     """How many transmissions of MPDUs fail, collisions not counted."""
+    # Left out of files when there are none, so that those of legs without them stay as they are.
+    error_bursts: ErrorBurstSettings | None = Field(default=None, exclude_if=equals(None))
+    """When another share of them fails, in each direction for itself."""
     retries: Annotated[int, Field(ge=0, le=255)] = _DEFAULT.retries
     """Of an MPDU; then it is dropped."""
     load_percent: Annotated[float, Field(ge=0, lt=100)] = _DEFAULT.load * 100
@@ -60,15 +94,59 @@ class WifiSettings(Settings):
             amsdu_bytes=self.amsdu_bytes,
             amsdu_wait_ns=round(self.amsdu_wait_ms * NS_PER_MS),
             mpdu_error=self.mpdu_error_percent / 100,
+            error_bursts=self.error_bursts.bursts() if self.error_bursts else None,
             retries=self.retries,
             load=self.load_percent / 100,
             stations=self.stations,
         )
 
-    def medium(self, seed: str) -> WifiMedium:
-        """The medium; `seed` fixes its back-offs, errors and others."""
-        return WifiMedium(self.parameters(), random.Random(seed))
+
+class WifiSettings(WifiHop):
+    """A leg over WiFi: its hops, and what is before them."""
+
+    # Both left out of files where they have their defaults.
+    hops: Annotated[tuple[WifiHop, ...], Field(max_length=MOST_HOPS)] = Field(
+        default=(), exclude_if=equals(())
+    )
+    """Given as how many there are, all alike, or as the fields of each in which it differs; none:
+    one hop."""
+    wired: WiredSettings | None = Field(default=None, exclude_if=equals(None))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _hops_take_its_fields(cls, values: Any) -> Any:
+        """Each hop has the leg's fields but for its own."""
+        hops = values.get("hops") if isinstance(values, Mapping) else None
+        if isinstance(hops, int):
+            if not 1 <= hops <= MOST_HOPS:
+                raise ValueError(f"hops: {hops}; allowed: 1 to {MOST_HOPS}, or a list")
+            hops = [{}] * hops if hops > 1 else []
+        if not isinstance(hops, list | tuple):
+            return values
+        common = {name: value for name, value in values.items() if name not in ("hops", "wired")}
+        return {**values, "hops": [_with(common, hop) for hop in hops]}
+
+    def every_hop(self) -> tuple[WifiHop, ...]:
+        """The hops in the order of the downlink."""
+        return self.hops or (self,)
+
+    def path(self, seed: str) -> WifiPath:
+        """The path; `seed` fixes its mediums' back-offs, errors and others."""
+        hops = [hop.parameters() for hop in self.every_hop()]
+        seeds = [seed, *(f"{seed}/{number}" for number in range(2, len(hops) + 1))]
+        return WifiPath(hops, [random.Random(each) for each in seeds], self._wires())
 
     def capacity(self) -> Capacity:
-        """What a direction carries that has the medium alone, but for others' load."""
-        return make_capacity(saturated_bps(self.parameters()))
+        """What a direction carries that has the mediums alone, but for others' load."""
+        rates = [saturated_bps(hop.parameters()) for hop in self.every_hop()]
+        wires = self._wires()
+        return make_capacity(min(rates if wires is None else [*rates, wires.rate_bps]))
+
+    def _wires(self) -> WiredPart | None:
+        if self.wired is None:
+            return None
+        return WiredPart(round(self.wired.rate_mbps * 1e6), round(self.wired.delay_ms * NS_PER_MS))
+
+
+def _with(common: Mapping[str, Any], hop: Any) -> Any:
+    return {**common, **hop} if isinstance(hop, Mapping) else hop

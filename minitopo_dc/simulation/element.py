@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from minitopo_dc.link import WifiMedium
+from minitopo_dc.link import WifiPath
 from minitopo_dc.pdcp import sn_format
 from minitopo_dc.router import ElementSettings, ReceiveBearer, TransmitBearer
 from minitopo_dc.router.recorder import Counters, Series, write_summary
@@ -26,7 +26,7 @@ class Element:
         *,
         leg_of: Mapping[str, int],
         processing_ns: int,
-        mediums: Mapping[int, WifiMedium],
+        paths: Mapping[int, WifiPath],
     ) -> None:
         """Make legs and bearers.
 
@@ -35,17 +35,14 @@ class Element:
             loop: gives the time.
             leg_of: the leg that a packet without a bearer takes, by each address of the client.
             processing_ns: what a bearer's packet waits before it is split, or reordered.
-            mediums: of each leg with `wifi`, by its number: that of both directions.
+            paths: of each leg with `wifi`, by its number: that of both directions.
         """
         self._settings = settings
         self._loop = loop
         self._leg_of = leg_of
         self._processing = processing_ns
-        self._mediums = mediums
-        self._legs = {
-            leg.leg: LegDriver(leg.leg, leg.radio.build(leg.seed, mediums.get(leg.leg)), loop)
-            for leg in settings.legs
-        }
+        self._paths = paths
+        self._legs = {leg.leg: LegDriver(leg.leg, leg.build(paths), loop) for leg in settings.legs}
         self._transmit = [self._transmitter(bearer) for bearer in settings.transmit]
         self._receive = [self._receiver(bearer) for bearer in settings.receive]
         self._report_senders = dict(self._reporters())
@@ -64,7 +61,7 @@ class Element:
         """The PDUs that cross this element's legs reach `peer`."""
         for number, leg in self._legs.items():
             leg.arrive = peer.arrive
-            if number in self._mediums:
+            if number in self._paths:
                 leg.other = peer._legs[number]
         for bearer, sender in self._report_senders.items():
             sender.connect(peer.report_taker(bearer))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from minitopo_dc.router import wifi_paths
 from minitopo_dc.router.recorder import Recorder, Rows
 from minitopo_dc.run.addresses import client_address
-from minitopo_dc.run.routers import gnb_settings, medium_seed, ue_settings
+from minitopo_dc.run.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.connection import Connection
 from minitopo_dc.simulation.element import Element
@@ -30,17 +31,11 @@ class Testbed:
         numbers, version = range(1, len(scenario.legs) + 1), scenario.ip_version
         leg_of = {client_address(leg, version): leg for leg in numbers}
         processing = round(scenario.virtual.processing_delay_ms * 1e6)
-        mediums = {
-            number: leg.wifi.medium(medium_seed(scenario, number))
-            for number, leg in enumerate(scenario.legs, start=1)
-            if leg.wifi is not None
-        }
+        hosts = (gnb_settings(scenario, directory), ue_settings(scenario, directory))
+        paths = wifi_paths(hosts)
         self.gnb, self._ue = (
-            Element(settings, self.loop, leg_of=leg_of, processing_ns=processing, mediums=mediums)
-            for settings in (
-                gnb_settings(scenario, directory),
-                ue_settings(scenario, directory),
-            )
+            Element(settings, self.loop, leg_of=leg_of, processing_ns=processing, paths=paths)
+            for settings in hosts
         )
         self.gnb.connect(self._ue)
         self._ue.connect(self.gnb)

@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 
 from minitopo_dc.element import loop as loop_module
+from minitopo_dc.element import process
+from minitopo_dc.element.loop import Loop
 from minitopo_dc.element.process import Element
 from minitopo_dc.element.realtime import ElementError
 from minitopo_dc.link import LegStatistics
-from minitopo_dc.router import ElementSettings
+from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.router.recorder import Recorder, Series
 from minitopo_dc.settings import LegSettings
 from tests.element.fakes import MS, FakePacket
@@ -118,7 +120,8 @@ class Host:
 
     def element(self, **fields: Any) -> Element:
         values = {"host": "gnb", "legs": LEGS, "directory": self.directory}
-        self.elements.append(Element(ElementSettings.check(values | fields, "test")))
+        settings = ElementSettings.check(values | fields, "test")
+        self.elements.append(Element(settings, Loop(), paths=wifi_paths([settings])))
         return self.elements[-1]
 
     def run(
@@ -139,7 +142,7 @@ class Host:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(loop_module, "ORDERS", reading)
             try:
-                element.run()
+                process.run([element], element._loop)
             finally:
                 os.close(reading)
                 os.close(writing)

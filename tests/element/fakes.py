@@ -60,8 +60,8 @@ class Clock:
 class NoInjector:
     """Stands in for the raw socket, which needs root."""
 
-    def __init__(self, leg: int) -> None:
-        self.leg = leg
+    def __init__(self, leg: int, host: int | None = None) -> None:
+        self.leg, self.host = leg, host
         self.sent: list[bytes] = []
         self.refused = 0
         self.closed = False

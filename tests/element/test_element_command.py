@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from minitopo_dc.element import __main__ as command
+from minitopo_dc.element.loop import Loop
 from minitopo_dc.element.realtime import ElementError
 from minitopo_dc.element.rules import RuleError
+from minitopo_dc.link import WifiPath
 from minitopo_dc.router import ElementSettings
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError
@@ -21,14 +25,20 @@ class FakeElement:
     fails_when_run: Exception | None = None
     closed = 0
 
-    def __init__(self, settings: ElementSettings) -> None:
-        self.settings = settings
+    made: ClassVar[list[FakeElement]]
+
+    def __init__(
+        self,
+        settings: ElementSettings,
+        loop: Loop,
+        *,
+        paths: Mapping[int, WifiPath],
+        host: int | None,
+    ) -> None:
+        self.settings, self.loop, self.paths, self.host = settings, loop, paths, host
         if self.fails_when_made:
             raise self.fails_when_made
-
-    def run(self) -> None:
-        if self.fails_when_run:
-            raise self.fails_when_run
+        type(self).made.append(self)
 
     def close(self) -> None:
         type(self).closed += 1
@@ -37,9 +47,15 @@ class FakeElement:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeElement]:
     class Fresh(FakeElement):
-        pass
+        made: ClassVar[list[FakeElement]] = []
+
+    def run(elements: Sequence[FakeElement], loop: Loop) -> None:
+        assert {element.loop for element in elements} == {loop}
+        if Fresh.fails_when_run:
+            raise Fresh.fails_when_run
 
     monkeypatch.setattr(command, "Element", Fresh)
+    monkeypatch.setattr(command, "run", run)
     return Fresh
 
 
@@ -102,3 +118,20 @@ def test_an_element_that_fails_while_it_runs_is_closed(
     assert command.main([file]) == 1
     assert capsys.readouterr().err == "unknown order\n"
     assert fake.closed == 1
+
+
+def test_elements_of_several_hosts_share_a_loop_and_the_paths_of_their_legs(
+    fake: type[FakeElement], tmp_path: Path
+) -> None:
+    files = []
+    for host, direction in (("gnb", "downlink"), ("ue", "uplink")):
+        shared = {"wifi": {}, "seed": "1/2/wifi", "direction": direction}
+        leg = {"leg": 2, "interface": f"{host}-leg2", "seed": host, "radio": {}, "shared": shared}
+        files.append(str(tmp_path / f"{host}.yaml"))
+        settings = {"host": host, "legs": [leg], "directory": tmp_path}
+        ElementSettings.check(settings, "t").save(Path(files[-1]))
+    assert command.main([files[0], "77", files[1]]) == 0
+    gnb, ue = fake.made
+    assert (gnb.host, ue.host) == (None, 77)
+    assert gnb.paths[2] is ue.paths[2]
+    assert fake.closed == 2

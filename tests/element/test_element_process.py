@@ -165,7 +165,7 @@ def test_the_loop_wakes_for_what_an_order_makes_due(host: Host) -> None:
     changes = [{"at_s": 0.25, "delay_ms": 20}]
     element = host.element(legs=[LEGS[0] | {"radio": RADIO | {"changes": changes}}])
     element._loop.serve(loop_module.clock())
-    element._order("start")
+    element.order("start")
     assert element._started is not None
     assert element._loop.due == element._started + 250 * MS
 
@@ -189,11 +189,11 @@ def test_a_leg_that_is_down_holds_its_packets_until_it_is_up(host: Host) -> None
     loop = element._loop
     reached = []
     packets = [queue.put(datagram()) for queue in host.queues]
-    element._order("down 1")
+    element.order("down 1")
     for queue in host.queues:
         queue.read()
     for order in ("down 1", "up 1"):
-        element._order(order)
+        element.order(order)
         loop.serve(loop_module.clock() + MS)
         reached.append([packet.verdict for packet in packets])
     assert reached == [["", "accept"], ["accept", "accept"]]

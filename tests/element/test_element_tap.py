@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from minitopo_dc.element import namespace
 from minitopo_dc.element import tap as module
 from minitopo_dc.element.realtime import ElementError
 from minitopo_dc.element.tap import LARGEST_FRAME, End, Tap
@@ -75,7 +76,8 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     device.touch()
     monkeypatch.setattr(module, "DEVICE", str(device))
     monkeypatch.setattr(module, "Path", made.path)
-    monkeypatch.setattr(module, "_enter", made.enter)
+    monkeypatch.setattr(namespace, "Path", made.path)
+    monkeypatch.setattr(namespace, "_enter", made.enter)
     monkeypatch.setattr(module, "fcntl", SimpleNamespace(ioctl=made.ioctl))
     return made
 
@@ -166,7 +168,8 @@ def test_a_namespace_that_may_not_be_entered_is_one_error(
     libc = SimpleNamespace(CDLL=lambda *_, **__: refuse(), get_errno=lambda: errno.EPERM)
     monkeypatch.undo()
     monkeypatch.setattr(module, "Path", kernel.path)
-    monkeypatch.setattr(module, "ctypes", libc)
+    monkeypatch.setattr(namespace, "Path", kernel.path)
+    monkeypatch.setattr(namespace, "ctypes", libc)
     with pytest.raises(ElementError, match="interface h1-eth0: Operation not permitted"):
         Tap(END)
 

@@ -17,7 +17,7 @@ from minitopo_dc.link import (
     WifiParameters,
 )
 from minitopo_dc.link.wifi_medium import NEVER, Backoff
-from tests.link.wifi_pair import Pair
+from tests.link.wifi_pair import Pair, PathPair
 
 MS = 10**6
 Step = tuple[int, str, int]
@@ -50,7 +50,7 @@ steps = st.lists(
 )
 
 
-def act(pair: Pair, action: str, direction: int) -> None:
+def act(pair: Pair | PathPair, action: str, direction: int) -> None:
     leg, now = pair.legs[direction], pair.now
     if action == "push":
         pair.push(direction, 100 + pair.pushed[direction] * 37)

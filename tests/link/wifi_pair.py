@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
-from minitopo_dc.link import ConstantDelay, LegParameters, WifiLeg, WifiMedium, WifiParameters
+from minitopo_dc.link import (
+    AnyLeg,
+    ConstantDelay,
+    LegParameters,
+    WifiLeg,
+    WifiMedium,
+    WifiParameters,
+    WifiPath,
+    WiredPart,
+)
 
 PLAIN = LegParameters(queue_packets=None, delay=ConstantDelay(0))
 
 
-class Pair:
-    """Two legs and what they have said; packets are their numbers."""
+class Driven:
+    """Two directions and what they have said; packets are their numbers."""
 
-    def __init__(
-        self, wifi: WifiParameters, parameters: LegParameters = PLAIN, seed: int = 1
-    ) -> None:
-        self.medium = WifiMedium(wifi, Random(seed))
-        self.legs: list[WifiLeg[int]] = [
-            WifiLeg(parameters, self.medium, Random(f"{seed}/{name}")) for name in ("down", "up")
-        ]
+    def __init__(self, legs: Sequence[AnyLeg[int]]) -> None:
+        self._legs = legs
         self.now = 0
         self.pushed = [0, 0]
         self.promised: list[set[int]] = [set(), set()]
@@ -26,19 +31,19 @@ class Pair:
         self.gone: list[list[int]] = [[], []]
 
     def start(self) -> None:
-        for leg in self.legs:
+        for leg in self._legs:
             leg.start(self.now)
 
     def push(self, direction: int, size: int = 1500) -> bool:
         number = self.pushed[direction]
         self.pushed[direction] += 1
-        taken = self.legs[direction].push(number, size, self.now)
+        taken = self._legs[direction].push(number, size, self.now)
         if taken:
             self.promised[direction].add(number)
         return taken
 
     def poll(self, direction: int) -> None:
-        leg = self.legs[direction]
+        leg = self._legs[direction]
         self.arrivals[direction] += [(packet, self.now) for packet in leg.poll(self.now)]
         self.gone[direction] += leg.dropped()
 
@@ -55,7 +60,38 @@ class Pair:
     def _due(self) -> tuple[int, int] | None:
         moments = [
             (moment, number)
-            for number, leg in enumerate(self.legs)
+            for number, leg in enumerate(self._legs)
             if (moment := leg.next_timeout()) is not None
         ]
         return min(moments, default=None)
+
+
+class Pair(Driven):
+    """One hop."""
+
+    def __init__(
+        self, wifi: WifiParameters, parameters: LegParameters = PLAIN, seed: int = 1
+    ) -> None:
+        self.medium = WifiMedium(wifi, Random(seed))
+        self.legs: list[WifiLeg[int]] = [
+            WifiLeg(parameters, self.medium, Random(f"{seed}/{name}")) for name in ("down", "up")
+        ]
+        super().__init__(self.legs)
+
+
+class PathPair(Driven):
+    """Several hops, with or without wires before them."""
+
+    def __init__(
+        self,
+        hops: Sequence[WifiParameters],
+        parameters: LegParameters = PLAIN,
+        wired: WiredPart | None = None,
+        seed: int = 1,
+    ) -> None:
+        path = WifiPath(hops, [Random(f"{seed}/{hop}") for hop in range(len(hops))], wired)
+        self.legs: list[AnyLeg[int]] = [
+            path.leg(parameters, Random(f"{seed}/{uplink}"), uplink=uplink)
+            for uplink in (False, True)
+        ]
+        super().__init__(self.legs)

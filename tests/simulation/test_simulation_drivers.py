@@ -30,7 +30,7 @@ class Downlink:
         leg_of = {client_address(number): number for number in (1, 2)}
         processing = round(wanted.virtual.processing_delay_ms * MS)
         self.gnb, self.ue = (
-            Element(settings, self.loop, leg_of=leg_of, processing_ns=processing, mediums={})
+            Element(settings, self.loop, leg_of=leg_of, processing_ns=processing, paths={})
             for settings in (gnb_settings(wanted, directory), ue_settings(wanted, directory))
         )
         self.seed = leg_seed(wanted, 1, "downlink")
