@@ -117,3 +117,22 @@ def test_ctrl_c_on_a_long_virtual_run_ends_it_at_once(jobs: str, tmp_path: Path)
         assert time.monotonic() - begin < 30  # far less on a machine of its own
     assert PREFIX in told
     assert "Traceback" not in told
+
+
+def test_a_reader_that_has_enough_ends_a_command_without_a_word() -> None:
+    with command("-m", "minitopo_dc.cli", "trace", "--help") as shown:
+        assert shown.stdout is not None
+        assert shown.stderr is not None
+        shown.stdout.close()
+        told = shown.stderr.read()
+    assert told == ""
+
+
+def test_a_command_whose_reader_is_gone_has_the_status_of_sigpipe() -> None:
+    with command("-m", "minitopo_dc.cli", "check", "--json") as checked:
+        assert checked.stdout is not None
+        assert checked.stderr is not None
+        checked.stdout.close()
+        told = checked.stderr.read()
+        assert checked.wait(60) == 128 + signal.SIGPIPE
+    assert told == ""

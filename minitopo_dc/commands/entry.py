@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
+import signal
 import sys
 import tempfile
 import traceback
@@ -42,8 +44,12 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
         parsed = parser(_needed(arguments)).parse_args(arguments)
         module = command(parsed.command)
         begin()
-        return int(module.execute(parsed))
+        status = int(module.execute(parsed))
+        sys.stdout.flush()
+        return status
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and _reader_has_gone():
+            return 128 + signal.SIGPIPE
         if _is_mistake(error):
             print(f"minitopo-dc: {told(str(error))}", file=sys.stderr)  # noqa: T201
             return 2
@@ -54,6 +60,19 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
 def command(name: str) -> ModuleType:
     """The module of a command; what it imports (pandas, Matplotlib) may take a second."""
     return import_module(f"minitopo_dc.commands.{name}")
+
+
+def _reader_has_gone() -> bool:
+    """Whether standard output is a pipe that nobody reads, e.g. before `head` that has its lines.
+
+    If so, nothing more is written to it, so that the interpreter's end has nothing to say either.
+    """
+    waiting = select.poll()
+    waiting.register(sys.stdout.fileno(), 0)
+    gone = any(event & select.POLLERR for _, event in waiting.poll(0))
+    if gone:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return gone
 
 
 def _needed(arguments: list[str]) -> Collection[str]:
