@@ -9,6 +9,7 @@ nothing here ever meets another site.
 from __future__ import annotations
 
 import re
+import select
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv6Interface
 from typing import Any
@@ -35,23 +36,22 @@ class TestbedHost(Node):  # type: ignore[misc]
     __test__ = False  # not a test class
 
     def read(self, size: int = 1024) -> str:
-        """What the host's shell writes; Mininet's would wait for ever for one that was killed."""
-        if len(self.readbuf) < size:
-            self.waitReadable()
-        return str(super().read(size))
-
-    def waitReadable(self, timeoutms: int | None = None) -> Any:  # noqa: N802 - Mininet's name
-        """Wait for the host's shell to write something.
+        """What the host's shell writes; Mininet's would wait for ever for one that was killed.
 
         Raises:
             ShellEndedError: it has ended.
         """
-        if timeoutms is not None or self.readbuf:
-            return super().waitReadable(timeoutms)
-        while not (ready := super().waitReadable(SHELL_WATCH_MS)):
+        if len(self.readbuf) < size:
+            self._wait_for_output()
+        return str(super().read(size))
+
+    def _wait_for_output(self) -> None:
+        """Mininet's `waitReadable` returns at once: it also waits for room to write."""
+        output = select.poll()
+        output.register(self.stdout, select.POLLIN)
+        while not output.poll(SHELL_WATCH_MS):
             if (code := self.shell.poll()) is not None:
                 raise ShellEndedError(f"host {self.name}: its shell ended with {code}")
-        return ready
 
     def config(
         self,

@@ -71,6 +71,12 @@ class EmulatedHost:
             start_new_session=not in_terminal,
         )
 
+    def check(self) -> None:
+        """Raise RunFailedError when its shell was ended from outside."""
+        code = self._node.shell and self._node.shell.poll()
+        if code is not None:
+            raise RunFailedError(f"host {self.name}: its shell ended with {code}")
+
     def received_bytes(self) -> int:
         """IP bytes that all interfaces but lo have received."""
         return sum(count for name, count in self.interface_bytes().items() if name != "lo")
@@ -96,6 +102,10 @@ class Network:
         """The host of this name."""
         return EmulatedHost(self._net[name])
 
+    def check(self) -> None:
+        """Raise RunFailedError when a host was ended from outside."""
+        _check(self._net)
+
     def command_line(self) -> None:
         """Read and do Mininet's commands from standard input until it ends, or `exit`."""
         command_line(self._net)
@@ -113,20 +123,19 @@ def network(legs: int, backhaul: int = 0, ip_version: IpVersion = 4) -> Iterator
             for near, far in ((leg.intf1, leg.intf2), (leg.intf2, leg.intf1)):
                 _introduce(near, far, ip_version)
         yield Network(net)
-        _check_shells(net)
-    except Exception as error:
-        _check_shells(net, error)
+        _check(net)
+    except ShellEndedError as error:
+        raise RunFailedError(str(error)) from error
+    except Exception:
+        _check(net)  # it explains whatever came of it
         raise
     finally:
         _take_down(net)
 
 
-def _check_shells(net: Mininet, error: Exception | None = None) -> None:
-    """Raise RunFailedError when a host was ended from outside: it explains whatever came of it."""
-    for host in net.hosts:
-        code = host.shell and host.shell.poll()
-        if code is not None:
-            raise RunFailedError(f"host {host.name}: its shell ended with {code}") from error
+def _check(net: Mininet) -> None:
+    for node in net.hosts:
+        EmulatedHost(node).check()
 
 
 def _take_down(net: Mininet) -> None:

@@ -132,7 +132,7 @@ class _Run:
 
 
 class _Watch:
-    """Looks after the elements and the server."""
+    """Looks after the testbed and the server."""
 
     def __init__(self, bed: Testbed, server: OwnServer | None, say: Say) -> None:
         self._bed = bed
@@ -140,9 +140,8 @@ class _Watch:
         self._say = say
 
     def __call__(self) -> None:
-        """Raise ElementFailedError when an element has ended; say once that the server has."""
-        for element in self._bed.elements:
-            element.check()
+        """Raise RunFailedError when the testbed is not whole; say once that the server ended."""
+        self._bed.check()
         error = self._server.error() if self._server is not None else None
         if error is not None:
             self._say(error)

@@ -76,10 +76,10 @@ def _transfer(scenario: Scenario, directory: Path, bed: Testbed) -> list[Measure
             jobs,
             bed.hosts.server,
             bed.hosts.client,
-            bed.elements,
             directory / "client-rate.csv",
             interval_ms=scenario.statistics_ms,
             on_start=bed.start,
+            check=bed.check,
             cpu=cpu,
         )
     return [with_serialisation(scenario, each) for each in measurements]

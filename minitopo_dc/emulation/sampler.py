@@ -1,35 +1,36 @@
-"""What happens while a transfer runs: the client's rate is recorded, the elements are watched."""
+"""What happens while a transfer runs: the client's rate is recorded, the testbed is watched."""
 
 from __future__ import annotations
 
 import csv
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from minitopo_dc.emulation.elements import ElementFailedError, ElementProcess
 from minitopo_dc.emulation.hosts import EmulatedHost
+from minitopo_dc.run.perform import RunFailedError
 
 
 class Sampler:
     """A thread that samples the client's received bytes from `start` until the `with` ends.
 
-    When an element dies it calls `abort` once, so that a transfer does not wait for its timeout.
+    When `check` raises RunFailedError it calls `abort` once, so that a transfer does not wait for
+    its timeout.
     """
 
     def __init__(
         self,
         client: EmulatedHost,
-        elements: Sequence[ElementProcess],
+        check: Callable[[], None],
         interval_ms: int,
         abort: Callable[[], None],
     ) -> None:
         self.samples: list[tuple[float, int]] = []
         """(s since start, IP bytes received since start)."""
         self._client = client
-        self._elements = elements
+        self._check = check
         self._interval = interval_ms / 1000
         self._abort = abort
         self._stop = threading.Event()
@@ -67,14 +68,8 @@ class Sampler:
             self.samples.append((time.monotonic() - begin, self._client.received_bytes() - before))
             if ended:
                 return
-            if not self._elements_live():
+            try:
+                self._check()
+            except RunFailedError:
                 self._abort()
                 return
-
-    def _elements_live(self) -> bool:
-        try:
-            for element in self._elements:
-                element.check()
-        except ElementFailedError:
-            return False
-        return True

@@ -31,6 +31,12 @@ class Testbed:
         for element in self.elements:
             element.order("start")
 
+    def check(self) -> None:
+        """Raise RunFailedError when a host or an element was ended from outside."""
+        self.hosts.check()
+        for element in self.elements:
+            element.check()
+
 
 @contextmanager
 def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.emulation.cpu_limit import CpuLimit
-from minitopo_dc.emulation.elements import ElementProcess
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.sampler import Sampler
 from minitopo_dc.run.addresses import SERVER_PORT
@@ -61,23 +60,24 @@ def run_flows(
     jobs: Sequence[Job],
     server: EmulatedHost,
     client: EmulatedHost,
-    elements: Sequence[ElementProcess],
     rate_file: Path,
     *,
     interval_ms: int,
     on_start: Callable[[], None],
+    check: Callable[[], None],
     cpu: CpuLimit | None = None,
 ) -> list[Measurement]:
     """Run the transfers; `rate_file` gets what reached the client, in intervals.
 
-    `on_start` is called when all servers listen; `cpu` is what the clients share.
+    `on_start` is called when all servers listen; `check` now and then from then on, to raise
+    RunFailedError when the testbed is not whole; `cpu` is what the clients share.
 
     Raises:
         TransferFailed: bytes are missing, a process failed, the time was over.
-        ElementFailedError: an element ended meanwhile, which is then the better reason.
+        RunFailedError: `check` did, which is then the better reason.
     """
     watched = AbortableHost(client, cpu)
-    sampler = Sampler(watched, elements, interval_ms, watched.abort)
+    sampler = Sampler(watched, check, interval_ms, watched.abort)
 
     def start() -> None:
         on_start()
@@ -87,8 +87,7 @@ def run_flows(
         with sampler:  # whose last sample is that of its end
             return run_transfers(jobs, server, watched, on_start=start)
     except TransferFailed:
-        for element in elements:
-            element.check()
+        check()
         raise
     finally:
         sampler.save(rate_file)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.emulation.elements import ElementFailedError, ElementProcess, running
+from minitopo_dc.emulation.elements import ElementProcess, running
 from minitopo_dc.emulation.host_capture import captured
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.testbed import set_sysctl
@@ -24,6 +24,7 @@ from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
 from minitopo_dc.run.addresses import client_address, server_address
 from minitopo_dc.run.check import runners_of, why_unsupported
 from minitopo_dc.run.judge import blank_result, judge
+from minitopo_dc.run.perform import RunFailedError
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.runners.base import TransferFailed, runner_names
@@ -197,7 +198,7 @@ class ExperimentMixin:
             return
         try:
             self._keep(self._run_flows(scenario, blank))
-        except (TransferFailed, ElementFailedError) as failure:
+        except (TransferFailed, RunFailedError) as failure:
             self._keep(replace(blank, reason=str(failure)))
 
     def clean(self) -> None:
@@ -223,16 +224,23 @@ class ExperimentMixin:
                 jobs,
                 server,
                 client,
-                self.context.elements,
                 directory / "client-rate.csv",
                 interval_ms=scenario.statistics_ms,
                 on_start=config.run_netem_at,
+                check=self._check,
             )
         after = self._path_bytes(client)
         leg_bytes = [end - begin for begin, end in zip(before, after, strict=True)]
         if summaries := self.context.stop_elements():
             leg_bytes = [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()]
         return judge(blank, scenario, measurements, leg_bytes)
+
+    def _check(self) -> None:
+        """Raise RunFailedError when an end host or an element was ended from outside."""
+        for name in ENDS:
+            self._host(name).check()
+        for element in self.context.elements:
+            element.check()
 
     def _host(self, name: str) -> EmulatedHost:
         """An end host, under our name."""
