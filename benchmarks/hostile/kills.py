@@ -1,8 +1,9 @@
 """Signals at random moments to what a run on the real clock consists of (root).
 
-A run of 1 MB is begun; at a random moment of its life one of its processes gets a signal. Then
-the command has to end by itself within `MOST_S`, its result to be right (the whole content arrived,
+A run of 4 s is begun; at a random moment of its life one of its processes gets a signal. Then the
+command has to end by itself within `MOST_S`, its result to be right (the whole content arrived,
 or it failed and names what was hit, or there is none), and `minitopo-dc clean` to leave nothing.
+A campaign's worker, on the virtual clock, is lost without a trace: all runs are there in the end.
 """
 
 from __future__ import annotations
@@ -23,30 +24,61 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from benchmarks.hostile.marked import Marked
 from benchmarks.hostile.report import Report
-from minitopo_dc.emulation.run_registry import REGISTRY, clean, processes_of
+from minitopo_dc.campaign.store import Store
+from minitopo_dc.emulation.run_registry import clean
 
-COMMAND = (sys.executable, "-m", "minitopo_dc.cli", "run")
+COMMAND = (sys.executable, "-m", "minitopo_dc.cli")
 MOST_S = 15.0
 """From the signal to the command's end."""
 PATIENCE_S = 60.0
 """For a run without a signal, on a busy machine."""
-LONGEST_DELAY_S = 2.0
-"""From the victim's start to the signal: the transfer takes 1 s, the rest of a run as long."""
+MOMENT_S = 1.0
+"""So long the last processes may take to see that the command has ended, and end."""
 LEG = {"downlink": {"rate_mbps": 4}}
-SCENARIO = {"transport": "tcp", "mode": "dc", "clock": "real", "legs": [LEG, LEG]}
-SIZE = 1_000_000
-SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-VICTIMS: dict[str, tuple[str, ...]] = {
-    "command": (),
-    "gnb": ("element on gnb", "gnb-element.yaml"),
-    "ue": ("element on ue", "ue-element.yaml"),
-    "client": ("client", "curl"),
-    "server": ("server", "tcp_server"),
-    "host": ("host ", "mininet:"),
+SIZE = 4_000_000
+"""Takes 4 s."""
+SCENARIO = {
+    "transport": "tcp",
+    "mode": "dc",
+    "clock": "real",
+    "legs": [LEG, LEG],
+    "workload": {"size_mb": SIZE / 1e6},
 }
-"""Whom the signal goes to: how a failure names it, and a word of its command line."""
-COLUMNS = ("ok", "failed", "no result", "not there", "left, then cleaned")
+REPETITIONS = 6
+CAMPAIGN = {
+    "title": "Kills",
+    "clock": "virtual",
+    "repetitions": REPETITIONS,
+    "base": {"mode": "dc", "legs": [LEG, LEG], "workload.size_mb": SIZE / 1e6},
+    "configurations": {"default": {"transport": "quic"}},
+    "experiments": {"one": {"title": "One"}},
+}
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+
+
+class Victim(NamedTuple):
+    """Whom the signal goes to."""
+
+    name: str
+    """What a failure has to have in its reason."""
+    word: str
+    """Of its command line; empty: the command itself."""
+    lives_s: float
+    """About, so that the moment of the signal is anywhere in its life."""
+
+
+VICTIMS = {
+    "command": Victim("", "", 6),
+    "gnb": Victim("element on gnb", "gnb-element.yaml", 6),
+    "ue": Victim("element on ue", "ue-element.yaml", 6),
+    "client": Victim("client", "--cacert", 4),
+    "server": Victim("server", "tcp_server", 4.5),
+    "host": Victim("host ", "mininet:", 7),
+    "worker": Victim("", "spawn_main", 4),
+}
+COUNTED = ("hit", "missed", "ok", "failed", "no result", "wrong", "unnamed", "left")
 
 
 class Blow(NamedTuple):
@@ -54,35 +86,37 @@ class Blow(NamedTuple):
 
     victim: str
     number: signal.Signals
-    delay_s: float
+    rng: Random
 
 
 @dataclass
 class _Row:
-    """What became of the runs of one kind of victim."""
+    """What became of the runs of one kind of victim, and one signal."""
 
     counts: Counter[str] = field(default_factory=Counter)
     longest_s: float = 0.0
 
 
 def run(count: int, seed: int, victims: Sequence[str]) -> Report:
-    """So many runs, over all victims and signals."""
-    rows = {victim: _Row() for victim in victims}
+    """So many runs, over all victims and signals in turn."""
+    rows: dict[tuple[str, str], _Row] = {}
     faults = []
     for each in range(seed, seed + count):
-        rng = Random(each)
-        victim, number = victims[each % len(victims)], rng.choice(SIGNALS)
-        blow = Blow(victim, number, rng.uniform(0, LONGEST_DELAY_S))
-        for fault in _try(blow, rows[victim]):
-            faults.append(f"--seed {each} --victims {victim}, {number.name}: {fault}")
+        turn, place = divmod(each, len(victims))
+        blow = Blow(victims[place], SIGNALS[turn % len(SIGNALS)], Random(each))
+        row = rows.setdefault((blow.victim, blow.number.name), _Row())
+        told = f"--count 1 --seed {each} --victims {' '.join(victims)}"
+        for fault in _try(blow, row):
+            faults.append(f"{told} ({blow.victim}, {blow.number.name}): {fault}")
     table = [
         {
             "victim": victim,
-            "runs": sum(row.counts[name] for name in COLUMNS[:3]),
-            **{name: row.counts[name] for name in COLUMNS},
+            "signal": number,
+            **{name: row.counts[name] for name in COUNTED},
+            "left after clean": row.counts["left after clean"],
             "longest end s": round(row.longest_s, 1),
         }
-        for victim, row in rows.items()
+        for (victim, number), row in sorted(rows.items())
     ]
     return Report(table, faults)
 
@@ -91,133 +125,123 @@ def _try(blow: Blow, row: _Row) -> list[str]:
     """One run; what was wrong with it."""
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-kills-") as name:
         directory = Path(name)
-        text = yaml.safe_dump(SCENARIO | {"workload": {"size_mb": SIZE / 1e6}})
-        (directory / "scenario.yaml").write_text(text)
-        output = directory / "out"
-        with (directory / "said").open("wb") as said:
-            process = subprocess.Popen(
-                [*COMMAND, str(directory / "scenario.yaml"), "--output", str(output)],
-                stdout=said,
-                stderr=said,
-            )
-            try:
-                return _judge(process, blow, output, row)
-            finally:
-                process.kill()
-                process.wait()
-                clean()
+        run = Marked(_words(blow.victim, directory), directory / "said")
+        try:
+            return _judge(run, blow, directory / "out", row)
+        finally:
+            run.process.kill()
+            run.process.wait()
+            clean()
 
 
-def _judge(process: subprocess.Popen[bytes], blow: Blow, output: Path, row: _Row) -> list[str]:
-    identity = _identity(process)
-    while process.poll() is None and _victim(process, blow, identity) is None:
-        time.sleep(0.01)
-    time.sleep(blow.delay_s)
-    hit = _hit(process, blow, identity)
+def _words(victim: str, directory: Path) -> list[str]:
+    """The command that has such a victim; its files go to `out`."""
+    of_campaign = victim == "worker"
+    file = directory / "file.yaml"
+    file.write_text(yaml.safe_dump(CAMPAIGN if of_campaign else SCENARIO))
+    what = ["campaign", "run", "--jobs", "2"] if of_campaign else ["run"]
+    return [*COMMAND, *what, str(file), "--output", str(directory / "out")]
+
+
+def _judge(run: Marked, blow: Blow, output: Path, row: _Row) -> list[str]:
+    is_hit = _hit(run, blow)
+    row.counts["hit" if is_hit else "missed"] += 1
     begin = time.monotonic()
+    # A campaign begins the lost run again, and a run that was not hit goes on to its end.
+    patience = MOST_S if is_hit and blow.victim != "worker" else PATIENCE_S
     try:
-        # A run that was not hit, or that a signal did not end, goes on to its own end.
-        code = process.wait(MOST_S if hit else PATIENCE_S)
+        code = run.process.wait(patience)
     except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        return [f"no end within {MOST_S:g} s"]
-    if hit:
+        row.counts["wrong"] += 1
+        return [f"no end within {patience:g} s"]
+    if is_hit:
         row.longest_s = max(row.longest_s, time.monotonic() - begin)
-    else:
-        row.counts["not there"] += 1
-    faults = _wrong_result(output, code, blow if hit else None, row)
-    faults += _left(identity, row) if identity else []
-    said = (output.parent / "said").read_text(errors="replace")
-    faults += ["a traceback"] if "Traceback" in said else []
+    faults = _left(run, row)
+    check = _wrong_campaign if blow.victim == "worker" else _wrong_result
+    faults += check(output, code, blow if is_hit else None, row)
+    if "Traceback" in (said := run.said.read_text(errors="replace")):
+        faults.append(f"a traceback: {said[-500:]!r}")
     return faults
 
 
-def _left(identity: str, row: _Row) -> list[str]:
-    """What of a run is still there after `clean`."""
-    entry = REGISTRY / f"{identity}.json"
-    if processes_of(identity) or entry.exists():
-        row.counts["left, then cleaned"] += 1
-        clean()
-    left = [f"{len(pids)} processes left after clean"] if (pids := processes_of(identity)) else []
-    return [*left, "left in the registry"] if entry.exists() else left
-
-
-def _identity(process: subprocess.Popen[bytes]) -> str:
-    """The run's id, once it is registered; empty when the command has ended before."""
-    deadline = time.monotonic() + PATIENCE_S
-    while process.poll() is None and time.monotonic() < deadline:
-        for entry in REGISTRY.glob("*.json"):
-            try:
-                owner: dict[str, Any] = json.loads(entry.read_text())
-            except OSError:
-                continue  # another run's, which has ended
-            if owner["pid"] == process.pid:
-                return entry.stem
-        time.sleep(0.01)
-    return ""
-
-
-def _hit(process: subprocess.Popen[bytes], blow: Blow, identity: str) -> bool:
-    """Send the signal; False when the victim is not there."""
-    found = _victim(process, blow, identity)
-    if found is None or process.poll() is not None:
+def _hit(run: Marked, blow: Blow) -> bool:
+    """Send the signal at a random moment from when its victim is there; False when it has gone."""
+    _await(run, lambda: run.handles(signal.SIGTERM))
+    _await(run, lambda: bool(_victims(run, blow.victim)))
+    time.sleep(blow.rng.uniform(0, VICTIMS[blow.victim].lives_s))
+    found = _victims(run, blow.victim)
+    if not found or run.has_ended:
         return False
     try:
-        os.kill(found, blow.number)
+        os.kill(blow.rng.choice(found), blow.number)
     except ProcessLookupError:
         return False
     return True
 
 
-def _victim(process: subprocess.Popen[bytes], blow: Blow, identity: str) -> int | None:
-    """The process that is to be hit, if it is there."""
-    if blow.victim == "command":
-        return process.pid
-    word = VICTIMS[blow.victim][1]
-    return next((pid for pid in processes_of(identity) if word in _command_line(pid)), None)
+def _await(run: Marked, condition: Callable[[], bool]) -> None:
+    """Return when it holds, or never can."""
+    while not run.has_ended and not condition():
+        time.sleep(0.005)
 
 
-def _command_line(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
+def _victims(run: Marked, victim: str) -> list[int]:
+    word = VICTIMS[victim].word
+    return sorted(run.with_word(word)) if word else [run.process.pid]
+
+
+def _left(run: Marked, row: _Row) -> list[str]:
+    """What of a run is still there after `clean`."""
+    deadline = time.monotonic() + MOMENT_S
+    while run.others() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if run.others() or run.entries():
+        row.counts["left"] += 1
+        clean()
+    faults = [f"{len(pids)} processes left after clean"] if (pids := run.others()) else []
+    faults += ["left in the registry"] if run.entries() else []
+    row.counts["left after clean"] += bool(faults)
+    return faults
+
+
+def _wrong_campaign(output: Path, code: int, _: Blow | None, row: _Row) -> list[str]:
+    """Nothing is lost with a worker."""
+    done = Store(output).done()
+    ok = sum(each.status == "ok" and each.size_bytes == SIZE for each in done.values())
+    if (ok, code) == (REPETITIONS, 0):
+        row.counts["ok"] += 1
+        return []
+    row.counts["wrong"] += 1
+    return [f"{ok} of {REPETITIONS} runs, exit status {code}"]
 
 
 def _wrong_result(output: Path, code: int, blow: Blow | None, row: _Row) -> list[str]:
-    """What is wrong with a run's result and exit status; no blow: none was hit."""
+    """What is wrong with a run's result and exit status; no blow: it was not hit."""
     path = output / "result.json"
-    if not path.exists():
-        row.counts["no result"] += 1
-        if blow is None or blow.victim != "command":
-            return [f"no result, exit status {code}"]
-        wanted = -blow.number if blow.number == signal.SIGKILL else 128 + blow.number
-        return [] if code == wanted else [f"exit status {code}, not {wanted}"]
-    result = json.loads(path.read_text())
-    row.counts[result["status"]] += 1
-    return CHECKS[result["status"]](result, "" if blow is None else blow.victim)
+    result = json.loads(path.read_text()) if path.exists() else None
+    row.counts["no result" if result is None else result["status"]] += 1
+    allowed = _statuses(result, blow)
+    faults = [] if code in allowed else [f"exit status {code}; allowed: {sorted(allowed)}"]
+    if result is not None and result["status"] == "ok":
+        faults += [] if result["size_bytes"] == SIZE else [f"ok, {result['size_bytes']} bytes"]
+    elif result is not None:
+        faults += [] if result["goodput_mbps"] is None else ["failed with a goodput"]
+        row.counts["unnamed"] += not _is_named(result["reason"], blow)
+    row.counts["wrong"] += bool(faults)
+    if result is not None and result["status"] != "ok" and not _is_named(result["reason"], blow):
+        faults.append(f"does not name it: {result['reason'][:300]!r}")
+    return faults
 
 
-def _check_ok(result: dict[str, Any], _victim: str) -> list[str]:
-    return [] if result["size_bytes"] == SIZE else [f"ok with {result['size_bytes']} bytes"]
+def _statuses(result: dict[str, Any] | None, blow: Blow | None) -> set[int]:
+    """The exit statuses that go with a result; a late signal may find one that is whole."""
+    allowed = set() if result is None else {1 if result["status"] == "failed" else 0}
+    if blow is not None and blow.victim == "command":
+        killed = blow.number == signal.SIGKILL
+        allowed.add(-blow.number if killed else 128 + blow.number)
+    return allowed
 
 
-def _check_failed(result: dict[str, Any], victim: str) -> list[str]:
-    """A failure has no numbers, and names the culprit."""
-    wrong = [] if result["goodput_mbps"] is None else ["failed with a goodput"]
-    name = VICTIMS[victim][0] if victim and victim != "command" else ""
-    if name in result["reason"]:
-        return wrong
-    return [*wrong, f"does not name {name!r}: {result['reason'][:200]!r}"]
-
-
-def _check_unsupported(result: dict[str, Any], _victim: str) -> list[str]:
-    return [f"unsupported: {result['reason'][:200]!r}"]
-
-
-CHECKS: dict[str, Callable[[dict[str, Any], str], list[str]]] = {
-    "ok": _check_ok,
-    "failed": _check_failed,
-    "unsupported": _check_unsupported,
-}
+def _is_named(reason: str, blow: Blow | None) -> bool:
+    """Whether a failure's reason names who was hit; where nobody was, there is none."""
+    return blow is not None and blow.victim != "command" and VICTIMS[blow.victim].name in reason

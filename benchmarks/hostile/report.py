@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+WIDTH = 160
+"""Of a table in a file."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Report:
             table = Table(*(self.rows[0] if self.rows else ()))
             for row in self.rows:
                 table.add_row(*(str(value) for value in row.values()))
-            console = Console()
+            console = Console(width=None if sys.stdout.isatty() else WIDTH)
             console.print(table)
             for fault in self.faults:
                 console.print(fault, markup=False)
