@@ -1,7 +1,8 @@
 """Random PDUs into the receiving entity, through the driver that reads them off the network.
 
 Half of them are random bytes or a right PDU with bytes of it changed, the rest right PDUs with a
-random sequence number: the entity is to hand up what it takes in ascending order of COUNT.
+random sequence number: the entity is to hand up what it takes in ascending order of COUNT, however
+late t-Reordering expires.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import itertools
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from random import Random
 
 from benchmarks.hostile.report import Report
 from minitopo_dc.element.drivers import ReceiveDriver
 from minitopo_dc.element.loop import Loop
-from minitopo_dc.pdcp import append_trailer, sn_format
+from minitopo_dc.pdcp import PduError, SnFormat, append_trailer, sn_format, split_trailer
 from minitopo_dc.settings import PdcpSettings
 
 MS = 1_000_000
@@ -23,14 +24,17 @@ BITS = (12, 18)
 LEGS = 2
 STEP = 3
 """How far a PDU's number is from the last one's, at most, unless it is any number at all."""
+NONE = -1
+"""Stands for the number of what has none."""
 
 
 class Packet:
     """A packet of the kernel's, of which there are too many to keep."""
 
-    def __init__(self, payload: bytes, count: int | None, indev: int, handed: list[int]) -> None:
+    def __init__(self, payload: bytes, sn: int | None, indev: int, handed: list[int]) -> None:
+        """`sn`: its number; None of one that has none, which is not to be handed up."""
         self._payload = payload
-        self._count = count
+        self._sn = sn
         self._handed = handed
         self.indev = indev
 
@@ -47,8 +51,7 @@ class Packet:
 
     def accept(self) -> None:
         """It is handed up."""
-        if self._count is not None:
-            self._handed.append(self._count)
+        self._handed.append(NONE if self._sn is None else self._sn)
 
     def drop(self) -> None:
         """It is discarded."""
@@ -72,17 +75,16 @@ def _through(count: int, bits: int, rng: Random) -> tuple[dict[str, object], lis
         Loop(),
     )
     faults: dict[str, int] = {}
-    descending, last, delivered = 0, -1, 0
+    descending = delivered = 0
     begin = time.monotonic()
     for number, packet in enumerate(itertools.islice(_packets(bits, rng, driver, handed), count)):
+        before = driver.entity.rx_deliv
         try:
             driver.on_packet(packet)
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             faults.setdefault(f"{bits} bits: {type(error).__name__} in {where.name}", number)
-        for each in handed:
-            descending += each < last
-            last = each
+        descending += _descending(handed, before, driver.entity.rx_deliv, 1 << bits)
         delivered += len(handed)
         handed.clear()
     if descending:
@@ -91,7 +93,8 @@ def _through(count: int, bits: int, rng: Random) -> tuple[dict[str, object], lis
         "SN bits": bits,
         "PDUs": count,
         "malformed": driver.malformed,
-        "right and handed up": delivered,
+        "handed up": delivered,
+        "t-Reordering expired": driver.entity.statistics().t_reordering_expiries,
         "COUNT": driver.entity.rx_next,
         "descending": descending,
         "exceptions": len(faults) - bool(descending),
@@ -100,28 +103,46 @@ def _through(count: int, bits: int, rng: Random) -> tuple[dict[str, object], lis
     return row, [f"{words} (PDU {place})" for words, place in faults.items()]
 
 
+def _descending(handed: Iterable[int], before: int, after: int, modulus: int) -> int:
+    """How many PDUs were handed up that are not right behind the one before.
+
+    All that one PDU, and an expiry of t-Reordering before it, let go has a COUNT from RX_DELIV
+    before to RX_DELIV after, at most the whole space of SNs further (half of it each; TS 38.323,
+    5.2.2.1 and 5.2.2.2). So its SN tells its COUNT, whatever the sender of the PDU meant by it.
+    """
+    wrong, least = 0, before
+    for sn in handed:
+        count = before + (sn - before) % modulus
+        wrong += sn == NONE or not least <= count < after
+        least = count + 1
+    return wrong
+
+
 def _packets(bits: int, rng: Random, driver: ReceiveDriver, handed: list[int]) -> Iterator[Packet]:
     """Without an end."""
     numbers = sn_format(bits)
     sdu = bytes.fromhex("6000000000141140") + bytes(32) + bytes(20)
     while True:
-        # What the entity takes for the COUNT of a number is in the window around RX_DELIV, half the
-        # numbers to each side. t-Reordering may expire before it has this PDU, and RX_DELIV be up
-        # to a quarter further then: beyond the quarters this would not know which COUNT it means.
-        expected = driver.entity.rx_deliv
-        if rng.random() < 0.05:
-            ahead = rng.randrange(-(numbers.modulus // 4), numbers.modulus // 4)
-        else:
-            ahead = rng.randrange(-STEP, STEP + 1)
-        count = max(0, expected + ahead)
-        pdu = append_trailer(sdu, numbers.encode(count % numbers.modulus))
-        indev = rng.choice((11, 12))
-        if rng.random() < 0.5:
-            yield Packet(pdu, count, indev, handed)
-        elif rng.random() < 0.5:
-            yield Packet(rng.randbytes(rng.randrange(100)), None, indev, handed)
-        else:
-            changed = bytearray(pdu)
-            for _ in range(rng.randrange(1, 4)):
-                changed[rng.randrange(len(changed))] = rng.randrange(256)
-            yield Packet(bytes(changed[: rng.randrange(len(changed) + 1)]), None, indev, handed)
+        near = driver.entity.rx_deliv + rng.randrange(-STEP, STEP + 1)
+        sn = (rng.randrange(numbers.modulus) if rng.random() < 0.05 else near) % numbers.modulus
+        pdu = append_trailer(sdu, numbers.encode(sn))
+        if rng.random() >= 0.5:
+            pdu = _changed(pdu, rng)
+        yield Packet(pdu, _sn(pdu, numbers), rng.choice((11, 12)), handed)
+
+
+def _changed(pdu: bytes, rng: Random) -> bytes:
+    """Random bytes, or a PDU with some of its bytes changed, and maybe cut."""
+    if rng.random() < 0.5:
+        return rng.randbytes(rng.randrange(100))
+    changed = bytearray(pdu)
+    for _ in range(rng.randrange(1, 4)):
+        changed[rng.randrange(len(changed))] = rng.randrange(256)
+    return bytes(changed[: rng.randrange(len(changed) + 1)])
+
+
+def _sn(pdu: bytes, numbers: SnFormat) -> int | None:
+    try:
+        return numbers.decode(split_trailer(pdu, numbers.size)[0])
+    except PduError:
+        return None
