@@ -6,6 +6,7 @@ Each ends with 1 when something is wrong; what is random follows from the seed.
 from __future__ import annotations
 
 import argparse
+import signal
 
 from benchmarks.hostile import campaign, inputs, kills, pdus, soak
 from benchmarks.hostile.report import Report
@@ -57,4 +58,6 @@ def _action(
 
 
 if __name__ == "__main__":
+    # A shell's background job ignores it, and so would all that is started, to be hit by it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     raise SystemExit(main())

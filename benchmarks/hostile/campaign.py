@@ -37,8 +37,8 @@ CAMPAIGN: dict[str, Any] = {
     "experiments": {"one": {"title": "One", "grid": {"pdcp.batch": [2, 10, 100]}}},
 }
 PATIENCE_S = 600
-FULL_BYTES = 500_000
-"""Room for one or two of the runs."""
+FULL_BYTES = 150_000
+"""Room for half of it, in blocks of 4 kB."""
 Numbers = dict[str, float | None]
 Disturb = Callable[[Path, Path, Random], list[str]]
 
