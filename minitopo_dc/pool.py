@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any, NamedTuple
@@ -121,6 +122,7 @@ def in_processes(
 @contextmanager
 def _held_signals() -> Iterator[None]:
     """Processes that are started meanwhile have them blocked until they can ignore them."""
+    resource_tracker.ensure_running()  # not by the first of them: it unblocks SIGINT when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, NUMBERS)
     try:
         yield

@@ -81,3 +81,16 @@ def test_no_worker_outlives_its_parent_with_standard_output_open(number: int) ->
         begin = time.monotonic()
         assert parent.stdout.read() == b""  # its end: nobody has it open
         assert time.monotonic() - begin < 60
+
+
+def test_the_first_process_begins_with_its_signals_blocked_as_well() -> None:
+    code = """
+import signal
+from multiprocessing import resource_tracker
+from minitopo_dc.pool import _held_signals
+with _held_signals():
+    resource_tracker.getfd()  # as multiprocessing does before it starts the first process
+    print(signal.pthread_sigmask(signal.SIG_BLOCK, ()) >= {signal.SIGINT, signal.SIGTERM})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"

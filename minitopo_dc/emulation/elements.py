@@ -25,6 +25,8 @@ STOP_TIMEOUT_S = 10.0
 END_SEEN_S = 0.5
 """How long after the end of its output a process may still be there."""
 LOG_TAIL = 2000
+TRACEBACK = "Traceback (most recent call last)"
+"""Of it, the last line tells what happened."""
 
 
 class ElementFailedError(RunFailedError):
@@ -166,10 +168,10 @@ class RouterProcess:
                 pipe.close()
 
     def _tail(self) -> str:
-        return (
-            self._log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:].strip()
-            or "no words"
-        )
+        said = self._log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:].strip()
+        if TRACEBACK in said:
+            return f"{said.splitlines()[-1]} (more in {self._log.name})"
+        return said or "no words"
 
 
 @contextlib.contextmanager
