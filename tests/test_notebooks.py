@@ -100,3 +100,22 @@ def test_the_answer_is_explored_on_a_small_campaign(
     assert "DC with equal shares is as good as MP-QUIC at" in texts(outputs)
     assert "with the limit 0.9: at" in texts(outputs)
     assert images(outputs) == 2
+
+
+@pytest.mark.slow
+def test_a_wifi_leg_becomes_features_behaviours_and_a_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere, place = tmp_path / "nowhere", tmp_path / "place"
+    place.mkdir()
+    outputs = execute(
+        "mesh.ipynb",
+        monkeypatch,
+        MINITOPO_DC_CAMPAIGN=str(nowhere),
+        MINITOPO_DC_NOTEBOOK_DIR=str(place),
+    )
+    tables = "\n".join(output.get("data", {}).get("text/plain", "") for output in outputs)
+    assert "early exit" in tables
+    assert "A connection has 6 Mbit/s or more at" in texts(outputs)
+    assert "At the root: m" in texts(outputs)
+    assert images(outputs) == 2
