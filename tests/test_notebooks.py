@@ -78,7 +78,7 @@ def test_a_drive_becomes_channels_a_schedule_a_run_and_a_campaign(
 ) -> None:
     outputs = execute("cellular.ipynb", monkeypatch, MINITOPO_DC_NOTEBOOK_DIR=str(tmp_path))
     assert images(outputs) == 4
-    assert texts(outputs).startswith("ok: ")
+    assert texts(outputs).strip().startswith("ok: ")
     tables = "\n".join(output.get("data", {}).get("text/plain", "") for output in outputs)
     assert "published, residential" in tables
     assert "two paths carry more than one" in tables
