@@ -78,7 +78,7 @@ def test_a_drive_becomes_channels_a_schedule_a_run_and_a_campaign(
 ) -> None:
     outputs = execute("cellular.ipynb", monkeypatch, MINITOPO_DC_NOTEBOOK_DIR=str(tmp_path))
     assert images(outputs) == 4
-    assert texts(outputs).startswith("ok: ")
+    assert texts(outputs).strip().startswith("ok: ")
     tables = "\n".join(output.get("data", {}).get("text/plain", "") for output in outputs)
     assert "published, residential" in tables
     assert "two paths carry more than one" in tables
@@ -99,4 +99,23 @@ def test_the_answer_is_explored_on_a_small_campaign(
     )
     assert "DC with equal shares is as good as MP-QUIC at" in texts(outputs)
     assert "with the limit 0.9: at" in texts(outputs)
+    assert images(outputs) == 2
+
+
+@pytest.mark.slow
+def test_a_wifi_leg_becomes_features_behaviours_and_a_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere, place = tmp_path / "nowhere", tmp_path / "place"
+    place.mkdir()
+    outputs = execute(
+        "mesh.ipynb",
+        monkeypatch,
+        MINITOPO_DC_CAMPAIGN=str(nowhere),
+        MINITOPO_DC_NOTEBOOK_DIR=str(place),
+    )
+    tables = "\n".join(output.get("data", {}).get("text/plain", "") for output in outputs)
+    assert "early exit" in tables
+    assert "A connection has 6 Mbit/s or more at" in texts(outputs)
+    assert "At the root: m" in texts(outputs)
     assert images(outputs) == 2

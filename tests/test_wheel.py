@@ -196,7 +196,7 @@ def test_a_scenario_of_the_user_s_runs_with_a_trace_of_the_user_s(user: User) ->
 
 def test_a_shipped_campaign_is_counted_by_its_name(user: User) -> None:
     said = user.gets("campaign", "run", "thesis-throughput", "--quick", "--dry-run")
-    assert re.fullmatch(r"\d+ cells, \d+ runs on the virtual clock\n", said)
+    assert re.match(r"\d+ cells, \d+ runs on the virtual clock\n", said)
 
 
 def test_a_shipped_campaign_is_run_and_reported_beside_the_thesis(user: User) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 from typing import Any
@@ -17,10 +18,16 @@ from minitopo_dc.scenario.radio import Outage
 from minitopo_dc.scenario.scenario import Scenario
 from minitopo_dc.settings import LegSettings, PathEvent, PathPlan, SettingsError
 from minitopo_dc.settings.handover import STEP_S
-from minitopo_dc.trace.handover import Handover, HandoverPlan, best_channels, plan_handovers
+from minitopo_dc.trace.handover import (
+    Handover,
+    HandoverPlan,
+    HandoverRule,
+    best_channels,
+    plan_handovers,
+)
 from minitopo_dc.units import NS_PER_S
 
-Rates = list[list[float]]
+Rates = tuple[tuple[float, ...], ...]
 """Mbit/s of each leg in each second."""
 OF_TRACE = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "end", "offset_s")
 """Fields of a direction that say which capacity its trace is."""
@@ -55,11 +62,17 @@ def as_run(given: Scenario) -> AsRun:
         values = _plain(begun) | {"legs": [_best_leg(begun, rates)]}
         return AsRun(Scenario.check(values, "handover"), derived=True)
     try:
-        plan = plan_handovers(rates, begun.handover.rule(), STEP_S)
+        plan = _plan(rates, begun.handover.rule())
     except ValueError as error:
         raise SettingsError(f"handover: {error}") from None
     scenario = Scenario.check(_planned(begun, plan, rates), "handover")
     return AsRun(scenario, plan.handovers, derived=True)
+
+
+@lru_cache(maxsize=64)
+def _plan(rates: Rates, rule: HandoverRule) -> HandoverPlan:
+    """What `plan_handovers` says; kept, as a campaign asks for each congestion control."""
+    return plan_handovers(rates, rule, STEP_S)
 
 
 def _with_offset(given: Scenario) -> Scenario:
@@ -195,12 +208,16 @@ def _queue_of_mean(radio: LegSettings) -> dict[str, Any]:
 def _rates(scenario: Scenario, name: str) -> Rates:
     """Mbit/s of each leg in each second to the run's time limit, less when it is down."""
     seconds = ceil(_limit_s(scenario)) + 1  # time zero of the legs is before the clients' start
-    return [
-        list(_each_second(radio.capacity(), radio.outages, seconds))
-        for radio in (
-            leg.direction("downlink" if name == "downlink" else "uplink") for leg in scenario.legs
-        )
+    directions = [
+        leg.direction("downlink" if name == "downlink" else "uplink") for leg in scenario.legs
     ]
+    return tuple(_direction_rates(radio, seconds, radio.trace_age()) for radio in directions)
+
+
+@lru_cache(maxsize=256)
+def _direction_rates(radio: LegSettings, seconds: int, _changed: int | None) -> tuple[float, ...]:
+    """Of one direction. A campaign has the same in hundreds of scenarios, so they are kept."""
+    return tuple(_each_second(radio.capacity(), radio.outages, seconds))
 
 
 def _limit_s(scenario: Scenario) -> float:

@@ -193,6 +193,13 @@ class LegSettings(Settings):
             stage = stage.model_copy(update=named)
             yield change, stage
 
+    def trace_age(self) -> int | None:
+        """When the trace's file was changed (ns, of `stat`), by which what was made of it is known.
+
+        None without a trace. SettingsError when it cannot be read.
+        """
+        return None if self.trace is None else _changed(self.trace)
+
     def capacity(self) -> Capacity:
         """Read the trace, if any. SettingsError or TraceError when it is missing or wrong."""
         if any(change.rate_mbps is not None for change in self.changes):
@@ -296,7 +303,14 @@ class LegSettings(Settings):
 def _read(trace: Path, column: str, time_column: str | None) -> Trace:
     """The trace of a file. TraceError when it is wrong, SettingsError when it cannot be read."""
     try:
-        return _read_once(trace, column, time_column, trace.stat().st_mtime_ns)
+        return _read_once(trace, column, time_column, _changed(trace))
+    except OSError as error:
+        raise SettingsError(f"trace {quoted(trace)}: {error.strerror}") from None
+
+
+def _changed(trace: Path) -> int:
+    try:
+        return trace.stat().st_mtime_ns
     except OSError as error:
         raise SettingsError(f"trace {quoted(trace)}: {error.strerror}") from None
 

@@ -24,7 +24,7 @@ RESERVED = frozenset(
         *("capacity_share", "directory", "details", "started_s", "client_cpu_s", "server_cpu_s"),
         *("wall_s", "failed_attempts", "units", "flows", "jain_index", "id", "experiments"),
         *("reordering_wait_ms", "given_up", "recovery_s", "leg_bytes_per_byte"),
-        *("drop_occasions", "lost_packets", "rtt_ms"),
+        *("drop_occasions", "lost_packets", "rtt_ms", "answer_worst_ms", "answer_p95_ms"),
         *("mp_capacity_mbps", "sp_capacity_mbps", "mp_share", "sp_share"),
         *("handovers_per_minute", "handover_recovery_s"),
         *("mean_delay", "delay_variation", "packet_loss", "out_of_order", "ack_frequency"),

@@ -10,6 +10,7 @@ import pytest
 
 from minitopo_dc.analysis.explanation import Explanation, count, explain
 from minitopo_dc.analysis.factors import columns_of, in_words, matrix, read_factors
+from minitopo_dc.analysis.features import FEATURES
 from minitopo_dc.analysis.proportion import Proportion
 from minitopo_dc.analysis.tree import Leaf, Split, decide, grow, rules
 
@@ -76,6 +77,34 @@ def test_other_limits_are_answered_beside_it() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_noise_has_no_cause(seed: int) -> None:
     noise = explained(points(100, seed), "noise")
+    assert noise.at.learnt is not None
+    assert not noise.at.learnt.is_better
+    assert not any(each.is_clear for each in noise.importances)
+
+
+def connections(number: int, seed: int) -> pd.DataFrame:
+    """Features as wide as those of runs; a small window makes slow, nothing else does."""
+    random = np.random.default_rng(seed)
+    table = pd.DataFrame({name: random.lognormal(1, 1, number) for name in FEATURES})
+    fast = table["cwnd_mean"] > table["cwnd_mean"].median()
+    table["cwnd_variance"] = table["cwnd_mean"] * random.lognormal(0, 1, number)
+    table["goodput_mbps"] = np.where(fast, 40.0, 5.0) * random.lognormal(0, 0.1, number)
+    table["by_chance"] = random.lognormal(2.3, 1, number)
+    return table
+
+
+def test_a_planted_window_is_the_root_among_all_features() -> None:
+    table = connections(120, seed=1)
+    found = explain(table, "goodput_mbps", 10, factors=FEATURES, words={})
+    assert found.at.learnt is not None
+    assert found.at.learnt.accuracy.share > 0.9
+    assert found.at.decides == ("cwnd mean",)
+    assert found.importances[0].factor.path == "cwnd_mean"
+    assert [each.factor.path for each in found.importances if each.is_clear] == ["cwnd_mean"]
+
+
+def test_features_tell_nothing_of_a_goodput_by_chance() -> None:
+    noise = explain(connections(120, seed=1), "by_chance", 10, factors=FEATURES, words={})
     assert noise.at.learnt is not None
     assert not noise.at.learnt.is_better
     assert not any(each.is_clear for each in noise.importances)
