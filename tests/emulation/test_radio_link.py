@@ -156,14 +156,14 @@ def test_jitter_is_uniform_around_the_delay_and_keeps_the_order(tmp_path: Path) 
 @pytest.mark.alone
 def test_a_trace_is_the_capacity_over_time_from_the_restart_on(tmp_path: Path) -> None:
     trace = tmp_path / "trace.csv"
-    trace.write_text("time_s,rate_mbps\n0,8\n2,2\n4,2\n")
+    trace.write_text("time_s,rate_mbps\n0,8\n3,2\n5,2\n")
     with pair(params1={"trace": str(trace), "end": "hold", "max_queue_size": 100}) as hosts:
         hosts.left.cmd("ping -c 1 10.0.0.2")
         hosts.link.restart()
         start = time.monotonic_ns()
         arrivals = hosts.send(1000, 4, tmp_path / "arrivals")
     since = (arrivals.received - start) / 1e9
-    for begin, end, mbps in ((1, 1.9, 8), (2.1, 3.9, 2)):
+    for begin, end, mbps in ((2, 2.9, 8), (3.1, 4.2, 2)):  # 2 s: the sender is a process
         count = np.count_nonzero((since >= begin) & (since < end))
         assert count * PACKET * 8 / (end - begin) / 1e6 == pytest.approx(mbps, rel=TOLERANCE)
 
