@@ -62,7 +62,7 @@ class FakePacket:
 class NoInjector:
     """Stands in for the raw socket, which needs root."""
 
-    def __init__(self, leg: int) -> None:
+    def __init__(self, leg: int, host: int | None = None) -> None:
         pass
 
     def send(self, datagram: bytes) -> None:

@@ -76,8 +76,8 @@ def test_a_udp_checksum_of_0_is_written_as_all_ones() -> None:
 class Sent(Injector):
     """Stands in for the raw socket, which needs root."""
 
-    def __init__(self, leg: int) -> None:
-        super().__init__(leg)
+    def __init__(self, leg: int, host: int | None = None) -> None:
+        super().__init__(leg, host)
         self.sent: list[bytes] = []
 
     def send(self, datagram: bytes) -> None:
