@@ -19,7 +19,7 @@ from minitopo_dc.emulation.run_registry import REGISTRY, processes_of
 from minitopo_dc.run.addresses import SERVER_PORT
 from minitopo_dc.runners.ports import is_port_bound
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.alone]  # looks at all namespaces of the machine
 COMMAND = [sys.executable, "-m", "minitopo_dc.cli"]
 SLOW = {"downlink": {"rate_mbps": 1}}
 """10 MB take 80 s: long enough to be killed."""
