@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -198,7 +199,10 @@ class LegSettings(Settings):
 
         None without a trace. SettingsError when it cannot be read.
         """
-        return None if self.trace is None else _changed(self.trace)
+        if self.trace is None:
+            return None
+        with _named(self.trace):
+            return self.trace.stat().st_mtime_ns
 
     def capacity(self) -> Capacity:
         """Read the trace, if any. SettingsError or TraceError when it is missing or wrong."""
@@ -302,15 +306,15 @@ class LegSettings(Settings):
 
 def _read(trace: Path, column: str, time_column: str | None) -> Trace:
     """The trace of a file. TraceError when it is wrong, SettingsError when it cannot be read."""
-    try:
-        return _read_once(trace, column, time_column, _changed(trace))
-    except OSError as error:
-        raise SettingsError(f"trace {quoted(trace)}: {error.strerror}") from None
+    with _named(trace):
+        return _read_once(trace, column, time_column, trace.stat().st_mtime_ns)
 
 
-def _changed(trace: Path) -> int:
+@contextmanager
+def _named(trace: Path) -> Iterator[None]:
+    """An OSError is one of a trace's file."""
     try:
-        return trace.stat().st_mtime_ns
+        yield
     except OSError as error:
         raise SettingsError(f"trace {quoted(trace)}: {error.strerror}") from None
 
