@@ -80,8 +80,7 @@ def behaviour_of(log: ConnectionLog, capacity_bps: float) -> Behaviour:
     """The same of what both ends logged, on legs of a capacity."""
     optimum = capacity_bps / 8 * log.least_rtt_s
     exit_bytes, by_loss = _slow_start_exit(log)
-    windows = log.windows[log.windows["time_s"] < log.end_s]
-    lasted = np.diff(windows["time_s"].clip(lower=log.begin_s), append=log.end_s)
+    windows, lasted = log.during()
     return Behaviour(
         optimum_bytes=optimum,
         exit_bytes=exit_bytes,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
@@ -22,6 +23,7 @@ from minitopo_dc.analysis.qlog import end_events
 PROTECTED = "1RTT"
 """What qlog calls a packet with a short header: all that carry content."""
 Event = dict[str, Any]
+Numbers = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,12 @@ class ConnectionLog:
     def end_s(self) -> float:
         """When the last one arrived."""
         return float(self.packets["received_s"].max())
+
+    def during(self) -> tuple[pd.DataFrame, Numbers]:
+        """The windows of the transfer, and how long each lasted (s)."""
+        windows = self.windows[self.windows["time_s"] < self.end_s]
+        times = windows["time_s"].to_numpy(dtype=float).clip(self.begin_s)
+        return windows, np.diff(times, append=self.end_s)
 
     def were_received(self, numbers: Sequence[int]) -> list[bool]:
         """Which of some packets arrived, late or not."""

@@ -9,17 +9,14 @@ import math
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from minitopo_dc.analysis.behaviour import behaviour
-from minitopo_dc.analysis.connection_log import ConnectionLog, connection_log
+from minitopo_dc.analysis.connection_log import ConnectionLog, Numbers, connection_log
 from minitopo_dc.analysis.load import load_result
 
-Numbers = npt.NDArray[np.floating[Any]]
 LAGS = (1, 10, 100)
 """Of the index of dispersion for intervals. The study does not tell its own."""
 LAG = 10
@@ -136,7 +133,7 @@ def _path(packets: pd.DataFrame) -> dict[str, float]:
 
 
 def _window(log: ConnectionLog) -> dict[str, float]:
-    windows, lasted = _during(log)
+    windows, lasted = log.during()
     sizes = windows["cwnd_bytes"].to_numpy(dtype=float) / KB
     mean = float(np.average(sizes, weights=lasted))
     variance = float(np.average((sizes - mean) ** 2, weights=lasted))
@@ -150,7 +147,7 @@ def state_shares(log: ConnectionLog) -> dict[str, float]:
     - application limited: else, while the window has more room than pacing fills at once;
     - slow start: else, below the threshold or without one; congestion avoidance: else.
     """
-    windows, lasted = _during(log)
+    windows, lasted = log.during()
     times, room = windows["time_s"], windows["cwnd_bytes"] - windows["in_flight_bytes"]
     in_recovery = np.zeros(len(windows), dtype=bool)
     for begin, end in _recoveries(log):
@@ -162,13 +159,6 @@ def state_shares(log: ConnectionLog) -> dict[str, float]:
     parts = (starting, ~(starting | limited | in_recovery), limited, in_recovery)
     shares = [float(lasted[part].sum() / lasted.sum()) for part in parts]
     return dict(zip(STATES, shares, strict=True))
-
-
-def _during(log: ConnectionLog) -> tuple[pd.DataFrame, Numbers]:
-    """The windows of the transfer, and how long each lasted (s)."""
-    windows = log.windows[log.windows["time_s"] < log.end_s]
-    times = windows["time_s"].to_numpy(dtype=float).clip(log.begin_s)
-    return windows, np.diff(times, append=log.end_s)
 
 
 def _recoveries(log: ConnectionLog) -> list[tuple[float, float]]:
