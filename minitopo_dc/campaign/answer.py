@@ -103,12 +103,19 @@ def answers(
         SettingsError: an expression names what is not there.
         ResultError, OSError: a file of a run is broken.
     """
+    unseen: dict[tuple[str, str], pd.DataFrame | None] = {}
+    repetitions: dict[str, list[pd.DataFrame]] = {}
     for asked in experiment.explain:
         for source in sources:
             table = tables[source.label]
             if table.empty:
                 continue
             file = source.outline.file
+            tested = (source.label, asked.tested_on)
+            if tested not in unseen:
+                unseen[tested] = _unseen(sources, source, asked.tested_on)
+            if source.label not in repetitions:
+                repetitions[source.label] = _repetitions(source, name, experiment)
             yield Answer(
                 source=source.label,
                 experiment=name,
@@ -121,11 +128,11 @@ def answers(
                     asked.limit,
                     factors=asked.factors or _factors(experiment),
                     words=file.words,
-                    unseen=_unseen(sources, source, asked),
+                    unseen=unseen[tested],
                     others=asked.limits,
                     less=asked.less_is_better,
                 ),
-                scatter=_scatter(source, name, experiment, asked),
+                scatter=_scatter(repetitions[source.label], asked),
                 cases=tuple(_cases(source, name, experiment, asked, table)),
             )
 
@@ -139,26 +146,30 @@ def _factors(experiment: Experiment) -> list[str]:
     return sorted(experiment.factors() - {POINT, experiment.across})
 
 
-def _unseen(sources: Sequence[Source], source: Source, asked: Explain) -> pd.DataFrame | None:
-    """The points that the tree is tested on: the source's own, or else any other one's."""
-    if not asked.tested_on:
-        return None
-    for each in (source, *sources):
-        experiment = each.outline.file.experiments.get(asked.tested_on)
-        if experiment is not None and len(each.cells_of(asked.tested_on)):
-            return joined_table(each, asked.tested_on, experiment)
+def _unseen(sources: Sequence[Source], source: Source, name: str) -> pd.DataFrame | None:
+    """The points that a tree is tested on: the source's own, or else any other one's."""
+    for each in (source, *sources) if name else ():
+        experiment = each.outline.file.experiments.get(name)
+        if experiment is not None and len(each.cells_of(name)):
+            return joined_table(each, name, experiment)
     return None
 
 
-def _scatter(source: Source, name: str, experiment: Experiment, asked: Explain) -> Scatter:
+def _repetitions(source: Source, name: str, experiment: Experiment) -> list[pd.DataFrame]:
+    """`joined_table` of each repetition; none of a single one."""
     rows = source.cells_of(name)
     if rows["repetition"].max() < 2:
-        return Scatter(0, float("nan"), 0)
-    by_repetition = [
-        joined_table(replace(source, cells=cells), name, experiment)[asked.measure]
+        return []
+    return [
+        joined_table(replace(source, cells=cells), name, experiment)
         for _, cells in rows.groupby("repetition")
     ]
-    values = pd.concat(by_repetition, axis=1)
+
+
+def _scatter(repetitions: Sequence[pd.DataFrame], asked: Explain) -> Scatter:
+    if not repetitions:
+        return Scatter(0, float("nan"), 0)
+    values = pd.concat([table[asked.measure] for table in repetitions], axis=1)
     values = values[values.notna().sum(axis=1) > 1]
     finite = values.replace([np.inf, -np.inf], np.nan)
     spread = (finite.max(axis=1) - finite.min(axis=1)) / finite.median(axis=1)
