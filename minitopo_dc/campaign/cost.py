@@ -116,11 +116,11 @@ def calibrate(
         execute: runs one.
         clock: s, by which it is timed: CPU time, which others' load hardly changes.
     """
-    number: dict[Kind, int] = {}
+    alike: dict[Kind, list[Weighted]] = {}
     for scenario, times in runs:
-        number[kind_of(scenario)] = number.get(kind_of(scenario), 0) + times
-    kinds = sorted(number, key=lambda kind: -number[kind])[:MOST_CALIBRATIONS]
-    chosen = [_middle([each for each, _ in runs if kind_of(each) == kind]) for kind in kinds]
+        alike.setdefault(kind_of(scenario), []).append((scenario, times))
+    commonest = sorted(alike.values(), key=lambda those: -sum(times for _, times in those))
+    chosen = [_middle([each for each, _ in those]) for those in commonest[:MOST_CALIBRATIONS]]
     with TemporaryDirectory() as directory:
         root = Path(directory)
         least, *others = [
