@@ -192,12 +192,11 @@ def _of_legs(directory: Path, name: str) -> float:
     if found := LEG_SHARE.fullmatch(name):
         column = COUNTED[found[2]]
         return leg_share(directory, column, leg=int(found[1]), from_s=float(found[3]))
-    prefix = UTILISATION if name.startswith(UTILISATION) else LEG_BYTES
-    values = (
-        link_utilisation(directory)
-        if prefix == UTILISATION
-        else [float(count) for count in RunResult.load(directory).leg_bytes or ()]
-    )
+    if name.startswith(UTILISATION):
+        prefix, values = UTILISATION, link_utilisation(directory)
+    else:
+        counts = RunResult.load(directory).leg_bytes or ()
+        prefix, values = LEG_BYTES, [float(count) for count in counts]
     return {f"{prefix}{leg}": value for leg, value in enumerate(values, 1)}.get(name, math.nan)
 
 
