@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -124,7 +125,8 @@ def _run(arguments: argparse.Namespace) -> int:
             run_missing(
                 plan, store, missing, workers=workers, execute=run_checked, ended=progress.end
             )
-    return _tell(store, as_json=False)
+    # What was damaged has been run again, and what was run is not read once more.
+    return _tell(store, {}, as_json=False)
 
 
 def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
@@ -151,7 +153,7 @@ def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
 def _status(arguments: argparse.Namespace) -> int:
     store = Store(arguments.directory)
     save_table(store.outline(), store)
-    return _tell(store, as_json=arguments.json)
+    return _tell(store, store.damaged(), as_json=arguments.json)
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -177,9 +179,9 @@ def _report(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _tell(store: Store, *, as_json: bool) -> int:
+def _tell(store: Store, damaged: Mapping[str, str], *, as_json: bool) -> int:
     """Print the state; 1 unless every run is ok or unsupported."""
-    outline, done, damaged = store.outline(), store.done(), store.damaged()
+    outline, done = store.outline(), store.done()
     counts = describe_status(done, outline)
     failed = {
         run: done[run].reason
