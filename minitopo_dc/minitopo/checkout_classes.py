@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.emulation.elements import ElementProcess, running
+from minitopo_dc.emulation.elements import ElementProcess, running, stop_all
 from minitopo_dc.emulation.host_capture import captured
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.testbed import set_sysctl
@@ -62,7 +62,7 @@ class Context:
         """End the elements in order; their summaries, gnb's first. ElementFailedError if not."""
         elements, self.elements = self.elements, []
         try:
-            return [element.stop() for element in elements]
+            return stop_all(elements)
         finally:
             self.running.close()
 
