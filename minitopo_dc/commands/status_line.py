@@ -34,7 +34,12 @@ class StatusLine:
         """About how long the rest takes at the pace so far; empty when nothing tells."""
         if done <= 0 or left <= 0:
             return ""
-        seconds = (time.monotonic() - self._begin) / done * left
-        return (
-            f"about {seconds / 60:.0f} min left" if seconds > 90 else f"about {seconds:.0f} s left"
-        )
+        return about_left(self._passed_s() / done * left)
+
+    def _passed_s(self) -> float:
+        return time.monotonic() - self._begin
+
+
+def about_left(seconds: float) -> str:
+    """In words."""
+    return f"about {seconds / 60:.0f} min left" if seconds > 90 else f"about {seconds:.0f} s left"
