@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from types import TracebackType
 from typing import Self
 
 from minitopo_dc.campaign.cost import Observed
@@ -43,14 +42,9 @@ class CampaignProgress(StatusLine):
             self._console.print(f"{self._done} of {self._planned} runs were done before")
         return super().__enter__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, trace)
-        if kind is not None and issubclass(kind, KeyboardInterrupt):
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if error[0] is KeyboardInterrupt:
             self._console.print(
                 f"{self._done} of {self._planned} runs are done; the same command does the rest"
             )
