@@ -215,11 +215,13 @@ class TransmittingEntity(Generic[T]):
         """When to poll again, as of the last poll; None: at the next `push`."""
         return self._wake
 
-    def lost_legs(self) -> list[int]:
-        """The legs to empty, then to tell `leg_lost` of, after legs have changed or a report."""
+    def lost_legs(self, now: int) -> list[int]:
+        """The legs to empty, then to tell `leg_lost` of, when legs changed or a report came."""
         if self._legs is None or self._recovery is None:
             return []
-        self._take_report(self._legs)
+        if self._failures is not None:
+            self._legs.settle(now)
+            self._take_report(self._legs)
         return self._legs.lost()
 
     def leg_lost(self, leg: int, flushed: Sequence[int], now: int) -> None:

@@ -115,8 +115,9 @@ class FailingBearer:
         while (moment := self._next()) is not None and moment <= until:
             self.now = max(moment, self.now)
             self._arrive()
-            self._report()
-            self._legs_changed()
+            wanted = self.entity.next_timeout()
+            if self._report() or (wanted is not None and wanted <= self.now):
+                self._legs_changed()  # not oftener than it has to be
         self.now = max(until, self.now)
 
     def set_up(self, leg: int, up: bool) -> None:
@@ -143,17 +144,20 @@ class FailingBearer:
                     self.receiver.push(sn, sdu, number, self.now)
         self.delivered += self.receiver.poll(self.now)
 
-    def _report(self) -> None:
+    def _report(self) -> bool:
+        """Whether one reached the entity."""
         report = self.maker.poll(self.now)
         if report is not None and not self._report_lost(self.maker.made):
             self._reports.append((self.now + self._back, report))
-        while self._reports and self._reports[0][0] <= self.now:
-            assert self.entity.feedback is not None
-            self.entity.feedback.push(self._reports.popleft()[1], self.now)
+        if not self._reports or self._reports[0][0] > self.now:
+            return False
+        assert self.entity.feedback is not None
+        self.entity.feedback.push(self._reports.popleft()[1], self.now)
+        return True
 
     def _legs_changed(self) -> None:
         before = self.failures.failed
-        for lost in self.entity.lost_legs():
+        for lost in self.entity.lost_legs(self.now):
             flushed = self.legs[lost].flush(self.now)
             self.entity.leg_lost(lost, [sn for sn, _ in flushed], self.now)
         while pdus := self.entity.poll(self.now):

@@ -26,7 +26,7 @@ from tests.pdcp.late_bearer import Waits
 FOREVER = 10**9
 GAPS = st.integers(2, 30)
 """ms between SDUs; each takes 1 ms on a leg."""
-DELAYS = st.tuples(st.integers(0, 60), st.integers(0, 60))
+DELAYS = st.tuples(st.integers(0, 60), st.integers(0, 60)) | st.just((5, 5))
 WAYS = st.tuples(st.integers(0, 3), st.booleans())
 """Which policy, and whether it numbers late."""
 Way = tuple[int, bool]
@@ -50,7 +50,7 @@ def only(leg: int) -> SplitPolicy:
 @settings(max_examples=60)
 @given(
     delays=DELAYS,
-    arrivals=st.lists(st.integers(0, 400), min_size=1, max_size=40),
+    arrivals=st.lists(st.sampled_from([0, 1, 2, 10, 50, 400]), min_size=1, max_size=40),
     way=WAYS,
     after=st.integers(20, 200),
     back=st.integers(0, 100),
@@ -226,6 +226,13 @@ def test_what_the_last_leg_had_is_sent_again_on_one_that_comes_up() -> None:
     bearer.set_up(1, up=True)
     bearer.run(800 * MS)
     assert bearer.delivered == list(range(50))
+
+
+def test_what_a_report_tells_before_anybody_looked_when_it_was_due_is_not_missed() -> None:
+    bearer = FailingBearer(only(0), delays_ms=(5, 5), after_ms=50, back_ms=5)
+    bearer.push([(0, 0), (0, 1), (0, 2)])
+    bearer.run(1000 * MS)
+    assert bearer.changes == []
 
 
 def test_where_no_report_comes_no_leg_fails() -> None:
