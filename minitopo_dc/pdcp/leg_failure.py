@@ -24,9 +24,9 @@ class LegFailures:
     have. It has failed until a report says that something came. Where no report comes nothing is
     known, and all stays as it is.
 
-    A report is said late. So its number tells when it was made: they are made on a grid, and the
-    one that was under way for the least time tells where this grid lies. How long that least time
-    is the caller has to say (`way_back`).
+    A report may come late, so its number tells when it was made: reports are made on a grid of
+    time, and the one that was under way for the least time tells where the grid lies. What that
+    least time is the caller has to say (`way_back`). The clocks of both ends run alike.
 
     What came before something that came, or should have before a report that says so, is not waited
     for any more: if it is lost, its leg is not.
@@ -72,7 +72,7 @@ class LegFailures:
     def probe_is_due(self, leg: int, now: int) -> bool:
         """Whether a leg that has failed is to get a copy of what goes on another one.
 
-        One a report: more often would tell no more. (The radio of a link that has failed is judged
+        One a report: more often would tell no more. (The radio of a link that is failing is judged
         at a steady rate, too: TS 38.133 clause 8.1.)
         """
         probed_at = self._legs[leg].probed_at
