@@ -16,6 +16,8 @@ from minitopo_dc.workloads import Measurement
 # Importing a Python server takes under a second on an idle machine, several on a busy one.
 READY_TIMEOUT_S = 30.0
 READY_POLL_S = 0.01
+LAST_MOMENT_S = 1.0
+"""So long a server may take to end behind the client whose connection it closed (0.1 s idle)."""
 END_TIMEOUT_S = 15.0
 """hypercorn waits 3 s for open requests; QUIC's draining takes three probe timeouts (RFC 9000,
 10.2), which backed-off timers may make seconds."""
@@ -186,6 +188,9 @@ class _Flow:
         """A server that ended before the client is the failure's cause."""
         runner, transfer = self._job.runner, self._job.transfer
         server, client = self._processes.get("server"), self._processes["client"]
+        failed = client.exit_code not in (None, *runner.client_exit_codes(transfer))
+        if server is not None and server.exit_code is None and failed:
+            wait_any([server], LAST_MOMENT_S)
         ended = None if server is None else server.exit_code
         if server is not None and ended is not None and not runner.server_may_end(ended):
             raise server.failure("during the transfer")
@@ -194,7 +199,7 @@ class _Flow:
             if time.monotonic() >= self.deadline:
                 raise client.failure(f"did not finish within {transfer.timeout_s:g} s")
             return
-        if client.exit_code not in runner.client_exit_codes(transfer):
+        if failed:
             raise client.failure("")
         if server is not None and runner.stop_signal is not None:
             server.send(runner.stop_signal)

@@ -1,4 +1,4 @@
-"""Settings of late numbering, discardTimer, flow control and data recovery."""
+"""Settings of late numbering, discardTimer, flow control, data recovery and legs' failures."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ BASE: dict[str, Any] = {
             "pdcp.discard_timer_ms: discardTimer 55.0 ms: must be one of 10, 20, .*, infinity",
         ),
         ({"data_recovery": True}, "pdcp: data_recovery: .*needs report_ms"),
+        ({"leg_failure_ms": 100}, "pdcp: leg_failure_ms: .*needs report_ms"),
+        (
+            {"leg_failure_ms": 10, "report_ms": 20},
+            r"pdcp: leg_failure_ms: 10; allowed: report_ms \(20\) or more",
+        ),
+        ({"leg_failure_ms": 0.1, "report_ms": 20}, "pdcp.leg_failure_ms: .*equal to 1"),
         ({"flow_control": {"interval_ms": 0.1}}, "flow_control.interval_ms: .*equal to 1"),
         ({"flow_control": {"backhaul_ms": -1}}, "flow_control.backhaul_ms.*equal to 0"),
         ({"flow_control": {"backhaul_ms": [1]}}, "flow_control.backhaul_ms: 1 values, must be one"),
@@ -50,6 +56,7 @@ def test_what_does_not_fit_is_one_clear_error(pdcp: dict[str, Any], words: str) 
         {"numbering": "late"},
         {"flow_control": {}},
         {"data_recovery": True, "report_ms": 20},
+        {"leg_failure_ms": 100, "report_ms": 20},
     ],
 )
 def test_legs_of_the_kernel_cannot_be_followed(pdcp: dict[str, Any], tmp_path: Path) -> None:
@@ -69,7 +76,7 @@ def test_legs_of_the_kernel_cannot_be_followed(pdcp: dict[str, Any], tmp_path: P
 def test_files_of_bearers_without_them_stay_as_they_were() -> None:
     fields = PdcpSettings().model_dump(mode="json")
     new = {"numbering", "buffer_packets", "discard_timer_ms", "flow_control", "data_recovery"}
-    assert not new & set(fields)
+    assert not (new | {"leg_failure_ms"}) & set(fields)
 
 
 def test_what_may_wait_is_what_the_legs_queues_hold_unless_a_bearer_says_otherwise() -> None:

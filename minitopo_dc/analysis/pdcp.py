@@ -1,4 +1,4 @@
-"""What the receiving PDCP entities of a run's downlink counted until its end."""
+"""What the PDCP entities of a run counted until its end."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
     Raises:
         ResultError: `ue-summary.json` is missing or broken.
     """
-    path = run / "ue-summary.json"
+    return _counters(run / "ue-summary.json", "receive")
+
+
+def _counters(path: Path, end: str) -> dict[int, dict[str, Any]]:
     try:
-        bearers = json.loads(path.read_text(encoding="utf-8"))["receive"]
+        bearers = json.loads(path.read_text(encoding="utf-8"))[end]
         return {int(number): dict(counters) for number, counters in bearers.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ResultError(f"{path}: no whole summary: {error!r}") from None
@@ -36,6 +39,24 @@ def given_up(run: Path) -> float:
         return sum(bearer["missing"] for bearer in bearers) if bearers else math.nan
     except (KeyError, TypeError) as error:
         raise ResultError(f"{run / 'ue-summary.json'}: no whole summary: {error!r}") from None
+
+
+def leg_failures(run: Path) -> float:
+    """How often a transmitting entity took a leg for failed, downlink and uplink.
+
+    NaN when no bearer of the run looked (`leg_failure_ms`).
+
+    Raises:
+        ResultError: `gnb-summary.json` or `ue-summary.json` is missing or broken.
+    """
+    found: list[int] = []
+    for path in (run / "gnb-summary.json", run / "ue-summary.json"):
+        for bearer in _counters(path, "transmit").values():
+            counts = [count for name, count in bearer.items() if name.startswith("failures_")]
+            if not all(isinstance(count, int) for count in counts):
+                raise ResultError(f"{path}: no whole summary: failures are {counts}")
+            found += counts
+    return sum(found) if found else math.nan
 
 
 def reordering_wait_ms(run: Path) -> float:

@@ -22,7 +22,7 @@ from minitopo_dc.analysis.open_links import (
     sp_capacity_mbps,
     sp_share,
 )
-from minitopo_dc.analysis.pdcp import given_up, reordering_wait_ms
+from minitopo_dc.analysis.pdcp import given_up, leg_failures, reordering_wait_ms
 from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.recovery import worst_recovery_s
 from minitopo_dc.analysis.reference import compare, read_reference, same_value
@@ -44,6 +44,7 @@ FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {
     "reordering_wait_ms": reordering_wait_ms,
     "given_up": given_up,
+    "leg_failures": leg_failures,
     "answer_worst_ms": answer_worst_ms,
     "answer_p95_ms": answer_p95_ms,
     "recovery_s": worst_recovery_s,

@@ -206,7 +206,8 @@ class Element:
         if bearer.report is not None and driver.reports is not None:
             drivers = [(self._user_legs | self._wires)[each.leg] for each in bearer.report.legs]
             ways = [(each.leg, self._captures.reports(each)) for each in drivers]
-            sender = ReportSender(driver.reports, bearer.report, ways)
+            every = bearer.pdcp.leg_failure_ms is not None
+            sender = ReportSender(driver.reports, bearer.report, ways, every_leg=every)
             self._report_senders.append(sender)
             self._loop.add_timed(sender, first=True)  # it gives a leg a packet
         arrivals = self._captures.arrivals(

@@ -41,16 +41,23 @@ class ReportSender:
         maker: of the reports.
         path: the way they may take.
         ways: for each leg of the path, the leg and what reports are put on there.
+        every_leg: whether each report takes all legs that are up, not one.
     """
 
     def __init__(
-        self, maker: ReportMaker, path: ReportPath, ways: Sequence[tuple[HasState, Outlet]]
+        self,
+        maker: ReportMaker,
+        path: ReportPath,
+        ways: Sequence[tuple[HasState, Outlet]],
+        *,
+        every_leg: bool = False,
     ) -> None:
         self._maker = maker
         self._port = path.port
         self._ways = [
             (leg, outlet, ends) for (leg, outlet), ends in zip(ways, path.legs, strict=True)
         ]
+        self._most = len(ways) if every_leg else 1
 
     def start(self, now: int) -> None:
         """Reports begin."""
@@ -61,11 +68,12 @@ class ReportSender:
         return self._maker.next_timeout()
 
     def handle(self, now: int) -> None:
-        """Send the report that is due on the first leg that is up; none is: on the first."""
+        """Send the report that is due, on the first leg that is up or on all of them."""
         report = self._maker.poll(now)
-        if report is not None:
-            up = (way for way in self._ways if way[0].is_up)
-            _, outlet, ends = next(up, self._ways[0])
+        if report is None:
+            return
+        up = [way for way in self._ways if way[0].is_up] or self._ways
+        for _, outlet, ends in up[: self._most]:
             datagram = udp_datagram(ends.source, ends.destination, self._port, report)
             outlet.push(Injected(datagram, outlet.injector), len(datagram), now)
 

@@ -124,7 +124,7 @@ class TransmitDriver:
         """Legs went down or up, or the receiver reported."""
         if not self.entity.follows_legs:
             return
-        for position in self.entity.lost_legs():
+        for position in self.entity.lost_legs(now):
             self._take_back(position, now)
         self.handle(now)
         self._loop.wake_at(self.entity.next_timeout())

@@ -18,6 +18,7 @@ from minitopo_dc.pdcp.duplication import SMALL_BYTES, DuplicationRule, Selective
 from minitopo_dc.pdcp.feedback import Feedback
 from minitopo_dc.pdcp.flow_control import DeliveryStatus, FlowControl
 from minitopo_dc.pdcp.least_delay import LeastDelayPolicy
+from minitopo_dc.pdcp.leg_failure import LegFailures
 from minitopo_dc.pdcp.policy import (
     BatchPolicy,
     DuplicatePolicy,
@@ -69,6 +70,7 @@ __all__ = [
     "FlowControl",
     "HoldingStatistics",
     "LeastDelayPolicy",
+    "LegFailures",
     "LegQueue",
     "LegReception",
     "LegReport",

@@ -30,7 +30,10 @@ class Feedback:
         self.status_at: int | None = None
         """When it came (ns); another time tells that there is a new one."""
         self._received = self._stale = self._malformed = 0
-        self._number = 0
+        self.number = 0
+        """Of the latest report; 0 before the first."""
+        self.reported_at: int | None = None
+        """When it came (ns)."""
         self._sent = [_SentCounts() for _ in range(legs)]
 
     def sent(self, leg: int, count: int) -> None:
@@ -48,11 +51,11 @@ class Feedback:
         except PduError:
             self._malformed += 1
             return
-        if report.number <= self._number:
+        if report.number <= self.number:
             self._stale += 1
         else:
             self._received += 1
-            self._number = report.number
+            self.number, self.reported_at = report.number, now
             self.reports = [
                 _leg_report(leg, sent.up_to(leg.next_count), now)
                 for leg, sent in zip(report.legs, self._sent, strict=True)

@@ -85,7 +85,7 @@ class LegNode(Generic[T]):
         self._leg = leg
         self._header = header
         self._control = control
-        self._inside = Outstanding(leg)
+        self.inside = Outstanding(leg)
         self._due: int | None = None  # of the next status; None: the first settles it
         self._statuses: deque[tuple[int, DeliveryStatus]] = deque()
         self._line: deque[tuple[int, T, int, int]] = deque()  # due, PDU, size, COUNT
@@ -95,11 +95,11 @@ class LegNode(Generic[T]):
 
     def __len__(self) -> int:
         """PDUs on the backhaul and in the leg's queue."""
-        return len(self._line) + len(self._inside)
+        return len(self._line) + len(self.inside)
 
     def settle(self, now: int) -> None:
         """Make the status that is due at `now` (ns), and take those that have arrived."""
-        self._inside.settle(now)
+        self.inside.settle(now)
         if self._due is None or now >= self._due:
             begin = now if self._due is None else self._due
             interval = self._control.interval
@@ -139,7 +139,7 @@ class LegNode(Generic[T]):
         arrived = []
         while self._line and self._line[0][0] <= now:
             _, pdu, size, count = self._line.popleft()
-            self._inside.put(size, count)
+            self.inside.put(size, count)
             arrived.append(pdu)
         return arrived
 
@@ -148,7 +148,7 @@ class LegNode(Generic[T]):
         withdrawn = [pdu for _, pdu, _, _ in self._line]
         self._sent_bytes -= sum(size for _, _, size, _ in self._line)
         self._line.clear()
-        self._inside.flushed()
+        self.inside.flushed()
         self._statuses.clear()  # of before
         self.status = self._made(now)
         return withdrawn
@@ -163,7 +163,7 @@ class LegNode(Generic[T]):
         return min(moments, default=None)
 
     def _made(self, now: int) -> DeliveryStatus:
-        inside = self._inside
+        inside = self.inside
         is_up = self._leg.is_up and serves(self._leg, now)
         within = bytes_within(self._leg, self._control.desired_ns, now) if is_up else 0
         return DeliveryStatus(

@@ -33,6 +33,10 @@ class LegAccess(Protocol[T]):
     def is_up(self) -> bool:
         """Whether the leg is up, as far as the entity knows."""
 
+    @property
+    def inside(self) -> Outstanding:
+        """PDUs in its queue, as of the last `settle`."""
+
     def takes(self, size: int, now: int) -> bool:
         """Whether it takes an SDU of `size` bytes."""
 
@@ -58,7 +62,7 @@ class LegAccess(Protocol[T]):
 class Outstanding:
     """PDUs of one bearer in one leg's queue, told from others' by the leg's numbers of packets."""
 
-    __slots__ = ("_inside", "_leg", "bytes", "gone_bytes", "highest_count", "lost")
+    __slots__ = ("_inside", "_leg", "bytes", "gone_bytes", "highest_count", "lost", "passed")
 
     def __init__(self, leg: LegQueue) -> None:
         self._leg = leg
@@ -71,6 +75,8 @@ class Outstanding:
         """The highest COUNT of those that were served."""
         self.lost = 0
         """PDUs that the queue did not take."""
+        self.passed = 0
+        """PDUs that were served."""
 
     def __len__(self) -> int:
         """How many there are."""
@@ -93,6 +99,7 @@ class Outstanding:
         while inside and inside[0][0] <= served:
             _, size, count = inside.popleft()
             self._gone(size)
+            self.passed += 1
             if self.highest_count is None or count > self.highest_count:
                 self.highest_count = count
 
@@ -122,23 +129,23 @@ class NearLeg(Generic[T]):
         header: bytes that a PDU has more than its SDU.
     """
 
-    __slots__ = ("_header", "_inside", "_lead", "_leg", "_sent", "_serves", "_settled")
+    __slots__ = ("_header", "_lead", "_leg", "_sent", "_serves", "_settled", "inside")
 
     def __init__(self, leg: LegQueue, *, lead: int | None = LEAD_NS, header: int = 0) -> None:
         self._leg = leg
         self._lead = lead
         self._header = header
-        self._inside = Outstanding(leg)
+        self.inside = Outstanding(leg)
         self._sent: list[tuple[T, int, int]] = []  # PDU, size, COUNT
         self._settled = self._serves = True
 
     def __len__(self) -> int:
         """PDUs in the leg's queue, or about to be."""
-        return len(self._inside) + len(self._sent)
+        return len(self.inside) + len(self._sent)
 
     def settle(self, now: int) -> None:
         """Look how far the leg's service is."""
-        self._inside.settle(now)
+        self.inside.settle(now)
         self._settled = not self._sent
         self._serves = not self._leg.is_up or serves(self._leg, now)
 
@@ -150,9 +157,9 @@ class NearLeg(Generic[T]):
         """Whether it serves all it has of the bearer within `lead`, and its queue has room."""
         if not (self.is_up() and self.has_room(size, now)):
             return False
-        if self._lead is None or len(self._inside) < LEAST_PACKETS:
+        if self._lead is None or len(self.inside) < LEAST_PACKETS:
             return True
-        return self._inside.bytes < bytes_within(self._leg, self._lead, now)
+        return self.inside.bytes < bytes_within(self._leg, self._lead, now)
 
     def has_room(self, size: int, now: int) -> bool:
         """Whether the queue has, or is empty: then it drops what it will never have room for.
@@ -176,12 +183,12 @@ class NearLeg(Generic[T]):
         """What was sent."""
         sent, self._sent = self._sent, []
         for _, size, count in sent:
-            self._inside.put(size, count)
+            self.inside.put(size, count)
         return [pdu for pdu, _, _ in sent]
 
     def withdraw(self, now: int) -> list[T]:  # noqa: ARG002
         """What was sent and not fetched yet."""
-        self._inside.flushed()
+        self.inside.flushed()
         sent, self._sent = self._sent, []
         return [pdu for pdu, _, _ in sent]
 

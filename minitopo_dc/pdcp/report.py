@@ -6,7 +6,7 @@ it comes from the other PDCP entity. The format is this project's, all numbers b
 
     1 byte   version: 1, or 2 with a status report behind the legs
     1 byte   number of legs
-    4 bytes  number of the report, from 1
+    4 bytes  number of the report on its grid, from 1: one that is late takes the latest's
     then for each leg of the bearer, in its order:
     8 bytes  highest COUNT received on the leg plus 1; 0: nothing was
     8 bytes  PDUs received
@@ -55,7 +55,7 @@ class LegReception:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One report; `number` is 1 for an entity's first. A `status` has its FMC modulo 2^32."""
+    """One report; `number` is its place on the grid, from 1. A `status` has its FMC modulo 2^32."""
 
     number: int
     legs: tuple[LegReception, ...]

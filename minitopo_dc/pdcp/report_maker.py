@@ -48,6 +48,7 @@ class ReportMaker:
         self._interval = interval
         self._status_bytes = max(STATUS_BYTES, MOST_BYTES - report_size(legs)) if with_status else 0
         self._due: int | None = None
+        self._number = 0
         self._first_count = first_count
         self._highest = first_count  # COUNT after the highest of all legs
         self._next_counts = [0] * legs
@@ -76,13 +77,18 @@ class ReportMaker:
         return self._due
 
     def poll(self, now: int) -> bytes | None:
-        """The report if one is due; late or not, the next is due on the grid of the first."""
+        """The report if one is due; late or not, the next is due on the grid of the first.
+
+        Its number is that of the latest moment of the grid. So it tells when the report was made.
+        """
         if self._due is None or now < self._due:
             return None
-        self._due += self._interval * ((now - self._due) // self._interval + 1)
+        passed = (now - self._due) // self._interval + 1
+        self._due += self._interval * passed
+        self._number += passed
         self.made += 1
         status = self._entity.status(self._status_bytes) if self._status_bytes else None
-        return encode_report(Report(self.made, self._receptions(), status))
+        return encode_report(Report(self._number, self._receptions(), status))
 
     def _receptions(self) -> tuple[LegReception, ...]:
         of_legs = zip(

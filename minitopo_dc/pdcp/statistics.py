@@ -38,6 +38,10 @@ class HoldingStatistics(TransmitStatistics):
         not_resent: PDUs that it was to send again, but that were too old by then, or that the
             receiver waited for no more.
         duplicated: SDUs that selective duplication put on more legs than the split named.
+        failures: how often a leg failed (`LegFailures`), per leg; None where nobody looks, as with
+            the two that follow.
+        failed_ns: for how long it had, all times together, up to the latest report.
+        probes: copies that it got meanwhile; they are in `pdus` and `bytes` too.
     """
 
     waiting: int
@@ -47,6 +51,9 @@ class HoldingStatistics(TransmitStatistics):
     resent: int
     not_resent: int
     duplicated: int
+    failures: tuple[int, ...] | None = field(default=None, kw_only=True)
+    failed_ns: tuple[int, ...] | None = field(default=None, kw_only=True)
+    probes: tuple[int, ...] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from minitopo_dc.pdcp.feedback import Feedback
 from minitopo_dc.pdcp.flow_control import FlowControl
 from minitopo_dc.pdcp.followed_legs import FollowedLegs
 from minitopo_dc.pdcp.leg_access import LEAD_NS, LegAccess
+from minitopo_dc.pdcp.leg_failure import LegFailures
 from minitopo_dc.pdcp.policy import PolicyError, SplitPolicy, policy_failure, sees_legs
 from minitopo_dc.pdcp.recovery import Recovery, SentPdu
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
@@ -52,11 +53,14 @@ class TransmittingEntity(Generic[T]):
       enough that one takes it: the others get their copies into their queues.
     - An SDU that has waited for discardTimer is discarded, without a number.
 
-    With late numbering and with `recovery`, a leg that is down is not used: what the policy means
-    for it takes the leg that is up and expected to deliver first. With early numbering and none
-    that is up it goes to the one named, into its queue.
+    With late numbering, with `recovery` and with `failures`, a leg that is down is not used: what
+    the policy means for it takes the leg that is up and expected to deliver first. With early
+    numbering and none that is up it goes to the one named, into its queue. With `failures` a leg
+    that has failed is as one that is down, but that it gets a copy now and then, by which the
+    receiver's reports tell that it delivers again.
 
-    Where legs are followed (`waiting`, `flow_control` or `recovery`), `poll` has to be called until
+    Where legs are followed (`waiting`, `flow_control`, `recovery` or `failures`), `poll` has to be
+    called until
     it gives nothing, each time after its PDUs have been put on their legs; also at
     `next_timeout()`, and when a leg has changed.
 
@@ -64,8 +68,8 @@ class TransmittingEntity(Generic[T]):
     """
 
     __slots__ = (
-        *("_all_views", "_answer", "_bytes", "_duplication", "_first_count", "_known", "_legs"),
-        "_mask",
+        *("_all_views", "_answer", "_bytes", "_duplication", "_failures", "_first_count", "_known"),
+        *("_legs", "_mask"),
         *("_pdus", "_policy", "_ready", "_recovery", "_states", "_tx_next", "_views", "_waiting"),
         *("_wake", "feedback"),
     )
@@ -83,6 +87,7 @@ class TransmittingEntity(Generic[T]):
         flow_control: Sequence[FlowControl] = (),
         recovery: Recovery[T] | None = None,
         duplication: SelectiveDuplication | None = None,
+        failures: LegFailures | None = None,
     ) -> None:
         """Make an entity whose first SDU gets COUNT `first_count`.
 
@@ -97,6 +102,7 @@ class TransmittingEntity(Generic[T]):
             flow_control: of each leg's backhaul; none: the legs are beside the entity.
             recovery: what is kept for data recovery; None: nothing, and there is none.
             duplication: which SDUs take more legs than the policy names; None: none does.
+            failures: finds legs that lose all, by the reports; None: nobody looks.
 
         Raises:
             PolicyError: legs are to be seen, and `states` has not one for each.
@@ -112,11 +118,13 @@ class TransmittingEntity(Generic[T]):
         self._waiting = waiting
         self._recovery = recovery
         self._duplication = duplication
+        self._failures = failures
         self._answer: tuple[int, ...] = ()
         self._known: set[tuple[int, ...]] = set()
         self._wake: int | None = None
         self.feedback = Feedback(legs) if reports else None
-        follows = waiting is not None or recovery is not None or bool(flow_control)
+        follows = any(each is not None for each in (waiting, recovery, failures))
+        follows = follows or bool(flow_control)
         duplicates_by_leg = duplication is not None and duplication.sees_legs
         if (follows or duplicates_by_leg or sees_legs(policy)) and len(states) != legs:
             raise PolicyError(
@@ -126,7 +134,9 @@ class TransmittingEntity(Generic[T]):
         self._legs: FollowedLegs[Pdu[T]] | None = None
         if follows:
             lead = LEAD_NS if sees_legs(policy) else None
-            self._legs = FollowedLegs(states, flow_control, lead=lead, header=sn_format.size)
+            self._legs = FollowedLegs(
+                states, flow_control, lead=lead, header=sn_format.size, failures=failures
+            )
         self._all_views = tuple(self._view(leg, state) for leg, state in enumerate(states))
         self._views: tuple[LegView, ...] = self._all_views if sees_legs(policy) else ()
 
@@ -186,6 +196,7 @@ class TransmittingEntity(Generic[T]):
         """
         if self._legs is not None:
             self._legs.settle(now)
+            self._take_report(self._legs)
             if self._recovery is not None:
                 self._send_again(self._recovery, self._legs, now)
             if self._waiting is not None:
@@ -204,29 +215,36 @@ class TransmittingEntity(Generic[T]):
         """When to poll again, as of the last poll; None: at the next `push`."""
         return self._wake
 
-    def lost_legs(self) -> list[int]:
-        """The legs to empty, and then to tell `leg_lost` of, after legs have changed."""
-        return [] if self._legs is None or self._recovery is None else self._legs.lost()
+    def lost_legs(self, now: int) -> list[int]:
+        """The legs to empty, then to tell `leg_lost` of, when legs changed or a report came."""
+        if self._legs is None or self._recovery is None:
+            return []
+        if self._failures is not None:
+            self._legs.settle(now)
+            self._take_report(self._legs)
+        return self._legs.lost()
 
     def leg_lost(self, leg: int, flushed: Sequence[int], now: int) -> None:
-        """`leg` is down at `now` (ns), and `flushed` are the SNs that were taken from its queue.
+        """`leg` is lost at `now` (ns), and `flushed` are the SNs that were taken from its queue.
 
         Those are all that it had of this bearer. Data recovery (clause 5.5) then sends again on the
         others what is not confirmed of what it was given: these at once, the rest when a status
-        report says that they are missing.
+        report says that they are missing. Of a leg that has failed the latest one says so already:
+        nothing came by it for long enough.
         """
         if self._recovery is None or self._legs is None:
             return
         withdrawn = {pdu.count for pdu in self._legs.accesses[leg].withdraw(now)}
         counts = withdrawn.union(map(self._latest_count, flushed))
-        self._recovery.leg_lost(leg, counts, now + self._states[leg].mean_delay_ns)
+        delay = 0 if self._legs.has_failed(leg) else self._states[leg].mean_delay_ns
+        self._recovery.leg_lost(leg, counts, now + delay)
 
     def statistics(self) -> TransmitStatistics:
         """The counters up to now."""
         sdus, pdus, size = self._tx_next - self._first_count, tuple(self._pdus), tuple(self._bytes)
         if self._legs is None and self._duplication is None:
             return TransmitStatistics(sdus, pdus, size)
-        waiting, recovery = self._waiting, self._recovery
+        waiting, recovery, failures = self._waiting, self._recovery, self._failures
         return HoldingStatistics(
             sdus,
             pdus,
@@ -238,13 +256,20 @@ class TransmittingEntity(Generic[T]):
             resent=0 if recovery is None else recovery.resent,
             not_resent=0 if recovery is None else recovery.not_resent,
             duplicated=0 if self._duplication is None else self._duplication.duplicated,
+            failures=None if failures is None else failures.failures,
+            failed_ns=None if failures is None else failures.failed_ns,
+            probes=None if failures is None else failures.probes,
         )
+
+    def _take_report(self, followed: FollowedLegs[Pdu[T]]) -> None:
+        if self.feedback is not None:
+            followed.take_report(self.feedback)
 
     def _view(self, leg: int, state: LegState) -> LegView:
         return ViewOfLeg(
             leg,
             state,
-            access=None if self._legs is None else self._legs.accesses[leg],
+            legs=self._legs,
             waiting=self._waiting,
             feedback=self.feedback,
             pdus=self._pdus,
@@ -255,7 +280,15 @@ class TransmittingEntity(Generic[T]):
         count = self._tx_next
         self._tx_next = count + 1
         for leg in legs:
-            self._send(Pdu(leg, count, count & self._mask, sdu), size, arrived, now)
+            self._send(Pdu(leg, count, count & self._mask, sdu), size, now)
+            if self._recovery is not None:
+                self._recovery.sent(leg, SentPdu(count, sdu, size, arrived))
+        if self._legs is not None and self._failures is not None and legs:
+            # Copies only, so data recovery does not count on them.
+            for leg in self._legs.to_probe(legs, now):
+                if self._has_room(self._legs.accesses[leg], size, now):
+                    self._failures.probed(leg, now)
+                    self._send(Pdu(leg, count, count & self._mask, sdu), size, now)
 
     def _ask(self, size: int, now: int) -> tuple[int, ...]:
         """What the policy answers; PolicyError for an error of its own, and for no such legs."""
@@ -286,7 +319,7 @@ class TransmittingEntity(Generic[T]):
         self._known.add(legs)
         return legs
 
-    def _send(self, pdu: Pdu[T], size: int, arrived: int, now: int) -> None:
+    def _send(self, pdu: Pdu[T], size: int, now: int) -> None:
         leg = pdu.leg
         self._pdus[leg] += 1
         self._bytes[leg] += size
@@ -296,8 +329,6 @@ class TransmittingEntity(Generic[T]):
             self._ready.append(pdu)
         else:
             self._legs.accesses[leg].send(pdu, size, pdu.count, now)
-        if self._recovery is not None:
-            self._recovery.sent(leg, SentPdu(pdu.count, pdu.sdu, size, arrived))
 
     def _send_waiting(
         self, waiting: SduBuffer[T], followed: FollowedLegs[Pdu[T]], now: int
@@ -326,7 +357,8 @@ class TransmittingEntity(Generic[T]):
                 return
             recovery.pop()
             pdu = Pdu(leg, first.count, first.count & self._mask, first.sdu, again=True)
-            self._send(pdu, first.size, first.arrived, now)
+            self._send(pdu, first.size, now)
+            recovery.sent(leg, first)
 
     def _has_room(self, leg: LegAccess[Pdu[T]], size: int, now: int) -> bool:
         """Whether a leg takes a PDU again; with early numbering its queue has to have room."""

@@ -89,7 +89,17 @@ class LegQueue(LegState, Protocol):
 
 
 class LegView(LegState, Protocol):
-    """One leg as a policy sees it: the leg itself, and what this bearer did on it."""
+    """One leg as a policy sees it: the leg itself, and what this bearer did on it.
+
+    A leg that has failed is to a policy as one that is down.
+    """
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it loses all that the bearer sends on it, by the receiver's reports.
+
+        Always False without `leg_failure_ms`, and while no other leg is up that has not failed.
+        """
 
     def takes(self, now: int, size: int) -> bool:
         """Whether the leg would take an SDU of `size` bytes now.

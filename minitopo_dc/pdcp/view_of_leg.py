@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitopo_dc.pdcp.feedback import Feedback
-from minitopo_dc.pdcp.leg_access import LegAccess
+from minitopo_dc.pdcp.followed_legs import FollowedLegs
 from minitopo_dc.pdcp.view import LegReport, LegState
 from minitopo_dc.pdcp.waiting import SduBuffer
 
@@ -14,23 +14,27 @@ from minitopo_dc.pdcp.waiting import SduBuffer
 class ViewOfLeg:
     """Reads what the leg and the entity know: nothing is kept here."""
 
-    __slots__ = ("_access", "_bytes", "_feedback", "_leg", "_pdus", "_state", "_waiting")
+    __slots__ = ("_access", "_bytes", "_feedback", "_leg", "_legs", "_pdus", "_state", "_waiting")
 
     def __init__(
         self,
         leg: int,
         state: LegState,
         *,
-        access: LegAccess[Any] | None,
+        legs: FollowedLegs[Any] | None,
         waiting: SduBuffer[Any] | None,
         feedback: Feedback | None,
         pdus: Sequence[int],
         sent_bytes: Sequence[int],
     ) -> None:
-        """Show `leg` (from 0); `pdus` and `sent_bytes` are the entity's counters of all legs."""
+        """Show `leg` (from 0) of those that the entity follows, if it does.
+
+        `pdus` and `sent_bytes` are its counters of all legs.
+        """
         self._leg = leg
         self._state = state
-        self._access = access
+        self._legs = legs
+        self._access = None if legs is None else legs.accesses[leg]
         self._waiting = waiting
         self._feedback = feedback
         self._pdus = pdus
@@ -38,8 +42,13 @@ class ViewOfLeg:
 
     @property
     def is_up(self) -> bool:
-        """Whether the leg is up, as far as the entity knows."""
-        return self._state.is_up if self._access is None else self._access.is_up()
+        """Whether the leg is up and has not failed, as far as the entity knows."""
+        return self._state.is_up if self._legs is None else self._legs.is_up(self._leg)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is not used since it loses all."""
+        return self._legs is not None and self._legs.has_failed(self._leg)
 
     @property
     def mean_delay_ns(self) -> int:
@@ -55,11 +64,13 @@ class ViewOfLeg:
         return self._state.has_room(now, more)
 
     def drain_ns(self, now: int, more: int = 0) -> int | None:
-        """The leg's."""
-        return self._state.drain_ns(now, more)
+        """The leg's; None when it has failed."""
+        return None if self.has_failed else self._state.drain_ns(now, more)
 
     def takes(self, now: int, size: int) -> bool:
         """Whether the leg takes an SDU of `size` bytes now."""
+        if self.has_failed:
+            return False
         if self._waiting is None or self._access is None:
             return self._state.has_room(now, size)
         return self._access.takes(size, now)

@@ -117,7 +117,10 @@ class ReportPath(Settings):
     """How the receiver's reports of a bearer go back: a UDP datagram each."""
 
     legs: Annotated[tuple[ReportLeg, ...], Field(min_length=1)]
-    """A report takes the first one that is up then; none is: the first."""
+    """A report takes the first one that is up then; with `pdcp.leg_failure_ms` all that are.
+
+    None is: as if all were.
+    """
     port: Annotated[int, Field(ge=1, le=65535)]
     """At both ends."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from minitopo_dc.pdcp import (
     ADAPTIVE,
     AdaptiveTReordering,
+    LegFailures,
     LegQueue,
     PolicyError,
     ReceivingEntity,
@@ -85,7 +86,14 @@ class PdcpSettings(PdcpFields):
             recovery=Recovery(legs, most=numbers.modulus // 2, discard_timer=discard_timer)
             if self.data_recovery
             else None,
+            failures=self._leg_failures(legs),
         )
+
+    def _leg_failures(self, legs: int) -> LegFailures | None:
+        if self.leg_failure_ms is None or self.report_ms is None:
+            return None
+        after, interval = (round(ms * NS_PER_MS) for ms in (self.leg_failure_ms, self.report_ms))
+        return LegFailures(legs, after=after, interval=interval)
 
     def receiver(self, legs: int) -> ReceivingEntity[Any]:
         """Return a receiving entity for a bearer over `legs` legs."""

@@ -65,7 +65,9 @@ def _seeing(pdcp: PdcpSettings, legs: int) -> str:
     if sees_legs(pdcp.policy(legs)):
         return f"pdcp.split: {pdcp.split} sees its legs"
     if pdcp.follows_legs:
-        return "pdcp: numbering late, flow_control and data_recovery follow their legs"
+        return (
+            "pdcp: numbering late, flow_control, data_recovery and leg_failure_ms follow their legs"
+        )
     if pdcp.duplication is not None and pdcp.duplication.rule().sees_legs:
         return "pdcp.duplication: loss_percent and deadline_ms see the legs"
     return ""

@@ -73,6 +73,11 @@ class PdcpFields(Settings):
     """
     data_recovery: bool = Field(default=False, exclude_if=equals(False))
     """Reports carry a PDCP status report, for data recovery (TS 38.323 clauses 5.4.1, 5.5)."""
+    leg_failure_ms: Interval | None = Field(default=None, exclude_if=equals(None))
+    """How long nothing has come by a leg that should have, by the reports, when it has failed.
+
+    None: nobody looks, as in the papers. It is then as a leg that is down. At least `report_ms`.
+    """
 
     @field_validator("legs")
     @classmethod
@@ -127,7 +132,21 @@ class PdcpFields(Settings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _failures_have_reports(self) -> Self:
+        if self.leg_failure_ms is None:
+            return self
+        if self.report_ms is None:
+            raise ValueError("leg_failure_ms: the receiver tells what came; needs report_ms")
+        if self.leg_failure_ms < self.report_ms:
+            raise ValueError(
+                f"leg_failure_ms: {self.leg_failure_ms:g}; "
+                f"allowed: report_ms ({self.report_ms:g}) or more"
+            )
+        return self
+
     @property
     def follows_legs(self) -> bool:
         """Whether a transmitting entity has to know how far its legs are."""
-        return self.numbering == "late" or self.data_recovery or self.flow_control is not None
+        follows = self.numbering == "late" or self.data_recovery or self.flow_control is not None
+        return follows or self.leg_failure_ms is not None

@@ -126,7 +126,7 @@ class TransmitDriver:
         if not self._follows:
             return
         now = self._loop.now
-        for position in self.entity.lost_legs():
+        for position in self.entity.lost_legs(now):
             flushed = self._legs[position].flush(self._belongs, now)
             numbers = [sn for _, sn in flushed if sn is not None]
             self.entity.leg_lost(position, numbers, now)

@@ -156,7 +156,14 @@ class Element:
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
             if bearer.report is not None and driver.reports is not None:
                 legs = [self._legs[each.leg] for each in bearer.report.legs]
-                yield bearer.bearer, ReportSender(driver.reports, bearer.report, legs, self._loop)
+                sender = ReportSender(
+                    driver.reports,
+                    bearer.report,
+                    legs,
+                    self._loop,
+                    every_leg=bearer.pdcp.leg_failure_ms is not None,
+                )
+                yield bearer.bearer, sender
 
     def _reorder(self, flow: Flow) -> Callable[[tuple[int, Packet, int]], None]:
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):

@@ -19,15 +19,23 @@ class ReportSender:
         path: the way they may take.
         legs: those of the path.
         loop: gives the time.
+        every_leg: whether each report takes all legs that are up, not one.
     """
 
     def __init__(
-        self, maker: ReportMaker, path: ReportPath, legs: Sequence[LegDriver], loop: Loop
+        self,
+        maker: ReportMaker,
+        path: ReportPath,
+        legs: Sequence[LegDriver],
+        loop: Loop,
+        *,
+        every_leg: bool = False,
     ) -> None:
         ends = ((str(leg.source), str(leg.destination)) for leg in path.legs)
         flows = [Flow((source, path.port), (to, path.port)) for source, to in ends]
         self._maker = maker
         self._ways = list(zip(legs, flows, strict=True))
+        self._most = len(legs) if every_leg else 1
         self._loop = loop
         self._timer = Timer(loop, self._fire)
 
@@ -44,7 +52,7 @@ class ReportSender:
     def _fire(self) -> None:
         report = self._maker.poll(self._loop.now)
         if report is not None:
-            up = (way for way in self._ways if way[0].leg.is_up)
-            leg, flow = next(up, self._ways[0])
-            leg.push_plain(Packet(flow, report))
+            up = [way for way in self._ways if way[0].leg.is_up] or self._ways
+            for leg, flow in up[: self._most]:
+                leg.push_plain(Packet(flow, report))
         self._timer.set(self._maker.next_timeout())

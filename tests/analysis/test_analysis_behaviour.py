@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.analysis import ResultError
-from minitopo_dc.analysis.pdcp import reordering_wait_ms
+from minitopo_dc.analysis.pdcp import leg_failures, reordering_wait_ms
 from minitopo_dc.analysis.qlog import read_recovery, server_events, server_recovery
 from minitopo_dc.analysis.utilisation import (
     arrived_copies,
@@ -306,6 +306,26 @@ def test_the_waiting_time_of_a_spoilt_summary_is_an_error(text: str, tmp_path: P
     (tmp_path / "ue-summary.json").write_text(text)
     with pytest.raises(ResultError, match=r"ue-summary\.json: no whole summary"):
         reordering_wait_ms(tmp_path)
+
+
+def test_failures_of_legs_are_those_of_both_directions(tmp_path: Path) -> None:
+    for host, counts in (("gnb", {"failures_1": 2, "failures_2": 1}), ("ue", {"failures_1": 4})):
+        summary = {"transmit": {"1": counts | {"pdus_1": 9}}}
+        (tmp_path / f"{host}-summary.json").write_text(json.dumps(summary))
+    assert leg_failures(tmp_path) == 7
+
+
+def test_a_run_in_which_nobody_looks_has_no_failures_of_legs(tmp_path: Path) -> None:
+    for host in ("gnb", "ue"):
+        (tmp_path / f"{host}-summary.json").write_text('{"transmit": {"1": {"pdus_1": 1}}}')
+    assert math.isnan(leg_failures(tmp_path))
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '{"transmit": {"1": {"failures_1": "x"}}}'])
+def test_failures_of_a_spoilt_summary_are_an_error(text: str, tmp_path: Path) -> None:
+    (tmp_path / "gnb-summary.json").write_text(text)
+    with pytest.raises(ResultError, match=r"gnb-summary\.json: no whole summary"):
+        leg_failures(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"receive": {"1": {"pdus_1": 1, "delivered": 0}}}'])

@@ -107,10 +107,10 @@ class Terminal:
         self.leg, self.other = (LegDriver(n, core, self.loop) for n, core in enumerate(cores, 1))
         self.maker = maker
 
-    def send_on(self, outlet: drivers.Outlet) -> ReportSender:
+    def send_on(self, outlet: drivers.Outlet, *, every_leg: bool = False) -> ReportSender:
         """Reports take the first leg by `outlet`, else the other."""
         ways = [(self.leg.leg, outlet), (self.other.leg, self.other)]
-        sender = ReportSender(self.maker, PATH, ways)
+        sender = ReportSender(self.maker, PATH, ways, every_leg=every_leg)
         self.loop.add_timed(sender, first=True)
         return sender
 
@@ -177,6 +177,19 @@ def test_a_report_takes_the_first_leg_that_is_up_when_it_is_made(ue: Terminal) -
     [sent] = left(ue.other)
     assert sent[12:20] == bytes((10, 1, 2, 2, 10, 1, 2, 1))  # source and destination of leg 2
     assert decode_report(sent[HEADERS:], 2).number == 1
+
+
+def test_where_legs_may_fail_a_report_takes_all_that_are_up(ue: Terminal) -> None:
+    ue.send_on(ue.leg, every_leg=True).start(0)
+    ue.serve(20 * MS)
+    ue.serve(39 * MS)
+    ue.leg.leg.set_up(False, 39 * MS)
+    for now in (40, 59):
+        ue.serve(now * MS)
+    first, others = left(ue.leg), left(ue.other)
+    assert [decode_report(sent[HEADERS:], 2).number for sent in first] == [1]
+    assert [decode_report(sent[HEADERS:], 2).number for sent in others] == [1, 2]
+    assert first[0][HEADERS:] == others[0][HEADERS:]
 
 
 def test_before_the_start_there_are_no_reports(ue: Terminal) -> None:

@@ -94,7 +94,7 @@ class Bearer:
     def set_up(self, leg: int, up: bool) -> None:
         """As a driver does: with data recovery the queue of a leg that goes down is taken back."""
         self.legs[leg].set_up(up, self.now)
-        for lost in self.entity.lost_legs():
+        for lost in self.entity.lost_legs(self.now):
             flushed = self.legs[lost].flush(self.now)
             self.entity.leg_lost(lost, [sn for _, sn, _ in flushed], self.now)
         self.submit()

@@ -112,7 +112,7 @@ class SharedLegs:
 
     def _changed(self) -> None:
         for number, bearer in enumerate(self.bearers):
-            for leg in bearer.entity.lost_legs():
+            for leg in bearer.entity.lost_legs(self.now):
                 flushed = self.legs[leg].flush(self.now, _of(number))
                 bearer.entity.leg_lost(leg, [sn for _, sn, _ in flushed], self.now)
             self._submit(number)

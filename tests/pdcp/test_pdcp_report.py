@@ -127,6 +127,13 @@ def test_a_report_that_is_late_leaves_the_next_one_where_it_was() -> None:
     assert maker.made == 1
 
 
+def test_a_report_s_number_tells_when_it_was_made() -> None:
+    _, maker = receiver()
+    maker.start(0)
+    made = [maker.poll(now * MS) for now in (10, 47, 50)]
+    assert [decode_report(data, 2).number for data in made if data is not None] == [1, 4, 5]
+
+
 def test_a_report_says_what_came_by_each_leg_and_what_waited() -> None:
     entity, maker = receiver()
     maker.start(0)

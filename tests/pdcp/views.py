@@ -15,6 +15,7 @@ class WrittenLeg:
     ns_per_byte: int | None = 1
     mean_delay_ns: int = 0
     is_up: bool = True
+    has_failed: bool = False
     room: bool = True
     sent_pdus: int = 0
     sent_bytes: int = 0

@@ -259,6 +259,16 @@ def test_a_server_that_dies_ends_the_transfer_at_once(transfer: Transfer) -> Non
     assert "read" not in runner.events
 
 
+def test_a_server_that_ends_a_moment_behind_its_client_is_the_reason(transfer: Transfer) -> None:
+    server = BIND + "s.recv(1); time.sleep(0.2)"
+    client = (
+        "import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+        "s.sendto(b'x', ('127.0.0.1', int(sys.argv[1]))); sys.exit('no answer')"
+    )
+    with pytest.raises(TransferFailed, match="server ended with exit code 0 during the transfer"):
+        run(ScriptRunner(server=server, client=client), transfer)
+
+
 def test_a_client_that_fails_gives_its_exit_code_and_log(transfer: Transfer) -> None:
     with pytest.raises(TransferFailed, match="client ended with exit code 1: certificate"):
         run(ScriptRunner(client="raise SystemExit('certificate expired')"), transfer)
