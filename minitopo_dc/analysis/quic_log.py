@@ -8,102 +8,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from minitopo_dc.analysis.connection import ConnectionLog, Cut
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.qlog import end_events
 
 PROTECTED = "1RTT"
 """What qlog calls a packet with a short header: all that carry content."""
 Event = dict[str, Any]
-Numbers = npt.NDArray[np.floating[Any]]
 
 
-@dataclass(frozen=True)
-class Cut:
-    """The window fell, as packets were declared lost."""
-
-    time_s: float
-    cwnd_bytes: int
-    """Before."""
-    lost: tuple[int, ...]
-    """The numbers of the packets that it fell for."""
-
-
-@dataclass(frozen=True)
-class ConnectionLog:
-    """What the two ends of a download logged; times in s since the server's first event."""
-
-    packets: pd.DataFrame
-    """Those with content, as sent: `number`, `sent_s`, `received_s` (NaN: never), `bytes` of the
-    QUIC packet."""
-    acknowledgements: int
-    """Packets of the client's that are nothing but an acknowledgement."""
-    windows: pd.DataFrame
-    """`time_s`, `cwnd_bytes`, `in_flight_bytes`, `ssthresh_bytes` (NaN: none yet); a row for each
-    change."""
-    lost: tuple[int, ...]
-    """The numbers of all that were declared lost, by a timeout too."""
-    cuts: tuple[Cut, ...]
-    least_rtt_s: float
-    """NaN: no sample."""
-
-    @property
-    def begin_s(self) -> float:
-        """When the first packet with content was sent."""
-        return float(self.packets["sent_s"].iloc[0])
-
-    @property
-    def end_s(self) -> float:
-        """When the last one arrived."""
-        return float(self.packets["received_s"].max())
-
-    def during(self) -> tuple[pd.DataFrame, Numbers]:
-        """The windows of the transfer, and how long each lasted (s)."""
-        windows = self.windows[self.windows["time_s"] < self.end_s]
-        times = windows["time_s"].to_numpy(dtype=float).clip(self.begin_s)
-        return windows, np.diff(times, append=self.end_s)
-
-    def were_received(self, numbers: Sequence[int]) -> list[bool]:
-        """Which of some packets arrived, late or not."""
-        arrived = set(self.packets["number"][self.packets["received_s"].notna()])
-        return [number in arrived for number in numbers]
-
-
-def connection_log(run: Path) -> ConnectionLog:
+def quic_log(run: Path) -> ConnectionLog:
     """Read the qlogs of a run; of several flows, of the first one.
 
     Raises:
-        ResultError: there are none (the scenario needs transport `quic` and `options: {qlog:
-            true}`), they are broken, or no content was sent.
-        OSError: the run has no result.
+        ResultError: there are none (the scenario needs `options: {qlog: true}`), they are broken,
+            or no content was sent.
     """
-    return _read(run, (run / "result.json").stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=1)
-def _read(run: Path, _version: int) -> ConnectionLog:
-    """The last one is kept: its features and its behaviour are asked for one after the other."""
     server, client = (end_events(run, role) for role in ("server", "client"))
     try:
         begin = server[0]["time"] / 1000
         packets = _packets(server, client, begin)
         cuts, lost = _losses(server, begin)
-        found = ConnectionLog(
+        return ConnectionLog(
             packets, _acknowledgements(client), _windows(server, begin), lost, cuts, _rtt(server)
         )
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise ResultError(f"{run}: not a whole qlog: {error!r}") from None
-    if packets.empty or packets["received_s"].isna().all():
-        raise ResultError(f"{run}: no packet with content in its qlog")
-    return found
 
 
 def _packets(server: Sequence[Event], client: Sequence[Event], begin: float) -> pd.DataFrame:
