@@ -61,8 +61,7 @@ def test_a_scenario_file_can_be_run_and_has_the_hops_of_its_client() -> None:
 
 def test_packets_are_carried_over_hops_as_the_fit_says() -> None:
     [client] = [client for client in clients() if client.name == "RP5"]
-    assert client.wifi is not None
-    carried = carried_mbps(client.wifi, client.hops, seconds=1)
+    carried = carried_mbps(client.path, seconds=1)
     assert carried == pytest.approx(client.capacity_mbps, rel=0.04)
 
 
