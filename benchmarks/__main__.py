@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from minitopo_dc.emulation.elements import ElementFailedError
+from minitopo_dc.emulation.elements import ElementFailedError, stop_all
 from minitopo_dc.emulation.hosts import Network, network
 from minitopo_dc.emulation.probe import send_through
 from minitopo_dc.emulation.real import run_real
@@ -49,8 +49,7 @@ def instant() -> Iterator[tuple[Network, Path]]:
         directory = Path(name)
         with testbed(scenario("dc", INSTANT), directory) as bed:
             yield bed.hosts, directory
-            for element in bed.elements:
-                element.stop()
+            stop_all(bed.elements)
 
 
 def round_trips(hosts: Network) -> list[float]:

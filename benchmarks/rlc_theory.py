@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from minitopo_dc.emulation.elements import stop_all
 from minitopo_dc.emulation.probe import send_through
 from minitopo_dc.emulation.testbed import testbed
 from minitopo_dc.router.recorder import flatten
@@ -103,7 +104,7 @@ def real(wanted: Scenario, rate: float, size: int, seconds: float) -> Arrived:
                 size=size,
                 scratch=directory / "arrivals",
             )
-            summaries = [element.stop() for element in bed.elements]
+            summaries = stop_all(bed.elements)
     counters = summaries[0]["legs"]["1"]
     if counters["queue_packets"] or counters["air_packets"]:
         raise RuntimeError(f"packets left on the leg: {counters}")

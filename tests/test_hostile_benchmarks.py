@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.hostile import __main__ as hostile
 from benchmarks.hostile import campaign
+from benchmarks.hostile.small_disk import small_disk
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
@@ -40,6 +43,18 @@ def test_damaged_campaigns_are_mended(
     monkeypatch.setitem(campaign.CAMPAIGN, "repetitions", 1)
     [row] = run(capsys, "campaign", "--count", "2")
     assert (row["way"], row["campaigns"], row["wrong"]) == (way, 2, 0)
+
+
+@pytest.mark.root
+def test_a_small_disk_ends_with_the_process_that_has_it(tmp_path: Path) -> None:
+    """No other sees it, so that nothing is left to unmount when the process is killed."""
+    place = tmp_path / "disk"
+    with small_disk(place, "100k"):
+        assert str(place) in Path("/proc/self/mountinfo").read_text()
+        assert str(place) not in Path(f"/proc/{os.getppid()}/mountinfo").read_text()
+        with pytest.raises(OSError, match="No space left"):
+            (place / "file").write_bytes(bytes(200_000))
+    assert not list(place.iterdir())
 
 
 @pytest.mark.root

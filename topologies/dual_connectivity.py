@@ -150,6 +150,8 @@ class DualConnectivity:
         """End the elements; their hosts' rules and routes go with their hosts."""
         elements, self._elements = self._elements, []
         for element in elements:
+            element.begin_stop()
+        for element in elements:
             if words := element.stop():
                 error(f"*** {words}\n")
         if self._run is not None:

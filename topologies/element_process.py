@@ -111,14 +111,21 @@ class ElementProcess:
             for leg, row in rows.items()
         }
 
+    def begin_stop(self) -> None:
+        """Tell it to end, which the end of its orders does."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+            self._process.stdin = None
+
     def stop(self) -> str:
         """End it in order; what is to be said of it, if anything."""
-        with contextlib.suppress(BrokenPipeError):
-            try:
-                self._process.communicate(timeout=PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.communicate()
+        self.begin_stop()
+        try:
+            self._process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
         if self._process.returncode:
             return self._words()
         summary = json.loads(Path(f"{self._files}-summary.json").read_text(encoding="utf-8"))

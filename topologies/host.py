@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import select
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from ipaddress import IPv6Interface
 from typing import Any
 
@@ -41,17 +42,8 @@ class TestbedHost(Node):  # type: ignore[misc]
         Raises:
             ShellEndedError: it has ended.
         """
-        if len(self.readbuf) < size:
-            self._wait_for_output()
+        _wait_for_output(self, size)
         return str(super().read(size))
-
-    def _wait_for_output(self) -> None:
-        """Mininet's `waitReadable` returns at once: it also waits for room to write."""
-        output = select.poll()
-        output.register(self.stdout, select.POLLIN)
-        while not output.poll(SHELL_WATCH_MS):
-            if (code := self.shell.poll()) is not None:
-                raise ShellEndedError(f"host {self.name}: its shell ended with {code}")
 
     def config(
         self,
@@ -73,6 +65,45 @@ class TestbedHost(Node):  # type: ignore[misc]
         configured = super().config(**parameters)
         set_up(self, forward=forward, mtu=mtu or {}, commands=commands, ip_version=ip_version)
         return configured
+
+
+@contextmanager
+def watched_shells() -> Iterator[None]:
+    """While the block runs, all of Mininet's nodes read as `TestbedHost` does.
+
+    For networks that others build, of nodes that are theirs.
+    """
+    unwatched = Node.read
+
+    def read(node: Node, size: int = 1024) -> str:
+        _wait_for_output(node, size)
+        return str(unwatched(node, size))
+
+    Node.read = read
+    try:
+        yield
+    finally:
+        Node.read = unwatched
+
+
+def _wait_for_output(node: Node, size: int) -> None:
+    """Mininet's `waitReadable` returns at once: it also waits for room to write."""
+    if len(node.readbuf) >= size:
+        return
+    output = select.poll()
+    output.register(node.stdout, select.POLLIN)
+    while not output.poll(SHELL_WATCH_MS):
+        if (code := node.shell.poll()) is not None:
+            dismiss_ended([node])
+            raise ShellEndedError(f"host {node.name}: its shell ended with {code}")
+
+
+def dismiss_ended(nodes: Iterable[Node]) -> None:
+    """Let Mininet ignore what is still asked of nodes whose shell has ended."""
+    for node in nodes:
+        if node.shell is not None and node.shell.poll() is not None:
+            node.cleanup()
+            node.waiting = False
 
 
 def set_up(

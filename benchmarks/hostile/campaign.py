@@ -23,6 +23,7 @@ from typing import Any
 import yaml
 
 from benchmarks.hostile.report import Report
+from benchmarks.hostile.small_disk import enlarge, small_disk
 from minitopo_dc import cli
 from minitopo_dc.campaign.store import Store
 
@@ -123,18 +124,13 @@ def _damage(file: Path, root: Path, rng: Random) -> list[str]:
 
 def _fill_disk(file: Path, root: Path, _: Random) -> list[str]:
     """On a disk without room for all of it the command ends with one error."""
-    root.mkdir()
-    size = f"size={FULL_BYTES}"
-    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(root)], check=True)
-    try:
-        code, told = _command("campaign", "run", str(file), "--output", str(root / "out"))
+    with small_disk(root, str(FULL_BYTES)) as disk:
+        code, told = _command("campaign", "run", str(file), "--output", str(disk / "out"))
         faults = [] if code == 2 and "the disk is full" in told else [f"status {code}: {told}"]
-        subprocess.run(["mount", "-o", "remount,size=64m", str(root)], check=True)
-        if (code := _finish(file, root / "out")) != 0:
+        enlarge(disk, "64m")
+        if (code := _finish(file, disk / "out")) != 0:
             faults.append(f"with room again it ended with {code}")
-        faults += [f"damaged: {run}" for run in Store(root / "out").damaged()]
-    finally:
-        subprocess.run(["umount", str(root)], check=True)
+        faults += [f"damaged: {run}" for run in Store(disk / "out").damaged()]
     return faults
 
 

@@ -26,6 +26,9 @@ BANDWIDTH = 0.12
 """Of a map's width and height: the standard deviation of the weights of a mean. Below it single
 points have borders of their own, above it the border is a straight line."""
 GRID = 60
+FEW = 6
+"""A factor of a map with at most so many values has them at equal distances, and its points beside
+each other: 0, 0.01, 0.1 and 1 would be two heaps on an axis of numbers, and 0 has no logarithm."""
 LOG_ABOVE = 12.0
 """A positive factor or measure whose greatest value is so many times its least has a log axis."""
 
@@ -96,7 +99,12 @@ def draw_map_on(
 ) -> None:
     """One map of `draw_map` on axes of another figure: the columns of x, y and the measure."""
     points = table[[*names]].astype(float).replace([math.inf, -math.inf], math.nan).dropna()
-    _draw_points(axes, points, names, level)
+    levels = {name: found for name in names[:2] if (found := _levels(points[name]))}
+    placed = points.assign(**{name: _beside(points[name], each) for name, each in levels.items()})
+    _draw_points(axes, placed, names, level)
+    for name, axis in zip(names, (axes.xaxis, axes.yaxis), strict=False):
+        if name in levels:
+            axis.set_ticks(range(len(levels[name])), [f"{value:g}" for value in levels[name]])
     axes.use_sticky_edges = False  # a border ends where the points do, the axes a little later
     axes.margins(0.04)
     _finish(axes, *names[:2])
@@ -145,6 +153,18 @@ def _draw_border(
         axes.contour(
             _spread(points[x]), _spread(points[y]), mean, levels=[level], colors="0.2", linewidths=1
         )
+
+
+def _levels(values: pd.Series[float]) -> list[float]:
+    """The values of a factor that has few, each of several points; else none."""
+    found = sorted(set(values))
+    return found if 1 < len(found) <= FEW and 2 * len(found) < len(values) else []
+
+
+def _beside(values: pd.Series[float], levels: list[float]) -> Values:
+    """Each value's place among the levels, points of one level beside each other."""
+    random = np.random.default_rng(1)
+    return np.searchsorted(levels, values) + random.uniform(-0.3, 0.3, len(values))
 
 
 def _scaled(values: pd.Series[float]) -> Values:

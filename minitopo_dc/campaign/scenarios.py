@@ -122,6 +122,7 @@ class Planner:
             )
         except ValueError as error:
             raise SettingsError(f"{self._path}: {key}.{error}") from None
+        self._check_replaced(name, experiment)
         if not combinations and not wanted:
             raise SettingsError(f"{self._path}: {key}.{self._overrides.version}: keeps no cell")
         for combination in combinations:
@@ -218,6 +219,24 @@ class Planner:
                     check_path(path)
                 except PathError as error:
                     raise SettingsError(f"{self._path}: {place}: {error}") from None
+
+    def _check_replaced(self, name: str, experiment: Experiment) -> None:
+        """No field of a configuration is lost in a list or mapping that comes later, whole."""
+        whole = [path for path, value in experiment.base.items() if isinstance(value, list | dict)]
+        whole += [
+            path
+            for path in experiment.factors()
+            if any(isinstance(value, list | dict) for value in experiment.values(path))
+        ]
+        for each in self._file.configurations_of(experiment, self._overrides.version):
+            for path in self._file.configurations[each]:
+                for other in whole:
+                    if path.startswith(f"{other}."):
+                        raise SettingsError(
+                            f"{self._path}: experiments.{name}: {other} replaces {path} of "
+                            f"configurations.{each}; put {other} below the file's base, or name "
+                            f"its single fields"
+                        )
 
     def _known(self, option: str, names: Iterable[str], known: Iterable[str]) -> None:
         for name in names:

@@ -21,7 +21,7 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
     """
     # Not above: the rest of the command line must work without Mininet.
     # ruff: noqa: PLC0415
-    from minitopo_dc.emulation.elements import ElementFailedError
+    from minitopo_dc.emulation.elements import ElementFailedError, stop_all
     from minitopo_dc.emulation.machine import save_facts
     from minitopo_dc.emulation.testbed import testbed
 
@@ -32,8 +32,7 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
             _say("hosts server, gnb, ue, client; try: client ping -c 3 server; exit ends it")
             bed.start()
             bed.hosts.command_line()
-            for element in bed.elements:
-                element.stop()
+            stop_all(bed.elements)
     except ElementFailedError as error:
         _say(str(error))
         return 1

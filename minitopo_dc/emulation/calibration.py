@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from minitopo_dc.emulation.elements import ElementFailedError
+from minitopo_dc.emulation.elements import ElementFailedError, stop_all
 from minitopo_dc.emulation.probe import LINGER_S, Arrivals, send_through
 from minitopo_dc.emulation.testbed import testbed
 from minitopo_dc.link import AnyLeg
@@ -99,7 +99,7 @@ def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
                 scratch=directory / "arrivals",
                 linger_s=_drain_s(downlink, seconds, packets) + LINGER_S,
             )
-            summaries = [element.stop() for element in bed.elements]
+            summaries = stop_all(bed.elements)
     _check_enough(scenario, arrivals.number, f"{seconds:g} s")
     return Probe(arrivals, summaries[0]["start_ns"], packets)
 

@@ -10,7 +10,7 @@ import contextlib
 import json
 import select
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,10 @@ class ElementProcess:
         """End its process at once."""
         self._process.kill()
 
+    def begin_stop(self) -> None:
+        """Tell it to end, with all of its process; ElementFailedError when it has ended before."""
+        self._process.begin_stop()
+
     def stop(self) -> dict[str, Any]:
         """End it in order, with all of its process, and return its summary.
 
@@ -93,7 +97,7 @@ class RouterProcess:
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
-        self._stopped = False
+        self._is_stopping = False
         self.elements = [
             ElementProcess(settings, self, f"{settings.host}: " if others else "")
             for settings, _ in pairs
@@ -133,29 +137,32 @@ class RouterProcess:
 
     def check(self) -> None:
         """Raise ElementFailedError when it has ended by itself."""
-        code = None if self._stopped else self._process.poll()
+        code = None if self._is_stopping else self._process.poll()
         if code is not None:
             raise ElementFailedError(
                 f"element on {self._hosts} ended with {code} during the run: {self._tail()}"
             )
 
+    def begin_stop(self) -> None:
+        """Tell it to end; ElementFailedError when it has ended by itself."""
+        if not self._is_stopping:
+            self.check()
+            self._process.terminate()
+            self._is_stopping = True
+
     def stop(self) -> None:
-        """End it in order, once.
+        """End it in order.
 
         Raises:
             ElementFailedError: it had died, or did not end.
         """
-        if self._stopped:
-            return
-        self.check()
-        self._process.terminate()
+        self.begin_stop()
         try:
             code = self._process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             raise ElementFailedError(f"element on {self._hosts} did not stop") from None
         if code:
             raise ElementFailedError(f"element on {self._hosts} ended with {code}: {self._tail()}")
-        self._stopped = True
 
     def kill(self) -> None:
         """End it at once if it still runs, and release its pipes."""
@@ -185,6 +192,17 @@ def running(*pairs: tuple[ElementSettings, EmulatedHost]) -> Iterator[list[Eleme
         for process in processes:
             process.wait_ready()
         yield [element for process in processes for element in process.elements]
+
+
+def stop_all(elements: Sequence[ElementProcess]) -> list[dict[str, Any]]:
+    """End elements in order, all at the same time; their summaries, as they are given.
+
+    Raises:
+        ElementFailedError: one had died, did not end, or the kernel dropped packets.
+    """
+    for element in elements:
+        element.begin_stop()
+    return [element.stop() for element in elements]
 
 
 def _sharing(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -16,7 +16,7 @@ from mininet.net import Mininet
 from minitopo_dc.emulation.command_line import command_line
 from minitopo_dc.run.perform import RunFailedError
 from minitopo_dc.settings import IpVersion
-from minitopo_dc.topologies.host import ShellEndedError, in_ipv6, run
+from minitopo_dc.topologies.host import ShellEndedError, dismiss_ended, in_ipv6, run
 from minitopo_dc.topologies.two_path import TwoPath
 from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
@@ -40,7 +40,7 @@ class EmulatedHost:
 
     def __init__(self, node: Any, name: str | None = None) -> None:
         """Wrap a Mininet node, under its own name or ours."""
-        self._node = node
+        self._shell = node.shell
         self.name: str = name or node.name
         self.pid: int = node.pid
         """A process whose namespaces are the host's."""
@@ -73,7 +73,7 @@ class EmulatedHost:
 
     def check(self) -> None:
         """Raise RunFailedError when its shell was ended from outside."""
-        code = self._node.shell and self._node.shell.poll()
+        code = self._shell and self._shell.poll()
         if code is not None:
             raise RunFailedError(f"host {self.name}: its shell ended with {code}")
 
@@ -130,7 +130,7 @@ def network(legs: int, backhaul: int = 0, ip_version: IpVersion = 4) -> Iterator
         _check(net)  # it explains whatever came of it
         raise
     finally:
-        _take_down(net)
+        take_down(net, net.stop)
 
 
 def _check(net: Mininet) -> None:
@@ -138,13 +138,17 @@ def _check(net: Mininet) -> None:
         EmulatedHost(node).check()
 
 
-def _take_down(net: Mininet) -> None:
-    """A host whose shell has ended goes with its processes (`run_registry.registered`)."""
+def take_down(net: Mininet, stop: Callable[[], None]) -> None:
+    """Stop a network, whatever became of its hosts' shells.
+
+    A host without its shell goes with its processes (`run_registry.registered`).
+    """
+    dismiss_ended(net.values())
     try:
-        net.stop()
-    except ShellEndedError:
-        for host in net.hosts:
-            host.terminate()
+        stop()
+    except ShellEndedError:  # meanwhile
+        for node in net.values():
+            node.terminate()
 
 
 def _introduce(near: Any, far: Any, ip_version: IpVersion) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from minitopo_dc.emulation.elements import ElementFailedError
+from minitopo_dc.emulation.elements import ElementFailedError, stop_all
 from minitopo_dc.emulation.foreground import HeldSignals, in_foreground
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.leftovers import no_leftovers
@@ -95,7 +95,7 @@ class _Run:
             with no_leftovers(ends), subflow_per_address(*ends, self._client_addresses()):
                 _use_leg(bed.hosts.client, _primary_leg(self.scenario), self.scenario.ip_version)
                 ran, seconds = self._beside_server(bed, blank, signals)
-            gnb, ue, *_ = (element.stop() for element in bed.elements)
+            gnb, ue, *_ = stop_all(bed.elements)
         return replace(
             ran,
             status="ok",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from minitopo_dc.emulation.cpu_limit import cpu_limit, why_no_cpu_limit
 from minitopo_dc.emulation.echoes import with_serialisation
+from minitopo_dc.emulation.elements import stop_all
 from minitopo_dc.emulation.leftovers import no_leftovers
 from minitopo_dc.emulation.machine import facts
 from minitopo_dc.emulation.testbed import Testbed, testbed, why_no_ipv6
@@ -48,7 +49,7 @@ def _measure(scenario: Scenario, directory: Path) -> Measured:
     with testbed(scenario, directory) as bed:
         with _no_leftovers(scenario, bed):
             measurements = _transfer(scenario, directory, bed)
-        summaries = [element.stop() for element in bed.elements]
+        summaries = stop_all(bed.elements)
     return measurements, [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.emulation.elements import ElementProcess, running
+from minitopo_dc.emulation.elements import ElementProcess, running, stop_all
 from minitopo_dc.emulation.host_capture import captured
 from minitopo_dc.emulation.hosts import EmulatedHost
 from minitopo_dc.emulation.testbed import set_sysctl
@@ -29,7 +29,7 @@ from minitopo_dc.run.results import RunResult
 from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.runners.base import TransferFailed, runner_names
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.topologies.host import run, set_up
+from minitopo_dc.topologies.host import ShellEndedError, run, set_up
 from minitopo_dc.topologies.two_path import TwoPath
 
 ENDS = ("server", "client")
@@ -46,14 +46,23 @@ class Context:
     result: RunResult | None = None
     names: dict[str, str] = field(default_factory=dict)
     """Minitopo's names of our hosts."""
+    hosts: list[EmulatedHost] = field(default_factory=list)
+    """All of the network that runs, under Minitopo's names."""
     elements: list[ElementProcess] = field(default_factory=list)
     running: ExitStack = field(default_factory=ExitStack)
+
+    def check(self) -> None:
+        """Raise RunFailedError when a host or an element was ended from outside."""
+        for host in self.hosts:
+            host.check()
+        for element in self.elements:
+            element.check()
 
     def stop_elements(self) -> list[dict[str, Any]]:
         """End the elements in order; their summaries, gnb's first. ElementFailedError if not."""
         elements, self.elements = self.elements, []
         try:
-            return [element.stop() for element in elements]
+            return stop_all(elements)
         finally:
             self.running.close()
 
@@ -198,7 +207,7 @@ class ExperimentMixin:
             return
         try:
             self._keep(self._run_flows(scenario, blank))
-        except (TransferFailed, RunFailedError) as failure:
+        except (TransferFailed, RunFailedError, ShellEndedError) as failure:
             self._keep(replace(blank, reason=str(failure)))
 
     def clean(self) -> None:
@@ -227,20 +236,13 @@ class ExperimentMixin:
                 directory / "client-rate.csv",
                 interval_ms=scenario.statistics_ms,
                 on_start=config.run_netem_at,
-                check=self._check,
+                check=self.context.check,
             )
         after = self._path_bytes(client)
         leg_bytes = [end - begin for begin, end in zip(before, after, strict=True)]
         if summaries := self.context.stop_elements():
             leg_bytes = [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()]
         return judge(blank, scenario, measurements, leg_bytes)
-
-    def _check(self) -> None:
-        """Raise RunFailedError when an end host or an element was ended from outside."""
-        for name in ENDS:
-            self._host(name).check()
-        for element in self.context.elements:
-            element.check()
 
     def _host(self, name: str) -> EmulatedHost:
         """An end host, under our name."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.emulation.elements import ElementFailedError
+from minitopo_dc.emulation.hosts import EmulatedHost, take_down
 from minitopo_dc.emulation.machine import probe_kernel, save_facts
 from minitopo_dc.emulation.run_registry import registered
 from minitopo_dc.emulation.testbed import why_no_ipv6
@@ -33,9 +33,11 @@ from minitopo_dc.minitopo.topology import (
     SWITCH,
     read_topology,
 )
+from minitopo_dc.run.perform import RunFailedError
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import runner_names
 from minitopo_dc.settings import IpVersion, SettingsError
+from minitopo_dc.topologies.host import ShellEndedError, watched_shells
 
 LINK_DISCIPLINES = ("sch_tbf", "sch_netem")
 """What Minitopo's bottleneck links are made of; it does not notice when the kernel has none."""
@@ -94,7 +96,8 @@ class Plugin:
 
         Raises:
             MinitopoError: the checkout's code raised an error or ended the process, an element
-                failed, or this machine lacks what the checkout's links are made of.
+                failed, a host was ended from outside, or this machine lacks what the checkout's
+                links are made of.
         """
         directory = self._context.directory = directory.resolve()
         if self._context.scenario and (reason := why_no_ipv6(self._context.scenario)):
@@ -105,12 +108,12 @@ class Plugin:
         if self._context.scenario is not None:
             self._context.scenario.save(directory / "scenario.yaml")
         # Minitopo writes its logs where it stands.
-        with contextlib.chdir(directory), registered():
+        with contextlib.chdir(directory), registered(), watched_shells():
             try:
                 self._run()
             except MinitopoError:
                 raise
-            except ElementFailedError as error:
+            except (RunFailedError, ShellEndedError) as error:
                 raise MinitopoError(str(error)) from error
             except SystemExit as error:  # Mininet's way, when a program is missing
                 raise MinitopoError(f"Mininet ended the run: exit status {error.code}") from error
@@ -155,13 +158,15 @@ class Plugin:
 
     def _run(self) -> None:
         parameters = self._checkout.topo.TopoParameter(str(self._readable_topology()))
-        topo = self._topos[self._topology_type](self._checkout.builder(), parameters)
+        builder = self._checkout.builder()
+        topo = self._topos[self._topology_type](builder, parameters)
         config = self._configs[self._topology_type](topo, parameters)
         _check_machine(topo)
         with contextlib.ExitStack() as stack:
             stack.callback(topo.close_log_file)
-            stack.callback(topo.stop_network)
+            stack.callback(_stop, topo, builder)
             topo.start_network()
+            self._context.hosts = [EmulatedHost(node) for node in builder.net.values()]
             config.configure_network()
             for router in topo.routers:
                 topo.command_to(router, "sysctl -w net.ipv4.ip_forward=1")
@@ -169,7 +174,11 @@ class Plugin:
                 for node in (*topo.routers, *topo.clients, *topo.servers):
                     add_ipv6(node, forward=node in topo.routers)
             kind: Any = self._experiments[self._experiment_type]
-            _perform(kind(self._experiment and str(self._experiment), topo, config))
+            try:
+                _perform(kind(self._experiment and str(self._experiment), topo, config))
+            finally:
+                if self._context.result is None:  # it explains whatever came of it
+                    self._context.check()
 
     def _readable_topology(self) -> Path:
         """What Minitopo's reader takes, which makes of a repeated key a list that it cannot use.
@@ -201,6 +210,12 @@ def _check_machine(topo: Any) -> None:
             f"this machine has not {' nor '.join(lacking)}, which Minitopo's links are made of; "
             f"topoType:{DUAL_CONNECTIVITY} and minitopo-dc run need neither"
         )
+
+
+def _stop(topo: Any, builder: Any) -> None:
+    """Take down what was started, also where Minitopo would wait for a host that is dead."""
+    if builder.net is not None:
+        take_down(builder.net, topo.stop_network)
 
 
 def _perform(experiment: Any) -> None:

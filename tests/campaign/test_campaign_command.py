@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from benchmarks.hostile.small_disk import enlarge, small_disk
 from minitopo_dc.cli import main
 from tests.campaign.campaigns import document, write
 
@@ -176,10 +177,7 @@ def test_jobs_on_the_real_clock_are_refused(
 def test_a_command_on_a_full_disk_is_one_error_and_loses_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True)
-    try:
+    with small_disk(tmp_path / "disk", "1m") as disk:
         path, output = write(tmp_path, document(experiments=MANY)), disk / "out"
         command = ["campaign", "run", str(path), "--output", str(output), "--jobs", "2"]
         assert main(command) == 2
@@ -188,13 +186,11 @@ def test_a_command_on_a_full_disk_is_one_error_and_loses_nothing(
         assert "the disk is full; every run that was recorded is kept" in errors[0]
         done = {each.name for each in output.glob("runs/*")}
         assert 0 < len(done) < RUNS
-        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        enlarge(disk, "64m")
         assert main(command) == 0
         table = pd.read_csv(output / "results.csv")
         assert len(table) == RUNS
         assert done < set(table["id"])
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 @pytest.mark.root

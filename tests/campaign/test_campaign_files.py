@@ -60,15 +60,6 @@ def test_every_campaign_is_valid_on_the_virtual_clock(path: Path, version: Versi
     assert read(path.name, version=version).runs
 
 
-def test_no_two_configurations_of_the_mesh_are_the_same_runs() -> None:
-    runs: dict[str, dict[str, list[str]]] = {}
-    for cell in read("mesh.yaml", version="sample").outline.cells:
-        runs.setdefault(cell.experiment, {}).setdefault(cell.configuration, []).extend(cell.runs)
-    for experiment, configurations in runs.items():
-        different = {tuple(each) for each in configurations.values()}
-        assert len(different) == len(configurations), experiment
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_a_sample_has_the_default_cell_and_one_more_of_each_table(name: str) -> None:
     cells = read(name, version="sample").outline.cells

@@ -248,6 +248,15 @@ FIGURE = {"x": "workload.size_mb", "curves": CURVES}
             ),
             "real.backhaul: needs clock: real",
         ),
+        (
+            experiment(base={"options": {}}, grid={"pdcp.batch": [2]}),
+            "experiments.one: options replaces options.receive_buffer_bytes of "
+            "configurations.large; put options below the file's base, or name its single fields",
+        ),
+        (
+            experiment(cells=[{"options": {}}, {"seed": 2}]),
+            "experiments.one: options replaces options.receive_buffer_bytes of",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_file_is_one_error_with_file_and_key(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from benchmarks.hostile.small_disk import enlarge, small_disk
 from minitopo_dc.campaign.attempt import Execute
 from minitopo_dc.campaign.plan import Plan, PlannedRun, read_plan
 from minitopo_dc.campaign.resume import missing_runs, run_missing
@@ -163,20 +163,15 @@ def test_a_full_disk_during_a_run_is_one_error_and_loses_nothing(plan: Plan, sto
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 2 MiB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)], check=True)
-    try:
+    with small_disk(tmp_path / "disk", "2m") as place:
         yield place
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
 
 
 @pytest.mark.root
-def test_a_disk_that_fills_is_one_error_and_loses_nothing(plan: Plan, small_disk: Path) -> None:
-    store = Store(small_disk / "store")
+def test_a_disk_that_fills_is_one_error_and_loses_nothing(plan: Plan, disk: Path) -> None:
+    store = Store(disk / "store")
 
     def large(scenario: Scenario, directory: Path) -> RunResult:
         (directory / "qlog").write_bytes(bytes(500_000))
@@ -186,14 +181,14 @@ def test_a_disk_that_fills_is_one_error_and_loses_nothing(plan: Plan, small_disk
         run(plan, store, large)
     kept = store.done()
     assert 0 < len(kept) < 8
-    subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True)
+    enlarge(disk, "8m")
     assert len(run(plan, store, large)) == 8 - len(kept)
     assert len(pd.read_csv(store.root / "results.csv")) == 8
 
 
 @pytest.mark.root
-def test_a_failure_on_a_full_disk_is_no_result(plan: Plan, small_disk: Path) -> None:
-    store = Store(small_disk / "store")
+def test_a_failure_on_a_full_disk_is_no_result(plan: Plan, disk: Path) -> None:
+    store = Store(disk / "store")
 
     def starved(scenario: Scenario, directory: Path) -> RunResult:
         (directory / "log").write_bytes(bytes(1_500_000))

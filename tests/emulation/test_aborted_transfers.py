@@ -19,7 +19,7 @@ SLEEP = ["sleep", "60"]
 @pytest.fixture
 def host() -> AbortableHost:
     """This machine itself."""
-    return AbortableHost(EmulatedHost(SimpleNamespace(name="client", pid=os.getpid())))
+    return AbortableHost(EmulatedHost(SimpleNamespace(name="client", pid=os.getpid(), shell=None)))
 
 
 def test_an_abort_ends_the_clients_that_run(host: AbortableHost) -> None:

@@ -11,10 +11,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from minitopo_dc.emulation.run_registry import REGISTRY, processes_of
 from minitopo_dc.runners.base import get_runner
 from tests.minitopo.files import DUAL
 from tests.minitopo.test_minitopo_checkout import CHECKOUT
@@ -148,13 +150,21 @@ def test_a_run_keeps_the_files_of_any_run(topology: str, tmp_path: Path) -> None
     assert all((tmp_path / "out" / name).exists() for name in names)
 
 
-def process_with(argument: Path) -> int:
+def process_with(argument: Path | str, among: Iterable[int] | None = None) -> int:
     """The process with this word in its command line."""
-    for process in Path("/proc").glob("[0-9]*"):
+    every = (int(path.name) for path in Path("/proc").glob("[0-9]*"))
+    for process in every if among is None else among:
         with contextlib.suppress(OSError):
-            if str(argument).encode() in (process / "cmdline").read_bytes().split(b"\0"):
-                return int(process.name)
+            words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+            if str(argument).encode() in words:
+                return process
     raise AssertionError(f"no process has {argument}")
+
+
+def identity(command: subprocess.Popen[bytes]) -> str:
+    """The id of the run of this command."""
+    entries = ((path.stem, json.loads(path.read_text())) for path in REGISTRY.glob("*.json"))
+    return next(name for name, entry in entries if entry["pid"] == command.pid)
 
 
 @pytest.mark.skipif(bool(get_runner("mpquic").missing()), reason="mpquic's tools are not here")
@@ -183,6 +193,21 @@ def test_a_dead_element_is_the_reason_of_the_failure(tmp_path: Path) -> None:
     result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
     assert result["status"] == "failed"
     assert result["reason"].startswith("element on gnb ended with -9 during the run")
+
+
+def test_a_run_whose_host_was_killed_has_failed(tmp_path: Path) -> None:
+    """Mininet waits for the host: for the end of its pings, and to take it down."""
+    words = command(CHECKOUT, tmp_path, SINGLE, "xpType:ping\npingCount:100\n")
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
+        while not (tmp_path / "out" / "ping.log").exists():
+            assert running.poll() is None
+            time.sleep(0.05)
+        run = identity(running)
+        os.kill(process_with("mininet:Client_0", processes_of(run)), signal.SIGKILL)
+        _, said = running.communicate(timeout=30)
+    assert running.returncode == 1
+    assert "host Client_0: its shell ended with -9" in said.decode()
+    assert not processes_of(run)
 
 
 def test_an_experiment_that_pings_before_it_prepares_runs_on_our_topology(
