@@ -51,6 +51,8 @@ class Registry(Generic[T]):
         self._built_in = built_in
         self._found: dict[str, T] = {}
         self._complete = False
+        self._names: tuple[str, ...] = ()
+        """Kept, as campaigns ask thousands of times."""
 
     def add(self, name: str, thing: T) -> None:
         """Register.
@@ -76,7 +78,9 @@ class Registry(Generic[T]):
             except BaseException:
                 self._complete = False
                 raise
-        return (*self._names_of(self._built_in), *self._others())
+        if len(self._names) != len(self._found):
+            self._names = (*self._names_of(self._built_in), *self._others())
+        return self._names
 
     def _load_all(self) -> None:
         for module in self._built_in:

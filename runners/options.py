@@ -5,9 +5,19 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -47,7 +57,7 @@ def parse_options(kind: type[T], given: Mapping[str, Any], runner: str) -> T:
     Raises:
         OptionError: naming the runner, the option and what is allowed.
     """
-    allowed = get_type_hints(kind, include_extras=True)
+    allowed = _options_of(cast("Hashable", kind))
     for name, value in given.items():
         if name not in allowed:
             known = ", ".join(sorted(allowed)) or "none"
@@ -57,6 +67,11 @@ def parse_options(kind: type[T], given: Mapping[str, Any], runner: str) -> T:
             shown = f"{value!r:.80}"
             raise OptionError(f"runner {runner}: option {name} must be {wanted}, not {shown}")
     return kind(**given)
+
+
+@cache
+def _options_of(kind: Hashable) -> Mapping[str, Any]:
+    return get_type_hints(kind, include_extras=True)
 
 
 def _fits(value: Any, wanted: Any) -> bool:

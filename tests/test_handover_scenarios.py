@@ -82,6 +82,16 @@ def test_one_offset_is_that_of_all_traces_beside_their_own(tmp_path: Path) -> No
     assert derived.trace_offset_s == 0
 
 
+def test_an_offset_that_becomes_too_large_with_a_trace_s_own_is_named(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [5, 5], [5, 5])
+    legs[1]["downlink"]["offset_s"] = 31_536_000
+    given = scenario(legs, trace_offset_s=1)
+    with pytest.raises(
+        SettingsError, match=r"trace_offset_s: legs.1.downlink.offset_s: .*allowed: 0 to 31,536,000"
+    ):
+        as_run(given)
+
+
 def test_a_leg_without_capacity_is_down_in_both_directions(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 5, 5, 5, 5], [9, 0, 0, 9, 9])
     derived = as_run(scenario(legs, handover={"case": 2})).scenario

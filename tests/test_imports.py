@@ -64,11 +64,11 @@ def test_an_import_against_a_rule_is_found(copy: Path, rule: str, module: str, l
     assert "BROKEN" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["run", "exec", "clean", "minitopo", "campaign"])
+@pytest.mark.parametrize("command", ["run", "exec", "clean", "minitopo", "compare", "campaign"])
 def test_a_command_starts_without_what_it_may_not_need(command: str) -> None:
-    """A second each. A campaign is a table from its beginning on, so it has pandas."""
-    slow = {"scipy", "distributed", "sklearn"}
-    slow |= {"pandas", "matplotlib"} if command != "campaign" else set()
+    """A second each. What makes tables has pandas from its beginning on."""
+    slow = {"scipy", "distributed", "sklearn", "matplotlib"}
+    slow |= {"pandas"} if command not in ("compare", "campaign") else set()
     program = f"import sys; from minitopo_dc.commands import entry; entry.parser(['{command}'])\n"
     program += f"print(*{slow} & sys.modules.keys())"
     done = subprocess.run(

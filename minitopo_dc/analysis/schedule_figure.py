@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from minitopo_dc.analysis.curves import Line, Panel, draw_series
-from minitopo_dc.analysis.path_rates import plan_marks
+from minitopo_dc.analysis.paths_figure import plan_marks
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.as_run import as_run
 from minitopo_dc.settings import PathPlan

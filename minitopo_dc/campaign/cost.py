@@ -13,16 +13,20 @@ Rules:
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from minitopo_dc.analysis.load import load_result
 from minitopo_dc.campaign.attempt import Execute
+from minitopo_dc.campaign.plan import PlannedRun
 from minitopo_dc.campaign.store import Store
+from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.settings import LegSettings
 from minitopo_dc.units import NS_PER_S
@@ -69,6 +73,20 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class Load:
+    """So many runs of a kind, and what they carry together."""
+
+    kind: Kind
+    runs: int
+    megabytes: float
+
+    @classmethod
+    def of(cls, scenario: Scenario, runs: int) -> Load:
+        """Of runs that have this scenario."""
+        return cls(kind_of(scenario), runs, runs * megabytes(scenario))
+
+
+@dataclass(frozen=True)
 class Observed:
     """A run that was timed."""
 
@@ -77,11 +95,54 @@ class Observed:
     seconds: float
 
 
+class Weights:
+    """What runs on the virtual clock take: a constant, and so much for a megabyte of their kind.
+
+    Args:
+        observed: runs that were timed; more may come (`add`).
+    """
+
+    def __init__(self, observed: Iterable[Observed] = ()) -> None:
+        self._constant = math.inf
+        self._number: Counter[Kind] = Counter()
+        self._seconds: dict[Kind, float] = {}
+        self._megabytes: dict[Kind, float] = {}
+        for each in observed:
+            self.add(each)
+
+    def add(self, observed: Observed) -> None:
+        """A run was timed."""
+        kind = observed.kind
+        self._constant = min(self._constant, observed.seconds)
+        self._number[kind] += 1
+        self._seconds[kind] = self._seconds.get(kind, 0.0) + observed.seconds
+        self._megabytes[kind] = self._megabytes.get(kind, 0.0) + observed.megabytes
+
+    def seconds(self, loads: Iterable[Load]) -> float:
+        """What loads take together; kinds that were not timed count as their mean.
+
+        0.0 as long as no run was timed.
+        """
+        if not self._number:
+            return 0.0
+        rates = {kind: self._rate(kind) for kind, carried in self._megabytes.items() if carried}
+        usual = statistics.fmean(rates.values()) if rates else 0.0
+        return sum(
+            each.runs * self._constant + each.megabytes * rates.get(each.kind, usual)
+            for each in loads
+        )
+
+    def _rate(self, kind: Kind) -> float:
+        """Seconds for a megabyte, beyond the constant."""
+        beyond = self._seconds[kind] - self._number[kind] * self._constant
+        return beyond / self._megabytes[kind]
+
+
 def real_cost(runs: Iterable[Weighted]) -> Cost:
     """What runs on the real clock take."""
     full, number = 0.0, 0
     for scenario, times in runs:
-        full += times * _lasts_s(scenario)
+        full += times * lasts_s(scenario)
         number += times
     overhead = number * REAL_OVERHEAD_S
     basis = f"full legs and {REAL_OVERHEAD_S:g} s a run"
@@ -96,13 +157,8 @@ def virtual_cost(runs: Sequence[Weighted], observed: Sequence[Observed], basis: 
         observed: at least one.
         basis: what they are, for a reader.
     """
-    constant = min(each.seconds for each in observed)
-    rates = _rates(observed, constant)
-    usual = statistics.fmean(rates.values())
-    seconds = sum(
-        times * (constant + megabytes(scenario) * rates.get(kind_of(scenario), usual))
-        for scenario, times in runs
-    )
+    loads = (Load.of(scenario, times) for scenario, times in runs)
+    seconds = Weights(observed).seconds(loads)
     return Cost(seconds, seconds / VIRTUAL_FACTOR, seconds * VIRTUAL_FACTOR, basis)
 
 
@@ -141,12 +197,24 @@ def timed_runs(store: Store) -> list[Observed]:
     return [each for each in found if each is not None]
 
 
+def timed_before(runs: Sequence[PlannedRun], store: Store) -> list[Observed]:
+    """The same of planned runs that the directory has, whose scenarios need not be read."""
+    some = runs[:: 1 + len(runs) // MOST_TIMED]
+    found = (observed_of(run.scenario, load_result(store.runs / run.id)) for run in some)
+    return [each for each in found if each is not None]
+
+
 def _recorded(run: Path) -> Observed | None:
     """A run by its files; None when it is none or was not timed."""
     try:
         scenario, result = Scenario.load(run / SCENARIO), load_result(run)
     except (OSError, ValueError):
         return None
+    return observed_of(scenario, result)
+
+
+def observed_of(scenario: Scenario, result: RunResult) -> Observed | None:
+    """A run of a campaign by its result; None when it was not timed, or did not take place."""
     seconds = result.details.get("wall_s")
     if result.status == "unsupported" or not isinstance(seconds, int | float):
         return None
@@ -210,7 +278,7 @@ def _megabytes(scenario: Scenario, flow: ResolvedFlow) -> float:
     return (flow.workload.lasts_s or 0.0) * _rate_mbps(scenario, flow) / 8
 
 
-def _lasts_s(scenario: Scenario) -> float:
+def lasts_s(scenario: Scenario) -> float:
     """The longest flow of a run, over legs that are full; at most until its time limit."""
     return max(_flow_s(scenario, flow) for flow in scenario.resolved_flows)
 
@@ -244,13 +312,3 @@ def _mean_mbps(radio: LegSettings) -> float:
 def _middle(scenarios: Sequence[Scenario]) -> Scenario:
     """The one that carries the median."""
     return sorted(scenarios, key=megabytes)[len(scenarios) // 2]
-
-
-def _rates(observed: Iterable[Observed], constant: float) -> Mapping[Kind, float]:
-    """Seconds for a megabyte of each kind, beyond the constant."""
-    seconds: dict[Kind, float] = {}
-    carried: dict[Kind, float] = {}
-    for each in observed:
-        seconds[each.kind] = seconds.get(each.kind, 0.0) + each.seconds - constant
-        carried[each.kind] = carried.get(each.kind, 0.0) + each.megabytes
-    return {kind: seconds[kind] / carried[kind] for kind in seconds if carried[kind]}

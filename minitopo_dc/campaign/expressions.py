@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -25,23 +26,40 @@ class ExpressionError(ValueError):
     """An expression is malformed, or names what is not there; the message has both."""
 
 
-def evaluate(value: Any, factors: Mapping[str, Any]) -> Any:
-    """A field's value, with the expressions in it worked out.
+class Evaluation:
+    """Works out the expressions of a cell's fields, each once for the same labels.
 
     Args:
-        value: whatever a campaign's file holds; texts that begin with `=` are Jinja2 expressions.
         factors: of the cell; `label.rate` is `rate` in an expression.
-
-    Raises:
-        ExpressionError: one cannot be worked out.
+        known: what was worked out in the same campaign, to which this one's is added.
     """
-    if isinstance(value, dict):
-        return {key: evaluate(item, factors) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [evaluate(item, factors) for item in value]
-    if not isinstance(value, str) or not value.startswith(SIGN):
-        return value
-    return compute(value, labels(factors))
+
+    def __init__(self, factors: Mapping[str, Any], known: dict[tuple[str, str], Any]) -> None:
+        self._names = labels(factors)
+        # As text, in which 1, 1.0 and true differ as they do in expressions.
+        self._written = json.dumps(self._names, sort_keys=True, default=repr)
+        self._known = known
+
+    def of(self, value: Any) -> Any:
+        """A field's value, with the expressions in it worked out.
+
+        Args:
+            value: whatever a campaign's file holds; texts that begin with `=` are Jinja2
+                expressions.
+
+        Raises:
+            ExpressionError: one cannot be worked out.
+        """
+        if isinstance(value, dict):
+            return {key: self.of(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.of(item) for item in value]
+        if not isinstance(value, str) or not value.startswith(SIGN):
+            return value
+        asked = (value, self._written)
+        if asked not in self._known:
+            self._known[asked] = compute(value, self._names)
+        return self._known[asked]
 
 
 def labels(factors: Mapping[str, Any]) -> dict[str, Any]:

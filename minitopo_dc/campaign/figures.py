@@ -20,7 +20,7 @@ from minitopo_dc.analysis.curves import (
 )
 from minitopo_dc.analysis.drop_occasion import ACKNOWLEDGED, LOST, SENT, drop_occasion
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.path_rates import path_lines, path_marks
+from minitopo_dc.analysis.paths_figure import path_lines, path_marks
 from minitopo_dc.analysis.points_figure import draw_boxes, draw_cdf, draw_map
 from minitopo_dc.analysis.rows_figure import lines_of, read_rows
 from minitopo_dc.analysis.utilisation import flow_rates, leg_rates

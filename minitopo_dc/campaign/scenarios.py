@@ -6,12 +6,13 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from minitopo_dc.campaign.cells import Combination, combine
 from minitopo_dc.campaign.design import Version, factor_names
-from minitopo_dc.campaign.expressions import ExpressionError, evaluate
+from minitopo_dc.campaign.expressions import Evaluation, ExpressionError
 from minitopo_dc.campaign.file import CampaignFile, Experiment, Fields
 from minitopo_dc.campaign.paths import LABEL, PathError, check_path, set_value
 from minitopo_dc.run.check import check_fields
@@ -94,6 +95,9 @@ class Planner:
         self._clock = clock
         self._overrides = overrides
         self._traces: set[tuple[str, str, str | None]] = set()
+        self._places: dict[str, str] = {}
+        self._known_values: dict[tuple[str, str], Any] = {}
+        self._checked: dict[str, Scenario] = {}
 
     def experiments(self) -> Iterable[str]:
         """Those that are wanted."""
@@ -139,23 +143,25 @@ class Planner:
 
     def _scenario(self, experiment: Experiment, combination: Combination, where: str) -> Scenario:
         document: dict[str, Any] = {}
+        evaluation = Evaluation(combination.factors, self._known_values)
         for fields in self._layers(experiment, combination):
             for path, value in fields.items():
-                if not path.startswith(LABEL) and self._has(path):
+                if not path.startswith(LABEL) and _has(self._clock, path):
                     try:
-                        made = evaluate(value, combination.factors)
-                        set_value(document, path, json.loads(json.dumps(made)))
+                        set_value(document, path, _as_json(evaluation.of(value)))
                     except (PathError, ExpressionError) as error:
                         raise SettingsError(f"{self._path}: {where}: {path}: {error}") from None
         self._place_traces(document)
-        scenario = Scenario.check(document, f"{self._path}: {where}")
-        self._check(scenario, where)
-        return scenario
+        return self._checked_once(document, where)
 
-    def _has(self, path: str) -> bool:
-        """Whether the clock has such a field at all."""
-        clocks = (clock for place, clock in CLOCK_OF.items() if f"{path}.".startswith(f"{place}."))
-        return all(clock == self._clock for clock in clocks)
+    def _checked_once(self, document: dict[str, Any], where: str) -> Scenario:
+        """Cells of several experiments may mean the same scenario."""
+        text = json.dumps(document, sort_keys=True)
+        if text not in self._checked:
+            scenario = Scenario.check(document, f"{self._path}: {where}")
+            self._check(scenario, where)
+            self._checked[text] = scenario
+        return self._checked[text]
 
     def _layers(self, experiment: Experiment, combination: Combination) -> Iterator[Fields]:
         yield self._file.base
@@ -176,7 +182,12 @@ class Planner:
         for leg in legs if isinstance(legs, list) else ():
             for direction in leg.values() if isinstance(leg, dict) else ():
                 if isinstance(direction, dict) and isinstance(direction.get("trace"), str):
-                    direction["trace"] = os.path.realpath(self._path.parent / direction["trace"])
+                    direction["trace"] = self._real(direction["trace"])
+
+    def _real(self, trace: str) -> str:
+        if trace not in self._places:
+            self._places[trace] = os.path.realpath(self._path.parent / trace)
+        return self._places[trace]
 
     def _check(self, scenario: Scenario, where: str) -> None:
         """What the fields alone do not tell: transport, clock, options, traces."""
@@ -242,3 +253,17 @@ class Planner:
         for name in names:
             if name not in known:
                 raise SettingsError(f"{self._path}: {option} {name}: allowed: {', '.join(known)}")
+
+
+@cache
+def _has(clock: Clock, path: str) -> bool:
+    """Whether a clock has such a field at all."""
+    clocks = (of for place, of in CLOCK_OF.items() if f"{path}.".startswith(f"{place}."))
+    return all(of == clock for of in clocks)
+
+
+def _as_json(value: Any) -> Any:
+    """A value of its own, of the types that JSON has."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return json.loads(json.dumps(value))

@@ -12,7 +12,7 @@ from typing import get_args
 from rich.console import Console
 
 from minitopo_dc.campaign.cluster import Cluster
-from minitopo_dc.campaign.cost import calibrate, real_cost, timed_runs, virtual_cost
+from minitopo_dc.campaign.cost import calibrate, real_cost, timed_before, timed_runs, virtual_cost
 from minitopo_dc.campaign.design import Version
 from minitopo_dc.campaign.find import campaign_names, find_campaign
 from minitopo_dc.campaign.plan import count_plan, read_plan
@@ -121,7 +121,9 @@ def _run(arguments: argparse.Namespace) -> int:
     with store.open(plan):
         missing = missing_runs(plan, store, retry_failed=arguments.retry_failed)
         _clean_killed(plan.outline.clock, arguments.scheduler)
-        with CampaignProgress(missing, planned=len(plan.runs)) as progress:
+        left = {run.id for run in missing}
+        known = timed_before([run for run in plan.runs if run.id not in left], store)
+        with CampaignProgress(missing, planned=len(plan.runs), known=known) as progress:
             run_missing(
                 plan, store, missing, workers=workers, execute=run_checked, ended=progress.end
             )

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from types import TracebackType
+from collections.abc import Iterable, Sequence
 from typing import Self
 
+from minitopo_dc.campaign.cost import Observed
 from minitopo_dc.campaign.plan import PlannedRun
-from minitopo_dc.commands.status_line import StatusLine
+from minitopo_dc.campaign.time_left import TimeLeft
+from minitopo_dc.commands.status_line import StatusLine, about_left
 from minitopo_dc.run.results import RunResult
-from minitopo_dc.scenario import Scenario
 
-MB_PER_S = 5.0
-"""What the papers' two legs of 20 Mbit/s carry: turns a duration into a size."""
-BYTES_PER_MB = 1_000_000
 LINE_EVERY_S = 30.0
 """Where no terminal shows the status: often enough to see that it goes on."""
 
 
 class CampaignProgress(StatusLine):
-    """Says how many runs are done, each failure, and about how long the rest will take."""
+    """Says how many runs are done, each failure, and about how long the rest will take.
 
-    def __init__(self, missing: Sequence[PlannedRun], planned: int) -> None:
+    Args:
+        missing: the runs that are to be done.
+        planned: how many the campaign has.
+        known: those that were done before and timed.
+    """
+
+    def __init__(
+        self, missing: Sequence[PlannedRun], planned: int, known: Iterable[Observed] = ()
+    ) -> None:
         super().__init__("")
-        self._left_mb = sum(_size_mb(run.scenario) for run in missing)
-        self._done_mb = 0.0
+        self._time_left = TimeLeft([run.scenario for run in missing], known)
         self._planned = planned
         self._done = planned - len(missing)
         self._failed = 0
@@ -38,14 +42,9 @@ class CampaignProgress(StatusLine):
             self._console.print(f"{self._done} of {self._planned} runs were done before")
         return super().__enter__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, trace)
-        if kind is not None and issubclass(kind, KeyboardInterrupt):
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if error[0] is KeyboardInterrupt:
             self._console.print(
                 f"{self._done} of {self._planned} runs are done; the same command does the rest"
             )
@@ -53,9 +52,7 @@ class CampaignProgress(StatusLine):
     def end(self, run: PlannedRun, result: RunResult) -> None:
         """A run has ended and is recorded."""
         self._done += 1
-        size = _size_mb(run.scenario)
-        self._done_mb += size
-        self._left_mb -= size
+        self._time_left.end(run.scenario, result)
         if result.status == "failed":
             self._failed += 1
             where = f"{run.id} ({result.transport} {result.mode}, seed {result.seed})"
@@ -74,15 +71,6 @@ class CampaignProgress(StatusLine):
 
     def _text(self) -> str:
         counts = f"{self._failed} failed, {self._unsupported} unsupported"
-        left = self._left(self._done_mb, self._left_mb)
-        return ", ".join([f"{self._done}/{self._planned} runs done", counts, *filter(None, [left])])
-
-
-def _size_mb(scenario: Scenario) -> float:
-    """How long a run takes goes with what it carries."""
-    return sum(
-        flow.workload.size_bytes / BYTES_PER_MB
-        if flow.workload.lasts_s is None
-        else flow.workload.lasts_s * MB_PER_S
-        for flow in scenario.resolved_flows
-    )
+        left = self._time_left.seconds(self._passed_s()) if self._done < self._planned else None
+        words = [f"{self._done}/{self._planned} runs done", counts]
+        return ", ".join(words if left is None else [*words, about_left(left)])

@@ -11,15 +11,7 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 
-from minitopo_dc.analysis import (
-    compare_table,
-    goodput_figure,
-    paths_figure,
-    render_table,
-    results_table,
-    rows_figure,
-    save_tables,
-)
+from minitopo_dc.analysis import compare_table, render_table, results_table, save_tables
 from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, run_checked
 from minitopo_dc.commands.options import (
     add_capture_option,
@@ -127,6 +119,12 @@ def _save(
     base: Scenario, results: list[RunResult], frame: pd.DataFrame, root: Path
 ) -> tuple[str, ...]:
     """Write tables and figures; return their names."""
+    # Not above: Matplotlib takes a second.
+    # ruff: noqa: PLC0415
+    from minitopo_dc.analysis.figure import goodput_figure
+    from minitopo_dc.analysis.paths_figure import paths_figure
+    from minitopo_dc.analysis.rows_figure import rows_figure
+
     save_tables(frame, root)
     longest = max((_end_s(result) for result in results), default=0) or 1.0
     figure = root / _figure_name(base.workload)

@@ -98,7 +98,7 @@ def _run(scenario: Scenario, program: OwnProgram, directory: Path, *, kept: bool
     if kept:
         result.save(directory)
         if result.status == "ok":
-            from minitopo_dc.analysis import legs_figure  # with Matplotlib: slow
+            from minitopo_dc.analysis.legs_figure import legs_figure  # with Matplotlib: slow
 
             legs_figure(directory, directory / "legs.png")
         _say(f"results: {directory}")

@@ -75,7 +75,7 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         _show(result, directory)
     if result.status == "ok" and (directory / "paths.csv").exists():
-        from minitopo_dc.analysis import paths_figure  # noqa: PLC0415  # with Matplotlib: slow
+        from minitopo_dc.analysis.paths_figure import paths_figure  # noqa: PLC0415  # with Matplotlib: slow
 
         paths_figure([directory], directory / "paths.png")
     return 1 if result.status == "failed" else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -22,19 +21,19 @@ class StatusLine:
         self._status.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._status.stop()
 
     def _left(self, done: float, left: float) -> str:
         """About how long the rest takes at the pace so far; empty when nothing tells."""
         if done <= 0 or left <= 0:
             return ""
-        seconds = (time.monotonic() - self._begin) / done * left
-        return (
-            f"about {seconds / 60:.0f} min left" if seconds > 90 else f"about {seconds:.0f} s left"
-        )
+        return about_left(self._passed_s() / done * left)
+
+    def _passed_s(self) -> float:
+        return time.monotonic() - self._begin
+
+
+def about_left(seconds: float) -> str:
+    """In words."""
+    return f"about {seconds / 60:.0f} min left" if seconds > 90 else f"about {seconds:.0f} s left"

@@ -14,7 +14,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from types import TracebackType
 from typing import Self
 
 from minitopo_dc.emulation.hosts import EmulatedHost
@@ -42,12 +41,7 @@ class HeldSignals:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._restore.close()
 
     def hold(self) -> None:
@@ -157,12 +151,7 @@ class _Terminal:
         self._ours = self.is_ours()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._ours:
             self._take()
         if self._file >= 0:

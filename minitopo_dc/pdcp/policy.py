@@ -25,7 +25,9 @@ import math
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import repeat
+from types import MethodType
 from typing import Any, Protocol, TypeVar
 
 from minitopo_dc.pdcp.view import LegView
@@ -113,7 +115,7 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
     if name not in _POLICIES:
         raise PolicyError(f"no split policy {name!r}: must be one of {', '.join(policy_names())}")
     factory = _POLICIES[name]
-    signature = inspect.signature(factory)
+    signature = _signature(factory)
     try:
         signature.bind(legs, **parameters)
     except TypeError as error:
@@ -126,10 +128,24 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
     except Exception as error:
         raise policy_failure(factory, error) from error
     try:
-        inspect.signature(policy.legs).bind(0, 0, ())
+        _check_legs(policy.legs)
     except TypeError as error:
         raise PolicyError(f"split policy {name!r}: legs(size, now, views): {error}") from None
     return policy
+
+
+def _check_legs(legs: Callable[..., tuple[int, ...]]) -> None:
+    """That a policy's `legs` can be called, else a TypeError."""
+    if isinstance(legs, MethodType):
+        _signature(legs.__func__).bind(legs.__self__, 0, 0, ())
+    else:
+        inspect.signature(legs).bind(0, 0, ())
+
+
+@cache
+def _signature(known: Callable[..., Any]) -> inspect.Signature:
+    """Of a policy, or of its class's `legs`; kept, as a campaign makes thousands of policies."""
+    return inspect.signature(known)
 
 
 def policy_failure(policy: object, error: Exception) -> PolicyError:
@@ -193,7 +209,8 @@ def _turns(shares: Sequence[int]) -> Iterator[tuple[int]]:
 
 def _shares(batch: int, ratio: Sequence[Fraction]) -> list[int]:
     """`batch` divided at `ratio` into whole numbers, by largest remainder."""
-    exact = [batch * part / sum(ratio) for part in ratio]
+    whole = sum(ratio)
+    exact = [batch * part / whole for part in ratio]
     shares = [math.floor(share) for share in exact]
     by_remainder = sorted(range(len(ratio)), key=lambda leg: shares[leg] - exact[leg])
     for leg in by_remainder[: batch - sum(shares)]:

@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
-from typing import Any
+from typing import Any, get_args
+
+from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.link import Capacity
-from minitopo_dc.scenario.radio import Outage
+from minitopo_dc.scenario.radio import Outage, RadioLeg
 from minitopo_dc.scenario.scenario import Scenario
-from minitopo_dc.settings import LegSettings, PathEvent, PathPlan, SettingsError
+from minitopo_dc.settings import Direction, LegSettings, PathEvent, PathPlan, SettingsError
 from minitopo_dc.settings.handover import STEP_S
+from minitopo_dc.settings.ranges import Moment
 from minitopo_dc.trace.handover import (
     Handover,
     HandoverPlan,
@@ -29,6 +32,9 @@ from minitopo_dc.units import NS_PER_S
 
 Rates = tuple[tuple[float, ...], ...]
 """Mbit/s of each leg in each second."""
+MOST_KEPT = 512
+"""Plans, and directions' rates; the largest campaign here has 300 of each, of 10 kB a leg."""
+_MOMENT = TypeAdapter(Moment)
 OF_TRACE = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "end", "offset_s")
 """Fields of a direction that say which capacity its trace is."""
 
@@ -69,7 +75,7 @@ def as_run(given: Scenario) -> AsRun:
     return AsRun(scenario, plan.handovers, derived=True)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=MOST_KEPT)
 def _plan(rates: Rates, rule: HandoverRule) -> HandoverPlan:
     """What `plan_handovers` says; kept, as a campaign asks for each congestion control."""
     return plan_handovers(rates, rule, STEP_S)
@@ -79,22 +85,33 @@ def _with_offset(given: Scenario) -> Scenario:
     """Each trace begins later, by the offset that all of them have."""
     if not given.trace_offset_s:
         return given
-    legs = [
-        {**leg.model_dump(), "downlink": _later(leg.downlink, given.trace_offset_s)}
-        | {"uplink": _later(leg.uplink, given.trace_offset_s)}
-        for leg in given.legs
-    ]
-    values = given.model_dump() | {"legs": legs, "trace_offset_s": 0.0}
-    return Scenario.check(values, "trace_offset_s")
+    legs = tuple(
+        leg.model_copy(update=_later(number, leg, given.trace_offset_s))
+        for number, leg in enumerate(given.legs)
+    )
+    # A copy, as nothing else can be wrong in it, and campaigns ask for thousands.
+    return given.model_copy(update={"legs": legs, "trace_offset_s": 0.0})
 
 
-def _later(radio: LegSettings, offset_s: float) -> dict[str, Any]:
-    more = 0.0 if radio.trace is None else offset_s
-    return radio.model_dump() | {"offset_s": radio.offset_s + more}
+def _later(number: int, leg: RadioLeg, offset_s: float) -> dict[str, LegSettings]:
+    """The directions that have a trace, as it is from an offset on."""
+    later = {}
+    for name in get_args(Direction):
+        radio: LegSettings = getattr(leg, name)
+        if radio.trace is not None:
+            try:
+                moment = _MOMENT.validate_python(radio.offset_s + offset_s)
+            except ValidationError as error:
+                what = error.errors()[0]["msg"]
+                place = f"legs.{number}.{name}.offset_s"
+                raise SettingsError(f"trace_offset_s: {place}: {what}") from None
+            later[name] = radio.model_copy(update={"offset_s": moment})
+    return later
 
 
 def _plain(scenario: Scenario) -> dict[str, Any]:
-    return scenario.model_dump(exclude={"handover"})
+    """All fields but the rule, as they are: what was validated is not validated again."""
+    return {name: value for name, value in scenario if name != "handover"}
 
 
 def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, Any]:
@@ -111,7 +128,7 @@ def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, 
         others = [leg for leg in numbers if leg not in plan.initial]
         paths = {"initial": [*plan.initial, *others]}
     paths["each_carries"] = False
-    legs = [_down(leg.model_dump(), down[number]) for number, leg in enumerate(scenario.legs, 1)]
+    legs = tuple(_down(leg, down[number]) for number, leg in enumerate(scenario.legs, 1))
     return _plain(scenario) | {"legs": legs} | _with_paths(scenario, paths)
 
 
@@ -132,16 +149,15 @@ def _schedule(plan: PathPlan) -> dict[str, Any]:
     return {"initial": plan.initial, "schedule": changes}
 
 
-def _down(leg: dict[str, Any], down: Sequence[Outage]) -> dict[str, Any]:
+def _down(leg: RadioLeg, down: Sequence[Outage]) -> RadioLeg:
     """A leg that is down in both directions then, beside its own outages."""
-    return leg | {
-        "outages": (),
-        **{
-            name: leg[name]
-            | {"outages": _union([*leg.get("outages", ()), *leg[name]["outages"], *down])}
-            for name in ("downlink", "uplink")
-        },
+    directions = {
+        name: radio.model_copy(
+            update={"outages": tuple(_union([*leg.outages, *radio.outages, *down]))}
+        )
+        for name, radio in (("downlink", leg.downlink), ("uplink", leg.uplink))
     }
+    return leg.model_copy(update={"outages": (), **directions})
 
 
 def _absences(rates: Sequence[float]) -> list[Outage]:
@@ -214,7 +230,7 @@ def _rates(scenario: Scenario, name: str) -> Rates:
     return tuple(_direction_rates(radio, seconds, radio.trace_age()) for radio in directions)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=MOST_KEPT)
 def _direction_rates(radio: LegSettings, seconds: int, _changed: int | None) -> tuple[float, ...]:
     """Of one direction. A campaign has the same in hundreds of scenarios, so they are kept."""
     return tuple(_each_second(radio.capacity(), radio.outages, seconds))

@@ -40,7 +40,7 @@ class LegChange(Settings):
 
     def named(self) -> dict[str, Any]:
         """The fields that change, with their new values."""
-        return self.model_dump(exclude={"at_s"}, exclude_none=True)
+        return {name: value for name, value in self if name != "at_s" and value is not None}
 
 
 def check_order(changes: Sequence[LegChange]) -> None:

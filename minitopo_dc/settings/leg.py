@@ -146,10 +146,11 @@ class LegSettings(Settings):
             )
         if self.loss_percent and self.burst_loss:
             raise ValueError("give loss_percent or burst_loss, not both")
-        stages: list[LegSettings] = [self, *(stage for _, stage in self.stages())]
-        for stage in stages:
-            if stage.jitter == "uniform" and stage.jitter_ms > stage.delay_ms:
-                raise ValueError("jitter_ms: a uniform jitter may be at most delay_ms")
+        if self.jitter == "uniform":  # as it is in all stages
+            stages: list[LegSettings] = [self, *(stage for _, stage in self.stages())]
+            for stage in stages:
+                if stage.jitter_ms > stage.delay_ms:
+                    raise ValueError("jitter_ms: a uniform jitter may be at most delay_ms")
         moments = [moment for outage in self.outages for moment in outage]
         if moments != sorted(set(moments)):
             raise ValueError("outages must be [from, to] pairs in ascending order")

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from minitopo_dc.analysis import ResultError, goodput_figure, load_results
-from minitopo_dc.analysis.figure import draw_goodput
+from minitopo_dc.analysis import ResultError, load_results
+from minitopo_dc.analysis.figure import draw_goodput, goodput_figure
 from minitopo_dc.run.results import RunResult
 from tests.analysis.synthetic_runs import constant_capacities, no_result, result, save, save_rate
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from matplotlib.image import imread
 
-from minitopo_dc.analysis import ResultError, path_rates, path_series, paths_figure
+from minitopo_dc.analysis import ResultError, path_rates, path_series
 from minitopo_dc.analysis.curves import Panel, draw_series
-from minitopo_dc.analysis.path_rates import path_lines, path_marks
+from minitopo_dc.analysis.paths_figure import path_lines, path_marks, paths_figure
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads.paths import PathFile, PathSample
 

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from minitopo_dc.analysis import ResultError, load_results, rows_figure
-from minitopo_dc.analysis.rows_figure import draw_rows, lines_of, read_rows
+from minitopo_dc.analysis import ResultError, load_results
+from minitopo_dc.analysis.rows_figure import draw_rows, lines_of, read_rows, rows_figure
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.workloads import Download, Ping, RequestResponse, RowsFigure, Workload
 from minitopo_dc.workloads.base import Row

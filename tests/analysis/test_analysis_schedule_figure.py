@@ -10,7 +10,7 @@ import pytest
 from matplotlib.lines import Line2D
 
 from minitopo_dc.analysis.curves import Line, Panel, draw_bars
-from minitopo_dc.analysis.path_rates import plan_marks
+from minitopo_dc.analysis.paths_figure import plan_marks
 from minitopo_dc.analysis.schedule_figure import draw_schedule
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import PathEvent, PathPlan

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.campaign.design import Design, Range
-from minitopo_dc.campaign.expressions import ExpressionError, evaluate
+from minitopo_dc.campaign.expressions import Evaluation, ExpressionError
 from minitopo_dc.campaign.plan import Plan, read_plan
 from minitopo_dc.campaign.scenarios import Overrides
 from minitopo_dc.settings import SettingsError
@@ -201,8 +201,9 @@ def test_a_design_goes_with_a_grid(tmp_path: Path) -> None:
     ],
 )
 def test_an_expression_gives_numbers_texts_and_lists(text: str, value: Any) -> None:
-    assert evaluate(text, {"label.rate": 2.5}) == value
-    assert evaluate({"a": [text]}, {"label.rate": 2.5}) == {"a": [value]}
+    evaluation = Evaluation({"label.rate": 2.5}, {})
+    assert evaluation.of(text) == value
+    assert evaluation.of({"a": [text]}) == {"a": [value]}
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,14 @@ def test_an_expression_gives_numbers_texts_and_lists(text: str, value: Any) -> N
 )
 def test_an_expression_that_cannot_be_worked_out_says_so(text: str, message: str) -> None:
     with pytest.raises(ExpressionError, match=message):
-        evaluate(text, {"label.rate": 2.5, "pdcp.batch": 3})
+        Evaluation({"label.rate": 2.5, "pdcp.batch": 3}, {}).of(text)
+
+
+def test_an_expression_is_worked_out_anew_for_other_labels_and_types_of_theirs() -> None:
+    known: dict[tuple[str, str], Any] = {}
+    found = [Evaluation({"label.n": n}, known).of("= n + 1") for n in (1, 1.0, 2, 1)]
+    assert [repr(each) for each in found] == ["2", "2.0", "3", "2"]
+    assert len(known) == 3
 
 
 def test_a_wrong_expression_names_file_cell_and_field(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.campaign import scenarios
 from minitopo_dc.campaign.paths import PathError, check_path, get_value, set_value
 from minitopo_dc.campaign.plan import Outline, Plan, read_plan, run_id
 from minitopo_dc.campaign.scenarios import Overrides
@@ -75,6 +76,16 @@ def test_cells_that_mean_the_same_scenario_share_their_runs(tmp_path: Path) -> N
     made = plan(tmp_path, document(experiments=both))
     assert len(made.runs) == 2 * 2
     assert set(made.outline.runs[made.runs[0].id]) == {"a", "b"}
+
+
+def test_cells_that_mean_the_same_scenario_are_checked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[Scenario] = []
+    monkeypatch.setattr(scenarios, "check_fields", checked.append)
+    same = {"title": "Same", "grid": {"pdcp.batch": [2, 100]}}
+    plan = read_plan(write(tmp_path, document(experiments={"one": same, "two": same})))
+    assert (len(plan.outline.cells), len(plan.runs), len(checked)) == (8, 8, 4)
 
 
 def test_an_identity_depends_on_the_scenario_only(tmp_path: Path) -> None:

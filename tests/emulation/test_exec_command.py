@@ -65,7 +65,9 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
     monkeypatch.setattr(clocks, "why_not_real", lambda: None)
     monkeypatch.setattr(exec, "not_installed", lambda _: None)
     monkeypatch.setattr(exec, "save_facts", lambda _: None)
-    monkeypatch.setattr("minitopo_dc.analysis.legs_figure", lambda _, path: path.touch())
+    monkeypatch.setattr(
+        "minitopo_dc.analysis.legs_figure.legs_figure", lambda _, path: path.touch()
+    )
     monkeypatch.setattr(own_program, "run_program", made.run_program)
     return made
 

@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from minitopo_dc.analysis import path_rates, paths_figure
+from minitopo_dc.analysis import path_rates
 from minitopo_dc.analysis.handovers import handover_recoveries, handovers_per_minute, run_handovers
 from minitopo_dc.analysis.open_links import mp_share, open_capacity, sp_share
+from minitopo_dc.analysis.paths_figure import paths_figure
 from minitopo_dc.campaign.evaluation import measure
 from minitopo_dc.campaign.plan import read_plan
 from minitopo_dc.clocks import run_scenario
