@@ -2,20 +2,32 @@
 
 The clients RP1 to RP7 of "QUIC in wireless mesh networks". Used are TCP's throughput (table 2) and
 the round-trip times that the study tells, no number of QUIC's: what QUIC makes of the legs is a
-prediction. Method and residuals: docs/features.md#calibrated-clients.
+prediction. Method and residuals: docs/features.md#calibrated-clients. With `--write DIRECTORY` it
+writes a scenario for each.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import yaml
 
-from minitopo_dc.link import WifiParameters, goodput_bps, saturated_bps
+from minitopo_dc.link import (
+    ConstantDelay,
+    LegParameters,
+    WifiParameters,
+    WifiPath,
+    goodput_bps,
+    saturated_bps,
+)
+from minitopo_dc.link.wifi_timing import exchange_ns
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 TABLES = Path(__file__).parents[1] / "reference"
 DATA, PAYLOAD, ACKNOWLEDGEMENT = 1500, 1448, 52
@@ -32,10 +44,33 @@ HOP_RTT_MS = 4.0
 """(44 - 36) / 2 hops of RP3: sections 5.2 and 3.2."""
 MEASURED_RTT_MS = {"RP1": 36.0, "RP3": 44.0, "RP4": 90.0}
 ERROR = {"RP4": 0.3, "RP5": 0.3}
-"""Of MPDUs where the study calls links bad (section 6.2); ours, as is `GOOD_ERROR`."""
+"""Of MPDUs on the last hop, where the study calls links bad (section 6.2); ours, as is
+`GOOD_ERROR`. Were all hops so, too many MPDUs would be dropped for CUBIC to have TCP's throughput.
+"""
 GOOD_ERROR = 0.1
 STATIONS = 3
 """That have the load; ours."""
+PING = 84
+"""Bytes of ping's IP packets (ping(8))."""
+CARRIED = {"RP2": 0.92, "RP3": 0.92, "RP4": 0.9, "RP5": 0.905, "RP6": 0.915, "RP7": 0.89}
+"""What a window of segments carries over the client's hops (`carried_mbps`), of what the arithmetic
+says of one: its acknowledgements collide with its data, and hops in series are not always busy."""
+WINDOW = 1000
+"""Segments: what fills a queue."""
+SCENARIO = """\
+# Client {name} of "QUIC in wireless mesh networks": {hops}, TCP's {tcp:g} Mbit/s (table 2).
+# Made by benchmarks/fit_mesh.py; docs/features.md has the method and what is ours.
+transport: quic
+mode: sc
+congestion_control: cubic      # the study's server, section 3.1
+workload: {{size_mb: 10}}        # section 3.3
+timeout_s: 300
+options:
+  preset: modern               # or v43, bquic
+  max_datagram_bytes: 1350     # gQUIC's over IPv4
+  receive_buffer_bytes: 33554432
+legs:
+{leg}"""
 
 
 @dataclass(frozen=True)
@@ -49,26 +84,53 @@ class Client:
     capacity_mbps: float
     """Goodput that TCP has once its window is open."""
     wifi: WifiParameters | None
-    """None: a wire."""
+    """Of the last hop, which is the slowest; None: a wire."""
 
     @property
     def fitted_mbps(self) -> float:
         """TCP's throughput by the leg's arithmetic."""
-        rate = self.capacity_mbps if self.wifi is None else tcp_bps(self.wifi) / 1e6
+        rate = self.capacity_mbps
+        if self.wifi is not None:
+            rate = CARRIED[self.name] * tcp_bps(self.wifi) / 1e6
         return throughput_mbps(rate, self.rtt_ms)
+
+    @property
+    def delay_ms(self) -> float:
+        """One way, of all but the hops' own time for a ping."""
+        pings = (exchange_ns(hop, 1, PING) / (1 - hop.mpdu_error) for hop in self.path)
+        return self.rtt_ms / 2 - sum(pings) / NS_PER_MS
+
+    @property
+    def path(self) -> list[WifiParameters]:
+        """All hops."""
+        if self.wifi is None:
+            return []
+        good = replace(self.wifi, mpdu_error=GOOD_ERROR)
+        return [*[good] * (self.hops - 1), self.wifi]
+
+    def scenario(self) -> str:
+        """A file's text."""
+        hops = f"{self.hops} hop{'s' * (self.hops > 1)}" if self.hops else "a wire"
+        leg = yaml.safe_dump([self.leg()], sort_keys=False, default_flow_style=None, width=1000)
+        return SCENARIO.format(name=self.name, hops=hops, tcp=self.tcp_mbps, leg=leg)
 
     def leg(self) -> dict[str, Any]:
         """The leg of a scenario."""
-        way = {"delay_ms": self.rtt_ms / 2, "queue_packets": 1000}
+        way = {"delay_ms": round(self.delay_ms, 1), "queue_packets": WINDOW}
         if self.wifi is None:
             way["rate_mbps"] = round(self.capacity_mbps * DATA / PAYLOAD, 1)
             return {"downlink": way, "uplink": dict(way)}
-        medium = {
+        medium: dict[str, Any] = {
             "rate_mbps": self.wifi.rate_bps / 1e6,
             "mpdu_error_percent": self.wifi.mpdu_error * 100,
             "load_percent": round(self.wifi.load * 100, 1),
             "stations": self.wifi.stations,
         }
+        if self.hops > 1:
+            medium["hops"] = self.hops
+        if self.name in ERROR:
+            good = ({"mpdu_error_percent": GOOD_ERROR * 100} for _ in self.path[1:])
+            medium["hops"] = [*good, {}]
         return {"wifi": medium, "downlink": way, "uplink": dict(way)}
 
 
@@ -101,11 +163,36 @@ def tcp_bps(wifi: WifiParameters) -> float:
     return alone * saturated_bps(wifi) / saturated_bps(clean)
 
 
+def carried_mbps(hops: Sequence[WifiParameters], seconds: int = 20) -> float:
+    """What a full window of segments carries over hops, two of them acknowledged by a packet back.
+
+    Nothing else delays them. A second before the counting begins fills the queues.
+    """
+    path = WifiPath(hops, [Random(seed) for seed in range(len(hops))])
+    plain = LegParameters(queue_packets=2 * WINDOW, delay=ConstantDelay(0))
+    down, up = (path.leg(plain, Random(1 + way), uplink=bool(way)) for way in (0, 1))
+    down.start(0)
+    up.start(0)
+    now = arrived = counted = on_the_way = 0
+    while now < (seconds + 1) * NS_PER_S:
+        while on_the_way < WINDOW:
+            down.push(None, DATA, now)
+            on_the_way += 1
+        now = min(due for leg in (down, up) if (due := leg.next_timeout()) is not None)
+        new = len(down.poll(now))
+        counted += new if now >= NS_PER_S else 0
+        for _ in range((arrived + new) // 2 - arrived // 2):
+            up.push(None, ACKNOWLEDGEMENT, now)
+        arrived += new
+        on_the_way -= len(down.dropped()) + 2 * (len(up.poll(now)) + len(up.dropped()))
+    return counted * PAYLOAD * 8 / seconds / 1e6
+
+
 def _fitted(row: dict[str, str]) -> Client:
     name, hops, measured = row["client"], int(row["wireless_hops"]), float(row["tcp_mbps"])
     rtt = MEASURED_RTT_MS.get(name, WIRED_RTT_MS + hops * HOP_RTT_MS)
     capacity = _solved(lambda mbps: throughput_mbps(mbps, rtt), measured, 1.0, 1000.0)
-    wifi = _medium(name, capacity) if hops else None
+    wifi = _medium(name, capacity / CARRIED[name]) if hops else None
     return Client(name, hops, measured, rtt, capacity, wifi)
 
 
@@ -131,13 +218,32 @@ def _solved(rising: Callable[[float], float], wanted: float, low: float, high: f
 
 def main() -> None:
     """Print each client's residual, and its leg as a scenario has it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", type=Path, metavar="DIRECTORY", help="where scenarios go")
+    directory = parser.parse_args().write
     for client in clients():
-        residual = 100 * (client.fitted_mbps / client.tcp_mbps - 1)
-        print(  # noqa: T201
-            f"# {client.name}: {client.hops} hops, RTT {client.rtt_ms:g} ms, TCP "
-            f"{client.tcp_mbps:g} Mbit/s, fitted {client.fitted_mbps:.1f} ({residual:+.1f} %)"
-        )
-        print(yaml.safe_dump([client.leg()], sort_keys=False, default_flow_style=None))  # noqa: T201
+        print(f"# {client.name}: {client.hops} hops, RTT {client.rtt_ms:g} ms{_residual(client)}")  # noqa: T201
+        print(f"{client.name.lower()}: {_flow(client.leg())}")  # noqa: T201
+        if directory is not None:
+            path = directory / f"{client.name.lower()}.yaml"
+            path.write_text(client.scenario(), encoding="utf-8")
+
+
+def _residual(client: Client) -> str:
+    """Of TCP's throughput, by the arithmetic and by packets."""
+    if client.wifi is None:
+        return ""
+    carried = carried_mbps(client.path)
+    found = throughput_mbps(carried, client.rtt_ms)
+    return (
+        f", TCP {client.tcp_mbps:g} Mbit/s, fitted {client.fitted_mbps:.1f}, by packets "
+        f"{found:.1f} ({100 * (found / client.tcp_mbps - 1):+.1f} %), of the arithmetic "
+        f"{carried * 1e6 / tcp_bps(client.wifi):.3f}"
+    )
+
+
+def _flow(leg: dict[str, Any]) -> str:
+    return yaml.safe_dump(leg, sort_keys=False, default_flow_style=True, width=1000).strip()
 
 
 if __name__ == "__main__":

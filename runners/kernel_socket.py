@@ -32,11 +32,17 @@ ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 TCP_INFO_BYTES = 216
 SND_MSS_OFFSET = 16
 UNACKED_OFFSET = 24  # tcpi_unacked, tcpi_sacked, tcpi_lost, tcpi_retrans
-RTT_OFFSET = 68
-SND_CWND_OFFSET = 80
+RTT_OFFSET = 68  # tcpi_rtt, tcpi_rttvar, tcpi_snd_ssthresh, tcpi_snd_cwnd
 TOTAL_RETRANS_OFFSET = 100
 BYTES_ACKED_OFFSET = 120  # tcpi_bytes_acked, tcpi_bytes_received, tcpi_segs_out
+MIN_RTT_OFFSET = 148
 BYTES_SENT_OFFSET = 200
+CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
+"""enum tcp_ca_state; tcpi_ca_state is the second octet."""
+INFINITE_SSTHRESH = 0x7FFFFFFF
+"""TCP_INFINITE_SSTHRESH of linux/net/tcp.h: no threshold was set yet."""
+NO_MIN_RTT = 0xFFFFFFFF
+"""tcpi_min_rtt before the first sample."""
 TCP_ESTABLISHED = 1
 """linux/net/tcp_states.h; tcpi_state is the first octet."""
 MPTCP_FLAGS_OFFSET = 8
@@ -70,6 +76,10 @@ class Subflow:
     cwnd_bytes: int
     in_flight_bytes: int
     smoothed_rtt_ms: float
+    rtt_variation_ms: float  # RTTVAR of RFC 6298
+    least_rtt_ms: float | None  # None: no sample yet
+    ssthresh_bytes: int | None  # None: the first slow start has not ended
+    congestion_state: str  # one of CA_STATES
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -203,8 +213,8 @@ def _own_sockets() -> Iterator[socket.socket]:
 def _subflow(local: str, remote: tuple[str, int], info: bytes) -> Subflow:
     (mss,) = struct.unpack_from("@I", info, SND_MSS_OFFSET)
     unacked, sacked, lost, again = struct.unpack_from("@4I", info, UNACKED_OFFSET)
-    (rtt_us,) = struct.unpack_from("@I", info, RTT_OFFSET)
-    (cwnd,) = struct.unpack_from("@I", info, SND_CWND_OFFSET)
+    rtt_us, rtt_variation_us, ssthresh, cwnd = struct.unpack_from("@4I", info, RTT_OFFSET)
+    (least_rtt_us,) = struct.unpack_from("@I", info, MIN_RTT_OFFSET)
     (retransmissions,) = struct.unpack_from("@I", info, TOTAL_RETRANS_OFFSET)
     acked, received, segments = struct.unpack_from("@2QI", info, BYTES_ACKED_OFFSET)
     sent, retransmitted = struct.unpack_from("@2Q", info, BYTES_SENT_OFFSET)
@@ -223,6 +233,10 @@ def _subflow(local: str, remote: tuple[str, int], info: bytes) -> Subflow:
         # tcp_packets_in_flight() of net/tcp.h
         in_flight_bytes=max(0, unacked - sacked - lost + again) * mss,
         smoothed_rtt_ms=rtt_us / 1000,
+        rtt_variation_ms=rtt_variation_us / 1000,
+        least_rtt_ms=None if least_rtt_us == NO_MIN_RTT else least_rtt_us / 1000,
+        ssthresh_bytes=None if ssthresh >= INFINITE_SSTHRESH else ssthresh * mss,
+        congestion_state=CA_STATES[info[1]],
     )
 
 

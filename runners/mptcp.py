@@ -12,6 +12,7 @@ from minitopo_dc.runners.kernel_socket import mptcp_refusal
 from minitopo_dc.runners.mptcp_endpoints import first_endpoints, subflow_limit
 from minitopo_dc.runners.mptcp_report import path_changes, path_details, path_samples
 from minitopo_dc.runners.tcp import TcpRunner
+from minitopo_dc.runners.tcp_options import MptcpOptions
 from minitopo_dc.runners.tools import Tool
 from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import Measurement
@@ -30,6 +31,7 @@ class MptcpRunner(TcpRunner):
         *TcpRunner.tools,
         Tool("mptcpize", "--version", "mptcpize"),
     )
+    options_type: ClassVar[type] = MptcpOptions
     essential: ClassVar[bool] = False
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "mptcp"
 

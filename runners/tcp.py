@@ -21,7 +21,8 @@ from minitopo_dc.runners.options import parse_options
 from minitopo_dc.runners.output import last_json
 from minitopo_dc.runners.request_options import request_arguments
 from minitopo_dc.runners.request_reports import plan_of, read_requests
-from minitopo_dc.runners.tcp_options import TcpOptions, TlsVersion
+from minitopo_dc.runners.tcp_info import FILE as TCP_INFO
+from minitopo_dc.runners.tcp_options import MptcpOptions, TcpOptions, TlsVersion
 from minitopo_dc.runners.tools import Tool, not_installed
 from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import Download, Measurement, RequestResponse
@@ -73,6 +74,7 @@ class TcpRunner(Runner):
             *("--protocol", self.protocol),
             *("--certificate", str(transfer.certificate), "--key", str(transfer.key)),
             *("--congestion-control", transfer.congestion_control),
+            *self._recording(transfer),
         ]
 
     def client_command(self, transfer: Transfer) -> list[str]:
@@ -143,8 +145,14 @@ class TcpRunner(Runner):
         ]
 
     def _tls(self, transfer: Transfer) -> TlsVersion:
-        options: TcpOptions = parse_options(TcpOptions, transfer.options, self.name)
+        options: MptcpOptions = parse_options(self.options_type, transfer.options, self.name)
         return options.tls
+
+    def _recording(self, transfer: Transfer) -> list[str]:
+        options: object = parse_options(self.options_type, transfer.options, self.name)
+        if not isinstance(options, TcpOptions) or not options.tcp_info:
+            return []
+        return ["--tcp-info", str(transfer.directory / TCP_INFO)]
 
     def check_connection(self, transfer: Transfer, connection: dict[str, Any]) -> None:
         """Check what the kernel said of the server's end of the connection.

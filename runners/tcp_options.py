@@ -9,7 +9,7 @@ TlsVersion = Literal["1.2", "1.3"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TcpOptions:
+class MptcpOptions:
     """What one can choose of HTTP/2 over TLS.
 
     Attributes:
@@ -18,3 +18,15 @@ class TcpOptions:
     """
 
     tls: TlsVersion = "1.3"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TcpOptions(MptcpOptions):
+    """The same, and what is recorded.
+
+    Attributes:
+        tcp_info: whether the server writes what the kernel says of its connections
+            (`runners.tcp_info`).
+    """
+
+    tcp_info: bool = False

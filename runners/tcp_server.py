@@ -13,6 +13,7 @@ import gc
 import socket
 import ssl
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from hypercorn.config import Config
 
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.kernel_socket import PROTOCOLS, set_congestion_control
+from minitopo_dc.runners.tcp_info import TcpInfoFile
 from minitopo_dc.runners.tcp_watch import ReportingApplication
 
 # For how long a connection may lie idle, and how many requests may be open on it: as with aioquic
@@ -59,7 +61,8 @@ def main() -> None:
     listener = listen(
         options.address, options.port, PROTOCOLS[options.protocol], options.congestion_control
     )
-    serve_requests(listener, ReportingApplication(), options.certificate, options.key)
+    with TcpInfoFile(options.tcp_info) if options.tcp_info else nullcontext() as info:
+        serve_requests(listener, ReportingApplication(info=info), options.certificate, options.key)
 
 
 def serve_requests(
@@ -95,6 +98,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--certificate", type=Path, required=True)
     parser.add_argument("--key", type=Path, required=True)
     parser.add_argument("--congestion-control", required=True, help="as the kernel names it")
+    parser.add_argument("--tcp-info", type=Path, help="where to write tcp-info.csv")
     return parser.parse_args()
 
 

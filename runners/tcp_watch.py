@@ -20,6 +20,7 @@ from minitopo_dc.runners.kernel_socket import (
     subflows,
 )
 from minitopo_dc.runners.subflow_history import SubflowHistory
+from minitopo_dc.runners.tcp_info import INTERVAL_S, TcpInfoFile
 
 SAMPLE_S = 0.1
 DELIVERY_S = 0.01
@@ -29,9 +30,12 @@ DELIVERY_S = 0.01
 class ReportingApplication:
     """An application, and a report of each connection that requests come by."""
 
-    def __init__(self, inner: Application = application) -> None:
-        """Take what answers."""
+    def __init__(
+        self, inner: Application = application, *, info: TcpInfoFile | None = None
+    ) -> None:
+        """Take what answers, and the file of the connections' samples, if there is to be one."""
         self._inner = inner
+        self._info = info
         self._watches: dict[tuple[str, int], Watch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -52,7 +56,7 @@ class ReportingApplication:
             connection = socket_with_peer(peer)
             if connection is None:
                 raise RuntimeError(f"no socket of this process is connected to {peer}")
-            self._watches[peer] = Watch(connection)
+            self._watches[peer] = Watch(connection, self._info)
             task = asyncio.create_task(self._report(peer, connection))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -72,9 +76,11 @@ class ReportingApplication:
 class Watch:
     """Reads what the kernel says of one connection while it lasts."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, info: TcpInfoFile | None = None) -> None:
         self._peer = connection.getpeername()[:2]
         self._connection = connection
+        self._info = info
+        self._interval_s = SAMPLE_S if info is None else INTERVAL_S
         self._kind = _kind(connection)
         self._history = SubflowHistory(samples=self._kind["multipath"])
         self._open_requests = 0
@@ -106,7 +112,10 @@ class Watch:
             return
         # Looked at behind the subflows: a client closes the connection first, then they go.
         ended = is_closed_by_peer(self._connection)
-        self._history.take(time.monotonic_ns(), current, ended=ended)
+        now_ns = time.monotonic_ns()
+        self._history.take(now_ns, current, ended=ended)
+        if self._info is not None:
+            self._info.write(now_ns, current)
 
     async def run(self) -> None:
         """Sample until the client closes the connection: often while its last bytes are awaited."""
@@ -114,7 +123,7 @@ class Watch:
             while not is_closed_by_peer(self._connection):
                 self.sample()
                 delivering = not self._open_requests and not has_delivered(self._connection)
-                await self._pause(DELIVERY_S if delivering else SAMPLE_S)
+                await self._pause(DELIVERY_S if delivering else self._interval_s)
         finally:
             self.sample()
 

@@ -1,4 +1,4 @@
-"""The clients of the mesh campaign are those that the fit makes."""
+"""The clients of the mesh campaign and of its scenario files are those that the fit makes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,59 @@ import yaml
 from benchmarks.fit_mesh import (
     PAYLOAD,
     SIZE_BYTES,
+    carried_mbps,
     clients,
     tcp_bps,
     throughput_mbps,
 )
 from minitopo_dc.link import WifiParameters
+from minitopo_dc.run.check import check_scenario
+from minitopo_dc.scenario import Scenario
 
-CAMPAIGN = Path(__file__).parents[1] / "campaigns" / "mesh.yaml"
+ROOT = Path(__file__).parents[1]
+CAMPAIGN = ROOT / "campaigns" / "mesh.yaml"
+EXAMPLES = ROOT / "examples" / "mesh"
 
 
 def test_the_campaigns_clients_are_the_fitted_ones() -> None:
     parameters = yaml.safe_load(CAMPAIGN.read_text(encoding="utf-8"))["parameters"]
     assert parameters == {client.name.lower(): client.leg() for client in clients()}
+
+
+def test_the_scenario_files_are_what_the_fit_writes() -> None:
+    written = {path.stem: path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.yaml")}
+    assert written == {client.name.lower(): client.scenario() for client in clients()}
+
+
+def test_a_scenario_file_is_a_cell_of_the_campaign() -> None:
+    base = yaml.safe_load(CAMPAIGN.read_text(encoding="utf-8"))["base"]
+    for client in clients():
+        values = yaml.safe_load(client.scenario())
+        options = {"preset": "modern"} | {
+            name.removeprefix("options."): value
+            for name, value in base.items()
+            if name.startswith("options.")
+        }
+        assert values == {
+            **{name: value for name, value in base.items() if "." not in name},
+            "workload": {"size_mb": base["workload.size_mb"]},
+            "options": options,
+            "legs": [client.leg()],
+        }
+
+
+def test_a_scenario_file_can_be_run_and_has_the_hops_of_its_client() -> None:
+    for client in clients():
+        wanted = Scenario.load(EXAMPLES / f"{client.name.lower()}.yaml")
+        check_scenario(wanted)
+        wifi = wanted.legs[0].wifi
+        assert client.hops == (0 if wifi is None else len(wifi.every_hop()))
+
+
+def test_packets_are_carried_over_hops_as_the_fit_says() -> None:
+    [client] = [client for client in clients() if client.name == "RP5"]
+    carried = carried_mbps(client.path, seconds=1)
+    assert carried == pytest.approx(client.capacity_mbps, rel=0.04)
 
 
 def test_a_fitted_leg_gives_tcp_what_was_measured() -> None:

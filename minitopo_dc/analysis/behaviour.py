@@ -1,4 +1,4 @@
-"""What kept a QUIC connection from its throughput: slow start that ended early, or false losses.
+"""What kept a connection from its throughput: slow start that ended early, or false losses.
 
 Of "QUIC in wireless mesh networks" (section 5.2, table 5), with definitions of ours: it gives none.
 What was really lost is known here: the client logs what arrived.
@@ -14,7 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from minitopo_dc.analysis.connection_log import ConnectionLog, connection_log
+from minitopo_dc.analysis.connection import ConnectionLog
+from minitopo_dc.analysis.connection_log import connection_log
 from minitopo_dc.analysis.load import load_result
 
 Kind = Literal["early exit", "false loss", "normal"]

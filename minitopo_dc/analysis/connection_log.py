@@ -1,180 +1,51 @@
-"""One QUIC connection as both ends logged it: its packets, acknowledgements, windows and losses.
-
-Of the runner `quic` with `options: {qlog: true}`: aioquic's qlogs of both ends have one clock, the
-virtual one or the machine's, so that a packet's delay is the difference of its times in them.
-"""
+"""What a run left of its connection, whatever its transport: QUIC's qlogs, TCP's captures."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-
+from minitopo_dc.analysis.connection import ConnectionLog
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.qlog import end_events
-
-PROTECTED = "1RTT"
-"""What qlog calls a packet with a short header: all that carry content."""
-Event = dict[str, Any]
-Numbers = npt.NDArray[np.floating[Any]]
-
-
-@dataclass(frozen=True)
-class Cut:
-    """The window fell, as packets were declared lost."""
-
-    time_s: float
-    cwnd_bytes: int
-    """Before."""
-    lost: tuple[int, ...]
-    """The numbers of the packets that it fell for."""
-
-
-@dataclass(frozen=True)
-class ConnectionLog:
-    """What the two ends of a download logged; times in s since the server's first event."""
-
-    packets: pd.DataFrame
-    """Those with content, as sent: `number`, `sent_s`, `received_s` (NaN: never), `bytes` of the
-    QUIC packet."""
-    acknowledgements: int
-    """Packets of the client's that are nothing but an acknowledgement."""
-    windows: pd.DataFrame
-    """`time_s`, `cwnd_bytes`, `in_flight_bytes`, `ssthresh_bytes` (NaN: none yet); a row for each
-    change."""
-    lost: tuple[int, ...]
-    """The numbers of all that were declared lost, by a timeout too."""
-    cuts: tuple[Cut, ...]
-    least_rtt_s: float
-    """NaN: no sample."""
-
-    @property
-    def begin_s(self) -> float:
-        """When the first packet with content was sent."""
-        return float(self.packets["sent_s"].iloc[0])
-
-    @property
-    def end_s(self) -> float:
-        """When the last one arrived."""
-        return float(self.packets["received_s"].max())
-
-    def during(self) -> tuple[pd.DataFrame, Numbers]:
-        """The windows of the transfer, and how long each lasted (s)."""
-        windows = self.windows[self.windows["time_s"] < self.end_s]
-        times = windows["time_s"].to_numpy(dtype=float).clip(self.begin_s)
-        return windows, np.diff(times, append=self.end_s)
-
-    def were_received(self, numbers: Sequence[int]) -> list[bool]:
-        """Which of some packets arrived, late or not."""
-        arrived = set(self.packets["number"][self.packets["received_s"].notna()])
-        return [number in arrived for number in numbers]
+from minitopo_dc.analysis.qlog import Recovery, server_recovery
+from minitopo_dc.analysis.quic_log import quic_log
+from minitopo_dc.analysis.tcp_info import tcp_info_file, tcp_recovery
+from minitopo_dc.analysis.tcp_log import tcp_log
+from minitopo_dc.run.as_run_files import load_as_run
+from minitopo_dc.settings import SettingsError
 
 
 def connection_log(run: Path) -> ConnectionLog:
-    """Read the qlogs of a run; of several flows, of the first one.
+    """Read a run; of several flows, the first one.
 
     Raises:
-        ResultError: there are none (the scenario needs transport `quic` and `options: {qlog:
-            true}`), they are broken, or no content was sent.
+        ResultError: a file is missing (which the scenario must ask for: docs/features.md) or
+            broken, or no content was sent.
         OSError: the run has no result.
     """
     return _read(run, (run / "result.json").stat().st_mtime_ns)
 
 
+def sender_recovery(run: Path) -> Recovery:
+    """Loss recovery of a run's server: from `tcp-info.csv` if there is one, else from its qlog.
+
+    Raises:
+        ResultError: a run of TCP or QUIC has neither, or it is broken.
+    """
+    return tcp_recovery(run) if tcp_info_file(run) is not None else server_recovery(run)
+
+
 @lru_cache(maxsize=1)
 def _read(run: Path, _version: int) -> ConnectionLog:
     """The last one is kept: its features and its behaviour are asked for one after the other."""
-    server, client = (end_events(run, role) for role in ("server", "client"))
+    log = tcp_log(run) if _transport(run) == "tcp" else quic_log(run)
+    if log.packets["received_s"].isna().all():
+        raise ResultError(f"{run}: no packet with content arrived")
+    return log
+
+
+def _transport(run: Path) -> str:
     try:
-        begin = server[0]["time"] / 1000
-        packets = _packets(server, client, begin)
-        cuts, lost = _losses(server, begin)
-        found = ConnectionLog(
-            packets, _acknowledgements(client), _windows(server, begin), lost, cuts, _rtt(server)
-        )
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise ResultError(f"{run}: not a whole qlog: {error!r}") from None
-    if packets.empty or packets["received_s"].isna().all():
-        raise ResultError(f"{run}: no packet with content in its qlog")
-    return found
-
-
-def _packets(server: Sequence[Event], client: Sequence[Event], begin: float) -> pd.DataFrame:
-    arrived = {
-        event["data"]["header"]["packet_number"]: event["time"] / 1000 - begin
-        for event in _protected(client, "transport:packet_received")
-    }
-    rows = [
-        (number, event["time"] / 1000 - begin, arrived.get(number, math.nan), size)
-        for event in _protected(server, "transport:packet_sent")
-        if any(_is_content(frame) for frame in event["data"]["frames"])
-        for number, size in [
-            (event["data"]["header"]["packet_number"], event["data"]["raw"]["length"])
-        ]
-    ]
-    return pd.DataFrame(rows, columns=["number", "sent_s", "received_s", "bytes"])
-
-
-def _is_content(frame: Event) -> bool:
-    """Of a stream that the client has opened in both directions (RFC 9000, section 2.1)."""
-    return frame["frame_type"] == "stream" and int(frame["stream_id"]) % 4 == 0
-
-
-def _acknowledgements(client: Sequence[Event]) -> int:
-    sent = _protected(client, "transport:packet_sent")
-    return sum(
-        {frame["frame_type"] for frame in event["data"]["frames"]} <= {"ack", "padding"}
-        for event in sent
-    )
-
-
-def _protected(events: Sequence[Event], name: str) -> Iterator[Event]:
-    for event in events:
-        if event["name"] == name and event["data"]["header"]["packet_type"] == PROTECTED:
-            yield event
-
-
-def _metrics(events: Sequence[Event]) -> Iterator[tuple[float, Event]]:
-    for event in events:
-        if event["name"] == "recovery:metrics_updated" and "cwnd" in event["data"]:
-            yield event["time"] / 1000, event["data"]
-
-
-def _windows(server: Sequence[Event], begin: float) -> pd.DataFrame:
-    rows = [
-        (time - begin, data["cwnd"], data["bytes_in_flight"], data.get("ssthresh", math.nan))
-        for time, data in _metrics(server)
-    ]
-    columns = ["time_s", "cwnd_bytes", "in_flight_bytes", "ssthresh_bytes"]
-    table = pd.DataFrame(rows, columns=columns)
-    return table[table["time_s"].shift(-1) != table["time_s"]].reset_index(drop=True)
-
-
-def _losses(server: Sequence[Event], begin: float) -> tuple[tuple[Cut, ...], tuple[int, ...]]:
-    cuts: list[Cut] = []
-    lost: list[int] = []
-    window, pending, when = 0, list[int](), -math.inf
-    for event in server:
-        if event["time"] != when:
-            pending, when = [], event["time"]
-        data = event["data"]
-        if event["name"] == "recovery:packet_lost" and data["type"] == PROTECTED:
-            pending.append(data["packet_number"])
-            lost.append(data["packet_number"])
-        elif event["name"] == "recovery:metrics_updated" and "cwnd" in data:
-            if pending and data["cwnd"] < window:
-                cuts.append(Cut(when / 1000 - begin, window, tuple(pending)))
-            window = data["cwnd"]
-    return tuple(cuts), tuple(lost)
-
-
-def _rtt(server: Sequence[Event]) -> float:
-    samples = [data["min_rtt"] for _, data in _metrics(server) if "min_rtt" in data]
-    return float(np.min(samples)) / 1000 if samples else math.nan
+        return load_as_run(run).resolved_flows[0].transport
+    except SettingsError as error:
+        raise ResultError(str(error)) from None

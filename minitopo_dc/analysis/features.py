@@ -14,9 +14,13 @@ import numpy as np
 import pandas as pd
 
 from minitopo_dc.analysis.behaviour import behaviour
-from minitopo_dc.analysis.connection_log import ConnectionLog, Numbers, connection_log
+from minitopo_dc.analysis.connection import ConnectionLog, Numbers
+from minitopo_dc.analysis.connection_log import connection_log
 from minitopo_dc.analysis.load import load_result
+from minitopo_dc.analysis.tcp_info import tcp_info_file
+from minitopo_dc.run.results import RunResult, flow_directory
 
+TRANSPORTS = ("quic", "tcp")
 LAGS = (1, 10, 100)
 """Of the index of dispersion for intervals. The study does not tell its own."""
 LAG = 10
@@ -45,15 +49,25 @@ KEPT = 4096
 
 
 def feature_table(runs: Iterable[Path]) -> pd.DataFrame:
-    """One row per run: `directory`, `goodput_mbps`, its features and its behaviour.
+    """One row per run: `directory`, `transport`, `goodput_mbps`, its features and its behaviour.
 
     Args:
-        runs: directories of runs that are ok.
+        runs: directories of runs that are ok, e.g. `recorded_runs`.
 
     Raises:
-        ResultError: a run has no qlogs of both ends, or they are broken.
+        ResultError: as `connection_log`.
     """
     return pd.DataFrame([_row(Path(run)) for run in runs])
+
+
+def recorded_runs(directory: Path) -> list[Path]:
+    """The runs below a directory (a campaign's, a comparison's) that have features.
+
+    Raises:
+        ResultError: a result is broken.
+    """
+    runs = sorted(path.parent for path in directory.glob("**/result.json"))
+    return [run for run in runs if _is_recorded(run, load_result(run))]
 
 
 def connection_features(run: Path) -> dict[str, float]:
@@ -78,14 +92,25 @@ def dispersion(intervals: Numbers, lag: int) -> float:
 
 
 def _row(run: Path) -> dict[str, object]:
-    goodput = load_result(run).goodput_mbps
+    result = load_result(run)
     return {
         "directory": str(run),
-        "goodput_mbps": goodput,
+        "transport": result.transport,
+        "goodput_mbps": result.goodput_mbps,
         **connection_features(run),
         "behaviour": (found := behaviour(run)).kind,
         **found.measures(),
     }
+
+
+def _is_recorded(run: Path, result: RunResult) -> bool:
+    """Whether it is ok, of a transport that has features, and both ends were recorded."""
+    if result.status != "ok" or result.transport not in TRANSPORTS:
+        return False
+    flows = (flow_directory(run, 1, alone=alone) for alone in (True, False))
+    return tcp_info_file(run) is not None or any(
+        (flow / "qlog" / "client").is_dir() for flow in flows
+    )
 
 
 def _version(run: Path) -> int:

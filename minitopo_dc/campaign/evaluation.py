@@ -14,6 +14,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from minitopo_dc.analysis.behaviour import BEHAVIOUR_MEASURES, behaviour
+from minitopo_dc.analysis.connection_log import sender_recovery
 from minitopo_dc.analysis.features import FEATURES, connection_features
 from minitopo_dc.analysis.handovers import handover_recovery_s, handovers_per_minute
 from minitopo_dc.analysis.open_links import (
@@ -23,7 +24,6 @@ from minitopo_dc.analysis.open_links import (
     sp_share,
 )
 from minitopo_dc.analysis.pdcp import given_up, leg_failures, reordering_wait_ms
-from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.recovery import worst_recovery_s
 from minitopo_dc.analysis.reference import compare, read_reference, same_value
 from minitopo_dc.analysis.request_delays import answer_p95_ms, answer_worst_ms
@@ -40,7 +40,7 @@ from minitopo_dc.campaign.table import cell_table, save_table
 from minitopo_dc.run.metrics import jain_index
 from minitopo_dc.run.results import RunResult
 
-FROM_QLOG = ("drop_occasions", "lost_packets", "rtt_ms")
+OF_SENDER = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {
     "reordering_wait_ms": reordering_wait_ms,
     "given_up": given_up,
@@ -164,8 +164,8 @@ def measure(row: dict[Any, Any], name: str) -> float:
     Raises:
         ResultError: it should be in a file that is missing or broken.
     """
-    if name in FROM_QLOG:
-        return _float(getattr(server_recovery(Path(row["directory"])), name))
+    if name in OF_SENDER:
+        return _float(getattr(sender_recovery(Path(row["directory"])), name))
     if name in FEATURES or name in BEHAVIOUR_MEASURES:
         return _of_connection(Path(row["directory"]), name)
     if name.startswith(ON_LINKS):

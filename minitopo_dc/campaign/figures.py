@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
 
+from minitopo_dc.analysis.connection_log import sender_recovery
 from minitopo_dc.analysis.curves import (
     Line,
     Panel,
@@ -21,7 +22,6 @@ from minitopo_dc.analysis.drop_occasion import ACKNOWLEDGED, LOST, SENT, drop_oc
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.paths_figure import path_lines, path_marks
 from minitopo_dc.analysis.points_figure import draw_boxes, draw_cdf, draw_map
-from minitopo_dc.analysis.qlog import server_recovery
 from minitopo_dc.analysis.rows_figure import lines_of, read_rows
 from minitopo_dc.analysis.utilisation import flow_rates, leg_rates
 from minitopo_dc.campaign.evaluation import Source, curve_label, our_points, their_points
@@ -172,7 +172,7 @@ def _legs(run: Path) -> list[Line]:
 
 
 def _window(run: Path) -> list[Line]:
-    window = server_recovery(run).window
+    window = sender_recovery(run).window
     return [Line("window", 0, False, _points(window["time_s"], window["cwnd_bytes"] / 1000))]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from minitopo_dc.units import NS_PER_S
@@ -51,6 +52,28 @@ class CaptureFile:
     def close(self) -> None:
         """Write what is left in the buffer; may be called again."""
         self._file.close()
+
+
+def read_capture(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The packets of a file that `CaptureFile` wrote, each with its time since 1970 in ns.
+
+    Raises:
+        ValueError: it is none, or was cut.
+        OSError: it cannot be read.
+    """
+    data = path.read_bytes()
+    if len(data) < _FILE_HEADER.size or _FILE_HEADER.unpack_from(data)[0] != NANOSECOND_MAGIC:
+        raise ValueError("not a capture with times in ns")
+    at = _FILE_HEADER.size
+    while at < len(data):
+        begin = at + _RECORD_HEADER.size
+        if begin > len(data):
+            raise ValueError("a capture that was cut")
+        seconds, nanoseconds, size, _ = _RECORD_HEADER.unpack_from(data, at)
+        at = begin + size
+        if at > len(data):
+            raise ValueError("a capture that was cut")
+        yield seconds * NS_PER_S + nanoseconds, data[begin:at]
 
 
 def wall_clock_offset() -> int:

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from minitopo_dc.analysis.behaviour import BEHAVIOUR_MEASURES, behaviour, behaviour_of
-from minitopo_dc.analysis.connection_log import ConnectionLog, Cut, connection_log
+from minitopo_dc.analysis.connection import ConnectionLog, Cut
+from minitopo_dc.analysis.connection_log import connection_log
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.features import (
     FEATURES,
@@ -95,13 +96,14 @@ def test_a_table_has_a_row_for_each_run(tmp_path: Path) -> None:
         run(tmp_path / name, {"rate_mbps": 50}, size_mb=0.1)
     table = feature_table([tmp_path / "a", tmp_path / "b"])
     assert list(table.columns) == [
-        *("directory", "goodput_mbps"),
+        *("directory", "transport", "goodput_mbps"),
         *(*FEATURES, "behaviour", *BEHAVIOUR_MEASURES),
     ]
     assert len(table) == 2
 
 
 def test_a_run_without_qlogs_is_told_what_it_lacks(tmp_path: Path) -> None:
+    scenario(mode="sc", options={}).save(tmp_path / "scenario.yaml")
     (tmp_path / "result.json").write_text("{}")
     with pytest.raises(ResultError, match="lacks options: qlog: true"):
         connection_features(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import os
 import re
 import shutil
@@ -275,6 +276,17 @@ def test_every_kind_of_figure_is_drawn_from_real_runs(real_runs: Path) -> None:
     html = report(real_runs)
     assert "No figure" not in html
     assert html.count("<img") == FIGURES
+
+
+@pytest.mark.parametrize(
+    ("first_byte_s", "expected"), [(0.5, 40.0), (None, math.nan), (2.5, math.nan)]
+)
+def test_throughput_is_of_the_time_from_the_first_byte_on(
+    first_byte_s: float | None, expected: float
+) -> None:
+    row = {"size_bytes": 10_000_000, "completion_s": 2.5, "goodput_mbps": 32.0}
+    row |= {} if first_byte_s is None else {"first_byte_s": first_byte_s}
+    assert measure(row, "throughput_mbps") == pytest.approx(expected, nan_ok=True)
 
 
 def test_the_waiting_time_in_the_reordering_buffer_is_a_measure(real_runs: Path) -> None:

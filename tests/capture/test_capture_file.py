@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP
 from scapy.utils import rdpcap
 
-from minitopo_dc.capture import CaptureFile, layers, pdu_framing, wall_clock_offset
+from minitopo_dc.capture import CaptureFile, layers, pdu_framing, read_capture, wall_clock_offset
 from minitopo_dc.pdcp import append_trailer, sn_format
 from tests.capture.packets import datagram
 
@@ -30,6 +30,18 @@ def test_packets_come_back_with_their_times_to_the_nanosecond(tmp_path: Path) ->
         Decimal("1700000003.000000001"),
     ]
     assert [bytes(packet) for packet in packets] == [datagram(60), datagram(1500)]
+
+
+def test_packets_are_read_as_they_were_written(tmp_path: Path) -> None:
+    path = tmp_path / "client.pcap"
+    capture = CaptureFile(path, offset=1_700_000_000_000_000_000)
+    capture.write(999_999_999, datagram(60))
+    capture.write(1_000_000_000, datagram(1500))
+    capture.close()
+    assert list(read_capture(path)) == [
+        (1_700_000_000_999_999_999, datagram(60)),
+        (1_700_000_001_000_000_000, datagram(1500)),
+    ]
 
 
 def test_scapy_understands_a_captured_pdu(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
-"""Both directions of a WiFi leg under random loads: what must always hold."""
+"""Both directions of a WiFi leg, or of hops in series, under random loads: what always holds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +18,8 @@ from minitopo_dc.link import (
     UniformDelay,
     WifiMedium,
     WifiParameters,
+    WifiStatistics,
+    WiredPart,
 )
 from minitopo_dc.link.wifi_medium import NEVER, Backoff
 from tests.link.wifi_pair import Pair, PathPair
@@ -38,6 +43,20 @@ wifis = st.builds(
     retries=st.integers(0, 3),
     load=st.sampled_from([0.0, 0.2, 0.7]),
     stations=st.integers(1, 3),
+)
+WIRES = WiredPart(12_000_000, 5 * MS)
+chains = st.tuples(
+    st.lists(wifis, min_size=1, max_size=3), parameters, st.sampled_from([None, WIRES])
+).filter(lambda chain: len(chain[0]) > 1 or chain[2] is not None)
+Makers = st.SearchStrategy[Callable[[], Pair | PathPair]]
+"""What makes the same two directions each time it is called."""
+legs_and_chains = pytest.mark.parametrize(
+    "makers",
+    [
+        st.builds(lambda *values: partial(Pair, *values), wifis, parameters),
+        chains.map(lambda values: partial(PathPair, *values)),
+    ],
+    ids=["a leg", "a chain"],
 )
 ACTIONS = ["push", "push", "push", "push", "poll", "down", "up", "flush", "retune"]
 steps = st.lists(
@@ -64,38 +83,43 @@ def act(pair: Pair | PathPair, action: str, direction: int) -> None:
         leg.set_up(action == "up", now)
 
 
-@given(parameters, wifis, steps)
+@legs_and_chains
+@given(st.data(), steps)
 def test_every_packet_pushed_is_delivered_dropped_or_inside(
-    parameters: LegParameters, wifi: WifiParameters, steps: list[Step]
+    makers: Makers, data: st.DataObject, steps: list[Step]
 ) -> None:
-    pair = Pair(wifi, parameters)
+    pair = data.draw(makers)()
     pair.start()
     for gap, action, direction in steps:
         pair.now += gap
         act(pair, action, direction)
         for number, leg in enumerate(pair.legs):
             seen = leg.statistics()
+            assert isinstance(seen, WifiStatistics)
             dropped = seen.dropped_queue + seen.dropped_loss + seen.dropped_flush
             inside = seen.queue_packets + seen.air_packets
             assert seen.pushed_packets == pair.pushed[number]
             assert seen.pushed_packets == (
                 seen.delivered_packets + dropped + seen.dropped_radio + inside
             )
+            assert seen.air_packets >= 0
             assert leg.served_packets(pair.now) <= leg.joined_packets
+            assert (leg.service_end(pair.now) or pair.now) >= pair.now
 
 
-@given(parameters, wifis, steps)
+@legs_and_chains
+@given(st.data(), steps)
 def test_packets_come_out_once_in_order_and_as_promised(
-    parameters: LegParameters, wifi: WifiParameters, steps: list[Step]
+    makers: Makers, data: st.DataObject, steps: list[Step]
 ) -> None:
-    pair = Pair(wifi, parameters)
+    pair = data.draw(makers)()
     pair.start()
     for gap, action, direction in steps:
         pair.serve(pair.now + gap)
         act(pair, action, direction)
     for leg in pair.legs:
         leg.set_up(True, pair.now)
-    pair.serve(pair.now + 1_000 * MS)
+    pair.serve(pair.now + 3_000 * MS)
     for number, leg in enumerate(pair.legs):
         delivered = pair.delivered(number)
         assert delivered == sorted(set(delivered))
@@ -103,11 +127,13 @@ def test_packets_come_out_once_in_order_and_as_promised(
         assert leg.next_timeout() is None
 
 
-@given(parameters, wifis, steps)
-def test_when_a_leg_is_polled_changes_nothing(
-    parameters: LegParameters, wifi: WifiParameters, steps: list[Step]
+@legs_and_chains
+@given(st.data(), steps)
+def test_when_it_is_polled_changes_nothing(
+    makers: Makers, data: st.DataObject, steps: list[Step]
 ) -> None:
-    eager, lazy = Pair(wifi, parameters), Pair(wifi, parameters)
+    make = data.draw(makers)
+    eager, lazy = make(), make()
     for pair in (eager, lazy):
         pair.start()
     for gap, action, direction in steps:
@@ -117,7 +143,7 @@ def test_when_a_leg_is_polled_changes_nothing(
         if action != "poll":
             act(eager, action, direction)
             act(lazy, action, direction)
-    end = lazy.now + 1_000 * MS
+    end = lazy.now + 3_000 * MS
     for pair in (eager, lazy):
         pair.now = max(pair.now, end) if pair is lazy else pair.now
         pair.serve(end)

@@ -230,7 +230,7 @@ def test_a_multipath_runner_with_schedules_may_have_one(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("tcp", {"qlog": True}, r"runner tcp: no option 'qlog' \(known: tls\)"),
+        ("tcp", {"qlog": True}, r"runner tcp: no option 'qlog' \(known: tcp_info, tls\)"),
         (
             "quic",
             {"window": 1},
@@ -291,6 +291,15 @@ def test_the_tls_version_is_the_only_one_that_the_clients_offer(name: str, versi
     assert command[command.index("--tls-max") + 1] == version
     requests = replace(transfer, workload=RequestResponse())
     assert get_runner(name).client_command(requests)[-20:].count(version) == 1
+
+
+def test_only_tcp_writes_what_the_kernel_says_of_its_connection() -> None:
+    transfer = replace(TRANSFER, options={"tcp_info": True})
+    *_, option, path = get_runner("tcp").server_command(transfer)
+    assert (option, path) == ("--tcp-info", str(transfer.directory / "tcp-info.csv"))
+    assert "--tcp-info" not in get_runner("tcp").server_command(TRANSFER)
+    with pytest.raises(OptionError, match="no option 'tcp_info'"):
+        get_runner("mptcp").validate(transfer)
 
 
 def test_an_option_reaches_the_command() -> None:

@@ -21,6 +21,10 @@ FIRST = Subflow(
     cwnd_bytes=14480,
     in_flight_bytes=100,
     smoothed_rtt_ms=20.0,
+    rtt_variation_ms=2.0,
+    least_rtt_ms=None,
+    ssthresh_bytes=None,
+    congestion_state="open",
 )
 SECOND = replace(FIRST, remote="10.2.2.2", remote_port=40002)
 
