@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+import sys
 
 from benchmarks.hostile import campaign, inputs, kills, pdus, soak
 from benchmarks.hostile.report import Report
@@ -17,7 +18,11 @@ SEED = 1
 def main(arguments: list[str] | None = None) -> int:
     """Try, and tell."""
     chosen = _parser().parse_args(arguments)
-    found: Report = chosen.run(chosen)
+    try:
+        found: Report = chosen.run(chosen)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted: what was tried so far is not told\n")
+        return 128 + signal.SIGINT
     return found.show(as_json=chosen.json)
 
 

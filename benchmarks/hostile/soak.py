@@ -23,6 +23,8 @@ SAMPLE_S = 1.0
 SETTLED = 0.25
 """The part of the run after which memory has to be flat: buffers and arenas have grown by then."""
 FLAT = 0.05
+UNKNOWN = "-"
+"""Of an element that did not end well, and so has no summary."""
 TRANSPARENT_MS = 1.0
 """A timer that is later is told."""
 
@@ -45,13 +47,7 @@ def run(minutes: float, rate: int, sn_bits: int) -> Report:
                 size=PDU_BYTES,
                 scratch=directory / "probe",
             )
-            summaries = []
-            faults = []
-            for element in bed.elements:
-                try:
-                    summaries.append(element.stop())
-                except ElementFailedError as error:
-                    faults.append(str(error))
+            summaries, faults = _stop(bed)
     sent = round(rate * minutes * 60)
     lost = sent - len(arrived.number)
     common = {
@@ -73,18 +69,32 @@ def run(minutes: float, rate: int, sn_bits: int) -> Report:
     return Report(rows, faults)
 
 
+def _stop(bed: Testbed) -> tuple[list[dict[str, Any]], list[str]]:
+    """Stop the elements: summaries of those that are whole, what is wrong with the others."""
+    summaries, faults = [], []
+    for element in bed.elements:
+        try:
+            summaries.append(element.stop())
+        except ElementFailedError as error:
+            faults.append(str(error))
+    return summaries, faults
+
+
 def _of_element(
     kilobytes: Sequence[int], growth: float, summary: dict[str, Any]
 ) -> dict[str, object]:
-    late = summary.get("timer_lateness_log2_ns", [])
-    total = sum(late) or 1
-    beyond = sum(late[round(TRANSPARENT_MS * 1e6).bit_length() :])
     return {
-        "memory MB": f"{kilobytes[-1] / 1000:.1f}" if kilobytes else "-",
-        "growth": f"{growth:.1%}",
-        "timers over 1 ms late": f"{beyond / total:.3%}",
-        "cpu s": round(summary.get("cpu_s", 0), 1),
+        "memory MB": f"{kilobytes[-1] / 1000:.1f}" if kilobytes else UNKNOWN,
+        "growth": f"{growth:.1%}" if kilobytes else UNKNOWN,
+        "timers over 1 ms late": f"{_late(summary):.3%}" if summary else UNKNOWN,
+        "cpu s": round(summary["cpu_s"], 1) if summary else UNKNOWN,
     }
+
+
+def _late(summary: dict[str, Any]) -> float:
+    """Share of an element's timers."""
+    late: list[int] = summary["timer_lateness_log2_ns"]
+    return sum(late[round(TRANSPARENT_MS * 1e6).bit_length() :]) / (sum(late) or 1)
 
 
 def _growth(kilobytes: Sequence[int]) -> float:
