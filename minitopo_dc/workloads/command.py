@@ -26,7 +26,7 @@ RESERVED = frozenset(
         *("reordering_wait_ms", "given_up", "recovery_s", "leg_bytes_per_byte"),
         *("drop_occasions", "lost_packets", "rtt_ms", "answer_worst_ms", "answer_p95_ms"),
         *("mp_capacity_mbps", "sp_capacity_mbps", "mp_share", "sp_share"),
-        *("handovers_per_minute", "handover_recovery_s"),
+        *("handovers_per_minute", "handover_recovery_s", "leg_failures"),
         *("mean_delay", "delay_variation", "packet_loss", "out_of_order", "ack_frequency"),
         *("cwnd_mean", "cwnd_variance", "slow_start_share", "congestion_avoidance_share"),
         *("application_limited_share", "recovery_share", "early_exit", "false_loss"),

@@ -33,7 +33,7 @@ def scenario(**downlink: Any) -> Scenario:
 def arrived(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """When packets arrive (ns after the start), in place of hosts and packets."""
     times: list[int] = []
-    element = SimpleNamespace(stop=lambda: {"start_ns": 0})
+    element = SimpleNamespace(begin_stop=lambda: None, stop=lambda: {"start_ns": 0})
     hosts = SimpleNamespace(server=None, client=None)
 
     @contextlib.contextmanager
