@@ -60,8 +60,7 @@ class TransmittingEntity(Generic[T]):
     receiver's reports tell that it delivers again.
 
     Where legs are followed (`waiting`, `flow_control`, `recovery` or `failures`), `poll` has to be
-    called until
-    it gives nothing, each time after its PDUs have been put on their legs; also at
+    called until it gives nothing, each time after its PDUs have been put on their legs; also at
     `next_timeout()`, and when a leg has changed.
 
     COUNT grows without end; the standard ends it at 2^32 - 1 by renewing the keys before that.
