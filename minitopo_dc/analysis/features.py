@@ -18,7 +18,7 @@ from minitopo_dc.analysis.connection import ConnectionLog, Numbers
 from minitopo_dc.analysis.connection_log import connection_log
 from minitopo_dc.analysis.load import load_result
 from minitopo_dc.analysis.tcp_info import tcp_info_file
-from minitopo_dc.run.results import RunResult, flow_directory
+from minitopo_dc.run.results import RunResult, of_first_flow
 
 TRANSPORTS = ("quic", "tcp")
 LAGS = (1, 10, 100)
@@ -107,10 +107,7 @@ def _is_recorded(run: Path, result: RunResult) -> bool:
     """Whether it is ok, of a transport that has features, and both ends were recorded."""
     if result.status != "ok" or result.transport not in TRANSPORTS:
         return False
-    flows = (flow_directory(run, 1, alone=alone) for alone in (True, False))
-    return tcp_info_file(run) is not None or any(
-        (flow / "qlog" / "client").is_dir() for flow in flows
-    )
+    return any(each is not None for each in (tcp_info_file(run), of_first_flow(run, "qlog/client")))
 
 
 def _version(run: Path) -> int:

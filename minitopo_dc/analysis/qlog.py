@@ -12,7 +12,7 @@ import pandas as pd
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.qlog_fields import FIELDS, field_events
 from minitopo_dc.analysis.qlog_sequence import RECORD_SEPARATOR, sequence_events
-from minitopo_dc.run.results import flow_directory
+from minitopo_dc.run.results import of_first_flow
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,9 @@ def read_recovery(path: Path) -> Recovery:
 
 def _qlog(run: Path, role: Literal["server", "client"]) -> Path:
     """That of the first flow; by its name: `.qlog` of aioquic and picoquic, `.sqlog` of ngtcp2."""
-    for alone in (True, False):
-        logs = flow_directory(run, 1, alone=alone) / "qlog" / role
-        if found := sorted(logs.glob("*qlog")):
-            return found[0]
+    logs = of_first_flow(run, f"qlog/{role}")
+    if logs is not None and (found := sorted(logs.glob("*qlog"))):
+        return found[0]
     raise ResultError(
         f"{run}: no qlog of the {role}; its scenario, or the first of its flows, lacks "
         "options: qlog: true"

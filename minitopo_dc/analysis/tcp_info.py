@@ -8,7 +8,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.qlog import Recovery
-from minitopo_dc.run.results import flow_directory
+from minitopo_dc.run.results import of_first_flow
 from minitopo_dc.units import NS_PER_S
 
 FILE = "tcp-info.csv"
@@ -22,8 +22,7 @@ DECREASED = ("recovery", "loss")
 
 def tcp_info_file(run: Path) -> Path | None:
     """That of a run's first flow; None: it recorded none."""
-    paths = (flow_directory(run, 1, alone=alone) / FILE for alone in (True, False))
-    return next((path for path in paths if path.exists()), None)
+    return of_first_flow(run, FILE)
 
 
 def tcp_info(run: Path) -> pd.DataFrame:

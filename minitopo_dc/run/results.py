@@ -76,3 +76,9 @@ def flow_windows(details: Mapping[str, Any], completion_s: float) -> list[tuple[
 def flow_directory(run: Path, number: int, *, alone: bool) -> Path:
     """Where a flow (1, 2, ...) keeps its logs: the run's directory when it is `alone`."""
     return run if alone else run / f"flow-{number}"
+
+
+def of_first_flow(run: Path, name: str) -> Path | None:
+    """A file or directory that a run's first flow may have kept; None: it has not."""
+    paths = (flow_directory(run, 1, alone=alone) / name for alone in (True, False))
+    return next((path for path in paths if path.exists()), None)
