@@ -11,6 +11,7 @@ import sys
 
 from benchmarks.hostile import campaign, inputs, kills, pdus, soak
 from benchmarks.hostile.report import Report
+from minitopo_dc.pdcp import SN_BITS
 
 SEED = 1
 
@@ -43,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     each.add_argument("--json", action="store_true")
     each.add_argument("--minutes", type=float, default=2)
     each.add_argument("--rate", type=int, default=20_000, help="PDUs a second (20000)")
-    each.add_argument("--sn-bits", type=int, default=18, choices=(12, 18))
+    each.add_argument("--sn-bits", type=int, default=18, choices=SN_BITS)
     each.set_defaults(run=lambda a: soak.run(a.minutes, a.rate, a.sn_bits))
     return parser
 

@@ -16,11 +16,10 @@ from random import Random
 from benchmarks.hostile.report import Report
 from minitopo_dc.element.drivers import ReceiveDriver
 from minitopo_dc.element.loop import Loop
-from minitopo_dc.pdcp import PduError, SnFormat, append_trailer, sn_format, split_trailer
+from minitopo_dc.pdcp import SN_BITS, PduError, SnFormat, append_trailer, sn_format, split_trailer
 from minitopo_dc.settings import PdcpSettings
 
 MS = 1_000_000
-BITS = (12, 18)
 LEGS = 2
 STEP = 3
 """How far a PDU's number is from the last one's, at most, unless it is any number at all."""
@@ -59,8 +58,12 @@ class Packet:
 
 def run(count: int, seed: int) -> Report:
     """Give so many PDUs to an entity of each SN length, in turn."""
-    halves = [_through(count // len(BITS), bits, Random(f"{seed} {bits}")) for bits in BITS]
-    rows, faults = zip(*halves, strict=True)
+    each, rest = divmod(count, len(SN_BITS))
+    parts = [
+        _through(each + (place < rest), bits, Random(f"{seed} {bits}"))
+        for place, bits in enumerate(SN_BITS)
+    ]
+    rows, faults = zip(*parts, strict=True)
     return Report(rows, [fault for each in faults for fault in each])
 
 

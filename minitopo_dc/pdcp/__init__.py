@@ -12,7 +12,7 @@ from minitopo_dc.pdcp.classify import (
     classify_datagram,
     classify_udp,
 )
-from minitopo_dc.pdcp.codec import PduError, SnFormat, sn_format
+from minitopo_dc.pdcp.codec import SN_BITS, PduError, SnFormat, sn_format
 from minitopo_dc.pdcp.credit import CreditPolicy
 from minitopo_dc.pdcp.duplication import SMALL_BYTES, DuplicationRule, SelectiveDuplication
 from minitopo_dc.pdcp.feedback import Feedback
@@ -55,6 +55,7 @@ __all__ = [
     "ADAPTIVE",
     "DISCARD_TIMER_VALUES",
     "SMALL_BYTES",
+    "SN_BITS",
     "SPLIT_THRESHOLDS",
     "T_REORDERING_VALUES",
     "AdaptiveTReordering",

@@ -75,6 +75,9 @@ _FORMATS: Final = {
     18: SnFormat(bits=18, size=3, leading=0b100000),
 }
 
+SN_BITS: Final = tuple(_FORMATS)
+"""The lengths that there are."""
+
 
 def sn_format(bits: int) -> SnFormat:
     """The header format with an SN of 12 or 18 (TS 38.323) or 16 bits (the papers).
@@ -85,4 +88,6 @@ def sn_format(bits: int) -> SnFormat:
     try:
         return _FORMATS[bits]
     except KeyError:
-        raise ValueError(f"SN size {bits!r} bits: must be one of 12, 16, 18") from None
+        raise ValueError(
+            f"SN size {bits!r} bits: must be one of {', '.join(map(str, SN_BITS))}"
+        ) from None
