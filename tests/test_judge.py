@@ -199,8 +199,8 @@ def test_with_a_schedule_the_legs_that_had_a_path_for_a_second_must_carry_data(
 
 
 def test_the_second_counts_from_the_client_s_start_of_connecting(tmp_path: Path) -> None:
-    late = Measurement(10_000_000, 4.0, {"started_s": 1.5})
-    wanted = scheduled((1, "open", 2), (2.4, "abandon", 1))
+    late = Measurement(10_000_000, 4.0, {"started_s": 0.8})
+    wanted = scheduled((0.5, "open", 2), (1.7, "abandon", 1))
     assert judged(wanted, tmp_path, late, legs=[400, 9_000_000]).status == "ok"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.run.capacity import available_bits
+from minitopo_dc.run.late_start import missed_by_client
 from minitopo_dc.run.metrics import capacity_share, goodput_mbps, jain_index
 from minitopo_dc.run.results import RunResult, flow_directory, flow_windows
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
@@ -53,12 +54,14 @@ def judge(
 ) -> RunResult:
     """The result of flows that measured what was asked for, and their rows as files.
 
-    Failed when a multipath transport left a path unused that its workload should have filled, or
-    used a leg on which its schedule opens none.
+    Failed when a client started too late for what its scenario has, or a multipath transport left
+    a path unused that its workload should have filled, or used a leg on which its schedule opens
+    none.
     """
     save_rows(scenario, measurements, Path(blank.directory))
     save_path_samples(measurements, Path(blank.directory))
-    reason = _wrong_path(scenario, measurements, leg_bytes)
+    reason = missed_by_client(scenario, measurements)
+    reason = reason or _wrong_path(scenario, measurements, leg_bytes)
     if reason is not None:
         return replace(blank, reason=reason, leg_bytes=leg_bytes)
     return ok_result(blank, scenario, measurements, leg_bytes)

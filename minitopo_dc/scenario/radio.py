@@ -78,6 +78,12 @@ class RadioLeg(Settings):
         """When one of the directions is down, or both: no path can use the leg then."""
         return _in_order(self.outages, self.downlink.outages, self.uplink.outages)
 
+    def moments(self) -> tuple[float, ...]:
+        """When a change or an outage begins, or an outage ends, in s, ascending; not of traces."""
+        changes = (*self.downlink.changes, *self.uplink.changes)
+        edges = (moment for outage in self.down_periods() for moment in outage)
+        return tuple(sorted([*(change.at_s for change in changes), *edges]))
+
 
 def _fields(direction: Any) -> Any:
     """What was given of a direction, but for the medium, which it has from here."""

@@ -1,0 +1,47 @@
+"""Clients that started so late that a part of their scenario was over by then.
+
+Changes, outages and schedules count from the elements' start, as on the virtual clock, where a
+client connects at once. On the real one its program has to be loaded first, which a machine with
+too much to do may take seconds for: such a run measured another scenario than its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from minitopo_dc.scenario import ResolvedFlow, Scenario
+from minitopo_dc.workloads import Measurement
+
+LATEST_START_S: Final = 1.0
+"""Up to here nothing is wrong with a machine: a Python client takes some tenths of a second on a
+quiet one (docs/results.md, "Two clocks in a run")."""
+
+
+def missed_by_client(scenario: Scenario, measurements: Sequence[Measurement]) -> str | None:
+    """What a flow's client started too late for, as a failed run's reason; None: nothing.
+
+    Args:
+        scenario: what was run.
+        measurements: of each of its flows, in their order.
+    """
+    for number, (flow, measured) in enumerate(
+        zip(scenario.resolved_flows, measurements, strict=True), start=1
+    ):
+        started_s = float(measured.details.get("started_s", 0.0))
+        over = [at_s for at_s in _moments(scenario, flow) if 0 < at_s <= started_s]
+        if started_s > LATEST_START_S and over:
+            whose = f"flow-{number}: " if scenario.flows else ""
+            return (
+                f"{whose}client started {started_s:.2f} s after the elements, behind what the "
+                f"scenario has at {max(over):g} s: the machine had too much else to do"
+            )
+    return None
+
+
+def _moments(scenario: Scenario, flow: ResolvedFlow) -> Iterator[float]:
+    """When the scenario has something for a flow, in s after the elements' start."""
+    for leg in scenario.legs:
+        yield from leg.moments()
+    if flow.paths is not None:
+        yield from (event.at_s for event in flow.paths.events)
