@@ -11,7 +11,6 @@ import pytest
 from minitopo_dc.campaign.plan import PlannedRun
 from minitopo_dc.commands.campaign_progress import CampaignProgress
 from minitopo_dc.commands.progress import Progress
-from minitopo_dc.commands.status_line import StatusLine
 from minitopo_dc.run.judge import blank_result
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
@@ -45,14 +44,18 @@ def test_a_run_that_failed_is_told_with_the_first_line_of_its_reason_as_it_is(
 def test_the_time_left_is_that_of_the_pace_so_far(
     passed_s: float, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Line(StatusLine):
-        def left(self) -> str:
-            return self._left(2, 20)
+    class Shown(Progress):
+        def text(self) -> str:
+            return str(self._status.status)
 
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
-    line = Line("")
+    progress = Shown(22)
+    for _ in range(2):
+        progress.begin(SCENARIO)
+        progress.end(FAILED)
     monkeypatch.setattr(time, "monotonic", lambda: 100.0 + passed_s)
-    assert line.left() == words
+    progress.begin(SCENARIO)
+    assert progress.text() == f"3/22 quic dc … {words}"
 
 
 def ended(result: RunResult, planned: int, capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.markup import escape
 
-from minitopo_dc.commands.status_line import StatusLine
+from minitopo_dc.commands.status_line import StatusLine, about_left
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import get_workload
@@ -20,8 +20,8 @@ class Progress(StatusLine):
 
     def begin(self, scenario: Scenario) -> None:
         """A run starts."""
-        left = self._left(self._done, self._total - self._done)
-        self._status.update(f"{self._position()} {scenario.transport} {scenario.mode} … {left}")
+        under_way = f"{self._position()} {scenario.transport} {scenario.mode} …"
+        self._status.update(f"{under_way} {self._left()}" if self._done else under_way)
 
     def end(self, result: RunResult) -> None:
         """A run has ended."""
@@ -35,6 +35,10 @@ class Progress(StatusLine):
         self._console.print(
             f"{position} {result.transport} {result.mode} (seed {result.seed}): {outcome}"
         )
+
+    def _left(self) -> str:
+        """About how long the rest takes at the pace of the runs so far."""
+        return about_left(self._passed_s() / self._done * (self._total - self._done))
 
     def _position(self) -> str:
         return f"{self._done + 1}/{self._total}"

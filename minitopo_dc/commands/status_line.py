@@ -24,12 +24,6 @@ class StatusLine:
     def __exit__(self, *_: object) -> None:
         self._status.stop()
 
-    def _left(self, done: float, left: float) -> str:
-        """About how long the rest takes at the pace so far; empty when nothing tells."""
-        if done <= 0 or left <= 0:
-            return ""
-        return about_left(self._passed_s() / done * left)
-
     def _passed_s(self) -> float:
         return time.monotonic() - self._begin
 
