@@ -1,0 +1,41 @@
+"""The table of campaigns has them all, and how many runs each is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from minitopo_dc.campaign import campaign_names, find_campaign
+from minitopo_dc.campaign.plan import read_plan
+from minitopo_dc.campaign.scenarios import Overrides
+from tests.docs.pages import DOCS
+
+ROW = re.compile(r"\| `(?P<name>[a-z-]+)` \|.*\| (?P<full>\d+) \((?P<quick>\d+)\)[^|]*\|")
+
+
+class Row(NamedTuple):
+    """What is said of a campaign."""
+
+    name: str
+    full: str
+    quick: str
+
+
+def rows() -> Iterator[Row]:
+    for line in (DOCS / "campaigns.md").read_text(encoding="utf-8").splitlines():
+        if (found := ROW.fullmatch(line)) is not None:
+            yield Row(**found.groupdict())
+
+
+def test_every_campaign_is_in_the_table() -> None:
+    assert sorted(row.name for row in rows()) == sorted(campaign_names())
+
+
+@pytest.mark.parametrize("row", list(rows()), ids=lambda row: row.name)
+def test_a_campaign_has_as_many_runs_as_the_table_says(row: Row) -> None:
+    full = read_plan(find_campaign(row.name), Overrides())
+    quick = read_plan(find_campaign(row.name), Overrides(version="quick"))
+    assert (len(full.runs), len(quick.runs)) == (int(row.full), int(row.quick))
