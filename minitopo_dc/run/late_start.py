@@ -34,7 +34,7 @@ def missed_by_client(scenario: Scenario, measurements: Sequence[Measurement]) ->
             whose = f"flow-{number}: " if scenario.flows else ""
             return (
                 f"{whose}client started {started_s:.2f} s after the elements, behind what the "
-                f"scenario has at {max(over):g} s: the machine had too much else to do"
+                f"scenario has at {max(over):g} s: the machine gave it too little processor time"
             )
     return None
 
