@@ -86,6 +86,8 @@ def test_a_number_beyond_use_is_told_its_range(change: dict[str, Any], words: st
         ("a: " + "[" * 100_000, 1, "nested too deeply"),
         ("a: &a [*a]\n", 1, "an alias stands for what it is in itself"),
         ("a: !!binary aaaa\n", 1, "binary: no value that a file here can hold"),
+        ('a: 1\nb: "\\ud800"\n', 2, r"'\ud800': half a character"),
+        ('a: 1\n"\\udfff": 2\n', 2, r"'\udfff': half a character"),
     ],
 )
 def test_wrong_yaml_is_refused_with_its_line(

@@ -2,17 +2,20 @@
 
 Beyond PyYAML's safe loader these are errors, each with its line: a key that stands twice in a
 mapping (YAML 1.2, section 3.2.1.3; PyYAML takes the last one), a value that is not of the type that
-its form or its tag names (`2001-99-99`, `!!int abc`), nesting deeper than `MOST_DEPTH`, and aliases
-that stand for more than `MOST_NODES` values.
+its form or its tag names (`2001-99-99`, `!!int abc`), half a character (of a surrogate's escape),
+nesting deeper than `MOST_DEPTH`, and aliases that stand for more than `MOST_NODES` values.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from typing import Any
 
 import yaml
 
+HALF = re.compile("[\ud800-\udfff]")
+"""A surrogate code point alone, which an escape can write: no UTF-8 has it, so no file can."""
 MOST_CHARACTERS = 500_000
 """Of a file: far above any scenario or campaign; PyYAML takes up to 10 s for so many."""
 MOST_DEPTH = 50
@@ -45,6 +48,8 @@ class _Loader(yaml.SafeLoader):
         self._depth += 1
         node = super().compose_node(parent, index)
         self._depth -= 1
+        if isinstance(node, yaml.ScalarNode) and HALF.search(node.value):
+            _fail(f"{node.value[:60]!a}: half a character", node.start_mark)
         self._sizes[id(node)] = 1 + self._size_within(node)
         return node
 
