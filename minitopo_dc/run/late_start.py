@@ -40,7 +40,7 @@ def missed_by_client(scenario: Scenario, measurements: Sequence[Measurement]) ->
 
 
 def _moments(scenario: Scenario, flow: ResolvedFlow) -> Iterator[float]:
-    """When the scenario has something for a flow, in s after the elements' start."""
+    """When something happens to a leg, whoever uses it, or to the flow's paths (s)."""
     for leg in scenario.legs:
         yield from leg.moments()
     if flow.paths is not None:
