@@ -28,8 +28,14 @@ def started(*seconds: float) -> list[Measurement]:
     return [Measurement(1_000_000, 5.0, {"started_s": each}) for each in seconds]
 
 
+def missed(wanted: Scenario, measured: list[Measurement]) -> list[str | None]:
+    """Of each flow."""
+    flows = zip(wanted.resolved_flows, measured, strict=True)
+    return [missed_by_client(wanted, flow, each) for flow, each in flows]
+
+
 @pytest.mark.parametrize(
-    ("leg", "start", "missed"),
+    ("leg", "start", "words"),
     [
         (STEADY, 9.0, ""),
         (CHANGED, 2.9, ""),
@@ -40,30 +46,31 @@ def started(*seconds: float) -> list[Measurement]:
     ],
 )
 def test_a_change_or_an_outage_before_the_client_s_start_is_missed(
-    leg: dict[str, Any], start: float, missed: str
+    leg: dict[str, Any], start: float, words: str
 ) -> None:
-    reason = missed_by_client(scenario(leg), started(start))
-    assert missed in (reason or "")
-    assert bool(reason) is bool(missed)
+    [reason] = missed(scenario(leg), started(start))
+    assert words in (reason or "")
+    assert bool(reason) is bool(words)
 
 
 def test_a_client_may_take_a_second_to_start() -> None:
     early = {"downlink": {"rate_mbps": 20, "changes": [{"at_s": 0.2, "rate_mbps": 5}]}}
-    assert missed_by_client(scenario(early), started(1.0)) is None
-    assert missed_by_client(scenario(early), started(1.1)) is not None
+    assert missed(scenario(early), started(1.0)) == [None]
+    assert missed(scenario(early), started(1.1)) != [None]
 
 
 def test_what_holds_from_the_start_is_not_missed() -> None:
     at_once = {"downlink": {"rate_mbps": 20, "changes": [{"at_s": 0, "rate_mbps": 5}]}}
-    assert missed_by_client(scenario(at_once), started(2.0)) is None
+    assert missed(scenario(at_once), started(2.0)) == [None]
 
 
-def test_a_change_of_paths_is_missed_by_the_flow_that_has_them() -> None:
+def test_a_change_of_paths_is_missed_by_the_flow_that_has_them(tmp_path: Path) -> None:
     paths = {"initial": [1], "schedule": [{"at_s": 2, "open": 2}]}
     flows = [{"mode": "dc"}, {**MULTIPATH, "paths": paths}]
     wanted = scenario(STEADY, mode="flows", flows=flows)
-    assert missed_by_client(wanted, started(2.5, 0.3)) is None
-    assert (missed_by_client(wanted, started(0.3, 2.5)) or "").startswith("flow-2: client started")
+    assert missed(wanted, started(2.5, 0.3)) == [None, None]
+    result = judge(blank_result(wanted, tmp_path), wanted, started(0.3, 2.5), [0, 0])
+    assert result.reason.startswith("flow-2: client started")
 
 
 def test_such_a_run_has_failed(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,7 @@ def judge(
     """
     save_rows(scenario, measurements, Path(blank.directory))
     save_path_samples(measurements, Path(blank.directory))
-    reason = missed_by_client(scenario, measurements)
-    reason = reason or _wrong_path(scenario, measurements, leg_bytes)
+    reason = _what_is_wrong(scenario, measurements, leg_bytes)
     if reason is not None:
         return replace(blank, reason=reason, leg_bytes=leg_bytes)
     return ok_result(blank, scenario, measurements, leg_bytes)
@@ -90,22 +90,29 @@ def save_path_samples(measurements: Sequence[Measurement], run: Path) -> None:
                 file.write(number, measured.path_samples)
 
 
-def _wrong_path(
+def _what_is_wrong(
     scenario: Scenario, measurements: Sequence[Measurement], leg_bytes: list[int]
 ) -> str | None:
-    legs = len(scenario.legs)
-    for number, (flow, measured) in enumerate(
-        zip(scenario.resolved_flows, measurements, strict=True), start=1
-    ):
-        if flow.paths is None:
-            continue
-        # Beside other flows the legs' counters do not show what this one used.
-        alone = not scenario.flows
-        carried = leg_bytes if alone else bytes_of_legs(measured.details, legs)
-        to_use = _legs_to_use(scenario, flow.paths, measured)
-        if (what := _wrong_leg(flow, flow.paths, to_use, carried)) is not None:
-            return f"{'' if alone else f'flow-{number}: '}{what}: bytes per leg {carried}"
+    """The first thing, with its flow where there are several; a late start goes before all else."""
+    for check in (missed_by_client, partial(_wrong_path, leg_bytes=leg_bytes)):
+        flows = zip(scenario.resolved_flows, measurements, strict=True)
+        for number, (flow, measured) in enumerate(flows, start=1):
+            if (reason := check(scenario, flow, measured)) is not None:
+                return f"flow-{number}: {reason}" if scenario.flows else reason
     return None
+
+
+def _wrong_path(
+    scenario: Scenario, flow: ResolvedFlow, measured: Measurement, leg_bytes: list[int]
+) -> str | None:
+    if flow.paths is None:
+        return None
+    # Beside other flows the legs' counters do not show what this one used.
+    legs = len(scenario.legs)
+    carried = bytes_of_legs(measured.details, legs) if scenario.flows else leg_bytes
+    to_use = _legs_to_use(scenario, flow.paths, measured)
+    what = _wrong_leg(flow, flow.paths, to_use, carried)
+    return None if what is None else f"{what}: bytes per leg {carried}"
 
 
 def _wrong_leg(
@@ -127,7 +134,7 @@ def _legs_to_use(scenario: Scenario, plan: PathPlan, measured: Measurement) -> l
     Where not each has to carry data, those with enough capacity in one go. Without a schedule also
     those that were never down, however short the flow was.
     """
-    start = measured.details.get("started_s", 0.0)
+    start = measured.started_s
     end = start + measured.completion_s
     down = {number: leg.down_periods() for number, leg in enumerate(scenario.legs, start=1)}
     periods = plan.periods_to_use(start, end, MINIMUM_PATH_S, down)

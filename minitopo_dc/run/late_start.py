@@ -7,7 +7,7 @@ too much to do may take seconds for: such a run measured another scenario than i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from minitopo_dc.scenario import ResolvedFlow, Scenario
@@ -18,25 +18,18 @@ LATEST_START_S: Final = 1.0
 quiet one (docs/results.md, "Two clocks in a run")."""
 
 
-def missed_by_client(scenario: Scenario, measurements: Sequence[Measurement]) -> str | None:
-    """What a flow's client started too late for, as a failed run's reason; None: nothing.
-
-    Args:
-        scenario: what was run.
-        measurements: of each of its flows, in their order.
-    """
-    for number, (flow, measured) in enumerate(
-        zip(scenario.resolved_flows, measurements, strict=True), start=1
-    ):
-        started_s = float(measured.details.get("started_s", 0.0))
-        over = [at_s for at_s in _moments(scenario, flow) if 0 < at_s <= started_s]
-        if started_s > LATEST_START_S and over:
-            whose = f"flow-{number}: " if scenario.flows else ""
-            return (
-                f"{whose}client started {started_s:.2f} s after the elements, behind what the "
-                f"scenario has at {max(over):g} s: the machine gave it too little processor time"
-            )
-    return None
+def missed_by_client(scenario: Scenario, flow: ResolvedFlow, measured: Measurement) -> str | None:
+    """What a flow's client started too late for, as a failed run's reason; None: nothing."""
+    started_s = measured.started_s
+    if started_s <= LATEST_START_S:
+        return None
+    last = max((at_s for at_s in _moments(scenario, flow) if at_s <= started_s), default=0.0)
+    if last == 0:
+        return None
+    return (
+        f"client started {started_s:.2f} s after the elements, behind what the scenario has at "
+        f"{last:g} s: the machine gave it too little processor time"
+    )
 
 
 def _moments(scenario: Scenario, flow: ResolvedFlow) -> Iterator[float]:

@@ -35,6 +35,11 @@ class Measurement:
     rows: Sequence[Row] = ()
     path_samples: Sequence[PathSample] = ()
 
+    @property
+    def started_s(self) -> float:
+        """From the elements' start to the client's of connecting (s); 0 where it is not told."""
+        return float(self.details.get("started_s", 0.0))
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
