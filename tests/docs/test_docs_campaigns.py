@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from minitopo_dc.campaign import campaign_names, find_campaign
-from minitopo_dc.campaign.plan import read_plan
+from minitopo_dc.campaign.plan import count_plan
 from minitopo_dc.campaign.scenarios import Overrides
 from tests.docs.pages import DOCS
 
@@ -36,6 +36,6 @@ def test_every_campaign_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("row", list(rows()), ids=lambda row: row.name)
 def test_a_campaign_has_as_many_runs_as_the_table_says(row: Row) -> None:
-    full = read_plan(find_campaign(row.name), Overrides())
-    quick = read_plan(find_campaign(row.name), Overrides(version="quick"))
-    assert (len(full.runs), len(quick.runs)) == (int(row.full), int(row.quick))
+    full = count_plan(find_campaign(row.name), Overrides())
+    quick = count_plan(find_campaign(row.name), Overrides(version="quick"))
+    assert (full.runs, quick.runs) == (int(row.full), int(row.quick))
