@@ -19,8 +19,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 from minitopo_dc.analysis.load import load_result
 from minitopo_dc.campaign.attempt import Execute
@@ -31,6 +33,8 @@ from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.settings import LegSettings
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download, RequestResponse, Workload
+
+T = TypeVar("T")
 
 CALIBRATION_MB = 1.0
 """Of a run that calibrates: 0.1 s, and long enough for slow start to be over."""
@@ -193,14 +197,21 @@ def calibrate(
 def timed_runs(store: Store) -> list[Observed]:
     """The runs that a campaign's directory has, at most `MOST_TIMED`, evenly over them."""
     directories = sorted(each for each in store.runs.glob("*") if each.is_dir())
-    found = (_recorded(each) for each in directories[:: 1 + len(directories) // MOST_TIMED])
-    return [each for each in found if each is not None]
+    return _known(_recorded(each) for each in _evenly(directories))
 
 
 def timed_before(runs: Sequence[PlannedRun], store: Store) -> list[Observed]:
     """The same of planned runs that the directory has, whose scenarios need not be read."""
-    some = runs[:: 1 + len(runs) // MOST_TIMED]
-    found = (observed_of(run.scenario, load_result(store.runs / run.id)) for run in some)
+    found = ((run.scenario, load_result(store.runs / run.id)) for run in _evenly(runs))
+    return _known(starmap(observed_of, found))
+
+
+def _evenly(things: Sequence[T]) -> Sequence[T]:
+    """At most `MOST_TIMED` of them."""
+    return things[:: 1 + len(things) // MOST_TIMED]
+
+
+def _known(found: Iterable[Observed | None]) -> list[Observed]:
     return [each for each in found if each is not None]
 
 
