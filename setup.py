@@ -45,7 +45,7 @@ DEVELOPMENT = [
     "pytest-xdist>=3.6",
     "ruff>=0.6",
     "scipy-stubs",
-    "setuptools>=70.1",  # the first that makes a wheel by itself: tests/test_wheel.py
+    "setuptools>=70.1",  # the first that makes a wheel by itself: tests/project/test_wheel.py
     "types-PyYAML",
 ]
 
@@ -65,7 +65,9 @@ with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
         # minitopo_dc/runners, /topologies and /data are links to top-level folders, or hold such.
         packages=find_packages(include=["minitopo_dc*"]),
         package_data={
-            "minitopo_dc": ["py.typed", "campaign/report.html", "data/*/*", "picoquic/*.[ch]"]
+            "minitopo_dc": [
+                *("py.typed", "campaign/report/report.html", "data/*/*", "picoquic/*.[ch]")
+            ]
         },
         install_requires=RUNTIME,
         extras_require={"real": REAL_CLOCK, "dev": DEVELOPMENT},

@@ -4,7 +4,8 @@
 section 3.2 says of visible cells; `residential` and `road` keep its receiver, path loss and layout
 and are fitted to their rows of table 2, to figure 2, and to how much each further channel adds in
 tables 4 and 5. Samples are 200 m apart, so that few are needed. The result is pasted into
-`minitopo_dc/trace/environment.py`; `--check` prints how it agrees over drives at their own speed.
+`minitopo_dc/trace/drives/environment.py`; `--check` prints how it agrees over drives at their own
+speed.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cma_es import Vector, minimise
-from minitopo_dc.analysis.drive_table import (
+from minitopo_dc.analysis.tables.drive import (
     CAPACITY_COLUMNS,
     CAPACITY_REFERENCE,
     CELLS_REFERENCE,
     values_of,
 )
-from minitopo_dc.analysis.reference import read_reference
+from minitopo_dc.analysis.tables.reference import read_reference
 from minitopo_dc.trace import (
     ENVIRONMENTS,
     Capacities,

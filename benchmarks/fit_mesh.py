@@ -26,7 +26,7 @@ from minitopo_dc.link import (
     goodput_bps,
     saturated_bps,
 )
-from minitopo_dc.link.wifi_timing import exchange_ns
+from minitopo_dc.link.wifi.timing import exchange_ns
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 TABLES = Path(__file__).parents[1] / "reference"

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from minitopo_dc.emulation.elements import stop_all
-from minitopo_dc.emulation.probe import send_through
-from minitopo_dc.emulation.testbed import testbed
+from minitopo_dc.emulation.network.elements import stop_all
+from minitopo_dc.emulation.network.testbed import testbed
+from minitopo_dc.emulation.run.probe import send_through
 from minitopo_dc.router.recorder import flatten
 from minitopo_dc.run.addresses import client_address
 from minitopo_dc.run.routers import leg_seed

@@ -33,7 +33,7 @@ def run_checked(scenario: Scenario, directory: Path) -> RunResult:
         from minitopo_dc.simulation.run import run_virtual
 
         return run_virtual(scenario, directory)
-    from minitopo_dc.emulation.real import run_real
+    from minitopo_dc.emulation.run.real import run_real
 
     return run_real(scenario, directory)
 

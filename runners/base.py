@@ -307,11 +307,12 @@ class Runner(ABC):
 
 
 AnyRunner = TypeVar("AnyRunner", bound=type[Runner])
-BUILT_IN = ("tcp", "quic", "quic_ngtcp2", "mptcp", "mpquic", "picoquic", "icmp", "command")
+STACKS = ("tcp", "aioquic", "ngtcp2", "mptcp", "tquic", "picoquic", "icmp", "command")
+"""Folders of the stacks that come with this package; `runner.py` registers their transports."""
 _RUNNERS: Registry[type[Runner]] = Registry(
     "runner",
     "minitopo_dc.runners",
-    tuple(f"minitopo_dc.runners.{module}" for module in BUILT_IN),
+    tuple(f"minitopo_dc.runners.{stack}.runner" for stack in STACKS),
 )
 
 

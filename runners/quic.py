@@ -1,87 +1,150 @@
-"""HTTP/3 on aioquic: this project's own server and client (the papers' QUIC)."""
+"""What the QUIC stacks share: options, datagram sizes, programs of our own, their reports."""
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
-from minitopo_dc.runners.base import Transfer, runner
-from minitopo_dc.runners.options import parse_options
-from minitopo_dc.runners.output import last_json
-from minitopo_dc.runners.own_quic import OwnQuicRunner
-from minitopo_dc.runners.quic_options import QuicOptions
-from minitopo_dc.runners.quic_reports import read_report
-from minitopo_dc.runners.quic_tuning import MODERN, AioquicOptions
-from minitopo_dc.runners.virtual import VirtualTransport
-from minitopo_dc.shipped import module_command
-from minitopo_dc.workloads import Download, Measurement
+from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
+from minitopo_dc.runners.options import OptionError, SocketBuffer, parse_options
+from minitopo_dc.runners.payload.content import content_sha256
+from minitopo_dc.runners.payload.request_reports import plan_of, read_requests
+from minitopo_dc.runners.payload.requests import request_arguments
+from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload, as_download
 
 
-@runner("quic")
-class QuicRunner(OwnQuicRunner):
-    """QUIC on one path; NewReno or CUBIC, as aioquic has them."""
+def read_report(report: dict[str, Any], workload: Workload) -> Measurement:
+    """What a client's report says.
 
-    multipath: ClassVar[bool] = False
-    congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic")
-    packages: ClassVar[tuple[str, ...]] = ("aioquic",)
-    options_type: ClassVar[type[QuicOptions]] = AioquicOptions
-    set_up: ClassVar[bool] = True
-    essential: ClassVar[bool] = True
+    A client that the virtual clock's end cut off has no hash yet, and lasted for its duration.
 
-    def missing(self) -> str | None:
-        """Both sides are aioquic's."""
-        if importlib.util.find_spec("aioquic") is None:
-            return "aioquic is not installed (pip install aioquic)"
-        return None
+    Args:
+        report: the client's outcome as JSON has it; HTTP/0.9 has no `status`.
+        workload: what it was to do.
 
-    def server_command(self, transfer: Transfer) -> list[str]:
-        """`minitopo_dc.runners.quic_server`."""
-        return [
-            *module_command("minitopo_dc.runners.quic_server"),
-            *("--address", transfer.server_address, "--port", str(transfer.port)),
-            *("--certificate", str(transfer.certificate), "--key", str(transfer.key)),
-            *("--congestion-control", transfer.congestion_control),
-            *("--max-datagram", str(self._options(transfer).max_datagram_bytes)),
-            *self._tuning(transfer),
-            *self._qlog(transfer, "server"),
-        ]
+    Raises:
+        TransferFailed: the connection failed, or something else arrived than what was sent.
+    """
+    if isinstance(workload, RequestResponse):
+        return read_requests(report)
+    if report["error"] is not None:
+        raise TransferFailed(f"client: {report['error']}")
+    if report.get("status", 0) not in (0, 200):  # 0: stopped before the answer came
+        raise TransferFailed(f"client got status {report['status']}, not 200")
+    received, digest = report["bytes_received"], report["sha256"]
+    if digest and digest != content_sha256(received):
+        raise TransferFailed(f"client received {received} bytes, not those sent")
+    ended_s = report["completion_s"] or report["stopped_s"] or workload.lasts_s
+    details = dict(report)
+    started_ns = details.pop("started_ns", None)
+    return Measurement(received, ended_s or 0.0, details, started_ns)
 
-    def client_command(self, transfer: Transfer) -> list[str]:
-        """`minitopo_dc.runners.quic_client`."""
-        return [
-            *module_command("minitopo_dc.runners.quic_client"),
-            *("--address", transfer.server_address, "--port", str(transfer.port)),
-            *("--bind", transfer.client_addresses[0]),
-            *self._load(transfer.workload),
-            *("--certificate", str(transfer.certificate)),
-            *("--congestion-control", transfer.congestion_control),
-            *("--max-datagram", str(self._options(transfer).max_datagram_bytes)),
-            *self._tuning(transfer),
-            *self._flow_control(transfer),
-            *self._receive_buffer(transfer),
-            *self._qlog(transfer, "client"),
-        ]
 
-    def virtual(self) -> VirtualTransport | None:
-        """Aioquic takes time as an argument, and so do both ends."""
-        from minitopo_dc.runners.quic_virtual import QuicConnectionPair  # noqa: PLC0415 (aioquic)
+MEBIBYTE = 1024 * 1024
 
-        return QuicConnectionPair
 
-    def read(self, transfer: Transfer) -> Measurement:
-        """The client's report; what arrived is checked."""
-        return read_report(last_json(transfer.client_output, "client"), transfer.workload)
+@dataclass(frozen=True, slots=True)
+class QuicOptions:
+    """Options of `quic` and `quic-ngtcp2`: the same defaults, so that the two can be compared.
+
+    The windows' default is never the limit: a leg pair of 100 Mbit/s that is blocked for
+    t-Reordering's 200 ms on top of a round trip of 300 ms needs 6.25 MB (rate times delay). aioquic
+    (its own default: 1 MiB) doubles a window each time half of it was used; ngtcp2 (15 MiB, and
+    6 MiB per stream) would tune it too, which the runner turns off.
+    """
+
+    # As the kernel counts it. Default: the kernel's (net.core.rmem_default, 212,992 on Linux);
+    # the papers' modified set-up has 33,554,432 (thesis, table 4.4).
+    receive_buffer_bytes: SocketBuffer | None = None
+    max_data: int = 16 * MEBIBYTE
+    max_stream_data: int = 16 * MEBIBYTE
+    # Off: logging slows both ends down, and the papers measured without (thesis, section 4).
+    # ngtcp2's client writes one in any run, as its times are read from it; off: it is removed.
+    qlog: bool = False
+    # UDP payload. Default: aioquic's own, the least that every path takes (RFC 9000, section 14);
+    # the papers' aioquic of 2020 had 1,280 (thesis, section 4.1: "the size of the UDP frames").
+    # ngtcp2's own way, path MTU discovery, would find 1,444 here and so have less overhead.
+    max_datagram_bytes: int = 1200
+
+
+LEAST_PAYLOAD = 1200
+"""Bytes that every path must take in a datagram of QUIC (RFC 9000, section 14)."""
+MOST_PAYLOAD = {4: 1472, 6: 1452}
+"""Bytes: of 1,500 in an Ethernet frame, what the IP header (20, 40) and UDP's 8 leave."""
+
+
+class DatagramRunner(Runner):
+    """A transport whose options have `max_datagram_bytes`, the UDP payload of a full packet."""
 
     def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:
-        """Also: an option that needs another one has it."""
-        super().check_options(options, ip_version)
-        _ = parse_options(AioquicOptions, options, self.name).tuning
+        """Also: QUIC, and an Ethernet frame behind the headers of the IP version, allow the size.
 
-    def _tuning(self, transfer: Transfer) -> list[str]:
-        """What differs from aioquic as it is, as a program's arguments."""
-        tuning = parse_options(AioquicOptions, transfer.options, self.name).tuning
-        return [] if tuning == MODERN else ["--tuning", tuning.to_json()]
+        Raises:
+            OptionError: an option is unknown or wrong, or `max_datagram_bytes` below 1,200 (RFC
+                9000, section 14) or above `MOST_PAYLOAD`.
+        """
+        given: Any = parse_options(self.options_type, options, self.name)
+        most = MOST_PAYLOAD[ip_version]
+        if not LEAST_PAYLOAD <= given.max_datagram_bytes <= most:
+            raise OptionError(
+                f"runner {self.name}: option max_datagram_bytes is {given.max_datagram_bytes}, "
+                f"must be {LEAST_PAYLOAD} to {most} with IPv{ip_version}"
+            )
+
+
+class OwnQuicRunner(DatagramRunner):
+    """Options, workloads and logs; the programs are a subclass's."""
+
+    socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
+    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response")
+    options_type: ClassVar[type[QuicOptions]] = QuicOptions
+    takes_duration: ClassVar[bool] = True
+
+    @contextmanager
+    def files(self, transfer: Transfer) -> Iterator[None]:
+        """Make the directories for qlog files, which stay."""
+        if self._options(transfer).qlog:
+            for role in ("server", "client"):
+                _qlog_directory(transfer, role).mkdir(parents=True, exist_ok=True)
+        yield
+
+    def _options(self, transfer: Transfer) -> QuicOptions:
+        return parse_options(self.options_type, transfer.options, self.name)
+
+    def _qlog(self, transfer: Transfer, role: str) -> list[str]:
+        """Where a program writes its qlog, as its arguments."""
+        qlog = self._options(transfer).qlog
+        return ["--qlog", str(_qlog_directory(transfer, role))] if qlog else []
+
+    def _flow_control(self, transfer: Transfer) -> list[str]:
+        """Windows (RFC 9000, section 4.1) as arguments."""
+        options = self._options(transfer)
+        return [
+            *("--max-data", str(options.max_data)),
+            *("--max-stream-data", str(options.max_stream_data)),
+        ]
+
+    def _receive_buffer(self, transfer: Transfer) -> list[str]:
+        """The client's, as its arguments."""
+        size = self._options(transfer).receive_buffer_bytes
+        return [] if size is None else ["--receive-buffer", str(size)]
+
+    def _load(self, workload: Workload) -> list[str]:
+        """What the client is to do, as its arguments."""
+        if isinstance(workload, RequestResponse):
+            return request_arguments(plan_of(workload))
+        download = as_download(workload)
+        until = [] if download.duration_s is None else ["--duration", str(download.duration_s)]
+        return [*self._resource(download), *until]
 
     def _resource(self, download: Download) -> list[str]:
-        return ["--path", f"/bytes/{download.requested_bytes}"]
+        """What is downloaded, as the client's arguments."""
+        raise NotImplementedError
+
+
+def _qlog_directory(transfer: Transfer, role: str) -> Path:
+    # Both stacks name both ends' files by the connection: one directory would lose one.
+    return transfer.directory / "qlog" / role

@@ -1,7 +1,7 @@
 """An element's process on a Mininet host, and where its files go.
 
 As every process of a run it carries the run's id, and the run is registered, so that
-`minitopo-dc clean` finds what a killed program left (`minitopo_dc.emulation.run_registry`).
+`minitopo-dc clean` finds what a killed program left (`minitopo_dc.emulation.machine.run_registry`).
 """
 
 from __future__ import annotations

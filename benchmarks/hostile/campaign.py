@@ -25,7 +25,7 @@ import yaml
 from benchmarks.hostile.report import Report
 from benchmarks.hostile.small_disk import enlarge, small_disk
 from minitopo_dc import cli
-from minitopo_dc.campaign.store import Store
+from minitopo_dc.campaign.execution.store import Store
 
 PROGRAM = (sys.executable, "-m", "minitopo_dc.cli")
 LEG = {"downlink": {"rate_mbps": 20}}

@@ -30,9 +30,10 @@ from benchmarks.hostile.examples import CAMPAIGN, EXPERIMENT, OPTIONS, SCENARIO,
 from benchmarks.hostile.mutations import HOSTILE, garbled, written
 from benchmarks.hostile.report import Report
 from minitopo_dc.analysis import ResultError
-from minitopo_dc.campaign.store import StoreError
+from minitopo_dc.campaign.execution.store import StoreError
 from minitopo_dc.clocks import chosen_jobs
-from minitopo_dc.commands import entry, options
+from minitopo_dc.commands import entry
+from minitopo_dc.commands.options import scenario as options
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.plugins import PluginError

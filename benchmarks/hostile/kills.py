@@ -26,8 +26,8 @@ import yaml
 
 from benchmarks.hostile.marked import Marked
 from benchmarks.hostile.report import Report
-from minitopo_dc.campaign.store import Store
-from minitopo_dc.emulation.run_registry import clean
+from minitopo_dc.campaign.execution.store import Store
+from minitopo_dc.emulation.machine.run_registry import clean
 
 COMMAND = (sys.executable, "-m", "minitopo_dc.cli")
 MOST_S = 15.0

@@ -15,7 +15,7 @@ from random import Random
 
 from benchmarks.hostile.report import Report
 from minitopo_dc.element.drivers import ReceiveDriver
-from minitopo_dc.element.loop import Loop
+from minitopo_dc.element.kernel.loop import Loop
 from minitopo_dc.pdcp import SN_BITS, PduError, SnFormat, append_trailer, sn_format, split_trailer
 from minitopo_dc.settings import PdcpSettings
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.hostile.report import Report
-from minitopo_dc.emulation.elements import ElementFailedError
-from minitopo_dc.emulation.probe import send_through
-from minitopo_dc.emulation.testbed import Testbed, testbed
+from minitopo_dc.emulation.network.elements import ElementFailedError
+from minitopo_dc.emulation.network.testbed import Testbed, testbed
+from minitopo_dc.emulation.run.probe import send_through
 from minitopo_dc.run.addresses import client_address
 from minitopo_dc.scenario import Scenario
 

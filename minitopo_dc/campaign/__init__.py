@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from minitopo_dc.campaign.claims import claims_table
-from minitopo_dc.campaign.evaluation import comparison, load_sources
-from minitopo_dc.campaign.find import campaign_names, find_campaign
-from minitopo_dc.campaign.plan import Plan, read_plan
-from minitopo_dc.campaign.resume import run_campaign
-from minitopo_dc.campaign.scenarios import Overrides
-from minitopo_dc.campaign.store import Store, StoreError
-from minitopo_dc.campaign.table import cell_table
+from minitopo_dc.campaign.execution.resume import run_campaign
+from minitopo_dc.campaign.execution.store import Store, StoreError
+from minitopo_dc.campaign.execution.table import cell_table
+from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
+from minitopo_dc.campaign.file.plan import Plan, read_plan
+from minitopo_dc.campaign.file.scenarios import Overrides
+from minitopo_dc.campaign.report.claims import claims_table
+from minitopo_dc.campaign.report.evaluation import comparison, load_sources
 
 __all__ = [
     "Overrides",

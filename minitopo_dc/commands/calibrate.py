@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from minitopo_dc.clocks import require_real
-from minitopo_dc.commands.options import add_ip_option, add_leg_options, leg_settings
+from minitopo_dc.commands.options.scenario import add_ip_option, add_leg_options, leg_settings
 from minitopo_dc.scenario import Scenario
 
 if TYPE_CHECKING:  # Mininet, which other commands do without
-    from minitopo_dc.emulation.calibration import Quantity
+    from minitopo_dc.emulation.run.calibration import Quantity
 
 HELP = "measure each leg's rate, delay, jitter and loss against what was asked"
 
@@ -40,8 +40,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Measure and print; 1 when that failed."""
     require_real("calibrate")
-    from minitopo_dc.emulation.calibration import calibrate  # noqa: PLC0415
-    from minitopo_dc.emulation.elements import ElementFailedError  # noqa: PLC0415
+    from minitopo_dc.emulation.network.elements import ElementFailedError  # noqa: PLC0415
+    from minitopo_dc.emulation.run.calibration import calibrate  # noqa: PLC0415
 
     scenario = Scenario.check(
         {

@@ -11,19 +11,25 @@ from typing import get_args
 
 from rich.console import Console
 
-from minitopo_dc.campaign.cluster import Cluster
-from minitopo_dc.campaign.cost import calibrate, real_cost, timed_before, timed_runs, virtual_cost
-from minitopo_dc.campaign.design import Version
-from minitopo_dc.campaign.find import campaign_names, find_campaign
-from minitopo_dc.campaign.plan import count_plan, read_plan
-from minitopo_dc.campaign.resume import missing_runs, run_missing
-from minitopo_dc.campaign.scenarios import Overrides
-from minitopo_dc.campaign.store import Store, describe_status, reporting_full_disk
-from minitopo_dc.campaign.table import save_table
-from minitopo_dc.campaign.workers import Processes, Serial, Workers
+from minitopo_dc.campaign.execution.cluster import Cluster
+from minitopo_dc.campaign.execution.cost import (
+    calibrate,
+    real_cost,
+    timed_before,
+    timed_runs,
+    virtual_cost,
+)
+from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
+from minitopo_dc.campaign.execution.store import Store, describe_status, reporting_full_disk
+from minitopo_dc.campaign.execution.table import save_table
+from minitopo_dc.campaign.execution.workers import Processes, Serial, Workers
+from minitopo_dc.campaign.file.design import Version
+from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
+from minitopo_dc.campaign.file.plan import count_plan, read_plan
+from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
-from minitopo_dc.commands.campaign_progress import CampaignProgress
-from minitopo_dc.commands.options import add_jobs_option
+from minitopo_dc.commands.options.scenario import add_jobs_option
+from minitopo_dc.commands.screen.campaign_progress import CampaignProgress
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
@@ -160,8 +166,8 @@ def _status(arguments: argparse.Namespace) -> int:
 
 def _report(arguments: argparse.Namespace) -> int:
     # Not above: Matplotlib and Jinja2 take a second.
-    from minitopo_dc.campaign.evaluation import load_sources  # noqa: PLC0415
-    from minitopo_dc.campaign.report import write_report  # noqa: PLC0415
+    from minitopo_dc.campaign.report.evaluation import load_sources  # noqa: PLC0415
+    from minitopo_dc.campaign.report.report import write_report  # noqa: PLC0415
 
     for store in map(Store, arguments.directories):
         for run, why in store.damaged().items():
@@ -249,6 +255,6 @@ def _clean_killed(clock: Clock, scheduler: str | None) -> None:
     """A run on the real clock that was killed has left hosts and processes."""
     if clock == "real" and scheduler is None:
         # Not above: the virtual clock must work without Mininet.
-        from minitopo_dc.emulation.run_registry import clean  # noqa: PLC0415
+        from minitopo_dc.emulation.machine.run_registry import clean  # noqa: PLC0415
 
         clean()

@@ -4,12 +4,135 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
 
 from rich.console import Console
+from rich.text import Text
 
-from minitopo_dc.commands.check_report import report
-from minitopo_dc.emulation.preflight import check, exit_status, facts
+from minitopo_dc.emulation.machine.machine import NEEDS_ROOT
+from minitopo_dc.emulation.machine.preflight import (
+    ELEMENT,
+    KERNEL_BACKEND,
+    SEE_DETAIL,
+    Finding,
+    Status,
+    as_root,
+    check,
+    exit_status,
+    facts,
+    transport,
+)
+from minitopo_dc.runners.base import runner_names
+
+MARKS: dict[Status, tuple[str, str]] = {
+    "missing": ("✗", "red"),
+    "optional-missing": ("-", "yellow"),
+    "ok": ("✓", "green"),
+}
+"""The worst first: a section has that of its worst finding."""
+TITLES = {
+    ELEMENT: "every run on the real clock",
+    KERNEL_BACKEND: "legs of the kernel (backend: kernel)",
+    "ip_version 6": "IPv6 (--ip 6)",
+    "exact timers": "exact timers on a busy machine",
+    "congestion control cubic": "congestion controls of the kernel",
+    "congestion control bbr": "congestion controls of the kernel",
+}
+"""Of what is enabled; a transport's is the name of its finding."""
+CAN_RUN = "The main job can run here: minitopo-dc compare"
+CANNOT_RUN = (
+    "The real clock cannot run here (✗). The virtual clock needs none of this: "
+    "minitopo-dc compare --clock virtual"
+)
+
+
+def report(findings: Sequence[Finding], width: int) -> Text:
+    """Return lines of `width` characters; no word is broken, so that a longer one stands out."""
+    page = _Page(column=max(len(finding.name) for finding in findings) + 8, width=width)
+    sections: dict[str, list[Finding]] = {}
+    for finding in sorted(findings, key=_place):
+        sections.setdefault(_title(finding), []).append(finding)
+    lines = [line for title, found in sections.items() for line in page.section(title, found)]
+    return Text("\n").join([*lines, Text(), *page.conclusion(findings)])
+
+
+def _place(finding: Finding) -> int:
+    """What every run needs, then the transports, then what adds to them."""
+    order = (ELEMENT, *runner_names())
+    return order.index(finding.enables) if finding.enables in order else len(order)
+
+
+def _title(finding: Finding) -> str:
+    if finding.enables in runner_names():
+        return transport(finding.enables)
+    return TITLES.get(finding.enables, finding.enables)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Where words go."""
+
+    column: int
+    """Where what is said of a finding begins."""
+    width: int
+
+    def section(self, title: str, findings: Sequence[Finding]) -> Iterator[Text]:
+        """What is enabled, then what it needs; an explanation of several in a row comes once."""
+        worst = min((each.status for each in findings), key=list(MARKS).index)
+        own = [each for each in findings if each.name == title]
+        yield from self._line("", worst, title[0].upper() + title[1:], "".join(map(_status, own)))
+        for words in (words for each in own for words in _explanation(each)):
+            yield from self._wrapped(words, " " * 6, " " * 8)
+        others = [each for each in findings if each not in own]
+        for explanation, alike in groupby(others, key=_explanation):
+            for each in alike:
+                yield from self._line(" " * 4, each.status, each.name, _status(each))
+            for words in explanation:
+                yield from self._wrapped(words, " " * 10, " " * 12)
+
+    def conclusion(self, findings: Sequence[Finding]) -> Iterator[Text]:
+        """Whether the main job can run, and what is not known."""
+        yield from self._wrapped(CANNOT_RUN if exit_status(findings) else CAN_RUN, "", "  ")
+        if any(finding.detail == NEEDS_ROOT for finding in findings):
+            yield from self._wrapped(f"What needs root was not tried: {as_root()}", "", "  ")
+
+    def _line(self, indent: str, status: Status, label: str, said: str) -> Iterator[Text]:
+        mark, style = MARKS[status]
+        begin = f"{indent}{mark} {label}".ljust(self.column)
+        first, *more = self._wrapped(said, begin, " " * self.column) or [Text(begin.rstrip())]
+        first.stylize(style, len(indent), len(indent) + len(mark))
+        yield from (first, *more)
+
+    def _wrapped(self, words: str, first: str, rest: str) -> list[Text]:
+        """Lines broken at blanks only."""
+        lines = textwrap.wrap(
+            words,
+            self.width,
+            initial_indent=first,
+            subsequent_indent=rest,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return list(map(Text, lines))
+
+
+def _status(finding: Finding) -> str:
+    if finding.status == "ok" or finding.detail == NEEDS_ROOT:
+        return finding.detail
+    return "missing" if finding.status == "missing" else "missing, optional"
+
+
+def _explanation(finding: Finding) -> tuple[str, ...]:
+    """What is wrong, and what to do; that root is needed is said at the end, of all at once."""
+    if finding.status == "ok" or finding.detail == NEEDS_ROOT:
+        return ()
+    if finding.remedy == SEE_DETAIL:
+        return (finding.detail,)
+    return (finding.detail, f"-> {finding.remedy}")
+
 
 HELP = "tell what this machine has and what that enables"
 

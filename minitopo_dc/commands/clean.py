@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from minitopo_dc.emulation.run_registry import clean
+from minitopo_dc.emulation.machine.run_registry import clean
 
 HELP = "remove what a killed run left: processes, and with them hosts, interfaces, firewall rules"
 

@@ -13,7 +13,8 @@ from rich.console import Console
 
 from minitopo_dc.analysis import compare_table, render_table, results_table, save_tables
 from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, run_checked
-from minitopo_dc.commands.options import (
+from minitopo_dc.commands.options.pdcp import add_dc_options
+from minitopo_dc.commands.options.scenario import (
     add_capture_option,
     add_clock_option,
     add_ip_option,
@@ -25,11 +26,9 @@ from minitopo_dc.commands.options import (
     base_scenario,
     rows,
 )
-from minitopo_dc.commands.outage_option import add_outage_option
-from minitopo_dc.commands.output import new_directory
-from minitopo_dc.commands.path_options import add_paths_option
-from minitopo_dc.commands.pdcp_options import add_dc_options
-from minitopo_dc.commands.progress import Progress
+from minitopo_dc.commands.options.schedules import add_outage_option, add_paths_option
+from minitopo_dc.commands.screen.output import new_directory
+from minitopo_dc.commands.screen.progress import Progress
 from minitopo_dc.compare import planned_runs, run_all
 from minitopo_dc.run.capacity import capacity_over_time
 from minitopo_dc.run.check import check_scenario
@@ -121,9 +120,9 @@ def _save(
     """Write tables and figures; return their names."""
     # Not above: Matplotlib takes a second.
     # ruff: noqa: PLC0415
-    from minitopo_dc.analysis.figure import goodput_figure
-    from minitopo_dc.analysis.paths_figure import paths_figure
-    from minitopo_dc.analysis.rows_figure import rows_figure
+    from minitopo_dc.analysis.figures.paths import paths_figure
+    from minitopo_dc.analysis.figures.received import goodput_figure
+    from minitopo_dc.analysis.figures.rows import rows_figure
 
     save_tables(frame, root)
     longest = max((_end_s(result) for result in results), default=0) or 1.0

@@ -83,7 +83,7 @@ def _needed(arguments: list[str]) -> Collection[str]:
 def _is_mistake(error: Exception) -> bool:
     """Whether the input is to blame, and the error's message says how."""
     from minitopo_dc.analysis.errors import ResultError  # noqa: PLC0415
-    from minitopo_dc.campaign.store import StoreError  # noqa: PLC0415
+    from minitopo_dc.campaign.execution.store import StoreError  # noqa: PLC0415
 
     mistakes = (SettingsError, TraceError, ResultError, StoreError, PluginError)
     return isinstance(error, mistakes)

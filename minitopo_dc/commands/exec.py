@@ -7,23 +7,52 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minitopo_dc.clocks import require_real
-from minitopo_dc.commands.output import new_directory
-from minitopo_dc.commands.program_options import add_program_options, program_scenario
-from minitopo_dc.commands.program_report import report_lines
-from minitopo_dc.emulation.machine import TOOLS, save_facts
+from minitopo_dc.commands.options.program import add_program_options, program_scenario
+from minitopo_dc.commands.screen.output import new_directory
+from minitopo_dc.emulation.machine.machine import TOOLS, save_facts
 from minitopo_dc.runners.tools import not_installed
 from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:
-    from minitopo_dc.emulation.own_program import OwnProgram
-    from minitopo_dc.emulation.program_result import ProgramResult
+    from minitopo_dc.emulation.run.program_result import LegCount, ProgramResult
+
+
+def report_lines(result: ProgramResult) -> Iterator[str]:
+    """A line for each leg, one for each PDCP entity that receives; none of a run that failed."""
+    for number, leg in enumerate(result.legs, start=1):
+        ways = ", ".join(f"{way} {_leg(count)}" for way, count in leg.items())
+        yield f"leg {number}: {ways}"
+    for way, counters in result.pdcp.items():
+        yield f"PDCP {way}: {_pdcp(counters)}"
+
+
+def _leg(count: LegCount) -> str:
+    size = f"{count.bytes / 1e6:.2f} MB" if count.bytes >= 1e6 else f"{count.bytes / 1e3:.1f} kB"
+    return f"{size} ({count.mbps:.2f} Mbit/s, {count.dropped} dropped)"
+
+
+def _pdcp(counters: Mapping[str, Any]) -> str:
+    return (
+        f"{counters['delivered']} delivered, {counters['missing']} missing, "
+        f"{counters['duplicates']} duplicates, {counters['old']} too late, "
+        f"t-Reordering expired {_times(counters['t_reordering_expiries'])}"
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+if TYPE_CHECKING:
+    from minitopo_dc.emulation.run.own_program import OwnProgram
+    from minitopo_dc.emulation.run.program_result import ProgramResult
     from minitopo_dc.scenario import Scenario
 
 HELP = "run a program of yours between the hosts, over one leg, Dual Connectivity or several paths"
@@ -71,7 +100,7 @@ def run_own(
     if not _is_program(command[0]):
         return _no_program(command[0])
     # ruff: noqa: PLC0415 - not before it is known that this machine has what it imports
-    from minitopo_dc.emulation.own_program import OwnProgram
+    from minitopo_dc.emulation.run.own_program import OwnProgram
 
     program = OwnProgram(
         command=tuple(command),
@@ -86,7 +115,7 @@ def run_own(
 
 
 def _run(scenario: Scenario, program: OwnProgram, directory: Path, *, kept: bool) -> ProgramResult:
-    from minitopo_dc.emulation.own_program import run_program
+    from minitopo_dc.emulation.run.own_program import run_program
 
     if kept:
         save_facts(directory)
@@ -98,7 +127,7 @@ def _run(scenario: Scenario, program: OwnProgram, directory: Path, *, kept: bool
     if kept:
         result.save(directory)
         if result.status == "ok":
-            from minitopo_dc.analysis.legs_figure import legs_figure  # with Matplotlib: slow
+            from minitopo_dc.analysis.figures.legs import legs_figure  # with Matplotlib: slow
 
             legs_figure(directory, directory / "legs.png")
         _say(f"results: {directory}")

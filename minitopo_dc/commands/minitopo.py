@@ -10,8 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from minitopo_dc.clocks import require_real
-from minitopo_dc.commands.options import add_ip_option, add_minitopo_options, add_output_option
-from minitopo_dc.commands.output import new_directory
+from minitopo_dc.commands.options.scenario import (
+    add_ip_option,
+    add_minitopo_options,
+    add_output_option,
+)
+from minitopo_dc.commands.screen.output import new_directory
 
 HELP = "run inside your own Minitopo checkout, with topoType:DualConnectivity and our experiments"
 PING_LOG = "ping.log"

@@ -8,14 +8,13 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
-from minitopo_dc.clocks import default_clock, require_clock, run_checked
-from minitopo_dc.commands.minitopo_cli import check_command_line, open_command_line
-from minitopo_dc.commands.options import (
+from minitopo_dc.clocks import default_clock, require_clock, require_real, run_checked
+from minitopo_dc.commands.options.scenario import (
     add_capture_option,
     add_clock_option,
     add_ip_option,
@@ -23,10 +22,14 @@ from minitopo_dc.commands.options import (
     add_output_option,
     add_plugin_option,
 )
-from minitopo_dc.commands.outage_option import add_outage_option, with_outages
-from minitopo_dc.commands.output import new_directory
-from minitopo_dc.commands.path_options import add_paths_option, path_schedule
-from minitopo_dc.commands.progress import Progress
+from minitopo_dc.commands.options.schedules import (
+    add_outage_option,
+    add_paths_option,
+    path_schedule,
+    with_outages,
+)
+from minitopo_dc.commands.screen.output import new_directory
+from minitopo_dc.commands.screen.progress import Progress
 from minitopo_dc.compare import attempt
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.plugins import load_plugins
@@ -34,6 +37,56 @@ from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
+
+if TYPE_CHECKING:
+    from minitopo_dc.scenario import Scenario
+
+
+def open_command_line(scenario: Scenario, directory: Path) -> int:
+    """Read commands from standard input, on running legs.
+
+    Returns:
+        0, or 1 when something of the network failed.
+    """
+    # Not above: the rest of the command line must work without Mininet.
+    # ruff: noqa: PLC0415
+    from minitopo_dc.emulation.machine.machine import save_facts
+    from minitopo_dc.emulation.network.elements import ElementFailedError, stop_all
+    from minitopo_dc.emulation.network.testbed import testbed
+
+    save_facts(directory)
+    scenario.save(directory / "scenario.yaml")
+    try:
+        with testbed(scenario, directory) as bed:
+            _say("hosts server, gnb, ue, client; try: client ping -c 3 server; exit ends it")
+            bed.start()
+            bed.hosts.command_line()
+            stop_all(bed.elements)
+    except ElementFailedError as error:
+        _say(str(error))
+        return 1
+    _say(f"files: {directory}")
+    return 0
+
+
+def check_command_line(scenario: Scenario, clock: str | None) -> None:
+    """Refuse what needs a transfer, before anything is made.
+
+    Raises:
+        SettingsError: the virtual clock, a path schedule, or a machine without the real clock.
+    """
+    what = "run: -t TOPO without an experiment opens Mininet's command line, which"
+    if clock == "virtual":
+        raise SettingsError(f"{what} needs --clock real")
+    if scenario.paths is not None:
+        raise SettingsError(f"{what} has no transfer for --paths")
+    require_real(what)
+
+
+def _say(line: str) -> None:
+    """A line for the user, where Mininet also writes what commands say."""
+    print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201
+
 
 HELP = "run one scenario file, or Minitopo's topology and experiment file"
 
@@ -75,7 +128,7 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         _show(result, directory)
     if result.status == "ok" and (directory / "paths.csv").exists():
-        from minitopo_dc.analysis.paths_figure import paths_figure  # noqa: PLC0415  # with Matplotlib: slow
+        from minitopo_dc.analysis.figures.paths import paths_figure  # with Matplotlib: slow
 
         paths_figure([directory], directory / "paths.png")
     return 1 if result.status == "failed" else 0

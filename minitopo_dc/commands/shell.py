@@ -6,7 +6,7 @@ import argparse
 import os
 
 from minitopo_dc.commands.exec import run_own
-from minitopo_dc.commands.program_options import add_program_options
+from minitopo_dc.commands.options.program import add_program_options
 
 HELP = "a shell on a host of the path that exec runs programs over"
 FALLBACK = "/bin/sh"

@@ -11,8 +11,8 @@ from typing import Any, TypeVar, get_args
 
 from rich.console import Console
 
-from minitopo_dc.analysis.drive_figure import drive_figure
-from minitopo_dc.analysis.drive_table import capacity_table, cells_table
+from minitopo_dc.analysis.figures.drive import drive_figure
+from minitopo_dc.analysis.tables.drive import capacity_table, cells_table
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import (
     ENVIRONMENTS,

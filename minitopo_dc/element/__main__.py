@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from minitopo_dc.element.loop import Loop
+from minitopo_dc.element.kernel.loop import Loop
+from minitopo_dc.element.kernel.realtime import ElementError
+from minitopo_dc.element.kernel.rules import RuleError
 from minitopo_dc.element.process import Element, run
-from minitopo_dc.element.realtime import ElementError
-from minitopo_dc.element.rules import RuleError
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.settings import SettingsError

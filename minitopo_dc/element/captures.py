@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.element.drivers import Held, LegDriver, Outlet, ReceiveDriver
-from minitopo_dc.element.kernel_queue import KernelPacket
-from minitopo_dc.element.loop import clock
+from minitopo_dc.element.kernel.loop import clock
+from minitopo_dc.element.kernel.queue import KernelPacket
 from minitopo_dc.router.settings import ElementSettings, ReceiveBearer, TransmitBearer
 from minitopo_dc.settings import Direction
 

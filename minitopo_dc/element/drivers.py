@@ -9,9 +9,9 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from minitopo_dc.element.injection import Injector
-from minitopo_dc.element.kernel_queue import KernelPacket
-from minitopo_dc.element.loop import Loop, clock
+from minitopo_dc.element.kernel.injection import Injector
+from minitopo_dc.element.kernel.loop import Loop, clock
+from minitopo_dc.element.kernel.queue import KernelPacket
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import (
     PduError,

@@ -24,9 +24,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from minitopo_dc.element.drivers import Held
-from minitopo_dc.element.injection import Injector
-from minitopo_dc.element.loop import Loop, clock
-from minitopo_dc.element.realtime import ElementError
+from minitopo_dc.element.kernel.injection import Injector
+from minitopo_dc.element.kernel.loop import Loop, clock
+from minitopo_dc.element.kernel.realtime import ElementError
 from minitopo_dc.link import LegStatistics
 from minitopo_dc.settings import LegSettings, kernel_rates
 from minitopo_dc.units import ETHERNET_HEADER_BYTES, NS_PER_S

@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from minitopo_dc.capture import wall_clock_offset
-from minitopo_dc.element import rules
 from minitopo_dc.element.captures import Captures
 from minitopo_dc.element.drivers import Held, LegDriver, ReceiveDriver
-from minitopo_dc.element.kernel_leg import KernelLeg, KernelLegDriver
-from minitopo_dc.element.kernel_queue import (
+from minitopo_dc.element.kernel import rules
+from minitopo_dc.element.kernel.loop import Loop, clock
+from minitopo_dc.element.kernel.namespace import inside
+from minitopo_dc.element.kernel.next_hops import NextHops
+from minitopo_dc.element.kernel.queue import (
     HEADER_ONLY,
     WHOLE_PACKET,
     KernelPacket,
     KernelQueue,
     read_drops,
 )
-from minitopo_dc.element.loop import Loop, clock
-from minitopo_dc.element.namespace import inside
-from minitopo_dc.element.next_hops import NextHops
-from minitopo_dc.element.realtime import ElementError, become_exact
+from minitopo_dc.element.kernel.realtime import ElementError, become_exact
+from minitopo_dc.element.kernel_leg import KernelLeg, KernelLegDriver
 from minitopo_dc.element.reports import ReportReceiver, ReportSender
 from minitopo_dc.element.transmit_driver import TransmitDriver
 from minitopo_dc.element.wire import WireDriver

@@ -28,9 +28,9 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
-from minitopo_dc.element.loop import Loop, clock
-from minitopo_dc.element.realtime import ElementError, become_exact
-from minitopo_dc.element.tap import End, Tap
+from minitopo_dc.element.kernel.loop import Loop, clock
+from minitopo_dc.element.kernel.realtime import ElementError, become_exact
+from minitopo_dc.element.kernel.tap import End, Tap
 from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.router.recorder import flatten
 from minitopo_dc.router.settings import READY

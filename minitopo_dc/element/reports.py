@@ -9,10 +9,10 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Protocol
 
 from minitopo_dc.element.drivers import Outlet
-from minitopo_dc.element.injection import Injected
-from minitopo_dc.element.kernel_queue import BUDGET
-from minitopo_dc.element.loop import clock
-from minitopo_dc.element.realtime import ElementError
+from minitopo_dc.element.kernel.injection import Injected
+from minitopo_dc.element.kernel.loop import clock
+from minitopo_dc.element.kernel.queue import BUDGET
+from minitopo_dc.element.kernel.realtime import ElementError
 from minitopo_dc.pdcp import Feedback, ReportMaker
 from minitopo_dc.router import ReportPath
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minitopo_dc.element.drivers import IPV6, Held, Outlet
-from minitopo_dc.element.injection import HOP_LIMIT_OFFSET, TTL_OFFSET, Copy
-from minitopo_dc.element.kernel_queue import KernelPacket
-from minitopo_dc.element.loop import Loop, clock
-from minitopo_dc.element.rules import leg_mark
+from minitopo_dc.element.kernel.injection import HOP_LIMIT_OFFSET, TTL_OFFSET, Copy
+from minitopo_dc.element.kernel.loop import Loop, clock
+from minitopo_dc.element.kernel.queue import KernelPacket
+from minitopo_dc.element.kernel.rules import leg_mark
 from minitopo_dc.pdcp import (
     Pdu,
     PduError,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from minitopo_dc.element.drivers import Held
-from minitopo_dc.element.injection import Injector
+from minitopo_dc.element.kernel.injection import Injector
 from minitopo_dc.link import LegStatistics
 
 

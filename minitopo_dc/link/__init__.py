@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from minitopo_dc.link.any_leg import AnyLeg
-from minitopo_dc.link.capacity import Capacity, ConstantCapacity, RateCapacity, make_capacity
-from minitopo_dc.link.delay import ConstantDelay, DelayModel, NormalDelay, UniformDelay
-from minitopo_dc.link.delay_curve import DelayCurve, curve_delay_ns, delay_steps
 from minitopo_dc.link.leg import Leg, LegParameters, LegStatistics
-from minitopo_dc.link.loss import Bernoulli, GilbertElliott, LossModel
-from minitopo_dc.link.opportunities import OpportunityCapacity
-from minitopo_dc.link.rlc_leg import RlcLeg
-from minitopo_dc.link.rlc_parameters import RlcMode, RlcParameters, RlcStatistics
-from minitopo_dc.link.wifi_leg import WifiLeg
-from minitopo_dc.link.wifi_medium import WifiMedium
-from minitopo_dc.link.wifi_parameters import (
+from minitopo_dc.link.models.capacity import Capacity, ConstantCapacity, RateCapacity, make_capacity
+from minitopo_dc.link.models.delay import ConstantDelay, DelayModel, NormalDelay, UniformDelay
+from minitopo_dc.link.models.delay_curve import DelayCurve, curve_delay_ns, delay_steps
+from minitopo_dc.link.models.loss import Bernoulli, GilbertElliott, LossModel
+from minitopo_dc.link.models.opportunities import OpportunityCapacity
+from minitopo_dc.link.rlc.leg import RlcLeg
+from minitopo_dc.link.rlc.parameters import RlcMode, RlcParameters, RlcStatistics
+from minitopo_dc.link.wifi.leg import WifiLeg
+from minitopo_dc.link.wifi.medium import WifiMedium
+from minitopo_dc.link.wifi.parameters import (
     Aggregation,
     ErrorBursts,
     WifiParameters,
     WifiStatistics,
 )
-from minitopo_dc.link.wifi_path import WifiPath, WiredPart
-from minitopo_dc.link.wifi_timing import goodput_bps, saturated_bps
+from minitopo_dc.link.wifi.path import WifiPath, WiredPart
+from minitopo_dc.link.wifi.timing import goodput_bps, saturated_bps
 
 __all__ = [
     "Aggregation",

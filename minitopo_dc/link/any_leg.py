@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from minitopo_dc.link.capacity import Capacity
-from minitopo_dc.link.delay import DelayModel
 from minitopo_dc.link.leg import LegStatistics
-from minitopo_dc.link.loss import LossModel
+from minitopo_dc.link.models.capacity import Capacity
+from minitopo_dc.link.models.delay import DelayModel
+from minitopo_dc.link.models.loss import LossModel
 
 T = TypeVar("T")
 

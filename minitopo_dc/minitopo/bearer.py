@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitopo_dc.minitopo.lines import Line, ParameterFile
-from minitopo_dc.minitopo.values import boolean, fields, number, whole
+from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, fields, number, whole
 from minitopo_dc.settings import PdcpSettings, SettingsError
 
 MOST_PACKETS = 1_000_000

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.emulation.elements import ElementProcess, running, stop_all
-from minitopo_dc.emulation.host_capture import captured
-from minitopo_dc.emulation.hosts import EmulatedHost
-from minitopo_dc.emulation.testbed import set_sysctl
-from minitopo_dc.emulation.transfers import make_jobs, run_flows
+from minitopo_dc.emulation.network.elements import ElementProcess, running, stop_all
+from minitopo_dc.emulation.network.host_capture import captured
+from minitopo_dc.emulation.network.hosts import EmulatedHost
+from minitopo_dc.emulation.network.testbed import set_sysctl
+from minitopo_dc.emulation.run.transfers import make_jobs, run_flows
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.checkout_ipv6 import ipv6_of
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY

@@ -20,7 +20,7 @@ from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.handover import STEP_S, HandoverSettings
 from minitopo_dc.shipped import shipped
 from minitopo_dc.trace import Capacities, read_channels
-from minitopo_dc.trace.handover import HandoverPlan, plan_handovers
+from minitopo_dc.trace.drives.handover import HandoverPlan, plan_handovers
 from minitopo_dc.units import NS_PER_MS
 
 SHIPPED = ("residential", "road")

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from minitopo_dc.minitopo.lines import Line, ParameterFile
-from minitopo_dc.minitopo.values import boolean, fields, number, whole, word
+from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, fields, number, whole, word
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.settings import PathSchedule, SettingsError, parse_path_words
 

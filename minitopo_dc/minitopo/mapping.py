@@ -27,9 +27,8 @@ from minitopo_dc.minitopo.experiment import (
     Experiment,
     read_experiment,
 )
-from minitopo_dc.minitopo.lines import Line, ParameterError
+from minitopo_dc.minitopo.lines import Line, ParameterError, word
 from minitopo_dc.minitopo.topology import Topology, read_topology
-from minitopo_dc.minitopo.values import word
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import PathSchedule, SettingsError

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from minitopo_dc.minitopo.lines import Line
+from minitopo_dc.minitopo.lines import Line, number
 from minitopo_dc.minitopo.paths import DELAY_MS, RATE_MBPS
-from minitopo_dc.minitopo.values import number
 
 MS = {
     **{"s": 1e3, "sec": 1e3, "secs": 1e3},

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from minitopo_dc.minitopo.lines import Line
+from minitopo_dc.minitopo.lines import Line, fields, number, word
 from minitopo_dc.minitopo.paths import LONGEST_S, path_of_key
-from minitopo_dc.minitopo.values import fields, number, word
 from minitopo_dc.settings import (
     ACTIONS,
     PathAction,

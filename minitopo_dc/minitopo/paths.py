@@ -7,6 +7,7 @@ pass at once, a leg takes the time of its serialisation).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,9 +15,43 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from minitopo_dc.minitopo.lines import Line
-from minitopo_dc.minitopo.shaper import held_packets, round_trip_packets
-from minitopo_dc.minitopo.values import fields, file, number, whole, word
+from minitopo_dc.minitopo.lines import Line, fields, file, number, whole, word
+
+PACKET_BYTES = 1500
+"""Of which queue field and limit are reckoned. tbf counts the Ethernet header too, 1 % more, in the
+limit and in the rate alike, so that the longest wait is the same as here."""
+BITS_OF_ITS_MEGABIT = 1024 * 1024
+LEAST_WAIT_MS = 1
+
+
+def round_trip_packets(delay_ms: float, rate_mbps: float) -> int:
+    """What a round trip holds, which is also the queue field of a path without one.
+
+    Args:
+        delay_ms: of one direction.
+        rate_mbps: the path's bandwidth.
+    """
+    return math.ceil(rate_mbps * 125_000.0 * (2 * delay_ms / 1000.0) / PACKET_BYTES)
+
+
+def held_packets(delay_ms: float, queue_packets: int, rate_mbps: float) -> int:
+    """How many packets of 1,500 bytes wait at most, the one that is being sent among them.
+
+    Args:
+        delay_ms: of one direction.
+        queue_packets: the queue field.
+        rate_mbps: the path's bandwidth, not what a trace or a change makes of it.
+
+    Returns:
+        At least 1: a leg holds the packet that it sends.
+    """
+    wait_ms = int(queue_packets * PACKET_BYTES * 8 * 1000.0 / (rate_mbps * BITS_OF_ITS_MEGABIT))
+    limit_bytes = (
+        PACKET_BYTES * round_trip_packets(delay_ms, rate_mbps)
+        + rate_mbps * 1000.0 * max(wait_ms, LEAST_WAIT_MS) / 8
+    )
+    return max(1, int(limit_bytes / PACKET_BYTES))
+
 
 PathType = Literal["c2r", "r2s"]
 """Client to router, and router to server."""

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.emulation.hosts import EmulatedHost, take_down
-from minitopo_dc.emulation.machine import probe_kernel, save_facts
-from minitopo_dc.emulation.run_registry import registered
-from minitopo_dc.emulation.testbed import why_no_ipv6
+from minitopo_dc.emulation.machine.machine import probe_kernel, save_facts
+from minitopo_dc.emulation.machine.run_registry import registered
+from minitopo_dc.emulation.network.hosts import EmulatedHost, take_down
+from minitopo_dc.emulation.network.testbed import why_no_ipv6
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.checkout_classes import Context, make_classes
 from minitopo_dc.minitopo.checkout_ipv6 import add_ipv6

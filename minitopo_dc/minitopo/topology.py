@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from minitopo_dc.minitopo.bearer import BEARER_KEYS, read_bearer
-from minitopo_dc.minitopo.lines import Line, ParameterFile
+from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, number, whole, word
 from minitopo_dc.minitopo.netem import parse_command
 from minitopo_dc.minitopo.path_at import PATH_AT, PathLines, read_path_lines
 from minitopo_dc.minitopo.paths import (
@@ -24,7 +24,6 @@ from minitopo_dc.minitopo.paths import (
     with_trace,
     with_uplink,
 )
-from minitopo_dc.minitopo.values import boolean, number, whole, word
 from minitopo_dc.settings import LegSettings, SettingsError
 from minitopo_dc.settings.leg import Direction
 from minitopo_dc.trace import TraceError

@@ -10,12 +10,12 @@ from aioquic.h3.connection import H3_ALPN, ErrorCode
 from aioquic.quic.configuration import QuicConfiguration
 
 from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.certificate import Certificate
-from minitopo_dc.runners.content import Find
-from minitopo_dc.runners.quic_endpoint import OrderedConnection, transmit
-from minitopo_dc.runners.quic_server import Session, initial_destination
-from minitopo_dc.runners.stop_signal import StopSignal
-from minitopo_dc.runners.udp_socket import Address, receive_batch, wait_readable
+from minitopo_dc.runners.aioquic.endpoint import OrderedConnection, transmit
+from minitopo_dc.runners.aioquic.server import Session, initial_destination
+from minitopo_dc.runners.payload.certificate import Certificate
+from minitopo_dc.runners.payload.content import Find
+from minitopo_dc.runners.processes.stop_signal import StopSignal
+from minitopo_dc.runners.processes.udp_socket import Address, receive_batch, wait_readable
 
 DATAGRAM_BYTES = 1200
 """UDP payload, as that of runner `quic`."""

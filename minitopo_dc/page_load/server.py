@@ -14,11 +14,11 @@ from tempfile import TemporaryDirectory
 from minitopo_dc.page_load.http3 import serve_http3
 from minitopo_dc.page_load.site import OBJECTS, Site
 from minitopo_dc.page_load.trust import site_key
-from minitopo_dc.runners.asgi import Application
-from minitopo_dc.runners.certificate import Certificate, make_certificate
-from minitopo_dc.runners.kernel_socket import PROTOCOLS
-from minitopo_dc.runners.tcp_server import listen, serve_requests
-from minitopo_dc.runners.tcp_watch import ReportingApplication
+from minitopo_dc.runners.payload.asgi import Application
+from minitopo_dc.runners.payload.certificate import Certificate, make_certificate
+from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
+from minitopo_dc.runners.tcp.server import listen, serve_requests
+from minitopo_dc.runners.tcp.watch import ReportingApplication
 
 PORT = 4433
 """The usual one of test servers of QUIC."""

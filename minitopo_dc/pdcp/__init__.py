@@ -3,23 +3,21 @@
 Time is an argument (int ns), an SDU is whatever the caller hands in.
 """
 
-from minitopo_dc.pdcp.adaptive_t_reordering import AdaptiveTReordering
-from minitopo_dc.pdcp.bandit import BanditPolicy
-from minitopo_dc.pdcp.classify import (
+from minitopo_dc.pdcp.formats.classify import (
     PacketFacts,
     PacketKind,
     Segment,
     classify_datagram,
     classify_udp,
 )
-from minitopo_dc.pdcp.codec import SN_BITS, PduError, SnFormat, sn_format
-from minitopo_dc.pdcp.credit import CreditPolicy
-from minitopo_dc.pdcp.duplication import SMALL_BYTES, DuplicationRule, SelectiveDuplication
-from minitopo_dc.pdcp.feedback import Feedback
-from minitopo_dc.pdcp.flow_control import DeliveryStatus, FlowControl
-from minitopo_dc.pdcp.least_delay import LeastDelayPolicy
-from minitopo_dc.pdcp.leg_failure import LegFailures
-from minitopo_dc.pdcp.policy import (
+from minitopo_dc.pdcp.formats.codec import SN_BITS, PduError, SnFormat, sn_format
+from minitopo_dc.pdcp.formats.report import LegReception, Report, decode_report, encode_report
+from minitopo_dc.pdcp.formats.status_report import StatusReport, decode_status, encode_status
+from minitopo_dc.pdcp.formats.trailer import append_trailer, split_trailer
+from minitopo_dc.pdcp.policies.bandit import BanditPolicy
+from minitopo_dc.pdcp.policies.credit import CreditPolicy
+from minitopo_dc.pdcp.policies.least_delay import LeastDelayPolicy
+from minitopo_dc.pdcp.policies.policy import (
     BatchPolicy,
     DuplicatePolicy,
     PolicyError,
@@ -31,11 +29,17 @@ from minitopo_dc.pdcp.policy import (
     sees_legs,
     split_policy,
 )
-from minitopo_dc.pdcp.proportional import ProportionalPolicy
-from minitopo_dc.pdcp.receive import Delivery, ReceivingEntity
-from minitopo_dc.pdcp.recovery import Recovery, SentPdu
-from minitopo_dc.pdcp.report import LegReception, Report, decode_report, encode_report
-from minitopo_dc.pdcp.report_maker import ReportMaker
+from minitopo_dc.pdcp.policies.proportional import ProportionalPolicy
+from minitopo_dc.pdcp.policies.threshold import SPLIT_THRESHOLDS, ThresholdPolicy
+from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegState, LegView
+from minitopo_dc.pdcp.receiving.entity import Delivery, ReceivingEntity
+from minitopo_dc.pdcp.receiving.report_maker import ReportMaker
+from minitopo_dc.pdcp.receiving.t_reordering import (
+    ADAPTIVE,
+    T_REORDERING_VALUES,
+    AdaptiveTReordering,
+    check_t_reordering,
+)
 from minitopo_dc.pdcp.statistics import (
     FeedbackStatistics,
     HoldingStatistics,
@@ -43,13 +47,21 @@ from minitopo_dc.pdcp.statistics import (
     TransmitStatistics,
     WaitingTime,
 )
-from minitopo_dc.pdcp.status_report import StatusReport, decode_status, encode_status
-from minitopo_dc.pdcp.t_reordering import ADAPTIVE, T_REORDERING_VALUES, check_t_reordering
-from minitopo_dc.pdcp.threshold import SPLIT_THRESHOLDS, ThresholdPolicy
-from minitopo_dc.pdcp.trailer import append_trailer, split_trailer
-from minitopo_dc.pdcp.transmit import Pdu, TransmittingEntity
-from minitopo_dc.pdcp.view import LegQueue, LegReport, LegState, LegView
-from minitopo_dc.pdcp.waiting import DISCARD_TIMER_VALUES, SduBuffer, check_discard_timer
+from minitopo_dc.pdcp.transmitting.duplication import (
+    SMALL_BYTES,
+    DuplicationRule,
+    SelectiveDuplication,
+)
+from minitopo_dc.pdcp.transmitting.entity import Pdu, TransmittingEntity
+from minitopo_dc.pdcp.transmitting.feedback import Feedback
+from minitopo_dc.pdcp.transmitting.flow_control import DeliveryStatus, FlowControl
+from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
+from minitopo_dc.pdcp.transmitting.recovery import Recovery, SentPdu
+from minitopo_dc.pdcp.transmitting.waiting import (
+    DISCARD_TIMER_VALUES,
+    SduBuffer,
+    check_discard_timer,
+)
 
 __all__ = [
     "ADAPTIVE",

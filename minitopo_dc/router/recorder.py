@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
+from minitopo_dc.files import write_whole
 from minitopo_dc.router.settings import ElementSettings, ReceiveBearer, TransmitBearer
 from minitopo_dc.units import NS_PER_MS
-from minitopo_dc.whole_files import write_whole
 
 Statistics = Callable[[], Any]
 """Returns a statistics dataclass of a core."""

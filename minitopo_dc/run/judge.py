@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from minitopo_dc.run.capacity import available_bits
-from minitopo_dc.run.late_start import missed_by_client
 from minitopo_dc.run.metrics import capacity_share, goodput_mbps, jain_index
 from minitopo_dc.run.results import RunResult, flow_directory, flow_windows
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.paths import PathFile, bytes_of_legs
+
+LATEST_START_S: Final = 1.0
+"""Up to here nothing is wrong with a machine: a Python client takes some tenths of a second on a
+quiet one (docs/results.md, "Two clocks in a run")."""
+
+
+def missed_by_client(scenario: Scenario, flow: ResolvedFlow, measured: Measurement) -> str | None:
+    """What a flow's client started too late for, as a failed run's reason; None: nothing."""
+    started_s = measured.started_s
+    if started_s <= LATEST_START_S:
+        return None
+    last = max((at_s for at_s in _moments(scenario, flow) if at_s <= started_s), default=0.0)
+    if last == 0:
+        return None
+    return (
+        f"client started {started_s:.2f} s after the elements, behind what the scenario has at "
+        f"{last:g} s: the machine gave it too little processor time"
+    )
+
+
+def _moments(scenario: Scenario, flow: ResolvedFlow) -> Iterator[float]:
+    """When something happens to a leg, whoever uses it, or to the flow's paths (s)."""
+    for leg in scenario.legs:
+        yield from leg.moments()
+    if flow.paths is not None:
+        yield from (event.at_s for event in flow.paths.events)
+
 
 MINIMUM_PATH_BYTES = 15_000
 """A path that carried less than ten full packets carried a handshake, not data."""

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from minitopo_dc.whole_files import write_whole
+from minitopo_dc.files import write_whole
 
 Status = Literal["ok", "failed", "unsupported"]
 

@@ -21,7 +21,7 @@ from minitopo_dc.scenario.scenario import Scenario
 from minitopo_dc.settings import Direction, LegSettings, PathEvent, PathPlan, SettingsError
 from minitopo_dc.settings.handover import STEP_S
 from minitopo_dc.settings.ranges import Moment
-from minitopo_dc.trace.handover import (
+from minitopo_dc.trace.drives.handover import (
     Handover,
     HandoverPlan,
     HandoverRule,

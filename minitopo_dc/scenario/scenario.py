@@ -15,10 +15,9 @@ from minitopo_dc.scenario.bearer import (
     downlink_pdcp,
     uplink_pdcp,
 )
-from minitopo_dc.scenario.bearer_checks import check_bearers, check_policy
+from minitopo_dc.scenario.checks import check_bearers, check_handover, check_offset, check_policy
 from minitopo_dc.scenario.clocks import Clock, RealSettings, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow, WorkloadField
-from minitopo_dc.scenario.handover_checks import check_handover, check_offset
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.settings import (
     HandoverSettings,

@@ -3,12 +3,10 @@
 from minitopo_dc.settings.base import Settings, SettingsError, equals, read_yaml
 from minitopo_dc.settings.bearer import PdcpSettings
 from minitopo_dc.settings.change import LegChange
-from minitopo_dc.settings.duplication import DuplicationSettings
 from minitopo_dc.settings.handover import HandoverSettings
 from minitopo_dc.settings.kernel import check_kernel_bearer, check_wire_bearer, kernel_rates
 from minitopo_dc.settings.leg import BurstLoss, Direction, LegSettings
 from minitopo_dc.settings.match import IpVersion, Match
-from minitopo_dc.settings.path_words import parse_path_words
 from minitopo_dc.settings.paths import (
     ACTIONS,
     PathAction,
@@ -18,7 +16,9 @@ from minitopo_dc.settings.paths import (
     PathPlan,
     PathSchedule,
     PathStatus,
+    parse_path_words,
 )
+from minitopo_dc.settings.pdcp_fields import DuplicationSettings
 from minitopo_dc.settings.rlc import RlcSettings
 from minitopo_dc.settings.wifi import WifiSettings
 

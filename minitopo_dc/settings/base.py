@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Self
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from minitopo_dc.files import read_text
 from minitopo_dc.settings.yaml_text import parse_yaml
-from minitopo_dc.text_files import read_text
 
 MOST_BYTES = 2_000_000
 """Of a YAML file: as many as its characters may have in UTF-8."""

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from minitopo_dc.settings.base import Settings
 from minitopo_dc.settings.ranges import Factor, Number, Seconds, SecondsOrNone
-from minitopo_dc.trace.handover import HandoverRule
+from minitopo_dc.trace.drives.handover import HandoverRule
 
 STEP_S = 1.0
 """How often the terminal looks at its channels: the papers' capacities are of whole seconds."""

@@ -44,8 +44,8 @@ from minitopo_dc.settings.ranges import (
 from minitopo_dc.settings.rlc import RlcSettings
 from minitopo_dc.settings.wifi import WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, read_trace
-from minitopo_dc.trace.limits import SHORTEST_NS
-from minitopo_dc.trace.scale import scaled_to_mean
+from minitopo_dc.trace.model import SHORTEST_NS
+from minitopo_dc.trace.offset import scaled_to_mean
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 Direction = Literal["downlink", "uplink"]
@@ -94,7 +94,7 @@ class LegSettings(Settings):
     delay_ms: Milliseconds = 10.0
     # Left out of files when there is none, so that those of legs without it stay as they are.
     delay_curve: DelayCurve | None = Field(default=None, exclude_if=equals(None))
-    """In place of `delay_ms`: the delay follows the capacity (`minitopo_dc.link.delay_curve`)."""
+    """In place of `delay_ms`: it follows the capacity (`minitopo_dc.link.models.delay_curve`)."""
     jitter_ms: Milliseconds = 1.0
     jitter: Literal["normal", "uniform"] = "normal"
     """Distribution: `jitter_ms` is its standard deviation (normal) or half width (uniform)."""

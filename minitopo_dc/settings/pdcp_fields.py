@@ -2,15 +2,108 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from minitopo_dc.pdcp import ADAPTIVE, check_discard_timer, check_t_reordering
+from minitopo_dc.pdcp import (
+    ADAPTIVE,
+    SMALL_BYTES,
+    DuplicationRule,
+    FlowControl,
+    PolicyError,
+    check_discard_timer,
+    check_t_reordering,
+)
 from minitopo_dc.settings.base import Settings, equals
-from minitopo_dc.settings.duplication import DuplicationSettings
-from minitopo_dc.settings.flow_control import FlowControlSettings
-from minitopo_dc.settings.ranges import Count, Factor, Interval, Milliseconds, Number
+from minitopo_dc.settings.ranges import (
+    Bytes,
+    Count,
+    Factor,
+    Interval,
+    Milliseconds,
+    MillisecondsAbove,
+    Number,
+    Percent,
+)
+from minitopo_dc.units import NS_PER_MS
+
+Dscp = Annotated[int, Field(ge=0, le=63)]
+"""RFC 2474."""
+CONDITIONS = ("packets", "below_bytes", "dscp", "retransmissions", "loss_percent", "deadline_ms")
+
+
+class DuplicationSettings(Settings):
+    """When an SDU goes on all legs that are up: if one of the conditions holds."""
+
+    packets: tuple[Literal["handshake", "ack"], ...] = ()
+    """`handshake`: SYN, FIN and RST of TCP, long headers of QUIC. `ack`: pure acknowledgements of
+    TCP, UDP of at most `small_bytes`."""
+    small_bytes: Bytes | None = None
+    """Of an IP packet; none: `SMALL_BYTES`."""
+    below_bytes: Bytes | None = None
+    """IP packets smaller than this."""
+    dscp: tuple[Dscp, ...] = ()
+    retransmissions: bool = False
+    """TCP segments that were sent before."""
+    loss_percent: Percent | None = None
+    """The leg that the split names lost more than this lately; needs reports."""
+    deadline_ms: MillisecondsAbove | None = None
+    """The packet is expected later than this on the leg that the split names."""
+
+    @model_validator(mode="after")
+    def _has_a_condition(self) -> Self:
+        if self.rule() == DuplicationRule(small_bytes=self.rule().small_bytes):
+            raise ValueError(f"give at least one of {', '.join(CONDITIONS)}")
+        if self.small_bytes is not None and "ack" not in self.packets:
+            raise ValueError("small_bytes needs packets: [ack]")
+        return self
+
+    def rule(self) -> DuplicationRule:
+        """What the core is told."""
+        deadline = self.deadline_ms
+        return DuplicationRule(
+            handshake="handshake" in self.packets,
+            ack="ack" in self.packets,
+            small_bytes=self.small_bytes or SMALL_BYTES,
+            below_bytes=self.below_bytes,
+            dscp=frozenset(self.dscp),
+            retransmissions=self.retransmissions,
+            loss_percent=self.loss_percent,
+            deadline_ns=None if deadline is None else round(deadline * NS_PER_MS),
+        )
+
+
+class FlowControlSettings(Settings):
+    """DL DELIVERY STATUS of TS 38.425 from each leg's node, over a backhaul."""
+
+    interval_ms: Interval = 5.0
+    """From one status to the next, at least a slot of 1 ms. TS 38.425 leaves it to who polls; 5 ms
+    is this project's choice, a quarter of the papers' round trip."""
+    backhaul_ms: Milliseconds | tuple[Milliseconds, ...] = 0.0
+    """One way, of PDUs and statuses: one for all legs, or one per leg of the bearer. 0: the leg is
+    at the node that splits."""
+    desired_ms: MillisecondsAbove | None = None
+    """What a node wants to have, in ms of its leg's rate; none: what a status and its answer take,
+    `interval_ms` + 2 `backhaul_ms` + 2 ms."""
+
+    def of_legs(self, legs: int) -> tuple[FlowControl, ...]:
+        """One for each of a bearer's `legs` legs.
+
+        Raises:
+            PolicyError: not as many delays as legs.
+        """
+        delays = self.backhaul_ms
+        if not isinstance(delays, tuple):
+            delays = (delays,) * legs
+        if len(delays) != legs:
+            raise PolicyError(
+                f"flow_control.backhaul_ms: {len(delays)} values, must be one, or one for each of "
+                f"{legs} legs"
+            )
+        desired = None if self.desired_ms is None else round(self.desired_ms * NS_PER_MS)
+        interval = round(self.interval_ms * NS_PER_MS)
+        return tuple(FlowControl(interval, round(each * NS_PER_MS), desired) for each in delays)
 
 
 class PdcpFields(Settings):

@@ -1,4 +1,4 @@
-"""One scenario on the virtual clock: the twin of `minitopo_dc.emulation.real`."""
+"""One scenario on the virtual clock: the twin of `minitopo_dc.emulation.run.real`."""
 
 from __future__ import annotations
 

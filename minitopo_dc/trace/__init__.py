@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from minitopo_dc.trace.cell_files import (
+from minitopo_dc.trace.convert import resample, to_opportunities
+from minitopo_dc.trace.drives.cells import CellLog, HeardCell
+from minitopo_dc.trace.drives.channels import Capacities
+from minitopo_dc.trace.drives.drive import synthesise_drive
+from minitopo_dc.trace.drives.environment import ENVIRONMENTS, Environment
+from minitopo_dc.trace.drives.levels import (
+    CapacityStatistics,
+    ChannelStatistics,
+    channel_statistics,
+    levels,
+)
+from minitopo_dc.trace.drives.radio import (
+    Interferers,
+    RadioSettings,
+    capacity_mbps,
+    channels_of,
+    sinr,
+)
+from minitopo_dc.trace.errors import TraceError
+from minitopo_dc.trace.formats.cell_files import (
     kind_of_drive,
     read_cells,
     read_channels,
     write_cells,
     write_channels,
 )
-from minitopo_dc.trace.cells import CellLog, HeardCell
-from minitopo_dc.trace.channels import Capacities
-from minitopo_dc.trace.convert import resample, to_opportunities
-from minitopo_dc.trace.drive import synthesise_drive
-from minitopo_dc.trace.environment import ENVIRONMENTS, Environment
-from minitopo_dc.trace.errors import TraceError
+from minitopo_dc.trace.formats.readers import DEFAULT_COLUMN, TraceFormat, read_trace
+from minitopo_dc.trace.formats.writers import write_csv, write_mahimahi
 from minitopo_dc.trace.info import TraceInfo, autocorrelation, trace_info
-from minitopo_dc.trace.levels import (
-    CapacityStatistics,
-    ChannelStatistics,
-    channel_statistics,
-    levels,
-)
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
 from minitopo_dc.trace.offset import begun_at
-from minitopo_dc.trace.radio import Interferers, RadioSettings, capacity_mbps, channels_of, sinr
-from minitopo_dc.trace.readers import DEFAULT_COLUMN, TraceFormat, read_trace
 from minitopo_dc.trace.synthesis import CellParameters, spectral_efficiency, synthesise
-from minitopo_dc.trace.writers import write_csv, write_mahimahi
 
 __all__ = [
     "DEFAULT_COLUMN",

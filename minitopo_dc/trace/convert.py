@@ -6,8 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
-from minitopo_dc.trace.limits import MOST_STEPS
-from minitopo_dc.trace.model import NBIT, OpportunityTrace, RateTrace, Trace
+from minitopo_dc.trace.model import MOST_STEPS, NBIT, OpportunityTrace, RateTrace, Trace
 
 _MS = 1_000_000
 

@@ -10,14 +10,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from minitopo_dc.trace.cell_files import write_channels
-from minitopo_dc.trace.channels import Capacities
-from minitopo_dc.trace.drive import synthesise_drive
-from minitopo_dc.trace.environment import RESIDENTIAL, ROAD, Environment
+from minitopo_dc.trace.drives.channels import Capacities
+from minitopo_dc.trace.drives.drive import synthesise_drive
+from minitopo_dc.trace.drives.environment import RESIDENTIAL, ROAD, Environment
+from minitopo_dc.trace.drives.radio import RadioSettings, channels_of
+from minitopo_dc.trace.formats.cell_files import write_channels
+from minitopo_dc.trace.formats.writers import write_csv
 from minitopo_dc.trace.model import RateTrace
-from minitopo_dc.trace.radio import RadioSettings, channels_of
 from minitopo_dc.trace.synthesis import CellParameters, synthesise
-from minitopo_dc.trace.writers import write_csv
 
 _DURATION_S = 60
 _STEP_MS = 200

@@ -23,8 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from minitopo_dc.trace.limits import LONGEST_S, MOST_BPS, in_range
-from minitopo_dc.trace.model import RateTrace
+from minitopo_dc.trace.model import LONGEST_S, MOST_BPS, RateTrace, in_range
 from minitopo_dc.units import NS_PER_MS
 
 _ROUND_BPS = 1_000

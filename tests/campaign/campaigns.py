@@ -8,12 +8,12 @@ from typing import Any
 
 import yaml
 
-from minitopo_dc.campaign.attempt import Execute
-from minitopo_dc.campaign.plan import read_plan
-from minitopo_dc.campaign.resume import missing_runs, run_missing
-from minitopo_dc.campaign.scenarios import Overrides
-from minitopo_dc.campaign.store import Store
-from minitopo_dc.campaign.workers import Serial
+from minitopo_dc.campaign.execution.attempt import Execute
+from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
+from minitopo_dc.campaign.execution.store import Store
+from minitopo_dc.campaign.execution.workers import Serial
+from minitopo_dc.campaign.file.plan import read_plan
+from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.run.judge import blank_result
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Clock, Scenario

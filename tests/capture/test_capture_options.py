@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.commands import compare
-from minitopo_dc.commands.options import base_scenario
+from minitopo_dc.commands.options.scenario import base_scenario
 from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests import REPOSITORY
+
 README = REPOSITORY / "README.md"
 DOCS = REPOSITORY / "docs"
 PAGES = sorted({README, *DOCS.rglob("*.md"), *REPOSITORY.glob("[!.]*/README.md")})

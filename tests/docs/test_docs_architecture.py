@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import DOCS, PAGES, REPOSITORY, code_spans, name
+from tests import REPOSITORY
+from tests.docs.pages import DOCS, PAGES, code_spans, name
 
 ARCHITECTURE = DOCS / "architecture.md"
 PACKAGE = REPOSITORY / "minitopo_dc"

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 
 from minitopo_dc.campaign import campaign_names, find_campaign
-from minitopo_dc.campaign.plan import count_plan
-from minitopo_dc.campaign.scenarios import Overrides
+from minitopo_dc.campaign.file.plan import count_plan
+from minitopo_dc.campaign.file.scenarios import Overrides
 from tests.docs.pages import DOCS
 
 ROW = re.compile(r"\| `(?P<name>[a-z-]+)` \|.*\| (?P<full>\d+) \((?P<quick>\d+)\)[^|]*\|")

@@ -19,17 +19,18 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from minitopo_dc.campaign.design import Version
-from minitopo_dc.campaign.evaluation import their_points
-from minitopo_dc.campaign.plan import read_plan
-from minitopo_dc.campaign.scenarios import Overrides, read_file
+from minitopo_dc.campaign.file.design import Version
+from minitopo_dc.campaign.file.plan import read_plan
+from minitopo_dc.campaign.file.scenarios import Overrides, read_file
+from minitopo_dc.campaign.report.evaluation import their_points
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.router import ElementSettings
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.scenario import Clock, Scenario
+from tests import REPOSITORY
 from tests.capture.packets import datagram
-from tests.docs.pages import PAGES, REPOSITORY, Block, blocks, comment, name, tokens
+from tests.docs.pages import PAGES, Block, blocks, comment, name, tokens
 
 LANGUAGES = {"python", "yaml", "sh", "text"}
 BLOCKS = [block for page in PAGES for block in blocks(page)]

@@ -15,11 +15,12 @@ import pytest
 
 from minitopo_dc.cli import main
 from minitopo_dc.commands.entry import COMMANDS, parser
-from minitopo_dc.commands.options import base_scenario, rows
+from minitopo_dc.commands.options.scenario import base_scenario, rows
 from minitopo_dc.page_load import __main__ as page_load
 from minitopo_dc.page_load import server as page_server
 from minitopo_dc.scenario import Clock
-from tests.docs.pages import PAGES, REPOSITORY, Block, blocks, code_spans, name
+from tests import REPOSITORY
+from tests.docs.pages import PAGES, Block, blocks, code_spans, name
 
 PROGRAM = "minitopo-dc"
 PREFIXES = ("sudo",)

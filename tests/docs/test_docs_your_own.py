@@ -12,15 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.emulation.machine import probe_kernel
-from tests.docs.pages import DOCS, REPOSITORY, blocks
+from minitopo_dc.emulation.machine.machine import probe_kernel
+from tests import REPOSITORY
+from tests.docs.pages import DOCS, blocks
 
 pytestmark = pytest.mark.root
 PAGE = list(blocks(DOCS / "your-own.md"))
 SCRIPTS = [
     block.code for block in PAGE if block.language == "sh" and "minitopo-dc shell" not in block.code
 ]
-"""A shell is for people (`tests/emulation/test_own_programs.py` has one)."""
+"""A shell is for people (`tests/emulation/run/test_own_programs.py` has one)."""
 MPTCP, IPERF3 = "mptcpize", "iperf3"
 SIZE = 2_000_000
 """Of the page's download."""

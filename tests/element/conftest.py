@@ -7,10 +7,10 @@ import random
 import pytest
 
 from minitopo_dc.element import drivers as drivers_module
-from minitopo_dc.element import loop as loop_module
 from minitopo_dc.element import transmit_driver as transmit_module
 from minitopo_dc.element.drivers import LegDriver
-from minitopo_dc.element.loop import Loop
+from minitopo_dc.element.kernel import loop as loop_module
+from minitopo_dc.element.kernel.loop import Loop
 from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
 from tests.element.fakes import MS, Clock, NoInjector
 

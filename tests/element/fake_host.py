@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.element import loop as loop_module
 from minitopo_dc.element import process
-from minitopo_dc.element.loop import Loop
+from minitopo_dc.element.kernel import loop as loop_module
+from minitopo_dc.element.kernel.loop import Loop
+from minitopo_dc.element.kernel.realtime import ElementError
 from minitopo_dc.element.process import Element
-from minitopo_dc.element.realtime import ElementError
 from minitopo_dc.link import LegStatistics
 from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.router.recorder import Recorder, Series

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minitopo_dc.element.drivers import LegDriver, ReceiveDriver
-from minitopo_dc.element.loop import Loop
+from minitopo_dc.element.kernel.loop import Loop
 from minitopo_dc.element.transmit_driver import TransmitDriver
 from minitopo_dc.pdcp import sn_format
 from minitopo_dc.settings import PdcpSettings

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minitopo_dc.emulation.hosts import EmulatedHost
+from minitopo_dc.emulation.network.hosts import EmulatedHost
 
 
 class LocalHost(EmulatedHost):

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from minitopo_dc.emulation.elements import ElementProcess
-from minitopo_dc.emulation.hosts import Network
-from minitopo_dc.emulation.testbed import testbed
+from minitopo_dc.emulation.network.elements import ElementProcess
+from minitopo_dc.emulation.network.hosts import Network
+from minitopo_dc.emulation.network.testbed import testbed
 from minitopo_dc.scenario import Scenario
 
 INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}

@@ -17,11 +17,11 @@ from mininet.net import Mininet
 from minitopo_dc.topologies.dual_connectivity import DualConnectivityError, addDualConnectivity
 from minitopo_dc.topologies.element_process import PROCESS, REGISTRY
 from minitopo_dc.topologies.radio_link import RadioLink
-from tests.emulation.processes import with_word
+from tests import REPOSITORY
+from tests.emulation.network.processes import with_word
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
-CHECKOUT = Path(__file__).resolve().parents[2]
-EXAMPLE = CHECKOUT / "examples" / "three_hosts.py"
+EXAMPLE = REPOSITORY / "examples" / "three_hosts.py"
 COUNTERS = 'py {leg: count["pushed_packets"] for leg, count in STATISTICS.items()}'
 STATISTICS = 'ue.dual_connectivity.statistics()["uplink"]'
 WAIT = "sh sleep 0.3"
@@ -39,7 +39,7 @@ def cli(topology: str, orders: list[str]) -> str:
     command = ["mn", "--custom", "topologies/two_path.py", "--topo", topology]
     with subprocess.Popen(
         command,
-        cwd=CHECKOUT,
+        cwd=REPOSITORY,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -71,7 +71,7 @@ def three_hosts() -> Any:
 
 def test_the_example_runs_as_it_is_printed() -> None:
     before = with_word(PROCESS)
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     done = subprocess.run(
         [sys.executable, str(EXAMPLE)],
         env=environment,

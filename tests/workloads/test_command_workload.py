@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.campaign import evaluation
+from minitopo_dc.campaign.report import evaluation
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Command, parse_workload

@@ -1,0 +1,103 @@
+"""What each path of a run carried over time, drawn, and when paths were to open and to close."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from minitopo_dc.analysis.figures.curves import Line, Mark, Panel, draw_series
+from minitopo_dc.analysis.tables.path_rates import BIN_S, path_rates
+from minitopo_dc.files import replacing
+from minitopo_dc.run.as_run_files import load_as_run
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import PathEvent, PathPlan
+
+TOGETHER_S = 0.1
+"""A handover opens a path and abandons another one 0.02 s later: labels would hide each other."""
+RATE_LABEL = "goodput per path (Mbit/s)"
+
+
+def paths_figure(runs: Sequence[Path], path: Path) -> bool:
+    """Write `draw_paths` of these runs as PNG; whether there is anything to draw.
+
+    Raises:
+        ResultError: a run's `paths.csv` is missing or broken.
+        OSError: `path` cannot be written.
+    """
+    figure = draw_paths(runs)
+    if figure is not None:
+        with replacing(path) as partial:
+            figure.savefig(partial, format="png")
+    return figure is not None
+
+
+def draw_paths(runs: Sequence[Path]) -> Figure | None:
+    """Draw each flow with a path schedule of these runs; None when there is none.
+
+    A panel for each flow, a line for each leg; a mark where a path was to change.
+
+    Raises:
+        ResultError: a run's `paths.csv` is missing or broken.
+    """
+    panels = [panel for run in runs for panel in _panels(run)]
+    return draw_series(panels) if panels else None
+
+
+def path_lines(run: Path, flow: int | None = None) -> list[Line]:
+    """Goodput of each leg's paths, of one flow or of all that have several."""
+    rates = path_rates(run)
+    if flow is not None:
+        rates = rates[rates["flow"] == flow]
+    several = rates["flow"].nunique() > 1
+    lines = []
+    for (number, leg), rows in rates.groupby(["flow", "leg"]):
+        points = pd.DataFrame({"x": rows["time_s"] + BIN_S / 2, "mean": rows["rate_mbps"]})
+        label = f"flow {number}, leg {leg}" if several else f"leg {leg}"
+        lines.append(Line(label, int(rows["leg"].iloc[0]) - 1, False, points))
+    return lines
+
+
+def path_marks(run: Path, flow: int | None = None) -> list[Mark]:
+    """`plan_marks` of one flow's paths, or of all."""
+    return [
+        mark
+        for number, plan in _schedules(load_as_run(run))
+        if flow in (None, number)
+        for mark in plan_marks(plan)
+    ]
+
+
+def plan_marks(plan: PathPlan) -> list[Mark]:
+    """A mark for each change of paths; changes that follow within `TOGETHER_S` share one."""
+    groups: list[list[PathEvent]] = []
+    for event in plan.events:
+        if groups and event.at_s - groups[-1][0].at_s < TOGETHER_S:
+            groups[-1].append(event)
+        else:
+            groups.append([event])
+    return [
+        Mark(
+            group[0].at_s,
+            ", ".join(f"{event.action} {event.leg}" for event in group),
+            group[0].leg - 1,
+        )
+        for group in groups
+    ]
+
+
+def _panels(run: Path) -> Iterator[Panel]:
+    scenario = load_as_run(run)
+    for number, _ in _schedules(scenario):
+        transport = scenario.resolved_flows[number - 1].transport
+        title = f"{transport} multipath" + (f", flow {number}" if scenario.flows else "")
+        yield Panel(title, RATE_LABEL, path_lines(run, number), path_marks(run, number))
+
+
+def _schedules(scenario: Scenario) -> Iterator[tuple[int, PathPlan]]:
+    """The flows whose paths are not simply all there from the beginning to the end."""
+    for number, flow in enumerate(scenario.resolved_flows, start=1):
+        if flow.paths and not flow.paths.is_whole(len(scenario.legs)):
+            yield number, flow.paths

@@ -1,0 +1,119 @@
+"""What the client received over time, against what the legs could have carried.
+
+Rules of the figure:
+
+* A panel for each transport and mode, in the order of the table; all have the same axes.
+* Capacities are stacked: leg 1, on it leg 2, and so on. Their steps are also the bins of the rates.
+* Each run that is ok is a line of its own: nothing is averaged over runs but the goodput in the
+  title. Transports without such a run have a reason and no line.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from minitopo_dc.analysis.figures.panel import FONT, RATE_COLOUR, draw_panel, leg_greys, step_s
+from minitopo_dc.analysis.tables.summary import compare_table
+from minitopo_dc.files import replacing
+
+MOST_COLUMNS = 3
+"""With more, the figure's text is too small on a page."""
+PANEL_INCHES = (3.75, 2.0)
+FRAME_INCHES = (0.5, 1.2)
+"""Room for the labels of the axes, the title and the legend."""
+DOTS_PER_INCH = 150
+
+
+def goodput_figure(results: pd.DataFrame, capacities: pd.DataFrame, path: Path) -> None:
+    """Write `draw_goodput` as PNG, in the place of a file of that name.
+
+    Raises:
+        ResultError: a run's `client-rate.csv` is broken.
+        OSError: it cannot be read, or `path` cannot be written.
+    """
+    figure = draw_goodput(results, capacities)
+    with replacing(path) as partial:
+        figure.savefig(partial, format="png")
+
+
+def draw_goodput(results: pd.DataFrame, capacities: pd.DataFrame) -> Figure:
+    """Draw the rate received by the client in each transport and mode.
+
+    Args:
+        results: runs (`load_results`); those that are ok have a `client-rate.csv`.
+        capacities: `time_s`, the begins of equal steps, and the mean capacity of the legs in them
+            as `leg_1`, `leg_2`, ..., Mbit/s.
+    """
+    figure = Figure(layout="constrained", dpi=DOTS_PER_INCH)
+    FigureCanvasAgg(figure)
+    comparison = compare_table(results).to_dict("records")
+    panels = panel_grid(figure, len(comparison))
+    for axes, summary in zip(panels, comparison, strict=True):
+        same = (results["transport"] == summary["transport"]) & (results["mode"] == summary["mode"])
+        draw_panel(axes, summary, results[same], capacities)
+    set_axes(panels)
+    _label(figure, capacities)
+    return figure
+
+
+def panel_grid(figure: Figure, count: int) -> list[Axes]:
+    """Axes of equal limits, in rows; their numbers stand below the lowest of each column."""
+    columns = min(MOST_COLUMNS, math.ceil(math.sqrt(count)))
+    rows = math.ceil(count / columns)
+    figure.set_size_inches(
+        max(columns, 2) * PANEL_INCHES[0] + FRAME_INCHES[0],
+        rows * PANEL_INCHES[1] + FRAME_INCHES[1],
+    )
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    panels: list[Axes] = list(grid.flat)
+    for unused in panels[count:]:
+        unused.remove()
+    for lowest in panels[:count][-columns:]:
+        lowest.tick_params(labelbottom=True)
+    return panels[:count]
+
+
+def set_axes(panels: list[Axes]) -> None:
+    """Common limits from 0, no frame but the two axes."""
+    for axes in panels:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=8, labelfontfamily=FONT)
+        axes.margins(x=0)
+    panels[0].set_xlim(left=0)
+    panels[0].set_ylim(bottom=0)
+
+
+def _label(figure: Figure, capacities: pd.DataFrame) -> None:
+    figure.supxlabel("time since the start (s)", fontsize=9.5, family=FONT)
+    bins = f"bins of {step_s(capacities):g} s"
+    figure.supylabel(f"rate of IP bytes (Mbit/s, {bins})", fontsize=9.5, family=FONT)
+    figure.legend(
+        handles=_legend(capacities),
+        loc="outside upper left",
+        title="Rate received by the client against the capacity of the legs",
+        title_fontproperties={"family": FONT, "size": 12, "weight": "bold"},
+        alignment="left",
+        ncols=4,
+        frameon=False,
+        prop={"family": FONT, "size": 9},
+    )
+
+
+def _legend(capacities: pd.DataFrame) -> list[Artist]:
+    return [
+        Line2D([], [], label="received, one line per run", color=RATE_COLOUR, linewidth=1.7),
+        Line2D([], [], label="complete", color=RATE_COLOUR, marker="^", linestyle="", markersize=5),
+        *(
+            Patch(color=grey, label="capacity of leg 1" if leg == 1 else f"+ leg {leg}")
+            for leg, grey in enumerate(leg_greys(len(capacities.columns) - 1), start=1)
+        ),
+    ]

@@ -1,0 +1,104 @@
+"""The rows of a workload (one per request, per echo) over time: a panel per transport and mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.figures.panel import FONT, RATE_COLOUR
+from minitopo_dc.analysis.figures.received import DOTS_PER_INCH, panel_grid, set_axes
+from minitopo_dc.analysis.tables.summary import compare_table
+from minitopo_dc.files import replacing
+from minitopo_dc.workloads import RowsFigure, Workload
+
+MISSING_COLOUR = "#d62728"
+
+
+def rows_figure(results: pd.DataFrame, workload: Workload, path: Path) -> None:
+    """Write `draw_rows` as PNG, in the place of a file of that name.
+
+    Raises:
+        ResultError: a run has no such rows, or they are broken.
+        OSError: `path` cannot be written.
+    """
+    figure = draw_rows(results, workload)
+    with replacing(path) as partial:
+        figure.savefig(partial, format="png")
+
+
+def draw_rows(results: pd.DataFrame, workload: Workload) -> Figure:
+    """Draw the rows of a workload that has a figure of them.
+
+    Each run that is ok is a line, or several (`RowsFigure.lines`). A row without a value (a request
+    without an answer) is a cross on the axis, at its time.
+
+    Raises:
+        ResultError: a run has no such rows, or they are broken.
+        ValueError: the workload has no such figure.
+    """
+    wanted = workload.figure
+    if wanted is None:
+        raise ValueError(f"workload {workload.kind} has no figure of its rows")
+    figure = Figure(layout="constrained", dpi=DOTS_PER_INCH)
+    FigureCanvasAgg(figure)
+    comparison = compare_table(results).to_dict("records")
+    panels = panel_grid(figure, len(comparison))
+    for axes, summary in zip(panels, comparison, strict=True):
+        same = (results["transport"] == summary["transport"]) & (results["mode"] == summary["mode"])
+        axes.set_title(f"{summary['transport']} {summary['mode']}", fontsize=9.5, family=FONT)
+        for rows in _runs(results[same], workload.kind, wanted):
+            _draw(axes, rows, wanted)
+        if not summary["ok"]:
+            axes.text(0.05, 0.5, "no run is ok", transform=axes.transAxes, family=FONT, fontsize=9)
+    set_axes(panels)
+    figure.suptitle(wanted.title, fontsize=12, family=FONT, fontweight="bold")
+    figure.supxlabel(wanted.x_label, fontsize=9.5, family=FONT)
+    figure.supylabel(wanted.y_label, fontsize=9.5, family=FONT)
+    return figure
+
+
+def read_rows(run: Path, kind: str, wanted: RowsFigure) -> pd.DataFrame:
+    """The rows of a run's workload, as its file has them, with what a figure needs of them.
+
+    Raises:
+        ResultError: the file is missing or broken, or lacks a column of the figure.
+    """
+    path = run / f"{kind}.csv"
+    try:
+        rows = pd.read_csv(path)
+        for column in (wanted.x, wanted.y, *wanted.lines):
+            rows[column] = pd.to_numeric(rows[column])
+    except KeyError as error:
+        raise ResultError(f"{path}: no column {error.args[0]}") from None
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{path}: {error}") from None
+    return rows
+
+
+def lines_of(rows: pd.DataFrame, wanted: RowsFigure) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The rows of each line of a figure, and what tells it from the others: `leg 1, ...`."""
+    if not wanted.lines:
+        yield "", rows
+        return
+    for values, line in rows.groupby(list(wanted.lines)):
+        named = zip(wanted.lines, values, strict=True)
+        yield ", ".join(f"{name} {value}" for name, value in named), line
+
+
+def _runs(results: pd.DataFrame, kind: str, wanted: RowsFigure) -> Iterator[pd.DataFrame]:
+    for run in results[results["status"] == "ok"]["directory"]:
+        yield read_rows(Path(run), kind, wanted)
+
+
+def _draw(axes: Axes, rows: pd.DataFrame, wanted: RowsFigure) -> None:
+    for _, line in lines_of(rows, wanted):
+        axes.plot(line[wanted.x], line[wanted.y], color=RATE_COLOUR, linewidth=1.0, marker=".")
+    missing = rows[rows[wanted.y].isna()][wanted.x]
+    if not missing.empty:  # without a point, what is not clipped would have its place at (0, 0)
+        axes.plot(missing, [0.0] * len(missing), "x", color=MISSING_COLOUR, clip_on=False)

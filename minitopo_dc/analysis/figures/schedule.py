@@ -1,0 +1,72 @@
+"""What the legs of a scenario offer over time, and on which of them there is a path."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from minitopo_dc.analysis.figures.curves import Line, Panel, draw_series
+from minitopo_dc.analysis.figures.paths import plan_marks
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.as_run import as_run
+from minitopo_dc.settings import PathPlan
+from minitopo_dc.units import NS_PER_S
+
+STEP_S = 1
+"""Capacities are means over so long: those of a drive are of whole seconds."""
+CAPACITY_LABEL = "capacity downlink (Mbit/s)"
+
+
+def draw_schedule(scenario: Scenario, until_s: float) -> Figure:
+    """Draw the capacity of all legs, and of those on which flow 1 has a path that is no backup.
+
+    Args:
+        scenario: as given; its handover rule becomes a path schedule here, as in a run.
+        until_s: s since time zero of the legs.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong, or no leg ever has any capacity.
+    """
+    made = as_run(scenario).scenario
+    legs = range(1, len(made.legs) + 1)
+    seconds = range(0, math.ceil(until_s), STEP_S)
+    offered = {leg: [_mbps(made, leg, second) for second in seconds] for leg in legs}
+    plan = made.resolved_flows[0].paths or PathPlan(tuple(legs))
+    used = {
+        leg: [
+            rate if _is_open(plan, leg, second) else math.nan
+            for second, rate in zip(seconds, offered[leg], strict=True)
+        ]
+        for leg in legs
+    }
+    panels = [
+        Panel("all legs", CAPACITY_LABEL, _lines(offered)),
+        Panel("legs with a path", CAPACITY_LABEL, _lines(used), plan_marks(plan)),
+    ]
+    return draw_series(panels, steps=True)
+
+
+def _mbps(scenario: Scenario, leg: int, second: int) -> float:
+    capacity = scenario.legs[leg - 1].downlink.capacity()
+    bits = capacity.bits_between(second * NS_PER_S, (second + STEP_S) * NS_PER_S)
+    return bits / STEP_S / 1e6
+
+
+def _is_open(plan: PathPlan, leg: int, second: int) -> bool:
+    """In the middle of a second: where two paths overlap for a moment, the new one counts."""
+    middle = second + STEP_S / 2
+    return any(since <= middle < until for since, until in plan.available_periods(leg))
+
+
+def _lines(rates: dict[int, list[float]]) -> list[Line]:
+    return [
+        Line(
+            f"leg {leg}",
+            leg - 1,
+            False,
+            pd.DataFrame({"x": [STEP_S * number for number in range(len(row))], "mean": row}),
+        )
+        for leg, row in rates.items()
+    ]

@@ -1,0 +1,1 @@
+"""What decides over the points of a design: trees, importance, hold-out accuracy."""

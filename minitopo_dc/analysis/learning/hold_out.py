@@ -1,0 +1,104 @@
+"""A tree of as many levels as the points bear, and how right it is on others.
+
+The levels are the fewest whose cross-validated accuracy is within one standard error of the best
+(Breiman, Friedman, Olshen, Stone, Classification and Regression Trees, 1984, section 3.4.3), so
+that noise has none. The choice is made anew in each fold: the accuracy is that of the whole way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minitopo_dc.analysis.learning.factors import Factor, Matrix, columns_of
+from minitopo_dc.analysis.learning.proportion import Proportion, Z
+from minitopo_dc.analysis.learning.tree import DEEPEST, Node, Verdicts, decide, grow
+
+FOLDS = 5
+"""Usual (Hastie, Tibshirani, Friedman, The Elements of Statistical Learning, section 7.10)."""
+REPEATS = 3
+"""Of the folds, each time other ones: one division of few points is a matter of luck."""
+Rows = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A tree, and how right its like are on points that they have not seen."""
+
+    tree: Node
+    accuracy: Proportion
+    """Cross-validated, a mean over the repeats."""
+    is_better: bool
+    """Than who always says what is more frequent: on the mean of the points' differences, by more
+    than 1.96 standard errors."""
+
+
+def learn(
+    values: Matrix, verdicts: Verdicts, factors: Sequence[Factor], seed: int
+) -> Learnt | None:
+    """Learn from all points; None when fewer than `FOLDS` have one of the verdicts.
+
+    Args:
+        values: `matrix` of the factors.
+        verdicts: of each point.
+        factors: without one nothing is learnt.
+        seed: of the folds.
+    """
+    yes = int(verdicts.sum())
+    if not factors or min(yes, len(verdicts) - yes) < FOLDS:
+        return None
+    # Not above: it takes a second, and few commands need it.
+    from sklearn import config_context  # noqa: PLC0415
+
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        return _learnt(values, verdicts, factors, seed)
+
+
+def _learnt(values: Matrix, verdicts: Verdicts, factors: Sequence[Factor], seed: int) -> Learnt:
+    right = np.zeros(len(verdicts))
+    for number, (known, test) in enumerate(_folds(verdicts, REPEATS, seed)):
+        tree = _chosen(values[known], verdicts[known], factors, seed + number)
+        right[test] += (decide(tree, values[test]) == verdicts[test]) / REPEATS
+    usual = verdicts == (2 * int(verdicts.sum()) > len(verdicts))
+    ahead = right - usual
+    error = ahead.std(ddof=1) / np.sqrt(len(ahead))
+    return Learnt(
+        _chosen(values, verdicts, factors, seed),
+        Proportion(float(right.sum()), len(verdicts)),
+        bool(ahead.mean() > Z * error),
+    )
+
+
+def _chosen(values: Matrix, verdicts: Verdicts, factors: Sequence[Factor], seed: int) -> Node:
+    columns = columns_of(factors)
+    scores = []
+    for known, test in _folds(verdicts, 1, seed):
+        trees = grow(values[known], verdicts[known], columns)
+        scores.append([(decide(tree, values[test]) == verdicts[test]).mean() for tree in trees])
+    return grow(values, verdicts, columns)[_fewest_levels(np.array(scores))]
+
+
+def _fewest_levels(scores: Matrix) -> int:
+    """Of a row per fold and a column per number of levels."""
+    if not len(scores):
+        return 0
+    means = scores.mean(axis=0)
+    best = int(means.argmax())
+    error = scores[:, best].std(ddof=1) / np.sqrt(len(scores))
+    return next(depth for depth in range(DEEPEST + 1) if means[depth] >= means[best] - error)
+
+
+def _folds(verdicts: Verdicts, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+    """Rows to learn from and rows to test on; each has both verdicts in their proportion."""
+    # Not above: it takes a second, and few commands need it.
+    from sklearn.model_selection import RepeatedStratifiedKFold  # noqa: PLC0415
+
+    rarer = min(int(verdicts.sum()), int((~verdicts).sum()))
+    if rarer >= 2:
+        folds = RepeatedStratifiedKFold(
+            n_splits=min(FOLDS, rarer), n_repeats=repeats, random_state=seed
+        )
+        yield from folds.split(np.zeros(len(verdicts)), verdicts)

@@ -1,0 +1,94 @@
+"""How much a verdict depends on each factor: permutation importance.
+
+A forest learns from some folds. On the fold that it has not seen the values of one factor change
+places among the points; by how much the share of right verdicts falls is the factor's importance
+(Breiman, Random Forests, Machine Learning 45, 2001, section 10). Factors that follow from each
+other share theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minitopo_dc.analysis.learning.factors import Factor, Matrix, columns_of
+from minitopo_dc.analysis.learning.tree import Verdicts
+
+FOLDS, REPEATS = 5, 2
+PERMUTATIONS = 10
+"""Of each factor in each fold."""
+LEAST = 0.01
+"""A factor that is worth less than one verdict in a hundred is not named."""
+TREES = 50
+"""Half of scikit-learn's default: a mean over ten forests scatters no more than by folds."""
+
+
+@dataclass(frozen=True)
+class Importance:
+    """Of one factor."""
+
+    factor: Factor
+    mean: float
+    """Over the folds: by how much the share of right verdicts falls without it."""
+    sd: float
+    """Between the folds (sample)."""
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is more than its scatter: of ten folds, three standard errors."""
+        return self.mean > max(self.sd, LEAST)
+
+
+def importances(
+    values: Matrix, verdicts: Verdicts, factors: Sequence[Factor], seed: int
+) -> tuple[Importance, ...]:
+    """Of each factor, the greatest first.
+
+    Args:
+        values: `matrix` of the factors.
+        verdicts: of each point; either at least `FOLDS` times.
+        factors: at least one.
+        seed: of the forests, folds and permutations.
+    """
+    # Not above: it takes a second, and few commands need it.
+    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415
+    from sklearn.model_selection import RepeatedStratifiedKFold  # noqa: PLC0415
+
+    folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=seed)
+    random = np.random.default_rng(seed)
+    falls = []
+    for learn, test in folds.split(values, verdicts):
+        forest = RandomForestClassifier(n_estimators=TREES, random_state=seed)
+        forest.fit(values[learn], verdicts[learn])
+        falls.append(_falls(forest, values[test], verdicts[test], factors, random))
+    table = np.array(falls)
+    found = [
+        Importance(factor, float(column.mean()), float(column.std(ddof=1)))
+        for factor, column in zip(factors, table.T, strict=True)
+    ]
+    return tuple(sorted(found, key=lambda each: -each.mean))
+
+
+def _falls(
+    forest: Any,
+    values: Matrix,
+    verdicts: Verdicts,
+    factors: Sequence[Factor],
+    random: np.random.Generator,
+) -> list[float]:
+    """Of each factor on one fold; all that is to be decided at once, as each call has its price."""
+    owners = np.array([factors.index(column.factor) for column in columns_of(factors)])
+    asked = [values]
+    for number in range(len(factors)):
+        for _ in range(PERMUTATIONS):
+            mixed = values.copy()
+            places = random.permutation(len(values))
+            mixed[:, owners == number] = values[places][:, owners == number]
+            asked.append(mixed)
+    said = forest.predict(np.concatenate(asked)).reshape(len(asked), len(values))
+    right = (said == verdicts).mean(axis=1)
+    without = right[1:].reshape(len(factors), PERMUTATIONS).mean(axis=1)
+    return [float(right[0] - each) for each in without]

@@ -1,0 +1,168 @@
+"""A decision tree that a person can read: grown by scikit-learn, held and asked here.
+
+Its thresholds are the shortest numbers that part the points as the grown ones do, so that what is
+printed is what decides. Splits whose two sides say the same are taken back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minitopo_dc.analysis.learning.factors import Column, Matrix
+
+Verdicts = NDArray[np.bool_]
+DEEPEST = 4
+"""Levels of a tree: as many as a person follows."""
+FEWEST_POINTS = 5
+"""Of a leaf: a rule of fewer is one of chance."""
+MOST_DIGITS = 6
+"""Of a threshold: as many as a design's values have."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Where a tree decides."""
+
+    verdict: bool
+    points: int
+    """That it was grown from."""
+    right: int
+    """Of these: for which its verdict is so."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Where a tree asks for a column."""
+
+    column: int
+    threshold: float
+    below: Node
+    """Also at the threshold."""
+    above: Node
+
+
+Node = Leaf | Split
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The way to one leaf, in words."""
+
+    conditions: tuple[str, ...]
+    leaf: Leaf
+
+
+def grow(values: Matrix, verdicts: Verdicts, columns: Sequence[Column]) -> list[Node]:
+    """Trees of 0, 1, ... `DEEPEST` levels (CART: Breiman, Friedman, Olshen, Stone 1984).
+
+    Args:
+        values: a row per point.
+        verdicts: of each point.
+        columns: those of `values`.
+    """
+    # Not above: it takes a second, and few commands need it.
+    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415
+
+    grown = DecisionTreeClassifier(
+        max_depth=DEEPEST, min_samples_leaf=FEWEST_POINTS, random_state=0
+    )
+    if not len(columns):
+        return [_leaf(verdicts)] * (DEEPEST + 1)
+    grown.fit(values, verdicts)
+    taken = _Taken(grown.tree_, values, verdicts, columns)
+    rows = np.arange(len(verdicts))
+    return [taken.node(0, depth, rows) for depth in range(DEEPEST + 1)]
+
+
+def decide(node: Node, values: Matrix) -> Verdicts:
+    """What a tree says of each row."""
+    if isinstance(node, Leaf):
+        return np.full(len(values), node.verdict)
+    above = values[:, node.column] > node.threshold
+    return np.where(above, decide(node.above, values), decide(node.below, values))
+
+
+def rules(node: Node, columns: Sequence[Column]) -> list[Rule]:
+    """Every leaf of a tree with its conditions, those of one column joined."""
+    return [
+        Rule(tuple(_words(columns[column], *limits) for column, limits in way.items()), leaf)
+        for way, leaf in _ways(node, {})
+    ]
+
+
+def splits(node: Node | None) -> Iterator[Split]:
+    """Those of a tree, from its root downwards, level by level."""
+    there = [node]
+    while there:
+        found = [each for each in there if isinstance(each, Split)]
+        yield from found
+        there = [side for each in found for side in (each.below, each.above)]
+
+
+Way = dict[int, tuple[float, float]]
+"""Of each column that was asked for: above the first number, at most the second."""
+
+
+def _ways(node: Node, way: Way) -> Iterator[tuple[Way, Leaf]]:
+    if isinstance(node, Leaf):
+        yield way, node
+        return
+    low, high = way.get(node.column, (-math.inf, math.inf))
+    yield from _ways(node.below, way | {node.column: (low, node.threshold)})
+    yield from _ways(node.above, way | {node.column: (node.threshold, high)})
+
+
+def _words(column: Column, low: float, high: float) -> str:
+    if math.isinf(low):
+        return column.below(high)
+    return column.above(low) if math.isinf(high) else column.between(low, high)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """From scikit-learn's arrays to nodes."""
+
+    tree: Any
+    values: Matrix
+    verdicts: Verdicts
+    columns: Sequence[Column]
+
+    def node(self, place: int, depth: int, rows: NDArray[np.intp]) -> Node:
+        if depth == 0 or self.tree.children_left[place] < 0:
+            return _leaf(self.verdicts[rows])
+        column = int(self.tree.feature[place])
+        asked = self.values[rows, column]
+        is_above = asked > self.tree.threshold[place]
+        below = self.node(int(self.tree.children_left[place]), depth - 1, rows[~is_above])
+        above = self.node(int(self.tree.children_right[place]), depth - 1, rows[is_above])
+        if isinstance(below, Leaf) and isinstance(above, Leaf) and below.verdict == above.verdict:
+            return _leaf(self.verdicts[rows])
+        low, high = float(asked[~is_above].max()), float(asked[is_above].min())
+        return Split(column, _threshold(self.columns[column], low, high), below, above)
+
+
+def _leaf(verdicts: Verdicts) -> Leaf:
+    """Of a tie: no."""
+    yes = int(verdicts.sum())
+    verdict = 2 * yes > len(verdicts)
+    return Leaf(verdict, len(verdicts), yes if verdict else len(verdicts) - yes)
+
+
+def _threshold(column: Column, low: float, high: float) -> float:
+    """The shortest number from `low` to below `high`; of few levels the lower one."""
+    if column.level is not None:
+        return 0.5
+    if column.factor.few:
+        return low
+    middle = math.sqrt(low * high) if low > 0 else (low + high) / 2
+    for digits in range(1, MOST_DIGITS + 1):
+        short = float(f"{middle:.{digits}g}")
+        if low <= short < high:
+            return short
+    return middle

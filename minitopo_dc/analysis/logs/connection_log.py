@@ -1,0 +1,51 @@
+"""What a run left of its connection, whatever its transport: QUIC's qlogs, TCP's captures."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.logs.connection import ConnectionLog
+from minitopo_dc.analysis.logs.qlog import Recovery, server_recovery
+from minitopo_dc.analysis.logs.quic import quic_log
+from minitopo_dc.analysis.logs.tcp import tcp_log
+from minitopo_dc.analysis.logs.tcp_info import tcp_info_file, tcp_recovery
+from minitopo_dc.run.as_run_files import load_as_run
+from minitopo_dc.settings import SettingsError
+
+
+def connection_log(run: Path) -> ConnectionLog:
+    """Read a run; of several flows, the first one.
+
+    Raises:
+        ResultError: a file is missing (which the scenario must ask for: docs/features.md) or
+            broken, or no content was sent.
+        OSError: the run has no result.
+    """
+    return _read(run, (run / "result.json").stat().st_mtime_ns)
+
+
+def sender_recovery(run: Path) -> Recovery:
+    """Loss recovery of a run's server: from `tcp-info.csv` if there is one, else from its qlog.
+
+    Raises:
+        ResultError: a run of TCP or QUIC has neither, or it is broken.
+    """
+    return tcp_recovery(run) if tcp_info_file(run) is not None else server_recovery(run)
+
+
+@lru_cache(maxsize=1)
+def _read(run: Path, _version: int) -> ConnectionLog:
+    """The last one is kept: its features and its behaviour are asked for one after the other."""
+    log = tcp_log(run) if _transport(run) == "tcp" else quic_log(run)
+    if log.packets["received_s"].isna().all():
+        raise ResultError(f"{run}: no packet with content arrived")
+    return log
+
+
+def _transport(run: Path) -> str:
+    try:
+        return load_as_run(run).resolved_flows[0].transport
+    except SettingsError as error:
+        raise ResultError(str(error)) from None

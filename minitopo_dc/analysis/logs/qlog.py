@@ -1,0 +1,165 @@
+"""What the qlog of a server (aioquic's, ngtcp2's or picoquic's) tells of its congestion control."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.logs.qlog_sequence import RECORD_SEPARATOR, sequence_events
+from minitopo_dc.run.results import of_first_flow
+
+FIELDS = "event_fields"
+US_PER_MS = 1000
+ROUND_TRIPS = ("smoothed_rtt", "min_rtt", "latest_rtt")
+Event = dict[str, Any]
+
+
+def field_events(trace: dict[str, Any]) -> list[Event]:
+    """The events of a trace as aioquic writes them, as far as this project reads them.
+
+    Raises:
+        ResultError: it is of several paths, whose windows are `paths.csv`'s.
+        ValueError, KeyError, TypeError: it is no such trace, or cut.
+    """
+    if "path_id" in trace[FIELDS]:
+        raise ResultError("a qlog of several paths; what each of them did is in paths.csv")
+    return list(_translated(trace))
+
+
+def _translated(trace: dict[str, Any]) -> Iterator[Event]:
+    for values in trace["events"]:
+        event = dict(zip(trace[FIELDS], values, strict=True))
+        name, data = f"{event['category']}:{event['event']}", event["data"]
+        if name == "recovery:metrics_updated":
+            data = {key: _in_ms(key, value) for key, value in data.items()}
+        elif name == "recovery:packet_lost":
+            data = {"type": data["packet_type"], "packet_number": data["packet_number"]}
+        elif name in ("transport:packet_received", "transport:packet_sent"):
+            header = {"packet_type": data["packet_type"], **data["header"]}
+            frames = [_frame(frame) for frame in data.get("frames", ())]
+            data = {**data, "header": header, "frames": frames}
+        yield {"time": event["relative_time"] / US_PER_MS, "name": name, "data": data}
+
+
+def _in_ms(key: str, value: float) -> float:
+    return value / US_PER_MS if key in ROUND_TRIPS else value
+
+
+def _frame(frame: Event) -> Event:
+    """In an acknowledgement, a range of one packet has one number here and two with aioquic."""
+    if frame["frame_type"] != "ack":
+        return frame
+    return {**frame, "acked_ranges": [[each[0], each[-1]] for each in frame["acked_ranges"]]}
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Loss recovery of one connection, at the server.
+
+    `drop_occasions` counts the decreases of the congestion window: packets that are lost together
+    decrease it once (RFC 9002, section 7.3.2). `lost_packets` counts what was declared lost,
+    whether it was or came late. `rtt_ms` is the mean of the samples of the round-trip time.
+    """
+
+    window: pd.DataFrame
+    """`time_s` since the first event, `cwnd_bytes`; a row for each change, and the last one."""
+    lost_packets: int
+    drop_occasions: int
+    rtt_ms: float | None
+
+
+def server_recovery(run: Path) -> Recovery:
+    """Read the qlog of a run's server; of several flows, of the first one's.
+
+    Raises:
+        ResultError: there is none (the scenario needs `options: {qlog: true}`), or it is broken.
+    """
+    return read_recovery(_qlog(run, "server"))
+
+
+def server_events(run: Path) -> list[dict[str, Any]]:
+    """The events in the qlog of a run's server (the first flow's), as aioquic writes them.
+
+    Raises:
+        ResultError: there is none (the scenario needs `options: {qlog: true}`), or it is broken.
+    """
+    return end_events(run, "server")
+
+
+def end_events(run: Path, role: Literal["server", "client"]) -> list[dict[str, Any]]:
+    """The same of either end."""
+    return _read_events(_qlog(run, role))
+
+
+def read_recovery(path: Path) -> Recovery:
+    """Read one qlog file of aioquic, ngtcp2 or picoquic.
+
+    Round-trip times of ngtcp2 are cut to whole milliseconds: their mean is 0.5 ms low.
+
+    Raises:
+        ResultError: it is broken, or of several paths.
+        OSError: it cannot be read.
+    """
+    events = _read_events(path)
+    try:
+        return _summarise(events)
+    except (ValueError, KeyError, TypeError) as error:
+        raise _broken(path, error) from None
+
+
+def _qlog(run: Path, role: Literal["server", "client"]) -> Path:
+    """That of the first flow; by its name: `.qlog` of aioquic and picoquic, `.sqlog` of ngtcp2."""
+    logs = of_first_flow(run, f"qlog/{role}")
+    if logs is not None and (found := sorted(logs.glob("*qlog"))):
+        return found[0]
+    raise ResultError(
+        f"{run}: no qlog of the {role}; its scenario, or the first of its flows, lacks "
+        "options: qlog: true"
+    )
+
+
+def _read_events(path: Path) -> list[dict[str, Any]]:
+    text = path.read_text(encoding="utf-8")
+    try:
+        if text.startswith(RECORD_SEPARATOR):
+            return sequence_events(text)
+        trace = json.loads(text)["traces"][0]
+        if FIELDS in trace:
+            return field_events(trace)
+        events: list[dict[str, Any]] = trace["events"]
+    except ResultError as error:
+        raise ResultError(f"{path}: {error}") from None
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise _broken(path, error) from None
+    return events
+
+
+def _broken(path: Path, error: Exception) -> ResultError:
+    return ResultError(f"{path}: not a whole qlog: {error!r}")
+
+
+def _summarise(events: list[dict[str, Any]]) -> Recovery:
+    metrics = [
+        (event["time"], event["data"])
+        for event in events
+        if event["name"] == "recovery:metrics_updated"
+    ]
+    begin = events[0]["time"] if events else 0
+    windows = pd.DataFrame(
+        [((time - begin) / 1000, data["cwnd"]) for time, data in metrics if "cwnd" in data],
+        columns=["time_s", "cwnd_bytes"],
+    )
+    changes = windows["cwnd_bytes"].diff()
+    round_trips = [data["latest_rtt"] for _, data in metrics if "latest_rtt" in data]
+    return Recovery(
+        window=windows[(changes != 0) | (windows.index == len(windows) - 1)].reset_index(drop=True),
+        lost_packets=sum(event["name"] == "recovery:packet_lost" for event in events),
+        drop_occasions=int((changes < 0).sum()),
+        rtt_ms=sum(round_trips) / len(round_trips) if round_trips else None,
+    )

@@ -1,0 +1,1 @@
+"""Numbers about one run, from its files."""

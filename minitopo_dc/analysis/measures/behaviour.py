@@ -1,0 +1,115 @@
+"""What kept a connection from its throughput: slow start that ended early, or false losses.
+
+Of "QUIC in wireless mesh networks" (section 5.2, table 5), with definitions of ours: it gives none.
+What was really lost is known here: the client logs what arrived.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from minitopo_dc.analysis.logs.connection import ConnectionLog
+from minitopo_dc.analysis.logs.connection_log import connection_log
+from minitopo_dc.analysis.tables.load import load_result
+
+Kind = Literal["early exit", "false loss", "normal"]
+BEHAVIOUR_MEASURES = (
+    *("early_exit", "false_loss", "normal_behaviour", "false_cuts", "window_cuts"),
+    *("spurious_losses", "cwnd_over_optimum", "reached_optimum"),
+)
+"""What is a number of a `Behaviour`."""
+KEPT = 4096
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """Of one connection."""
+
+    optimum_bytes: float
+    """Capacity of the legs times least round-trip time; NaN where either is not known."""
+    exit_bytes: float
+    """The window at which the first slow start ended; NaN: it never did."""
+    early_exit: bool
+    """It ended without a loss, below the optimum."""
+    false_cuts: int
+    """Times that the window was cut though every packet it was cut for arrived."""
+    cuts: int
+    spurious_losses: int
+    """Packets that were declared lost, also by a timeout, and arrived."""
+    lost_packets: int
+    """Packets that were declared lost."""
+    mean_cwnd_bytes: float
+    reached_optimum: bool
+    """Whether the window was ever as large as the optimum."""
+
+    @property
+    def kind(self) -> Kind:
+        """One of the three: an early exit first, as what comes later is its consequence."""
+        return "early exit" if self.early_exit else "false loss" if self.false_cuts else "normal"
+
+    def measures(self) -> dict[str, float]:
+        """`BEHAVIOUR_MEASURES`; what is or is not is 1 or 0."""
+        numbers = (
+            *(self.early_exit, self.false_cuts > 0, self.kind == "normal"),
+            *(self.false_cuts, self.cuts, self.spurious_losses),
+            *(self.mean_cwnd_bytes / self.optimum_bytes, self.reached_optimum),
+        )
+        return {name: float(n) for name, n in zip(BEHAVIOUR_MEASURES, numbers, strict=True)}
+
+
+def behaviour(run: Path) -> Behaviour:
+    """How the connection of a run behaved; of several flows, the first one.
+
+    Raises:
+        ResultError: as `connection_log`.
+    """
+    return _behaviour(run, (run / "result.json").stat().st_mtime_ns)
+
+
+@lru_cache(KEPT)
+def _behaviour(run: Path, _version: int) -> Behaviour:
+    return behaviour_of(connection_log(run), _capacity_bps(run))
+
+
+def behaviour_of(log: ConnectionLog, capacity_bps: float) -> Behaviour:
+    """The same of what both ends logged, on legs of a capacity."""
+    optimum = capacity_bps / 8 * log.least_rtt_s
+    exit_bytes, by_loss = _slow_start_exit(log)
+    windows, lasted = log.during()
+    return Behaviour(
+        optimum_bytes=optimum,
+        exit_bytes=exit_bytes,
+        early_exit=not by_loss and exit_bytes < optimum,
+        false_cuts=sum(all(log.were_received(cut.lost)) for cut in log.cuts),
+        cuts=len(log.cuts),
+        spurious_losses=sum(log.were_received(log.lost)),
+        lost_packets=len(log.lost),
+        mean_cwnd_bytes=float(np.average(windows["cwnd_bytes"], weights=lasted)),
+        reached_optimum=bool(windows["cwnd_bytes"].max() >= optimum),
+    )
+
+
+def _capacity_bps(run: Path) -> float:
+    """Of all legs together, mean over the transfer."""
+    result = load_result(run)
+    if not result.goodput_mbps or not result.capacity_share:
+        return math.nan
+    return result.goodput_mbps * 1e6 / result.capacity_share
+
+
+def _slow_start_exit(log: ConnectionLog) -> tuple[float, bool]:
+    """The window when the first threshold was set (NaN: never), and whether a loss set it."""
+    known = log.windows[log.windows["ssthresh_bytes"].notna()]
+    if known.empty:
+        return math.nan, False
+    first = known.iloc[0]
+    for cut in log.cuts:
+        if cut.time_s <= first["time_s"]:
+            return float(cut.cwnd_bytes), True
+    return float(first["ssthresh_bytes"]), False

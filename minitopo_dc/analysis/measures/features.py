@@ -1,0 +1,192 @@
+"""Features of a connection: those of table 4 of "QUIC in wireless mesh networks", by its names.
+
+The same on both clocks (`connection_log`). Docs: docs/features.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from minitopo_dc.analysis.logs.connection import ConnectionLog, Numbers
+from minitopo_dc.analysis.logs.connection_log import connection_log
+from minitopo_dc.analysis.logs.tcp_info import tcp_info_file
+from minitopo_dc.analysis.measures.behaviour import behaviour
+from minitopo_dc.analysis.tables.load import load_result
+from minitopo_dc.run.results import RunResult, of_first_flow
+
+TRANSPORTS = ("quic", "tcp")
+LAGS = (1, 10, 100)
+"""Of the index of dispersion for intervals. The study does not tell its own."""
+LAG = 10
+"""That of `server_burstiness` and `client_burstiness`; ours."""
+BURST_PACKETS = 16
+"""What aioquic's pacing lets go at once: a window with more room than that is not filled."""
+STATES = ("slow_start", "congestion_avoidance", "application_limited", "recovery")
+FEATURES = (
+    *(
+        f"{end}_{name}"
+        for end in ("server", "client")
+        for name in (
+            *("inter_packet_time_mean", "inter_packet_time_median", "inter_packet_time_variance"),
+            *("burstiness_1", "burstiness", "burstiness_100"),
+        )
+    ),
+    *("mean_delay", "delay_variation", "packet_loss", "out_of_order", "ack_frequency"),
+    *("cwnd_mean", "cwnd_variance"),
+    *(f"{state}_share" for state in STATES),
+)
+"""The names of all; docs/features.md has their units."""
+MS = 1000.0
+KB = 1000.0
+KEPT = 4096
+"""Runs whose features are kept: each measure of a campaign asks for them again."""
+
+
+def feature_table(runs: Iterable[Path]) -> pd.DataFrame:
+    """One row per run: `directory`, `transport`, `goodput_mbps`, its features and its behaviour.
+
+    Args:
+        runs: directories of runs that are ok, e.g. `recorded_runs`.
+
+    Raises:
+        ResultError: as `connection_log`.
+    """
+    return pd.DataFrame([_row(Path(run)) for run in runs])
+
+
+def recorded_runs(directory: Path) -> list[Path]:
+    """The runs below a directory (a campaign's, a comparison's) that have features.
+
+    Raises:
+        ResultError: a result is broken.
+    """
+    runs = sorted(path.parent for path in directory.glob("**/result.json"))
+    return [run for run in runs if _is_recorded(run, load_result(run))]
+
+
+def connection_features(run: Path) -> dict[str, float]:
+    """The features of a run's connection; of several flows, of the first one.
+
+    Raises:
+        ResultError: as `connection_log`.
+    """
+    return dict(_features(run, _version(run)))
+
+
+def dispersion(intervals: Numbers, lag: int) -> float:
+    """Index of dispersion for intervals: the variance of `lag` successive ones to what Poisson has.
+
+    `Var(X_i + ... + X_(i+k-1)) / (k * mean(X)^2)` (Cox and Lewis 1966; Sriram and Whitt 1986): 1 of
+    a Poisson process, 0 of a regular one. NaN: fewer than two such sums, or no time passed.
+    """
+    if len(intervals) < lag + 1 or not intervals.any():
+        return math.nan
+    summed = np.convolve(intervals, np.ones(lag), "valid")
+    return float(summed.var(ddof=1) / (lag * intervals.mean() ** 2))
+
+
+def _row(run: Path) -> dict[str, object]:
+    result = load_result(run)
+    return {
+        "directory": str(run),
+        "transport": result.transport,
+        "goodput_mbps": result.goodput_mbps,
+        **connection_features(run),
+        "behaviour": (found := behaviour(run)).kind,
+        **found.measures(),
+    }
+
+
+def _is_recorded(run: Path, result: RunResult) -> bool:
+    """Whether it is ok, of a transport that has features, and both ends were recorded."""
+    if result.status != "ok" or result.transport not in TRANSPORTS:
+        return False
+    return any(each is not None for each in (tcp_info_file(run), of_first_flow(run, "qlog/client")))
+
+
+def _version(run: Path) -> int:
+    return (run / "result.json").stat().st_mtime_ns
+
+
+@lru_cache(KEPT)
+def _features(run: Path, _version: int) -> tuple[tuple[str, float], ...]:
+    log = connection_log(run)
+    found = {
+        **_intervals("server", log.packets["sent_s"]),
+        **_intervals("client", log.packets["received_s"].dropna().sort_values()),
+        **_path(log.packets),
+        "ack_frequency": log.acknowledgements / len(log.packets),
+        **_window(log),
+        **{f"{state}_share": share for state, share in state_shares(log).items()},
+    }
+    return tuple(found.items())
+
+
+def _intervals(end: str, times: pd.Series[float]) -> dict[str, float]:
+    gaps = np.diff(times.to_numpy(dtype=float)) * MS
+    found = {
+        f"{end}_inter_packet_time_mean": float(gaps.mean()) if gaps.size else math.nan,
+        f"{end}_inter_packet_time_median": float(np.median(gaps)) if gaps.size else math.nan,
+        f"{end}_inter_packet_time_variance": float(gaps.var(ddof=1)) if gaps.size > 1 else math.nan,
+    }
+    for lag in LAGS:
+        suffix = "" if lag == LAG else f"_{lag}"
+        found[f"{end}_burstiness{suffix}"] = dispersion(gaps, lag)
+    return found
+
+
+def _path(packets: pd.DataFrame) -> dict[str, float]:
+    arrived = packets.dropna(subset=["received_s"]).sort_values("received_s", kind="stable")
+    delays = (arrived["received_s"] - arrived["sent_s"]).to_numpy() * MS
+    numbers = arrived["number"].to_numpy()
+    overtaken = numbers < np.maximum.accumulate(numbers)
+    return {
+        "mean_delay": float(delays.mean()),
+        "delay_variation": float(delays.var(ddof=1)) if delays.size > 1 else math.nan,
+        "packet_loss": 1 - len(arrived) / len(packets),
+        "out_of_order": float(overtaken.sum() / len(packets)),
+    }
+
+
+def _window(log: ConnectionLog) -> dict[str, float]:
+    windows, lasted = log.during()
+    sizes = windows["cwnd_bytes"].to_numpy(dtype=float) / KB
+    mean = float(np.average(sizes, weights=lasted))
+    variance = float(np.average((sizes - mean) ** 2, weights=lasted))
+    return {"cwnd_mean": mean, "cwnd_variance": variance}
+
+
+def state_shares(log: ConnectionLog) -> dict[str, float]:
+    """Shares of the transfer's time by `STATES`; they add up to 1.
+
+    - recovery: from a cut of the window until a packet sent after it has arrived;
+    - application limited: else, while the window has more room than pacing fills at once;
+    - slow start: else, below the threshold or without one; congestion avoidance: else.
+    """
+    windows, lasted = log.during()
+    times, room = windows["time_s"], windows["cwnd_bytes"] - windows["in_flight_bytes"]
+    in_recovery = np.zeros(len(windows), dtype=bool)
+    for begin, end in _recoveries(log):
+        in_recovery |= ((times >= begin) & (times < end)).to_numpy()
+    limited = (room > BURST_PACKETS * log.packets["bytes"].max()).to_numpy() & ~in_recovery
+    threshold = windows["ssthresh_bytes"]
+    below = (threshold.isna() | (windows["cwnd_bytes"] < threshold)).to_numpy()
+    starting = below & ~in_recovery & ~limited
+    parts = (starting, ~(starting | limited | in_recovery), limited, in_recovery)
+    shares = [float(lasted[part].sum() / lasted.sum()) for part in parts]
+    return dict(zip(STATES, shares, strict=True))
+
+
+def _recoveries(log: ConnectionLog) -> list[tuple[float, float]]:
+    packets = log.packets
+    found = []
+    for cut in log.cuts:
+        later = packets[packets["sent_s"] > cut.time_s]["received_s"].dropna()
+        found.append((cut.time_s, float(later.min()) if len(later) else log.end_s))
+    return found

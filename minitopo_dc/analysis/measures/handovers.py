@@ -1,0 +1,135 @@
+"""The handovers of a run, and how long its flow needed until it used the new leg."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+import pandas as pd
+
+from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.measures.open_links import transfer_window
+from minitopo_dc.analysis.tables.series import leg_series
+from minitopo_dc.link import Capacity
+from minitopo_dc.run.as_run_files import HANDOVERS, load_as_run
+from minitopo_dc.trace.drives.handover import Handover
+from minitopo_dc.units import NS_PER_S
+
+HALF = 0.5
+"""Of the new leg's capacity."""
+WINDOW_S = 0.3
+"""Rates are means over so long: three samples of the default interval, several round trips."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandoverRecovery:
+    """A handover, and when the new leg was in use.
+
+    Attributes:
+        handover: when, and from which leg to which one.
+        took_s: until the new leg carried half of its capacity, in a window of 0.3 s that begins
+            then; at most until it was left again, or the transfer's end.
+        recovered: False: it never did.
+    """
+
+    handover: Handover
+    took_s: float
+    recovered: bool
+
+
+def run_handovers(run: Path) -> list[Handover]:
+    """The handovers of a handover rule within a run's transfer; without a rule there are none.
+
+    Raises:
+        ResultError: `handovers.csv` is broken.
+        ValueError, OSError: the run is not ok, or has no result.
+    """
+    start, end = transfer_window(run)
+    return [each for each in _handovers(run / HANDOVERS) if start <= each.at_s < end]
+
+
+def handovers_per_minute(run: Path) -> float:
+    """Their number, each minute of the transfer; NaN of a run without a handover rule."""
+    if not (run / HANDOVERS).exists():
+        return math.nan
+    start, end = transfer_window(run)
+    return 60 * len(run_handovers(run)) / (end - start)
+
+
+def handover_recoveries(run: Path) -> list[HandoverRecovery]:
+    """Of each handover in a run's transfer, how long it took to use the new leg.
+
+    Raises:
+        ResultError, ValueError, OSError: the run's files are broken, or it is not ok.
+    """
+    handovers = run_handovers(run)
+    if not handovers:
+        return []
+    (_, end), series, legs = transfer_window(run), leg_series(run), load_as_run(run).legs
+    return [
+        _recovery(
+            each,
+            _left(handovers, each, end),
+            series[series["leg"] == each.new],
+            legs[each.new - 1].downlink.capacity(),
+        )
+        for each in handovers
+    ]
+
+
+def handover_table(run: Path) -> pd.DataFrame:
+    """`handover_recoveries` as rows: `time_s`, `old_leg`, `new_leg`, `took_s`, `recovered`.
+
+    Raises:
+        ResultError, ValueError, OSError: the run's files are broken, or it is not ok.
+    """
+    rows = [
+        (each.handover.at_s, each.handover.old, each.handover.new, each.took_s, each.recovered)
+        for each in handover_recoveries(run)
+    ]
+    columns = ["time_s", "old_leg", "new_leg", "took_s", "recovered"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def handover_recovery_s(run: Path) -> float:
+    """Mean of `HandoverRecovery.took_s`; NaN where there was no handover."""
+    found = handover_recoveries(run)
+    return fmean(each.took_s for each in found) if found else math.nan
+
+
+def _recovery(
+    handover: Handover, until: float, rows: pd.DataFrame, capacity: Capacity
+) -> HandoverRecovery:
+    time_s, delivered = rows["time_s"].to_numpy(), rows["delivered_bytes"].to_numpy()
+    for begin in (handover.at_s, *time_s[time_s > handover.at_s]):
+        if begin + WINDOW_S > until:
+            break
+        edges = (begin, begin + WINDOW_S)
+        bits = capacity.bits_between(*(round(edge * NS_PER_S) for edge in edges))
+        got = 8 * float(np.diff(np.interp(edges, time_s, delivered))[0])
+        if bits and got >= HALF * bits:
+            return HandoverRecovery(handover, float(begin - handover.at_s), recovered=True)
+    return HandoverRecovery(handover, until - handover.at_s, recovered=False)
+
+
+def _left(handovers: list[Handover], handover: Handover, end: float) -> float:
+    """When the new leg of a handover is left again."""
+    later = (each.at_s for each in handovers if each.at_s > handover.at_s)
+    old = {each.at_s for each in handovers if each.old == handover.new}
+    return next((moment for moment in later if moment in old), end)
+
+
+def _handovers(path: Path) -> Iterator[Handover]:
+    if not path.exists():
+        return
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                yield Handover(float(row["time_s"]), int(row["old_leg"]), int(row["new_leg"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ResultError(f"{path}: no list of handovers: {error!r}") from None

@@ -1,0 +1,1 @@
+"""Results as tables: runs, rows, time series, the papers' numbers."""

@@ -1,0 +1,73 @@
+"""One row for all runs of a transport in a mode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from minitopo_dc.analysis.tables.load import leg_columns
+from minitopo_dc.workloads import Column, Download, get_workload, workload_names
+
+
+def compare_table(results: pd.DataFrame) -> pd.DataFrame:
+    """Sum up runs (`load_results`) per transport and mode, in the order of first appearance.
+
+    Columns: `transport`, `mode`; numbers of `runs` and of those `ok`, `failed` and
+    `unsupported`; `workload`; the means of its columns (of a download `goodput_mbps`,
+    `completion_s`, `capacity_share`), some with a sample standard deviation (n - 1; NaN for one
+    run) such as `goodput_sd_mbps`; `leg_bytes_1`, ... (means); and `reason`, the first of a
+    run that is not ok. Only runs that are `ok` count in means; without
+    any they are NaN.
+    """
+    groups = results.groupby(["transport", "mode"], sort=False)
+    columns = columns_of(results)
+    return pd.DataFrame(
+        {"transport": transport, "mode": mode} | _summarise(runs, columns)
+        for (transport, mode), runs in groups
+    )
+
+
+def columns_of(table: pd.DataFrame) -> tuple[Column, ...]:
+    """What the table of these runs holds: their workload's columns, a download's if they differ."""
+    kinds = set(table["workload"])
+    kind = kinds.pop() if len(kinds) == 1 else Download.kind
+    return get_workload(kind if kind in workload_names() else Download.kind).columns
+
+
+def spread_name(measure: str) -> str:
+    """The column with a measure's standard deviation: `goodput_sd_mbps` for `goodput_mbps`."""
+    name, _, unit = measure.rpartition("_")
+    return f"{name}_sd_{unit}"
+
+
+def _summarise(runs: pd.DataFrame, columns: Sequence[Column]) -> dict[str, Any]:
+    ok, others = runs[runs["status"] == "ok"], runs[runs["status"] != "ok"]
+    return {
+        "runs": len(runs),
+        "ok": len(ok),
+        "failed": int((runs["status"] == "failed").sum()),
+        "unsupported": int((runs["status"] == "unsupported").sum()),
+        "workload": runs["workload"].iloc[0],
+        **_numbers(ok, columns),
+        **{leg: ok[leg].astype("float64").mean() for leg in leg_columns(runs)},
+        "reason": "" if others.empty else others["reason"].iloc[0],
+    }
+
+
+def _numbers(ok: pd.DataFrame, columns: Sequence[Column]) -> dict[str, float]:
+    found = {}
+    for column in columns:
+        values = pd.Series(_values(ok, column.measure), dtype="float64")
+        found[column.measure] = float(values.mean())
+        if column.spread:
+            found[spread_name(column.measure)] = float(values.std(ddof=1))
+    return found
+
+
+def _values(ok: pd.DataFrame, measure: str) -> list[Any]:
+    """A number of each run: a column of the table, or in its details."""
+    if measure in ok.columns:
+        return list(ok[measure])
+    return [details.get(measure) for details in ok["details"]]

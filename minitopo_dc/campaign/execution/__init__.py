@@ -1,0 +1,1 @@
+"""Execution of a plan: attempts, workers, the store of results, time left."""

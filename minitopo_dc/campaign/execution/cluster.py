@@ -1,0 +1,208 @@
+"""Runs on the workers of a Dask scheduler."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import io
+import logging
+import socket
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from ipaddress import ip_address
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from minitopo_dc.campaign.execution.attempt import Execute, Job, perform
+from minitopo_dc.campaign.execution.store import StoreError
+from minitopo_dc.campaign.execution.workers import Outcome, killers
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.settings import SettingsError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+REAL_CLOCK = "real-clock"
+"""The resource of which a Dask worker has one where runs on the real clock may take place."""
+CONNECT_TIMEOUT = "10s"
+GONE = (asyncio.CancelledError, concurrent.futures.CancelledError)
+"""What a client makes of runs whose scheduler has gone; which of the two depends on its version."""
+LOGS = ("distributed.client", "distributed.core", "distributed.comm")
+ENCRYPTED = ("tls", "wss")
+"""Dask's protocols with TLS."""
+WATCH_S = 5.0
+"""How often the scheduler is looked at while no run ends."""
+
+
+class Cluster:
+    """The workers of a Dask scheduler; each has this package, and traces at the same paths.
+
+    A run takes place in a temporary directory of its worker and is sent here: no file system needs
+    to be shared. On the real clock it takes the worker's resource, so that a worker started with
+    `--resources real-clock=1` has one such run at a time, whatever its number of threads.
+    """
+
+    def __init__(self, address: str, *, without_tls: bool = False) -> None:
+        """Take a scheduler's address, `tcp://HOST:PORT` or `tls://HOST:PORT`.
+
+        Raises:
+            SettingsError: its host is on the Internet, without TLS, and not `without_tls`.
+        """
+        if not without_tls:
+            refuse_public(address)
+        self._address = address
+
+    def __call__(self, jobs: Sequence[Job], execute: Execute) -> Iterator[Outcome]:
+        """Yield each job with its result; the others go on when one kills its workers.
+
+        Raises:
+            StoreError: no scheduler answers, or no longer; no worker may run on the real clock;
+                runs killed their workers again and again (raised when all others have ended).
+        """
+        from distributed import KilledWorker  # noqa: PLC0415 (a second others need not wait)
+
+        with self._connect() as client:
+            _check_workers(client, self._address, jobs)
+            given_up = []
+            for job, future in self._ended(client, jobs, execute):
+                try:
+                    result, archive = future.result()
+                except KilledWorker:
+                    given_up.append(job)
+                except GONE:
+                    raise self._gone() from None
+                else:
+                    _unpack(archive, job.directory)
+                    yield job, result
+            if given_up:
+                raise killers(given_up, "give the same command again, with more memory for each")
+
+    def _ended(
+        self, client: Client, jobs: Sequence[Job], execute: Execute
+    ) -> Iterator[tuple[Job, Future[Any]]]:
+        """Each job with its future, when that has ended."""
+        told: SimpleQueue[Future[Any]] = SimpleQueue()
+        futures = {}
+        for job in jobs:
+            future = client.submit(
+                perform_elsewhere, job, execute, resources=_resources(job), pure=False
+            )
+            futures[future.key] = job, future
+            future.add_done_callback(told.put)  # type: ignore[no-untyped-call]
+        has_waited = False
+        left = len(futures)
+        try:
+            while left:
+                try:
+                    key = told.get(timeout=WATCH_S).key
+                except Empty:
+                    has_waited = self._watch(client, has_waited)
+                    continue
+                left -= 1
+                yield futures[key]
+        finally:
+            with suppress(Exception):  # the scheduler may have gone
+                client.cancel(  # type: ignore[no-untyped-call]
+                    [future for _, future in futures.values()]
+                )
+
+    def _watch(self, client: Client, has_waited: bool) -> bool:
+        """Say once that there is no worker to wait for; return whether that is so."""
+        if client.status != "running":
+            raise self._gone()
+        waits = not client.scheduler_info(n_workers=-1)["workers"]
+        if waits and not has_waited:
+            print(  # noqa: T201
+                f"minitopo-dc: --scheduler {self._address}: has no worker left; waiting for one "
+                "(Ctrl-C ends; the same command goes on)",
+                file=sys.stderr,
+            )
+        return waits
+
+    def _gone(self) -> StoreError:
+        return StoreError(
+            f"--scheduler {self._address}: has gone; every run that was recorded is kept: start it "
+            "again, then give the same command again"
+        )
+
+    def _connect(self) -> Client:
+        from distributed import Client  # noqa: PLC0415
+
+        for name in LOGS:  # tracebacks, of what is told in a line
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        try:
+            return Client(  # type: ignore[no-untyped-call]
+                self._address, timeout=CONNECT_TIMEOUT
+            )
+        except (OSError, ValueError) as error:
+            raise StoreError(f"--scheduler {self._address}: no answer: {error}") from None
+
+
+def refuse_public(address: str) -> None:
+    """Refuse a scheduler on the Internet without TLS.
+
+    Who reaches it, or the way to it, can run anything as its workers' user: root on the real clock.
+
+    Raises:
+        SettingsError: with what is allowed.
+    """
+    scheme, _, rest = address.rpartition("://")
+    if scheme in ENCRYPTED:
+        return
+    host = rest.rpartition(":")[0].strip("[]")
+    try:
+        found = {each[4][0] for each in socket.getaddrinfo(host, None)}
+    except (OSError, UnicodeError):
+        return  # connecting to it says so
+    public = [
+        each for each in sorted(map(str, found)) if ip_address(each.partition("%")[0]).is_global
+    ]
+    if public:
+        raise SettingsError(
+            f"--scheduler {address}: {public[0]} is a public address, and the connection has no "
+            "TLS; allowed: tls://HOST:PORT, a tunnel's private address, or --scheduler-without-tls"
+        )
+
+
+def perform_elsewhere(job: Job, execute: Execute) -> tuple[RunResult, bytes]:
+    """Run in a temporary directory; return the result and the directory, packed."""
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        here = Path(name) / job.directory.name
+        result = perform(replace(job, directory=here), execute)
+        return result, _pack(here)
+
+
+def _pack(directory: Path) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(directory.rglob("*")):
+            archive.write(path, path.relative_to(directory))
+    return packed.getvalue()
+
+
+def _unpack(packed: bytes, directory: Path) -> None:
+    directory.mkdir(parents=True)
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        archive.extractall(directory)
+
+
+def _resources(job: Job) -> dict[str, float]:
+    return {REAL_CLOCK: 1} if job.scenario.clock == "real" else {}
+
+
+def _check_workers(client: Client, address: str, jobs: Iterable[Job]) -> None:
+    """Without such a worker the runs would wait for ever."""
+    workers: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
+    if not workers:
+        raise StoreError(f"--scheduler {address}: has no worker; start one: dask worker {address}")
+    able = any(worker.get("resources", {}).get(REAL_CLOCK) for worker in workers.values())
+    if not able and any(_resources(job) for job in jobs):
+        raise StoreError(
+            f"--scheduler {address}: no worker may run on the real clock; on each machine that "
+            f"may, as root: dask worker {address} --nworkers 1 --resources {REAL_CLOCK}=1"
+        )

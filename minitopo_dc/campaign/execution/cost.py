@@ -1,0 +1,325 @@
+"""What a campaign's runs will take on this machine, before they are run.
+
+Rules:
+
+* On the virtual clock a run takes a constant, and so much for each megabyte that it carries; both
+  are those of its kind (transport, mode, split, numbering). They are measured: how long the runs
+  took that the campaign's directory has, else the CPU time of a run of each kind, now, with at most
+  `CALIBRATION_MB`.
+* On the real clock a run takes the time in which the legs carry it when they are full, or as long
+  as its workload says, and `REAL_OVERHEAD_S`.
+* What neither knows, losses above all, is in the limits (`VIRTUAL_FACTOR`, `REAL_FACTOR`).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import starmap
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from minitopo_dc.analysis.tables.load import load_result
+from minitopo_dc.campaign.execution.attempt import Execute
+from minitopo_dc.campaign.execution.store import Store
+from minitopo_dc.campaign.file.plan import PlannedRun
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
+from minitopo_dc.settings import LegSettings
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Download, RequestResponse, Workload
+
+T = TypeVar("T")
+
+CALIBRATION_MB = 1.0
+"""Of a run that calibrates: 0.1 s, and long enough for slow start to be over."""
+LEAST_MB = 0.01
+"""Of a run that is all but its constant."""
+CALIBRATION_S = 2.0
+"""Of one whose workload lasts a time."""
+MOST_CALIBRATIONS = 16
+"""The commonest kinds; others are taken for their mean. Some seconds in all."""
+MOST_TIMED = 300
+"""Runs of a directory that are read: more make the estimate no better."""
+SCENARIO = "scenario.yaml"
+VIRTUAL_FACTOR = 2.0
+"""Either way: what the estimates of two campaigns were off by, with some room
+(docs/measurements.md)."""
+REAL_OVERHEAD_S = 5.0
+"""Hosts, elements and programs that start and end: 112 runs of 40 MB on two legs of 20 Mbit/s took
+26 minutes, of which their bytes 17 (docs/measurements.md)."""
+REAL_FACTOR = 2.0
+"""Upwards: legs that lose packets are not full."""
+RATE_OVER_S = 60.0
+"""Over which a capacity's mean is taken: as long as the embedded traces."""
+BYTES_PER_MB = 1_000_000
+
+Kind = tuple[str, ...]
+Timer = Callable[[], float]
+Weighted = tuple[Scenario, int]
+"""A scenario, and how many runs have it (repetitions differ in their seeds only)."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of all runs, one after the other."""
+
+    seconds: float
+    low: float
+    high: float
+    basis: str
+    """What it is estimated from."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """So many runs of a kind, and what they carry together."""
+
+    kind: Kind
+    runs: int
+    megabytes: float
+
+    @classmethod
+    def of(cls, scenario: Scenario, runs: int) -> Load:
+        """Of runs that have this scenario."""
+        return cls(kind_of(scenario), runs, runs * megabytes(scenario))
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A run that was timed."""
+
+    kind: Kind
+    megabytes: float
+    seconds: float
+
+
+class Weights:
+    """What runs on the virtual clock take: a constant, and so much for a megabyte of their kind.
+
+    Args:
+        observed: runs that were timed; more may come (`add`).
+    """
+
+    def __init__(self, observed: Iterable[Observed] = ()) -> None:
+        self._constant = math.inf
+        self._number: Counter[Kind] = Counter()
+        self._seconds: dict[Kind, float] = {}
+        self._megabytes: dict[Kind, float] = {}
+        for each in observed:
+            self.add(each)
+
+    def add(self, observed: Observed) -> None:
+        """A run was timed."""
+        kind = observed.kind
+        self._constant = min(self._constant, observed.seconds)
+        self._number[kind] += 1
+        self._seconds[kind] = self._seconds.get(kind, 0.0) + observed.seconds
+        self._megabytes[kind] = self._megabytes.get(kind, 0.0) + observed.megabytes
+
+    def seconds(self, loads: Iterable[Load]) -> float:
+        """What loads take together; kinds that were not timed count as their mean.
+
+        0.0 as long as no run was timed.
+        """
+        if not self._number:
+            return 0.0
+        rates = {kind: self._rate(kind) for kind, carried in self._megabytes.items() if carried}
+        usual = statistics.fmean(rates.values()) if rates else 0.0
+        return sum(
+            each.runs * self._constant + each.megabytes * rates.get(each.kind, usual)
+            for each in loads
+        )
+
+    def _rate(self, kind: Kind) -> float:
+        """Seconds for a megabyte, beyond the constant."""
+        beyond = self._seconds[kind] - self._number[kind] * self._constant
+        return beyond / self._megabytes[kind]
+
+
+def real_cost(runs: Iterable[Weighted]) -> Cost:
+    """What runs on the real clock take."""
+    full, number = 0.0, 0
+    for scenario, times in runs:
+        full += times * lasts_s(scenario)
+        number += times
+    overhead = number * REAL_OVERHEAD_S
+    basis = f"full legs and {REAL_OVERHEAD_S:g} s a run"
+    return Cost(full + overhead, full + overhead, REAL_FACTOR * full + overhead, basis)
+
+
+def virtual_cost(runs: Sequence[Weighted], observed: Sequence[Observed], basis: str) -> Cost:
+    """What runs on the virtual clock take, by runs that were timed.
+
+    Args:
+        runs: all that are to be run.
+        observed: at least one.
+        basis: what they are, for a reader.
+    """
+    loads = (Load.of(scenario, times) for scenario, times in runs)
+    seconds = Weights(observed).seconds(loads)
+    return Cost(seconds, seconds / VIRTUAL_FACTOR, seconds * VIRTUAL_FACTOR, basis)
+
+
+def calibrate(
+    runs: Sequence[Weighted], execute: Execute, clock: Timer = time.process_time
+) -> list[Observed]:
+    """Time a small run of each kind, the commonest kinds first.
+
+    Args:
+        runs: all that are to be run.
+        execute: runs one.
+        clock: s, by which it is timed: CPU time, which others' load hardly changes.
+    """
+    alike: dict[Kind, list[Weighted]] = {}
+    for scenario, times in runs:
+        alike.setdefault(kind_of(scenario), []).append((scenario, times))
+    commonest = sorted(alike.values(), key=lambda those: -sum(times for _, times in those))
+    chosen = [_middle([each for each, _ in those]) for those in commonest[:MOST_CALIBRATIONS]]
+    with TemporaryDirectory() as directory:
+        root = Path(directory)
+        least, *others = [
+            smaller(chosen[0], LEAST_MB),
+            *(smaller(scenario, CALIBRATION_MB) for scenario in chosen),
+        ]
+        _timed(least, execute, root / "first", clock)  # loads the modules
+        return [
+            _timed(scenario, execute, root / str(place), clock)
+            for place, scenario in enumerate((least, *others))
+        ]
+
+
+def timed_runs(store: Store) -> list[Observed]:
+    """The runs that a campaign's directory has, at most `MOST_TIMED`, evenly over them."""
+    directories = sorted(each for each in store.runs.glob("*") if each.is_dir())
+    return _known(_recorded(each) for each in _evenly(directories))
+
+
+def timed_before(runs: Sequence[PlannedRun], store: Store) -> list[Observed]:
+    """The same of planned runs that the directory has, whose scenarios need not be read."""
+    found = ((run.scenario, load_result(store.runs / run.id)) for run in _evenly(runs))
+    return _known(starmap(observed_of, found))
+
+
+def _evenly(things: Sequence[T]) -> Sequence[T]:
+    """At most `MOST_TIMED` of them."""
+    return things[:: 1 + len(things) // MOST_TIMED]
+
+
+def _known(found: Iterable[Observed | None]) -> list[Observed]:
+    return [each for each in found if each is not None]
+
+
+def _recorded(run: Path) -> Observed | None:
+    """A run by its files; None when it is none or was not timed."""
+    try:
+        scenario, result = Scenario.load(run / SCENARIO), load_result(run)
+    except (OSError, ValueError):
+        return None
+    return observed_of(scenario, result)
+
+
+def observed_of(scenario: Scenario, result: RunResult) -> Observed | None:
+    """A run of a campaign by its result; None when it was not timed, or did not take place."""
+    seconds = result.details.get("wall_s")
+    if result.status == "unsupported" or not isinstance(seconds, int | float):
+        return None
+    return Observed(kind_of(scenario), megabytes(scenario), float(seconds))
+
+
+def kind_of(scenario: Scenario) -> Kind:
+    """What runs that cost alike have in common."""
+    flows = scenario.resolved_flows
+    parts = {
+        part
+        for flow in flows
+        for part in (flow.transport, flow.mode, *_splitting(flow), flow.workload.kind)
+    }
+    return (str(len(flows)), *sorted(parts))
+
+
+def megabytes(scenario: Scenario) -> float:
+    """What a run's clients get, in 10^6 bytes; of a timed download what its legs can carry."""
+    return sum(_megabytes(scenario, flow) for flow in scenario.resolved_flows)
+
+
+def smaller(scenario: Scenario, most_mb: float) -> Scenario:
+    """The scenario with less to carry, to be timed in its place."""
+    flows = [flow.model_copy(update={"workload": None}) for flow in scenario.flows]
+    changed = _smaller(scenario.workload, most_mb)
+    return scenario.model_copy(update={"workload": changed, "flows": tuple(flows)})
+
+
+def _smaller(workload: Workload, most_mb: float) -> Workload:
+    if isinstance(workload, RequestResponse):
+        most = max(1, int(most_mb * BYTES_PER_MB / workload.response_bytes))
+        return workload.model_copy(
+            update={"count": min(workload.requests, most), "duration_s": None}
+        )
+    if isinstance(workload, Download) and workload.duration_s is not None:
+        return workload.model_copy(update={"duration_s": min(workload.duration_s, CALIBRATION_S)})
+    if isinstance(workload, Download):
+        size = min(workload.size_bytes / BYTES_PER_MB, most_mb)
+        return workload.model_copy(update={"size_mb": size})
+    return workload
+
+
+def _timed(scenario: Scenario, execute: Execute, directory: Path, clock: Timer) -> Observed:
+    directory.mkdir()
+    begin = clock()
+    result = execute(scenario, directory)
+    seconds = clock() - begin
+    carried = result.size_bytes / BYTES_PER_MB if result.status == "ok" else megabytes(scenario)
+    return Observed(kind_of(scenario), carried, seconds)
+
+
+def _splitting(flow: ResolvedFlow) -> Iterator[str]:
+    if flow.mode in DUAL_CONNECTIVITY:
+        yield from (flow.pdcp.split, flow.pdcp.numbering)
+
+
+def _megabytes(scenario: Scenario, flow: ResolvedFlow) -> float:
+    if flow.workload.size_bytes:
+        return flow.workload.size_bytes / BYTES_PER_MB
+    return (flow.workload.lasts_s or 0.0) * _rate_mbps(scenario, flow) / 8
+
+
+def lasts_s(scenario: Scenario) -> float:
+    """The longest flow of a run, over legs that are full; at most until its time limit."""
+    return max(_flow_s(scenario, flow) for flow in scenario.resolved_flows)
+
+
+def _flow_s(scenario: Scenario, flow: ResolvedFlow) -> float:
+    if flow.workload.lasts_s is not None:
+        return flow.workload.lasts_s
+    rate = _rate_mbps(scenario, flow)
+    carried = _megabytes(scenario, flow) * 8
+    return min(carried / rate, scenario.timeout_s) if rate else scenario.timeout_s
+
+
+def _rate_mbps(scenario: Scenario, flow: ResolvedFlow) -> float:
+    """What a flow's legs carry together; of a static split at the pace of the slowest."""
+    rates = [_mean_mbps(scenario.legs[leg - 1].downlink) for leg in flow.legs]
+    if flow.mode == "dc-duplicate":
+        return max(rates)
+    if flow.mode == "dc" and flow.pdcp.split == "batch":
+        parts = flow.pdcp.ratio or [1] * len(rates)
+        return min(
+            rate * sum(parts) / part for rate, part in zip(rates, parts, strict=True) if part
+        )
+    return sum(rates)
+
+
+def _mean_mbps(radio: LegSettings) -> float:
+    bits = radio.capacity().bits_between(0, round(RATE_OVER_S * NS_PER_S))
+    return bits / RATE_OVER_S / 1e6
+
+
+def _middle(scenarios: Sequence[Scenario]) -> Scenario:
+    """The one that carries the median."""
+    return sorted(scenarios, key=megabytes)[len(scenarios) // 2]

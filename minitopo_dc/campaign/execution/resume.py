@@ -1,0 +1,110 @@
+"""A campaign from its plan to its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pandas as pd
+
+from minitopo_dc.campaign.execution.attempt import DiskFullError, Execute, Job
+from minitopo_dc.campaign.execution.store import Store, StoreError, full_disk
+from minitopo_dc.campaign.execution.table import campaign_table, cell_table, save_table
+from minitopo_dc.campaign.execution.workers import Processes, Serial, Workers
+from minitopo_dc.campaign.file.plan import Plan, PlannedRun
+from minitopo_dc.clocks import run_checked
+from minitopo_dc.run.results import RunResult
+
+Ended = Callable[[PlannedRun, RunResult], None]
+
+
+def missing_runs(plan: Plan, store: Store, *, retry_failed: bool = False) -> list[PlannedRun]:
+    """The runs that are still to be done; one that is damaged is removed, and one of them.
+
+    Args:
+        plan: all of them.
+        store: those that are done; it is held (`Store.open`).
+        retry_failed: forget those that failed or were unsupported, and do them again.
+    """
+    for damaged in store.damaged():
+        store.forget(damaged)
+    done = store.done()
+    if retry_failed:
+        for run in plan.runs:
+            if run.id in done and done[run.id].status != "ok":
+                store.forget(run.id)
+                del done[run.id]
+    return [run for run in plan.runs if run.id not in done]
+
+
+def run_missing(
+    plan: Plan,
+    store: Store,
+    missing: Sequence[PlannedRun],
+    *,
+    workers: Workers,
+    execute: Execute,
+    ended: Ended,
+) -> None:
+    """Do runs and record each as it ends; then, or when interrupted, write the tables.
+
+    Raises:
+        StoreError: the disk is full, or the workers cannot go on. What was recorded is kept.
+    """
+    retries = plan.outline.file.retries
+    jobs = {
+        run.id: Job(run.scenario, run.repetition, retries, store.working / run.id)
+        for run in missing
+    }
+    planned = {run.id: run for run in missing}
+    with _tables(plan, store), _full_disk(store):
+        for job, result in workers(list(jobs.values()), execute):
+            if result.status == "failed":
+                store.check_room(job.directory, result.reason)
+            recorded = store.keep(job.directory, result)
+            ended(planned[job.directory.name], recorded)
+
+
+@contextmanager
+def _tables(plan: Plan, store: Store) -> Iterator[None]:
+    """Write the tables at the end; an error of theirs does not hide the one before."""
+    try:
+        yield
+    except BaseException:
+        with suppress(StoreError, OSError):
+            save_table(plan.outline, store)
+        raise
+    save_table(plan.outline, store)
+
+
+@contextmanager
+def _full_disk(store: Store) -> Iterator[None]:
+    try:
+        yield
+    except DiskFullError:
+        raise full_disk(store.root) from None
+
+
+def run_campaign(plan: Plan, root: Path, jobs: int = 1) -> pd.DataFrame:
+    """Run what is missing, as `campaign run` does; return the table of cells (`cell_table`).
+
+    Args:
+        plan: from `read_plan`.
+        root: the campaign's directory, new or to be resumed.
+        jobs: runs at once; on the real clock only 1.
+
+    Raises:
+        StoreError: `root` cannot be used, or the disk is full.
+        ValueError: more than one job on the real clock.
+    """
+    if jobs > 1 and plan.outline.clock == "real":
+        raise ValueError(f"jobs: {jobs}; allowed on the real clock: 1")
+    store = Store(root)
+    workers = Serial() if jobs == 1 else Processes(jobs)
+    with store.open(plan):
+        missing = missing_runs(plan, store)
+        run_missing(
+            plan, store, missing, workers=workers, execute=run_checked, ended=lambda *_: None
+        )
+    return cell_table(plan.outline, campaign_table(plan.outline, store))

@@ -1,0 +1,293 @@
+"""The directory of a campaign.
+
+    plan.json                     cells, and which runs they need
+    runs/ID/                      a run each, whole: scenario, environment, result, series, logs
+    working/ID/                   runs under way; what an interrupted one has left
+    results.csv results.parquet   one row per run
+
+Rules:
+
+* A run is under `runs/` if, and only if, it is complete: it is made below `working/` and moved.
+  So the campaign's state is which directories are there, and no crash can make it wrong.
+* It has a digest of each of its files: one that was changed since is damaged, and done again.
+* The tables are made of the runs, whenever a command ends or asks for them.
+* One process at a time writes: it holds a lock that ends with it, however it ends.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.analysis.tables.load import load_result
+from minitopo_dc.campaign.file.plan import Outline, Plan
+from minitopo_dc.files import replacing, write_whole
+from minitopo_dc.run.results import RunResult
+
+CHECKSUMS = "checksums.json"
+"""SHA-256 of each other file of a run's directory, in hexadecimal, by its path there."""
+
+
+def seal(directory: Path) -> None:
+    """Write down what the files of a run are."""
+    digests = {str(path.relative_to(directory)): _digest(path) for path in _files(directory)}
+    write_whole(directory / CHECKSUMS, json.dumps(digests, indent=1))
+
+
+def damage(directory: Path, only: str | None = None) -> str | None:
+    """The first file that is not as it was, and why; None when all are, or nothing is known of it.
+
+    Args:
+        directory: of a run; one that was recorded without digests is taken for whole.
+        only: look at this file alone.
+    """
+    try:
+        digests = json.loads((directory / CHECKSUMS).read_text(encoding="utf-8"))
+        named = [(str(name), str(digest)) for name, digest in digests.items()]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        return f"{CHECKSUMS}: {error}"
+    for name, digest in named:
+        if only is not None and name != only:
+            continue
+        try:
+            if _digest(directory / name) != digest:
+                return f"{name}: changed since the run was recorded"
+        except (OSError, ValueError) as error:
+            return f"{name}: {getattr(error, 'strerror', None) or error}"
+    return None
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    """Regular files: to open what else a program left may take for ever."""
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and not path.is_symlink() and path.name != CHECKSUMS:
+            yield path
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+FLOOR_BYTES = 1 << 20
+"""With less room than this a failed run has failed for want of it: one log may be so long."""
+
+
+class StoreError(ValueError):
+    """A campaign's directory cannot be used as asked; the message says what to do."""
+
+
+class Store:
+    """A campaign's directory."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.runs = root / "runs"
+        self.working = root / "working"
+        self._plan = root / "plan.json"
+
+    def outline(self) -> Outline:
+        """What is to be done.
+
+        Raises:
+            StoreError: there is no campaign here.
+        """
+        try:
+            return Outline.from_json(self._plan.read_text(encoding="utf-8"), str(self._plan))
+        except OSError as error:
+            raise StoreError(f"{self._plan}: {error.strerror}; no campaign was run here") from None
+        except ValueError as error:
+            raise StoreError(f"{self._plan}: {error}") from None
+
+    def done(self) -> dict[str, RunResult]:
+        """The runs that are complete, by identity; a file beside them is none.
+
+        One whose result is damaged is none either (`damaged`).
+        """
+        results = ((each.name, self._result(each)) for each in self._directories())
+        return {name: result for name, result in results if isinstance(result, RunResult)}
+
+    def damaged(self) -> dict[str, str]:
+        """The runs of which a file is not as it was recorded, by identity, and why: reads all."""
+        found = {}
+        for directory in self._directories():
+            result = self._result(directory)
+            why = result if isinstance(result, str) else damage(directory)
+            if why is not None:
+                found[directory.name] = why
+        return found
+
+    def _directories(self) -> list[Path]:
+        return sorted(each for each in self.runs.glob("*") if each.is_dir())
+
+    def _result(self, directory: Path) -> RunResult | str:
+        """A run's result, or why it is none."""
+        try:
+            return damage(directory, only="result.json") or load_result(directory)
+        except (OSError, ValueError) as error:
+            return f"not a whole run: {error}"
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether tables can be written here; not where it is another user's, or read-only."""
+        return os.access(self.root, os.W_OK)
+
+    @contextmanager
+    def open(self, plan: Plan) -> Iterator[None]:
+        """Hold the directory for a plan, new or resumed; what was under way is removed.
+
+        Raises:
+            StoreError: another process has it, it holds another campaign, or it cannot be made.
+        """
+        with reporting_full_disk(self.root):
+            with self._usable():
+                self.runs.mkdir(parents=True, exist_ok=True)
+                lock = (self.root / "lock").open("w")
+            with lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    raise StoreError(f"{self.root}: another process runs this campaign") from None
+                with self._usable():
+                    self._take(plan.outline)
+                yield
+
+    def keep(self, directory: Path, result: RunResult) -> RunResult:
+        """Move a run that has ended to where it counts; return its result as recorded."""
+        final = self.runs / directory.name
+        recorded = replace(result, directory=str(final))
+        with reporting_full_disk(self.root):
+            recorded.save(directory)
+            seal(directory)
+            _flush(directory / "result.json")
+            _flush(directory / CHECKSUMS)
+            self.forget(directory.name)
+            directory.rename(final)
+        return recorded
+
+    def forget(self, identity: str) -> None:
+        """Remove a run, so that it is done again; also what else has its place."""
+        run = self.runs / identity
+        if run.is_dir() and not run.is_symlink():
+            shutil.rmtree(run)
+        else:
+            run.unlink(missing_ok=True)
+
+    def check_room(self, directory: Path, reason: str) -> None:
+        """Refuse to take a failure for want of room for a result.
+
+        Args:
+            directory: the failed run's.
+            reason: for its failure.
+
+        Raises:
+            StoreError: the disk is full, or it was when the run failed.
+        """
+        if lacked_room(directory, reason) or not _has_room(self.working):
+            shutil.rmtree(directory, ignore_errors=True)
+            raise full_disk(self.root)
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """Say what is wrong with the directory; a full disk is somebody else's to tell."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno in FULL:
+                raise
+            raise StoreError(f"{self.root}: {error.strerror}; give another directory") from None
+
+    def _take(self, outline: Outline) -> None:
+        """Become the directory of this campaign, or of more of it."""
+        if self._plan.exists():
+            kept = {directory.name for directory in self.runs.iterdir()}
+            missing = kept & set(self.outline().runs) - set(outline.runs)
+            if missing:
+                raise StoreError(
+                    f"{self.root}: holds another campaign, or other options of this one "
+                    f"({len(missing)} of its runs are not in this one); give another directory"
+                )
+        shutil.rmtree(self.working, ignore_errors=True)
+        self.working.mkdir()
+        with replacing(self._plan) as partial:
+            partial.write_text(outline.to_json(), encoding="utf-8")
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Error numbers of a full disk, and of a used-up quota."""
+
+
+WORDS = tuple(os.strerror(number) for number in FULL)
+LOG_END_BYTES = 10_000
+"""Of a log, in which its process says why it ended."""
+
+
+def lacked_room(directory: Path, reason: str) -> bool:
+    """Whether a process of a failed run says that it could not write for want of room.
+
+    What it had written may be gone when the run has ended: then there is room again.
+    """
+    logs = (path for path in directory.rglob("*") if path.suffix in (".log", ".err", ".txt"))
+    said = (_end(path) for path in logs if path.is_file())
+    return any(words in text for text in (reason, *said) for words in WORDS)
+
+
+def _end(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - LOG_END_BYTES))
+        return file.read().decode("utf-8", "replace")
+
+
+def _has_room(directory: Path) -> bool:
+    """Try: what a file system says is free need not be this user's (a quota, root's share)."""
+    with tempfile.TemporaryFile(dir=directory) as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, FLOOR_BYTES)
+        except OSError as error:
+            return error.errno not in FULL
+    return True
+
+
+def full_disk(root: Path) -> StoreError:
+    """The one error of a full disk."""
+    return StoreError(
+        f"{root}: the disk is full; every run that was recorded is kept: "
+        "make room, then give the same command again"
+    )
+
+
+@contextmanager
+def reporting_full_disk(root: Path) -> Iterator[None]:
+    """Turn a full disk into the one error that says so."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise full_disk(root) from None
+        raise
+
+
+def _flush(path: Path) -> None:
+    """On the disk before the run counts: a power cut must not leave an empty result."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def describe_status(done: dict[str, RunResult], outline: Outline) -> dict[str, Any]:
+    """Numbers of runs: planned, ok, failed, unsupported, missing."""
+    wanted = outline.runs
+    states = [done[run].status for run in wanted if run in done]
+    counts = {status: states.count(status) for status in ("ok", "failed", "unsupported")}
+    return {"runs": len(wanted), **counts, "missing": len(wanted) - len(states)}

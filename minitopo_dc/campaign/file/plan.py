@@ -1,0 +1,240 @@
+"""From a campaign's file to the runs that it means.
+
+Rules:
+
+* A cell is a configuration with one value of each factor of an experiment; it has a run for each
+  repetition, and repetition `i` of every cell has the same seed, the base's plus `i - 1`.
+* A run is known by its scenario and by what its trace files hold, nothing else (`run_id`). Cells
+  that mean the same scenario share their runs: each is run once.
+* All first repetitions come before the second ones: an unfinished campaign shows every cell.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+from minitopo_dc.campaign.file.design import Version
+from minitopo_dc.campaign.file.fields import CampaignFile
+from minitopo_dc.campaign.file.paths import LABEL, get_value
+from minitopo_dc.campaign.file.scenarios import Overrides, Planner, Point, read_file
+from minitopo_dc.clocks import default_clock
+from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.settings import Direction, SettingsError
+
+MOST_RUNS = 1_000_000
+"""Of a campaign: each is a directory."""
+ID_DIGITS = 16
+"""Of SHA-256 in hexadecimal: two of 10^6 runs agree with probability 3e-8."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of an experiment in one configuration."""
+
+    experiment: str
+    configuration: str
+    factors: Mapping[str, Any]
+    runs: tuple[str, ...]
+    """Identities, one per repetition."""
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run, wherever it is needed."""
+
+    id: str
+    scenario: Scenario
+    repetition: int
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a store keeps of a plan: all but the scenarios, which the runs have."""
+
+    file: CampaignFile
+    clock: Clock
+    version: Version
+    cells: tuple[Cell, ...]
+    fields: Mapping[str, Mapping[str, Any]]
+    """Of each run, by identity, the fields of its scenario that are a factor somewhere."""
+
+    @property
+    def runs(self) -> dict[str, list[str]]:
+        """Identity of each run: the experiments that need it."""
+        found: dict[str, list[str]] = {}
+        for cell in self.cells:
+            for run in cell.runs:
+                names = found.setdefault(run, [])
+                if cell.experiment not in names:
+                    names.append(cell.experiment)
+        return found
+
+    @property
+    def factors(self) -> list[str]:
+        """Paths of all scenario fields that vary in some experiment."""
+        return list(next(iter(self.fields.values()), {}))
+
+    def to_json(self) -> str:
+        """As text, from which `from_json` makes the same."""
+        document = {
+            "clock": self.clock,
+            "version": self.version,
+            "file": self.file.model_dump(mode="json", exclude_unset=True),
+            "cells": [asdict(cell) for cell in self.cells],
+            "fields": self.fields,
+        }
+        return json.dumps(document, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str, source: str) -> Outline:
+        """Read `to_json`'s text; ValueError when it is none."""
+        try:
+            document = json.loads(text)
+            cells = tuple(
+                Cell(**{**cell, "runs": tuple(cell["runs"])}) for cell in document["cells"]
+            )
+            file = CampaignFile.check(document["file"], source)
+            outline = cls(file, document["clock"], document["version"], cells, document["fields"])
+            outline._check()
+            return outline
+        except (KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"{source}: no plan of a campaign: {error}") from None
+
+    def _check(self) -> None:
+        """Refuse what `to_json` never writes, with a TypeError or a KeyError."""
+        if self.clock not in get_args(Clock) or self.version not in get_args(Version):
+            raise TypeError(f"clock {self.clock!r:.40}, version {self.version!r:.40}")
+        for cell in self.cells:
+            self.file.experiments[cell.experiment]
+            self.file.configurations[cell.configuration]
+            if not isinstance(cell.factors, dict):
+                raise TypeError("factors of a cell are no mapping")
+            for run in cell.runs:
+                if not isinstance(self.fields[run], dict):
+                    raise TypeError(f"fields of run {run!r:.40} are no mapping")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All cells, and their runs in the order in which they are to be done."""
+
+    outline: Outline
+    runs: tuple[PlannedRun, ...]
+
+
+def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: B008 (frozen)
+    """Read a campaign's file and work out its runs, each validated.
+
+    Raises:
+        SettingsError: the file is malformed, a factor is unknown, a value is not allowed, a trace
+            is missing or wrong: the message names file and key.
+    """
+    file = read_file(path, overrides)
+    clock = overrides.clock or file.clock or default_clock()
+    planner = Planner(path, file, clock, overrides)
+    points = [point for name in planner.experiments() for point in planner.points(name)]
+    runs_of_cells = sum(point.repetitions for point in points)
+    if runs_of_cells > MOST_RUNS:
+        raise SettingsError(f"{path}: {runs_of_cells:,} runs; allowed: {MOST_RUNS:,}")
+    runs: dict[str, PlannedRun] = {}
+    cells = tuple(_cell(point, runs) for point in points)
+    ordered = sorted(runs.values(), key=lambda run: run.repetition)
+    fields = _fields(file, cells, ordered)
+    return Plan(Outline(file, clock, overrides.version, cells, fields), tuple(ordered))
+
+
+@dataclass(frozen=True)
+class PlanCount:
+    """How much a plan is."""
+
+    cells: int
+    clock: Clock
+    weighted: tuple[tuple[Scenario, int], ...]
+    """Scenarios that differ in more than their seeds, and how many runs have each."""
+
+    @property
+    def runs(self) -> int:
+        """All of them."""
+        return sum(times for _, times in self.weighted)
+
+
+def count_plan(path: Path, overrides: Overrides) -> PlanCount:
+    """What `read_plan` would make, with all its checks, and without making each run.
+
+    Raises:
+        SettingsError: as `read_plan`.
+    """
+    file = read_file(path, overrides)
+    clock = overrides.clock or file.clock or default_clock()
+    planner = Planner(path, file, clock, overrides)
+    cells = 0
+    seeds: dict[str, list[tuple[int, int]]] = {}
+    scenarios: dict[str, Scenario] = {}
+    for name in planner.experiments():
+        for point in planner.points(name):
+            cells += 1
+            first = point.scenario.seed
+            same = run_id(point.scenario.model_copy(update={"seed": 0}))
+            seeds.setdefault(same, []).append((first, first + point.repetitions))
+            scenarios.setdefault(same, point.scenario)
+    weighted = tuple((scenarios[same], _covered(spans)) for same, spans in seeds.items())
+    return PlanCount(cells, clock, weighted)
+
+
+def _covered(spans: Iterable[tuple[int, int]]) -> int:
+    """How many whole numbers are in any of the spans, each from its first up to its second."""
+    total, reached = 0, -math.inf
+    for begin, end in sorted(spans):
+        total += max(0, int(end - max(begin, reached)))
+        reached = max(reached, end)
+    return total
+
+
+def run_id(scenario: Scenario) -> str:
+    """The identity of a run: a digest of its scenario, with traces by content.
+
+    Fields that have their default are left out: a field that a later version adds changes no
+    identity. Versions are in each run's `environment.json`, not in its identity.
+    """
+    document = scenario.model_dump(mode="json", exclude_defaults=True)
+    for leg in (*document["legs"], *document.get("real", {}).get("backhaul", ())):
+        for name in get_args(Direction):
+            if "trace" in leg.get(name, {}):
+                leg[name]["trace"] = _digest_file(leg[name]["trace"])
+    text = json.dumps(document, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
+
+
+def _fields(
+    file: CampaignFile, cells: Iterable[Cell], runs: Iterable[PlannedRun]
+) -> dict[str, dict[str, Any]]:
+    used = {cell.experiment for cell in cells}
+    factors = {path for name in used for path in file.experiments[name].factors()}
+    paths = sorted(path for path in factors if not path.startswith(LABEL))
+    documents = {run.id: run.scenario.model_dump(mode="json") for run in runs}
+    return {
+        run: {path: get_value(document, path) for path in paths}
+        for run, document in documents.items()
+    }
+
+
+@cache
+def _digest_file(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def _cell(point: Point, runs: dict[str, PlannedRun]) -> Cell:
+    identities = []
+    for repetition, scenario in enumerate(point.scenarios, start=1):
+        identity = run_id(scenario)
+        runs.setdefault(identity, PlannedRun(identity, scenario, repetition))
+        identities.append(identity)
+    chosen = point.combination
+    return Cell(point.experiment, chosen.configuration, chosen.factors, tuple(identities))

@@ -1,0 +1,269 @@
+"""From a campaign's file to the scenarios of its cells; every error names the file and the key."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.campaign.file.cells import Combination, combine
+from minitopo_dc.campaign.file.design import Version, factor_names
+from minitopo_dc.campaign.file.expressions import Evaluation, ExpressionError
+from minitopo_dc.campaign.file.fields import CampaignFile, Experiment, Fields
+from minitopo_dc.campaign.file.paths import LABEL, PathError, check_path, set_value
+from minitopo_dc.run.check import check_fields
+from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.settings import SettingsError, read_yaml
+from minitopo_dc.settings.base import exists
+from minitopo_dc.trace import TraceError
+
+CLOCK_OF: dict[str, Clock] = {
+    "virtual": "virtual",
+    "real.sysctl": "real",
+    "real.client_cpu_percent": "real",
+}
+"""What describes a machine, and so only the clock that has it. Other fields below `real` change
+what is measured: the virtual clock refuses them."""
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What the command line changes; None leaves the file's."""
+
+    version: Version = "full"
+    clock: Clock | None = None
+    repetitions: int | None = None
+    size_mb: float | None = None
+    """Not where the size is a factor."""
+    seed: int | None = None
+    experiments: tuple[str, ...] = ()
+    """Only these; none: all."""
+    configurations: tuple[str, ...] = ()
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Point:
+    """A cell before its repetitions have identities."""
+
+    experiment: str
+    combination: Combination
+    scenario: Scenario
+    """Of the first repetition."""
+    repetitions: int
+
+    @property
+    def scenarios(self) -> Iterator[Scenario]:
+        """Of each repetition: the seed is the first one's plus 0, 1, ..."""
+        for repetition in range(self.repetitions):
+            yield self.scenario.model_copy(update={"seed": self.scenario.seed + repetition})
+
+
+def read_file(path: Path, overrides: Overrides) -> CampaignFile:
+    """The file with its parameters in place."""
+    file = CampaignFile.check(read_yaml(path), str(path))
+    values = dict(file.parameters)
+    for name, value in overrides.parameters:
+        if name not in values:
+            allowed = ", ".join(values) or "none: the file has no parameters"
+            raise SettingsError(f"{path}: --parameter {name}: unknown; allowed: {allowed}")
+        # A file named on the command line is where the user is, not where the campaign is.
+        values[name] = os.path.realpath(value) if exists(value) else value
+    document = file.model_dump(mode="json", exclude={"parameters"}, exclude_unset=True)
+    replaced = _replace(document, {f"${name}": value for name, value in values.items()})
+    return CampaignFile.check({**replaced, "parameters": values}, str(path))
+
+
+def _replace(value: Any, parameters: Mapping[str, Any]) -> Any:
+    if isinstance(value, dict):
+        return {key: _replace(item, parameters) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_replace(item, parameters) for item in value]
+    return parameters.get(value, value) if isinstance(value, str) else value
+
+
+class Planner:
+    """Makes the scenarios of a file; every error names the file and the key."""
+
+    def __init__(self, path: Path, file: CampaignFile, clock: Clock, overrides: Overrides) -> None:
+        self._path = path
+        self._file = file
+        self._clock = clock
+        self._overrides = overrides
+        self._traces: set[tuple[str, str, str | None]] = set()
+        self._places: dict[str, str] = {}
+        self._known_values: dict[tuple[str, str], Any] = {}
+        self._checked: dict[str, Scenario] = {}
+
+    def experiments(self) -> Iterable[str]:
+        """Those that are wanted."""
+        self._known("--experiments", self._overrides.experiments, self._file.experiments)
+        self._known("--configurations", self._overrides.configurations, self._file.configurations)
+        if not self._file.has(self._overrides.version):
+            version = self._overrides.version
+            raise SettingsError(f"{self._path}: --{version}: the file has no {version} version")
+        return self._overrides.experiments or self._file.experiments
+
+    def points(self, name: str) -> Iterator[Point]:
+        """The cells of an experiment."""
+        experiment = self._file.experiments[name]
+        key = f"experiments.{name}"
+        self._check_keys(name, experiment)
+        wanted = self._overrides.configurations
+        try:
+            combinations = list(
+                combine(
+                    self._file,
+                    experiment,
+                    version=self._overrides.version,
+                    wanted=wanted,
+                    directory=self._path.parent,
+                )
+            )
+        except ValueError as error:
+            raise SettingsError(f"{self._path}: {key}.{error}") from None
+        self._check_replaced(name, experiment)
+        if not combinations and not wanted:
+            raise SettingsError(f"{self._path}: {key}.{self._overrides.version}: keeps no cell")
+        for combination in combinations:
+            where = f"{key} ({combination})"
+            scenario = self._scenario(experiment, combination, where)
+            yield Point(name, combination, scenario, self._repetitions(experiment))
+
+    def _repetitions(self, experiment: Experiment) -> int:
+        if self._overrides.repetitions is not None:
+            return self._overrides.repetitions
+        usual = experiment.repetitions or self._file.repetitions
+        fewer = self._file.smaller(self._overrides.version).repetitions
+        return usual if fewer is None else min(usual, fewer)
+
+    def _scenario(self, experiment: Experiment, combination: Combination, where: str) -> Scenario:
+        document: dict[str, Any] = {}
+        evaluation = Evaluation(combination.factors, self._known_values)
+        for fields in self._layers(experiment, combination):
+            for path, value in fields.items():
+                if not path.startswith(LABEL) and _has(self._clock, path):
+                    try:
+                        set_value(document, path, _as_json(evaluation.of(value)))
+                    except (PathError, ExpressionError) as error:
+                        raise SettingsError(f"{self._path}: {where}: {path}: {error}") from None
+        self._place_traces(document)
+        return self._checked_once(document, where)
+
+    def _checked_once(self, document: dict[str, Any], where: str) -> Scenario:
+        """Cells of several experiments may mean the same scenario."""
+        text = json.dumps(document, sort_keys=True)
+        if text not in self._checked:
+            scenario = Scenario.check(document, f"{self._path}: {where}")
+            self._check(scenario, where)
+            self._checked[text] = scenario
+        return self._checked[text]
+
+    def _layers(self, experiment: Experiment, combination: Combination) -> Iterator[Fields]:
+        yield self._file.base
+        yield {"clock": self._clock}
+        yield self._file.configurations[combination.configuration]
+        yield experiment.base
+        yield self._file.smaller(self._overrides.version).fields
+        for path, value in (
+            ("workload.size_mb", self._overrides.size_mb),
+            ("seed", self._overrides.seed),
+        ):
+            yield {} if value is None else {path: value}
+        yield combination.factors
+
+    def _place_traces(self, document: dict[str, Any]) -> None:
+        """A relative trace is relative to the campaign's file."""
+        legs = document.get("legs")
+        for leg in legs if isinstance(legs, list) else ():
+            for direction in leg.values() if isinstance(leg, dict) else ():
+                if isinstance(direction, dict) and isinstance(direction.get("trace"), str):
+                    direction["trace"] = self._real(direction["trace"])
+
+    def _real(self, trace: str) -> str:
+        if trace not in self._places:
+            self._places[trace] = os.path.realpath(self._path.parent / trace)
+        return self._places[trace]
+
+    def _check(self, scenario: Scenario, where: str) -> None:
+        """What the fields alone do not tell: transport, clock, options, traces."""
+        try:
+            check_fields(scenario)
+            self._check_traces(scenario)
+        except (SettingsError, TraceError) as error:
+            raise SettingsError(f"{self._path}: {where}: {error}") from None
+
+    def _check_traces(self, scenario: Scenario) -> None:
+        """Each trace is read once, however many cells have it."""
+        for _, direction in scenario.directions():
+            if direction.trace is not None:
+                known = (
+                    str(direction.trace),
+                    direction.trace_column,
+                    direction.trace_time_column,
+                )
+                if known not in self._traces:
+                    direction.capacity()
+                self._traces.add(known)
+
+    def _check_keys(self, name: str, experiment: Experiment) -> None:
+        """Every path leads to a field."""
+        file, key = self._file, f"experiments.{name}"
+        places: list[tuple[str, Iterable[str]]] = [
+            ("base", file.base),
+            *((f"configurations.{each}", fields) for each, fields in file.configurations.items()),
+            ("quick.fields", file.quick.fields),
+            ("sample.fields", file.sample.fields),
+            (f"{key}.base", experiment.base),
+            (f"{key}.grid", experiment.grid),
+            *((f"{key}.joint", group) for group in experiment.joint),
+            *((f"{key}.cells", fields) for fields in experiment.cells),
+            (f"{key}.design.factors", factor_names(experiment.design)),
+        ]
+        for place, paths in places:
+            for path in paths:
+                try:
+                    check_path(path)
+                except PathError as error:
+                    raise SettingsError(f"{self._path}: {place}: {error}") from None
+
+    def _check_replaced(self, name: str, experiment: Experiment) -> None:
+        """No field of a configuration is lost in a list or mapping that comes later, whole."""
+        whole = [path for path, value in experiment.base.items() if isinstance(value, list | dict)]
+        whole += [
+            path
+            for path in experiment.factors()
+            if any(isinstance(value, list | dict) for value in experiment.values(path))
+        ]
+        for each in self._file.configurations_of(experiment, self._overrides.version):
+            for path in self._file.configurations[each]:
+                for other in whole:
+                    if path.startswith(f"{other}."):
+                        raise SettingsError(
+                            f"{self._path}: experiments.{name}: {other} replaces {path} of "
+                            f"configurations.{each}; put {other} below the file's base, or name "
+                            f"its single fields"
+                        )
+
+    def _known(self, option: str, names: Iterable[str], known: Iterable[str]) -> None:
+        for name in names:
+            if name not in known:
+                raise SettingsError(f"{self._path}: {option} {name}: allowed: {', '.join(known)}")
+
+
+@cache
+def _has(clock: Clock, path: str) -> bool:
+    """Whether a clock has such a field at all."""
+    clocks = (of for place, of in CLOCK_OF.items() if f"{path}.".startswith(f"{place}."))
+    return all(of == clock for of in clocks)
+
+
+def _as_json(value: Any) -> Any:
+    """A value of its own, of the types that JSON has."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return json.loads(json.dumps(value))

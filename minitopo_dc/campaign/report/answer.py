@@ -1,0 +1,241 @@
+"""What an experiment's points say to each of its questions (`explain` of a campaign's file)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from minitopo_dc.analysis.learning.explanation import Explanation, explain, reached
+from minitopo_dc.analysis.learning.factors import in_words
+from minitopo_dc.analysis.measures.signs import Signs, reason, signs
+from minitopo_dc.campaign.file.explain import Explain
+from minitopo_dc.campaign.file.fields import CampaignFile, Experiment
+from minitopo_dc.campaign.file.paths import LABEL
+from minitopo_dc.campaign.report.evaluation import Source
+from minitopo_dc.campaign.report.joined import joined_table, points_of
+
+POINT = f"{LABEL}point"
+"""The number of a design's point: it explains nothing."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A point and what its runs counted."""
+
+    place: int
+    """Its row in the table."""
+    is_so: bool
+    value: float
+    factors: Mapping[str, Any]
+    """In words: value."""
+    runs: Mapping[str, Path]
+    """Configuration: directory of its first run."""
+    signs: Mapping[str, Signs]
+    slowest: str
+    """The configuration of these with the least goodput."""
+    reason: str
+    """Why it is slower than the fastest, by the counters; empty: they do not tell."""
+    chosen: str = ""
+    """By which rule its series are shown; empty: they are not."""
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Of repetitions of the same point."""
+
+    points: int
+    """With more than one repetition that has a value."""
+    median: float
+    """Over these: the largest value less the smallest one, divided by their median; else NaN."""
+    undecided: int
+    """Of these: whose repetitions are not all on one side of the limit."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """To one question, by one source."""
+
+    source: str
+    experiment: str
+    title: str
+    """Of the experiment."""
+    asked: Explain
+    table: pd.DataFrame
+    """`joined_table`."""
+    found: Explanation
+    scatter: Scatter
+    cases: tuple[Case, ...]
+    """All points whose runs are ok, in the table's order."""
+
+    @property
+    def chosen(self) -> list[Case]:
+        """Those whose series are shown, the largest measure first."""
+        return sorted((each for each in self.cases if each.chosen), key=lambda each: -each.value)
+
+    def reasons(self, *, is_so: bool) -> Counter[tuple[str, str]]:
+        """Of the points of one side: how often which run is the slowest, and why."""
+        return Counter((each.slowest, each.reason) for each in self.cases if each.is_so == is_so)
+
+
+def answers(
+    sources: Sequence[Source],
+    name: str,
+    experiment: Experiment,
+    tables: Mapping[str, pd.DataFrame],
+) -> Iterator[Answer]:
+    """Answer each question by each source, in the file's order.
+
+    Args:
+        sources: those that have runs of it.
+        name: the experiment's.
+        experiment: with its questions.
+        tables: `joined_table` by a source's label.
+
+    Raises:
+        SettingsError: an expression names what is not there.
+        ResultError, OSError: a file of a run is broken.
+    """
+    unseen: dict[tuple[str, str], pd.DataFrame | None] = {}
+    repetitions: dict[str, list[pd.DataFrame]] = {}
+    for asked in experiment.explain:
+        for source in sources:
+            table = tables[source.label]
+            if table.empty:
+                continue
+            file = source.outline.file
+            tested = (source.label, asked.tested_on)
+            if tested not in unseen:
+                unseen[tested] = _unseen(sources, source, asked.tested_on)
+            if source.label not in repetitions:
+                repetitions[source.label] = _repetitions(source, name, experiment)
+            yield Answer(
+                source=source.label,
+                experiment=name,
+                title=experiment.title,
+                asked=asked,
+                table=table,
+                found=explain(
+                    table,
+                    asked.measure,
+                    asked.limit,
+                    factors=asked.factors or _factors(experiment),
+                    words=file.words,
+                    unseen=unseen[tested],
+                    others=asked.limits,
+                    less=asked.less_is_better,
+                ),
+                scatter=_scatter(repetitions[source.label], asked),
+                cases=tuple(_cases(source, name, experiment, asked, table)),
+            )
+
+
+def words_of(file: CampaignFile, path: str) -> str:
+    """What a person calls a factor, with its unit in brackets."""
+    return file.words.get(path) or in_words(path)
+
+
+def _factors(experiment: Experiment) -> list[str]:
+    return sorted(experiment.factors() - {POINT, experiment.across})
+
+
+def _unseen(sources: Sequence[Source], source: Source, name: str) -> pd.DataFrame | None:
+    """The points that a tree is tested on: the source's own, or else any other one's."""
+    for each in (source, *sources) if name else ():
+        experiment = each.outline.file.experiments.get(name)
+        if experiment is not None and len(each.cells_of(name)):
+            return joined_table(each, name, experiment)
+    return None
+
+
+def _repetitions(source: Source, name: str, experiment: Experiment) -> list[pd.DataFrame]:
+    """`joined_table` of each repetition; none of a single one."""
+    rows = source.cells_of(name)
+    if rows["repetition"].max() < 2:
+        return []
+    return [
+        joined_table(replace(source, cells=cells), name, experiment)
+        for _, cells in rows.groupby("repetition")
+    ]
+
+
+def _scatter(repetitions: Sequence[pd.DataFrame], asked: Explain) -> Scatter:
+    if not repetitions:
+        return Scatter(0, float("nan"), 0)
+    values = pd.concat([table[asked.measure] for table in repetitions], axis=1)
+    values = values[values.notna().sum(axis=1) > 1]
+    finite = values.replace([np.inf, -np.inf], np.nan)
+    spread = (finite.max(axis=1) - finite.min(axis=1)) / finite.median(axis=1)
+    less = asked.less_is_better
+    ends = [
+        reached(side, asked.limit, less=less) for side in (values.min(axis=1), values.max(axis=1))
+    ]
+    undecided = (ends[0] != ends[1]).sum()
+    return Scatter(len(values), float(spread.median()), int(undecided))
+
+
+def _cases(
+    source: Source, name: str, experiment: Experiment, asked: Explain, table: pd.DataFrame
+) -> Iterator[Case]:
+    """All points whose runs are all ok, some of them chosen."""
+    if not asked.runs:
+        return
+    file = source.outline.file
+    values = table[asked.measure]
+    cases = []
+    for place, cells in enumerate(points_of(source, name, experiment)):
+        runs = _runs(cells, asked.runs)
+        if math.isfinite(values[place]) and len(runs) == len(asked.runs):
+            factors = cells["factors"].iloc[0].items()
+            named = {words_of(file, path): each for path, each in factors}
+            cases.append(_case(asked, place, float(values[place]), named, runs))
+    chosen: dict[int, str] = {}
+    for is_so in (True, False):
+        chosen |= _three([each for each in cases if each.is_so == is_so], asked.limit)
+    yield from (replace(each, chosen=chosen.get(each.place, "")) for each in cases)
+
+
+def _runs(cells: pd.DataFrame, wanted: Sequence[str]) -> dict[str, Path]:
+    """The first run that is ok of each configuration."""
+    ok = cells[cells["status"] == "ok"].groupby("configuration")["directory"].first()
+    return {name: Path(ok[name]) for name in wanted if name in ok}
+
+
+def _three(side: Sequence[Case], limit: float) -> dict[int, str]:
+    """Of the points of one side the farthest from the limit, the middle one and the nearest."""
+    ordered = [each.place for each in sorted(side, key=lambda each: -abs(each.value - limit))]
+    if not ordered:
+        return {}
+    return {
+        ordered[len(ordered) // 2]: "in the middle of its side",
+        ordered[-1]: "nearest to the limit",
+        ordered[0]: "farthest from the limit",
+    }
+
+
+def _case(
+    asked: Explain, place: int, value: float, factors: Mapping[str, Any], runs: Mapping[str, Path]
+) -> Case:
+    found = {name: _signs(run) for name, run in runs.items()}
+    ordered = sorted(found, key=lambda each: found[each].goodput_mbps)
+    return Case(
+        place=place,
+        is_so=bool(reached(pd.Series([value]), asked.limit, less=asked.less_is_better)[0]),
+        value=value,
+        factors=factors,
+        runs=runs,
+        signs=found,
+        slowest=ordered[0],
+        reason=reason(found[ordered[0]], found[ordered[-1]]),
+    )
+
+
+_signs = lru_cache(maxsize=10_000)(signs)
+"""Several questions compare with the same run."""

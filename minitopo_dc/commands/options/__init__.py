@@ -1,0 +1,1 @@
+"""Options of several commands, and what they make."""

@@ -1,0 +1,129 @@
+"""Options of the split bearer, and the fields of `pdcp` that they make."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.yaml_text import parse_yaml
+
+
+def listed(values: Sequence[str]) -> list[str]:
+    """`A B` and `A,B` mean the same."""
+    return [part for value in values for part in value.split(",") if part]
+
+
+def add_dc_options(parser: argparse.ArgumentParser) -> None:
+    """Parameters of the split bearer."""
+    group = parser.add_argument_group("Dual Connectivity")
+    group.add_argument("--split", default="batch", metavar="POLICY", help="split policy (batch)")
+    group.add_argument(
+        "--split-parameter",
+        dest="split_parameters",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the split policy (docs/pdcp.md); repeatable",
+    )
+    group.add_argument(
+        "--report-interval",
+        dest="report_ms",
+        type=float,
+        metavar="MS",
+        help="how often the receiver reports to the split policy (never)",
+    )
+    group.add_argument(
+        "--batch", type=int, default=100, metavar="PACKETS", help="one cycle over all legs (100)"
+    )
+    group.add_argument("--ratio", metavar="A:B", help="shares of the legs in a cycle (1:1)")
+    group.add_argument(
+        "--dc-legs",
+        nargs="+",
+        default=[],
+        metavar="N",
+        help="the legs that the bearer uses, the first one for an uplink that is not split (all)",
+    )
+    group.add_argument(
+        "--t-reordering",
+        default="200",
+        metavar="MS",
+        help="a value of TS 38.331, infinity or adaptive (200)",
+    )
+    group.add_argument("--sn-bits", type=int, default=18, metavar="BITS", help="12, 16 or 18 (18)")
+    group.add_argument(
+        "--delivery", default="in-order", help="in-order, out-of-order or off (in-order)"
+    )
+    group.add_argument(
+        "--split-uplink", action="store_true", help="split the uplink too (it takes the first leg)"
+    )
+    group.add_argument(
+        "--uplink-split", metavar="POLICY", help="split policy of a split uplink (that of --split)"
+    )
+    group.add_argument(
+        "--pdcp",
+        dest="pdcp_fields",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="any other field of pdcp, as in a scenario, e.g. numbering=late (docs/scenarios.md); "
+        "repeatable",
+    )
+
+
+def pdcp_fields(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The downlink's.
+
+    Raises:
+        SettingsError: a parameter or field is not given as it has to be.
+    """
+    named = {
+        "split": arguments.split,
+        "parameters": _assignments("--split-parameter", arguments.split_parameters),
+        "report_ms": arguments.report_ms,
+        "batch": arguments.batch,
+        "ratio": arguments.ratio.split(":") if arguments.ratio else None,
+        "t_reordering_ms": arguments.t_reordering,
+        "sn_bits": arguments.sn_bits,
+        "delivery": arguments.delivery,
+        "legs": listed(arguments.dc_legs) or None,
+    }
+    others = _assignments("--pdcp", arguments.pdcp_fields)
+    twice = sorted(named.keys() & others.keys())
+    if twice:
+        raise SettingsError(f"--pdcp: {', '.join(twice)}; has an option of its own")
+    return named | others
+
+
+def uplink_pdcp_fields(arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """As the downlink's but for its split policy; None: no own one.
+
+    Raises:
+        SettingsError: the uplink is not split.
+    """
+    if arguments.uplink_split is None:
+        return None
+    if not arguments.split_uplink:
+        raise SettingsError("--uplink-split: needs --split-uplink")
+    return pdcp_fields(arguments) | {"split": arguments.uplink_split}
+
+
+def _assignments(option: str, given: Sequence[str]) -> dict[str, Any]:
+    """`NAME=VALUE` each, values as in a scenario file.
+
+    Raises:
+        SettingsError: not so, or a name twice.
+    """
+    values: dict[str, Any] = {}
+    for words in given:
+        name, equals, value = words.partition("=")
+        if not (name and equals and value) or name in values:
+            raise SettingsError(f"{option}: {words}; allowed: NAME=VALUE, each name once")
+        try:
+            values[name] = parse_yaml(value)
+        except yaml.YAMLError:
+            raise SettingsError(f"{option}: {words}; the value is not YAML") from None
+    return values

@@ -1,0 +1,211 @@
+"""The options of `exec` and `shell`, and the scenario they make."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.commands.options.pdcp import add_dc_options
+from minitopo_dc.commands.options.scenario import (
+    MODES,
+    add_capture_option,
+    add_ip_option,
+    add_leg_options,
+    add_plugin_option,
+    add_topology_option,
+    base_scenario,
+)
+from minitopo_dc.commands.options.schedules import add_outage_option, with_outages
+from minitopo_dc.minitopo.topology import Topology, read_topology
+from minitopo_dc.plugins import load_plugins
+from minitopo_dc.run.check import check_scenario
+from minitopo_dc.scenario import Mode, Scenario
+from minitopo_dc.settings import SettingsError
+
+ITSELF = "a program opens its paths itself"
+
+
+def path_of_topology(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Fields of a scenario (`legs`, `mode`, its bearer, `real.backhaul`), and what is ignored.
+
+    Over a bearer where the topology has one, else over all `c2r` paths, or the only one.
+
+    Raises:
+        ParameterError: naming file and line of the first mistake, and what is allowed there.
+    """
+    topology = read_topology(file)
+    mode = _mode(topology)
+    values = {
+        "mode": mode,
+        "legs": [path.leg() for path in topology.c2r],
+        **topology.bearer,
+        "seed": topology.seed,
+        "real": {"backhaul": [path.leg() for path in topology.r2s]},
+    }
+    return values, (*topology.notes, *topology.ignored, *_notes(topology, mode))
+
+
+def _mode(topology: Topology) -> str:
+    if topology.dual_connectivity:
+        return "dc-duplicate" if topology.duplicates else "dc"
+    return "multipath" if len(topology.c2r) > 1 else "sc"
+
+
+def _notes(topology: Topology, mode: str) -> list[str]:
+    """What one program on one client has no use for."""
+    lines = topology.path_lines
+    scheduled = (
+        [] if lines is None else [lines.first.says(f"ignored, as all pathAt lines: {ITSELF}")]
+    )
+    return scheduled + [
+        path.line.says(f"backup ignored: {ITSELF}")
+        for path in topology.c2r
+        if path.backup and mode == "multipath"
+    ]
+
+
+WITHOUT_TRANSFER: dict[str, Any] = {
+    "workload": "download",
+    "size": None,
+    "congestion_control": "cubic",
+    "timeout": 300.0,
+}
+"""Transfers' options (`add_transfer_options`): a program of the user's has no use for their values,
+a scenario has them."""
+
+
+def add_program_options(parser: argparse.ArgumentParser) -> None:
+    """The path, the server, and where the run is kept."""
+    parser.add_argument(
+        "--scenario",
+        type=Path,
+        metavar="FILE",
+        help="legs, mode and PDCP of a scenario file (docs/scenarios.md) instead of options",
+    )
+    add_topology_option(parser, required=False)
+    _add_path_options(parser)
+    add_outage_option(parser)
+    add_ip_option(parser, default=None)
+    add_capture_option(parser)
+    add_plugin_option(parser)
+    group = parser.add_argument_group("server")
+    group.add_argument(
+        "--server",
+        default="",
+        metavar="'COMMAND ARG ...'",
+        help="a program for the server's host, started before yours; no shell reads it (none)",
+    )
+    group.add_argument(
+        "--server-ready",
+        type=int,
+        metavar="PORT",
+        help="wait until this TCP or UDP port is bound on the server's host (half a second)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="keep time series, counters and a figure here; must not exist (nothing is kept)",
+    )
+    parser.set_defaults(**WITHOUT_TRANSFER)
+
+
+def program_scenario(arguments: argparse.Namespace) -> Scenario:
+    """The path that the options describe, checked.
+
+    Raises:
+        SettingsError, TraceError: an option or the file is wrong, with what is allowed.
+    """
+    load_plugins(arguments.plugins)
+    source, found = _path(arguments)
+    if arguments.capture and arguments.output is None:
+        raise SettingsError("--pcap: needs --output, which the captures are kept in")
+    scenario = Scenario.check({**found, **_any_transport(found["mode"])}, source)
+    check_scenario(scenario)
+    return scenario
+
+
+def _path(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """What describes the path, and the scenario's fields that it gives."""
+    if arguments.scenario is not None and arguments.topology is not None:
+        raise SettingsError("--scenario, -t: both describe the path; give one of them")
+    if arguments.scenario is not None:
+        _refuse_path_options(arguments, "--scenario")
+        return str(arguments.scenario), _from_file(arguments)
+    if arguments.topology is not None:
+        _refuse_path_options(arguments, "-t")
+        return str(arguments.topology), _from_topology(arguments)
+    return "options", _from_options(arguments)
+
+
+def _add_path_options(parser: argparse.ArgumentParser) -> None:
+    """What a scenario file has too."""
+    add_leg_options(parser)
+    add_dc_options(parser)
+    parser.add_argument("--mode", choices=MODES, default="dc", help="(dc)")
+    parser.add_argument("--leg", type=int, default=1, metavar="N", help="the leg of mode sc (1)")
+    parser.add_argument("--seed", type=int, default=1, help="of losses and jitter (1)")
+
+
+def _from_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    version = arguments.ip_version or 4
+    base = base_scenario(argparse.Namespace(**{**vars(arguments), "ip_version": version}))
+    return {**base.model_dump(), "mode": arguments.mode}
+
+
+def _from_topology(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of a Minitopo topology; its notes go to standard error."""
+    values, notes = path_of_topology(arguments.topology)
+    for note in notes:
+        print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
+    return {
+        **values,
+        "legs": with_outages(values["legs"], arguments),
+        "ip_version": arguments.ip_version or 4,
+        "plugins": arguments.plugins,
+        "real": {**values["real"], "capture": arguments.capture},
+    }
+
+
+def _from_file(arguments: argparse.Namespace) -> dict[str, Any]:
+    path, scenario = arguments.scenario, Scenario.load(arguments.scenario)
+    if scenario.mode == "flows":
+        raise SettingsError(f"{path}: mode flows; allowed for one program: {', '.join(MODES)}")
+    if scenario.paths is not None:
+        raise SettingsError(f"{path}: paths: a program opens its paths itself; leave them out")
+    if scenario.handover is not None:
+        raise SettingsError(f"{path}: handover: a program has its paths to the end; leave it out")
+    if scenario.clock == "virtual":
+        raise SettingsError(f"{path}: clock: virtual; your own program needs the real clock")
+    values = scenario.model_dump()
+    capture = dict.fromkeys((*scenario.real.capture, *arguments.capture))
+    return {
+        **values,
+        "legs": with_outages(values["legs"], arguments),
+        "ip_version": arguments.ip_version or scenario.ip_version,
+        "real": {**values["real"], "capture": tuple(capture)},
+    }
+
+
+def _refuse_path_options(arguments: argparse.Namespace, option: str) -> None:
+    """Beside a file they would have to be mixed with what it says."""
+    alone = argparse.ArgumentParser(add_help=False)
+    _add_path_options(alone)
+    defaults = vars(alone.parse_args([]))
+    if any(getattr(arguments, name) != value for name, value in defaults.items()):
+        raise SettingsError(
+            f"{option}: the file has legs, mode, seed and PDCP; "
+            "allowed beside it of the path's options: --outage, --ip, --pcap, --plugin"
+        )
+
+
+def _any_transport(mode: Mode) -> dict[str, Any]:
+    """One that the mode allows stands for the program, whose own is not known."""
+    return {
+        "transport": "mptcp" if mode == "multipath" else "tcp",
+        "workload": {"kind": "download"},
+        "congestion_control": WITHOUT_TRANSFER["congestion_control"],
+        "options": {},
+    }

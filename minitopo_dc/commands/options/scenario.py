@@ -1,0 +1,384 @@
+"""Options that several commands share, and the scenario they make."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from minitopo_dc.commands.options import leg_capacity
+from minitopo_dc.commands.options.pdcp import listed, pdcp_fields, uplink_pdcp_fields
+from minitopo_dc.commands.options.schedules import path_schedule, with_outages
+from minitopo_dc.link import DelayCurve, RlcMode
+from minitopo_dc.plugins import load_plugins
+from minitopo_dc.runners.base import all_runners, get_runner, runner_names
+from minitopo_dc.scenario import Clock, Mode, Scenario
+from minitopo_dc.settings import IpVersion, PathSchedule, SettingsError
+from minitopo_dc.shipped import shipped
+from minitopo_dc.workloads import Workload, parse_workload, workload_names
+
+EMBEDDED = shipped("traces")
+DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
+MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "multipath")
+LARGE_RECEIVE_BUFFER = 33_554_432
+"""Bytes; the papers' 'QUIC buffer modified' (thesis, table 4.4), fair against TCP's autotuning."""
+
+
+def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LEGS) -> None:
+    """Legs: one value for all legs, or one per leg."""
+    shown = " ".join(Path(leg).name for leg in legs)
+    group = parser.add_argument_group(
+        "legs (values for downlinks: one for all legs, or one per leg)"
+    )
+    group.add_argument(
+        "--legs",
+        nargs="+",
+        default=legs,
+        metavar="LEG",
+        help=f"one per leg: Mbit/s, a trace file, or RECORDING with .down and .up ({shown})",
+    )
+    group.add_argument(
+        "--delay",
+        nargs="+",
+        default=["10"],
+        metavar="MS",
+        help="one-way delay, or the curve by which it follows the capacity: "
+        f"{', '.join(get_args(DelayCurve))} (10)",
+    )
+    group.add_argument(
+        "--jitter",
+        nargs="+",
+        default=["1"],
+        metavar="MS",
+        help="standard deviation of the delay (1)",
+    )
+    group.add_argument(
+        "--loss", nargs="+", default=["0"], metavar="PERCENT", help="random loss (0)"
+    )
+    group.add_argument(
+        "--rlc", choices=get_args(RlcMode), help="RLC's mode, with HARQ below it (no RLC)"
+    )
+    group.add_argument(
+        "--block-errors",
+        nargs="+",
+        metavar="PERCENT",
+        help="failed transmissions of blocks (10 with --rlc, which is am with this option)",
+    )
+    group.add_argument(
+        "--queue", nargs="+", default=["100"], metavar="PACKETS", help="drop-tail queue (100)"
+    )
+    leg_capacity.add(group)
+    group.add_argument(
+        "--uplink",
+        nargs="+",
+        metavar="MBPS",
+        help=f"uplink rate or trace (RECORDING.up, else {leg_capacity.PAPERS_UPLINK_MBPS})",
+    )
+    group.add_argument(
+        "--uplink-delay", nargs="+", default=["10"], metavar="MS", help="as --delay (10)"
+    )
+
+
+def add_ip_option(parser: argparse.ArgumentParser, default: int | None = 4) -> None:
+    """The IP version of the addresses; without a default: that of the scenario file."""
+    parser.add_argument(
+        "--ip",
+        dest="ip_version",
+        type=int,
+        choices=get_args(IpVersion),
+        default=default,
+        help=f"IP version of the transports' addresses ({default or 'as in SCENARIO.yaml'})",
+    )
+
+
+def add_clock_option(parser: argparse.ArgumentParser) -> None:
+    """What drives the runs."""
+    parser.add_argument(
+        "--clock",
+        choices=get_args(Clock),
+        help="real kernels (Linux, root), or discrete events; real where it can run",
+    )
+
+
+def add_plugin_option(parser: argparse.ArgumentParser) -> None:
+    """What a user's own runners, workloads and split policies are in."""
+    parser.add_argument(
+        "--plugin",
+        dest="plugins",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="a module or file.py of yours with runners, workloads, split policies; repeatable",
+    )
+
+
+def add_jobs_option(parser: argparse.ArgumentParser) -> None:
+    """Runs at once (`chosen_jobs`)."""
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="runs at once (virtual clock: one per processor; real clock: 1)",
+    )
+
+
+def add_output_option(parser: argparse.ArgumentParser, command: str) -> None:
+    """Where `new_directory` puts the results of `command`."""
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help=f"results directory; must not exist (results/{command}-TIME)",
+    )
+
+
+def add_minitopo_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Minitopo's two files, by the names that they have on its own command line.
+
+    Without an experiment, its command line and ours open Mininet's.
+    """
+    add_topology_option(parser, required=required)
+    parser.add_argument(
+        *("-x", "--experiment_param_file"),
+        dest="experiment",
+        type=Path,
+        metavar="XP",
+        help="Minitopo's experiment file (docs/minitopo.md); without it, Mininet's command line",
+    )
+
+
+def add_topology_option(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Minitopo's topology file alone."""
+    parser.add_argument(
+        *("-t", "--topo_param_file"),
+        dest="topology",
+        type=Path,
+        required=required,
+        metavar="TOPO",
+        help="Minitopo's topology file (docs/minitopo.md)",
+    )
+
+
+def add_capture_option(parser: argparse.ArgumentParser) -> None:
+    """Whether the elements write captures."""
+    parser.add_argument(
+        "--pcap",
+        dest="capture",
+        action="store_const",
+        const=("legs",),
+        default=(),
+        help="write one capture per leg, with PDCP for Wireshark (real clock; docs/captures.md)",
+    )
+
+
+def add_transfer_options(parser: argparse.ArgumentParser) -> None:
+    """What is transferred, and by whom."""
+    group = parser.add_argument_group("transfer")
+    group.add_argument(
+        "--transports",
+        nargs="+",
+        metavar="NAME",
+        help=f"of {', '.join(runner_names())} (those that clock, workload and paths allow, "
+        f"but {', '.join(each.name for each in all_runners() if not each.compared)})",
+    )
+    group.add_argument(
+        "--modes",
+        nargs="+",
+        default=MODES,
+        metavar="MODE",
+        help=f"of {', '.join(MODES)} (all that a transport can do)",
+    )
+    group.add_argument("--leg", type=int, default=1, metavar="N", help="the leg of mode sc (1)")
+    group.add_argument("--size", type=float, metavar="MB", help="of a download, in 10^6 bytes (10)")
+    group.add_argument(
+        "--workload",
+        default="download",
+        metavar="NAME[:KEY=VALUE,...]",
+        help=f"of {', '.join(workload_names())}, with its parameters (download)",
+    )
+    group.add_argument(
+        "--congestion-control",
+        default="cubic",
+        metavar="NAME",
+        help="of the transports' own (cubic, which all have; docs/runners.md)",
+    )
+    group.add_argument(
+        "--receive-buffer",
+        type=int,
+        default=LARGE_RECEIVE_BUFFER,
+        metavar="BYTES",
+        help="of each UDP socket of QUIC's clients (33554432; Linux' own default is 212992)",
+    )
+    group.add_argument(
+        "--timeout", type=float, default=300, metavar="S", help="of one transfer (300)"
+    )
+    group.add_argument(
+        "--seed", type=int, default=1, help="of losses and jitter; repetition i adds i - 1 (1)"
+    )
+
+
+def base_scenario(arguments: argparse.Namespace) -> Scenario:
+    """The scenario that the options describe, in its simplest mode.
+
+    Raises:
+        SettingsError: an option's value is wrong, with the allowed ones.
+    """
+    return Scenario.check(
+        {
+            "plugins": load_plugins(arguments.plugins),
+            "transport": "tcp",
+            "mode": "sc",
+            "leg": arguments.leg,
+            "legs": with_outages(leg_settings(arguments), arguments),
+            "trace_offset_s": arguments.trace_offset,
+            "ip_version": arguments.ip_version,
+            "pdcp": pdcp_fields(arguments),
+            "split_uplink": arguments.split_uplink,
+            "uplink_pdcp": uplink_pdcp_fields(arguments),
+            "workload": _workload(arguments),
+            "congestion_control": arguments.congestion_control,
+            "timeout_s": arguments.timeout,
+            "seed": arguments.seed,
+            "real": {"capture": arguments.capture},
+        },
+        "options",
+    )
+
+
+def _workload(arguments: argparse.Namespace) -> Workload:
+    """`NAME:key=value,key=value`; `--size` is a download's."""
+    kind, _, rest = arguments.workload.partition(":")
+    given = [part.partition("=") for part in rest.split(",") if part]
+    for key, equals, _ in given:
+        if not equals:
+            raise SettingsError(f"--workload: {key}; allowed: NAME:KEY=VALUE,KEY=VALUE,...")
+    size = {} if arguments.size is None else {"size_mb": arguments.size}
+    values = {key: value for key, _, value in given}
+    try:
+        return parse_workload({"kind": kind, **size, **values})
+    except SettingsError as error:
+        raise SettingsError(f"--workload: {error}") from None
+
+
+def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """The legs as fields of a scenario. SettingsError when the numbers of values do not fit."""
+    legs = listed(arguments.legs)
+    pairs = zip(_downlinks(arguments, legs), _uplinks(arguments, legs), strict=True)
+    return [{"downlink": downlink, "uplink": uplink} for downlink, uplink in pairs]
+
+
+def rows(arguments: argparse.Namespace, clock: Clock, workload: str) -> list[dict[str, Any]]:
+    """Each transport with those of the wanted modes that it can do, as fields of a scenario.
+
+    Args:
+        arguments: the options.
+        clock: of the runs.
+        workload: its kind.
+
+    Raises:
+        SettingsError: an unknown transport or mode, or nothing to run.
+    """
+    paths = path_schedule(arguments)
+    modes = listed(arguments.modes)
+    for mode in modes:
+        if mode not in MODES:
+            raise SettingsError(f"--modes: {mode}; allowed: {', '.join(MODES)}")
+    found = [
+        {
+            "transport": name,
+            "mode": mode,
+            "options": _runner_options(name, arguments),
+            "paths": paths if mode == "multipath" else None,
+        }
+        for name in listed(arguments.transports or _compared(clock, workload, paths))
+        for mode in modes
+        if _can(name, mode)
+    ]
+    if paths is not None and not any(row["paths"] for row in found):
+        raise SettingsError("--paths: no row of mode multipath whose transport takes a schedule")
+    if not found:
+        raise SettingsError(
+            "--transports, --modes: no transport here can do any of these modes "
+            f"with workload {workload} on the {clock} clock"
+        )
+    return found
+
+
+def _compared(clock: Clock, workload: str, paths: PathSchedule | None) -> list[str]:
+    """What is compared unless the user says otherwise."""
+    return [
+        each.name
+        for each in all_runners()
+        if each.compared
+        and workload in each.workloads
+        and (clock == "real" or each.virtual() is not None)
+        and (paths is None or each.takes_paths or not each.multipath)
+    ]
+
+
+def _runner_options(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    known = get_type_hints(get_runner(name).options_type)
+    options = {"receive_buffer_bytes": arguments.receive_buffer}
+    return {option: value for option, value in options.items() if option in known}
+
+
+def _can(name: str, mode: str) -> bool:
+    if name not in runner_names():
+        raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
+    return mode in get_runner(name).modes()
+
+
+def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
+    columns = _each("--trace-column", arguments.trace_column, len(legs))
+    delays = _each("--delay", arguments.delay, len(legs))
+    jitters = _each("--jitter", arguments.jitter, len(legs))
+    losses = _each("--loss", arguments.loss, len(legs))
+    queues = _each("--queue", arguments.queue, len(legs))
+    return [
+        leg_capacity.downlink(leg, column, arguments)
+        | _delay(delay)
+        | {"jitter_ms": jitter, "loss_percent": loss, "queue_packets": queue}
+        | {"rlc": rlc}
+        for leg, column, delay, jitter, loss, queue, rlc in zip(
+            legs, columns, delays, jitters, losses, queues, _rlc(arguments, len(legs)), strict=True
+        )
+    ]
+
+
+def _rlc(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any] | None]:
+    """Fields of each leg's RLC; either option asks for it, what it does not name is the default."""
+    if arguments.rlc is None and arguments.block_errors is None:
+        return [None] * legs
+    mode = {} if arguments.rlc is None else {"mode": arguments.rlc}
+    if arguments.block_errors is None:
+        return [mode] * legs
+    errors = _each("--block-errors", arguments.block_errors, legs)
+    return [mode | {"block_error_percent": error} for error in errors]
+
+
+def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
+    count, given = len(legs), arguments.uplink
+    rates = [None] * count if given is None else _each("--uplink", given, count)
+    delays = _each("--uplink-delay", arguments.uplink_delay, count)
+    return [
+        leg_capacity.uplink(rate, leg, arguments.trace_end)
+        | _delay(delay)
+        | {"queue_packets": 10_000}
+        for rate, leg, delay in zip(rates, legs, delays, strict=True)
+    ]
+
+
+def _delay(value: str) -> dict[str, Any]:
+    """Ms, or the name of a curve."""
+    return {"delay_curve" if value in get_args(DelayCurve) else "delay_ms": value}
+
+
+def _each(option: str, values: Sequence[str], legs: int) -> list[str]:
+    """One value per leg."""
+    given = listed(values)
+    if len(given) == 1:
+        return given * legs
+    if len(given) != legs:
+        raise SettingsError(f"{option}: {len(given)} values for {legs} legs; give 1 or {legs}")
+    return given

@@ -1,0 +1,1 @@
+"""What the element asks of the kernel: queues, rules, interfaces, time."""

@@ -1,0 +1,122 @@
+"""The firewall rules that hand packets to an element, and the marks it gives them.
+
+A packet of a transmitting bearer is queued once, in PREROUTING: the element numbers it, picks the
+leg and holds it for as long as the leg does; its mark then names the leg for routing and says that
+it has been through one. Any other packet that leaves on a leg is queued in POSTROUTING. A PDU that
+arrives on a leg is queued in PREROUTING. No rule has `--queue-bypass`: while no element listens,
+the kernel drops the packets, so that none passes unshaped.
+
+What IPv6 needs to find the neighbours on a link is exempt (`unshaped`): with IPv4 that is ARP,
+which no rule of iptables sees.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+from minitopo_dc.element.kernel.namespace import inside
+from minitopo_dc.settings import IpVersion, Match
+
+THROUGH_LEG = 0x100
+"""The mark's bit of a packet that has been through its leg."""
+
+LINK_MESSAGES = (*range(130, 138), 143)
+"""ICMPv6 types that concern one link: 130 to 132 and 143 are those of multicast listener discovery
+(RFC 2710, RFC 3810), 133 to 137 of neighbour discovery (RFC 4861: solicitations, advertisements,
+redirects)."""
+LINK_LOCAL, LINK_MULTICAST = "fe80::/10", "ff02::/16"
+"""RFC 4291, sections 2.5.6 and 2.7: no router forwards packets with such addresses."""
+
+_PROGRAMS: dict[IpVersion, str] = {4: "iptables", 6: "ip6tables"}
+
+
+class Rule(NamedTuple):
+    """A rule of table mangle: its chain, then what iptables or ip6tables takes behind it."""
+
+    version: IpVersion
+    arguments: tuple[str, ...]
+
+
+class RuleError(RuntimeError):
+    """iptables refused a rule."""
+
+
+def leg_mark(leg: int) -> int:
+    """The mark of a packet that has been through leg `leg`."""
+    return THROUGH_LEG | leg
+
+
+def incoming(interface: str, match: Match, queue: int, version: IpVersion) -> Rule:
+    """Queue what enters by `interface` and matches."""
+    matches = _arguments(match, version)
+    return Rule(version, ("PREROUTING", "-i", interface, *matches, *_target(queue)))
+
+
+def outgoing(interface: str, queue: int, version: IpVersion) -> Rule:
+    """Queue what leaves by `interface` and has not been through a leg yet."""
+    unmarked = ("-m", "mark", "!", "--mark", f"{THROUGH_LEG:#x}/{THROUGH_LEG:#x}")
+    return Rule(version, ("POSTROUTING", "-o", interface, *unmarked, *_target(queue)))
+
+
+def unshaped() -> Iterator[Rule]:
+    """Let pass what IPv6 hosts say to find their neighbours: a leg must not delay or lose it.
+
+    Else the first packets would wait for an exchange through both legs, and on a lossy leg
+    addresses would be given up now and then: what is measured is to be the traffic's own.
+    """
+    link_messages = (("-p", "icmpv6", "--icmpv6-type", str(number)) for number in LINK_MESSAGES)
+    link_addresses = (("-s", LINK_LOCAL), ("-d", LINK_LOCAL), ("-d", LINK_MULTICAST))
+    matches = (*link_messages, *link_addresses)
+    for chain in ("PREROUTING", "POSTROUTING"):
+        for match in matches:
+            yield Rule(6, (chain, *match, "-j", "ACCEPT"))
+
+
+@contextmanager
+def installed(rules: Iterable[Rule], host: int | None = None) -> Iterator[None]:
+    """Hold `rules` in a network namespace; a refused rule takes back those before it.
+
+    Where there are any for IPv6, `unshaped` comes before them.
+
+    Args:
+        rules: what is held meanwhile.
+        host: a process in the namespace; None: this process' own.
+    """
+    wanted = list(rules)
+    if any(rule.version == 6 for rule in wanted):
+        wanted = [*unshaped(), *wanted]
+    with ExitStack() as stack:
+        for rule in wanted:
+            _iptables("-A", rule, host)
+            stack.callback(_iptables, "-D", rule, host)
+        yield
+
+
+def _arguments(match: Match, version: IpVersion) -> Iterator[str]:
+    """The iptables matches of a bearer."""
+    if match.source is not None:
+        yield from ("-s", str(match.source))
+    if match.destination is not None:
+        yield from ("-d", str(match.destination))
+    if match.protocol is not None:
+        icmp = match.protocol == "icmp" and version == 6
+        yield from ("-p", "icmpv6" if icmp else match.protocol)
+    if match.source_port is not None:
+        yield from ("--sport", str(match.source_port))
+    if match.destination_port is not None:
+        yield from ("--dport", str(match.destination_port))
+
+
+def _target(queue: int) -> tuple[str, ...]:
+    return ("-j", "NFQUEUE", "--queue-num", str(queue))
+
+
+def _iptables(action: str, rule: Rule, host: int | None) -> None:
+    command = [_PROGRAMS[rule.version], "-w", "-t", "mangle", action, *rule.arguments]
+    with inside(host):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuleError(f"{' '.join(command)}: {done.stderr.strip()}")

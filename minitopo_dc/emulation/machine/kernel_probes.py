@@ -1,0 +1,152 @@
+"""What the kernel lets the testbed do, found out by doing it.
+
+A program, run as root in a throw-away network namespace (`unshare --net`), which ends with it. It
+prints a JSON object: for each probe the reason why it failed, or empty text.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+
+from netfilterqueue import NetfilterQueue, Packet
+
+from minitopo_dc.runners.processes.kernel_socket import (
+    IPPROTO_MPTCP,
+    is_multipath,
+    set_congestion_control,
+    subflows,
+)
+
+QUEUE = 1
+THROUGH = 0x100
+"""The firewall mark's bit of a packet that has been through the queue, as the element sets it."""
+
+
+def _main() -> None:
+    _run("ip", "link", "set", "dev", "lo", "up")
+    json.dump({name: _outcome(probe) for name, probe in PROBES.items()}, sys.stdout)
+
+
+def _outcome(probe: Callable[[], None]) -> str:
+    try:
+        probe()
+    except (OSError, subprocess.SubprocessError, RuntimeError) as error:
+        return _words(error)
+    return ""
+
+
+def _words(error: Exception) -> str:
+    """Say why, in one line: the last one that a command has written, or the error's own."""
+    written = getattr(error, "stderr", None)
+    return str(written or error).strip().splitlines()[-1]
+
+
+def _run(*command: str) -> None:
+    subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10, check=True
+    )
+
+
+def _namespaces() -> None:
+    """As Mininet makes its hosts: a network and a mount namespace each."""
+    _run("mnexec", "-n", "true")
+
+
+def _links() -> None:
+    _run("ip", "link", "add", "probe0", "type", "veth", "peer", "name", "probe1")
+    _run("ethtool", "-K", "probe0", "tso", "off", "gso", "off", "gro", "off", "tx", "off")
+
+
+def _routing_by_mark() -> None:
+    _run("ip", "rule", "add", "fwmark", "1/0xff", "table", "101")
+
+
+def _packet_queue(program: str, family: socket.AddressFamily, address: str) -> None:
+    """A packet goes the element's way: queued by iptables, rewritten, marked, released."""
+    unmarked = f"-m mark ! --mark {THROUGH}/{THROUGH}"
+    rule = f"POSTROUTING -o lo -p udp {unmarked} -j NFQUEUE --queue-num {QUEUE}"
+    _run(program, "-w", "-t", "mangle", "-A", *rule.split())
+    queue = NetfilterQueue()
+    queue.bind(QUEUE, _release)
+    try:
+        _send_through(queue, family, address)
+    finally:
+        queue.unbind()
+
+
+def _release(packet: Packet) -> None:
+    packet.set_payload(packet.get_payload())
+    packet.set_mark(THROUGH)
+    packet.accept()
+
+
+def _send_through(queue: NetfilterQueue, family: socket.AddressFamily, address: str) -> None:
+    with (
+        socket.socket(family, socket.SOCK_DGRAM) as receiver,
+        socket.socket(family, socket.SOCK_DGRAM) as sender,
+    ):
+        receiver.bind((address, 0))
+        receiver.settimeout(1)
+        sender.sendto(b"probe", receiver.getsockname())
+        if not select.select([queue.get_fd()], (), (), 1)[0]:
+            raise RuntimeError("the packet did not reach the queue")
+        queue.run(block=False)
+        receiver.recv(16)
+
+
+def _exact_timers() -> None:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+def _mptcp() -> None:
+    """A connection that has not fallen back to TCP, and the kernel's word on its subflows."""
+    _run("ip", "mptcp", "limits", "set", "subflow", "2", "add_addr_accepted", "2")
+    with _mptcp_socket() as listener, _mptcp_socket() as client:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        client.connect(listener.getsockname())
+        if not is_multipath(client):
+            raise RuntimeError("the connection fell back to TCP")
+        subflows(client, listener.getsockname()[:2])
+
+
+def _mptcp_socket() -> socket.socket:
+    return socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP)
+
+
+def _congestion_control(name: str) -> None:
+    with socket.socket() as connection:
+        set_congestion_control(connection, name)
+
+
+def _queue_discipline(*discipline: str) -> None:
+    _run("tc", "qdisc", "replace", "dev", "lo", "root", *discipline)
+
+
+PROBES: dict[str, Callable[[], None]] = {
+    "namespaces": _namespaces,
+    "links": _links,
+    "routing by mark": _routing_by_mark,
+    "NFQUEUE": functools.partial(_packet_queue, "iptables", socket.AF_INET, "127.0.0.1"),
+    "IPv6": functools.partial(_packet_queue, "ip6tables", socket.AF_INET6, "::1"),
+    "SCHED_FIFO": _exact_timers,
+    "reno": functools.partial(_congestion_control, "reno"),
+    "cubic": functools.partial(_congestion_control, "cubic"),
+    "bbr": functools.partial(_congestion_control, "bbr"),
+    "MPTCP": _mptcp,
+    "sch_tbf": functools.partial(
+        _queue_discipline, "tbf", "rate", "20mbit", "burst", "15kb", "latency", "50ms"
+    ),
+    "sch_netem": functools.partial(_queue_discipline, "netem", "delay", "1ms"),
+}
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,160 @@
+"""What this machine has, what that enables, and how to get what is missing."""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from minitopo_dc.emulation.machine.machine import (
+    NEEDS_ROOT,
+    TOOLS,
+    facts,
+    probe_kernel,
+    tool_version,
+)
+from minitopo_dc.runners.base import all_runners
+from minitopo_dc.shipped import checkout
+
+__all__ = [
+    "ELEMENT",
+    "KERNEL_BACKEND",
+    "SEE_DETAIL",
+    "Finding",
+    "Status",
+    "as_root",
+    "check",
+    "exit_status",
+    "facts",
+    "transport",
+]
+
+Status = Literal["ok", "missing", "optional-missing"]
+ELEMENT = "element"
+"""What every run on the real clock needs."""
+KERNEL_BACKEND = "kernel backend"
+SET_UP_AGAIN = "make setup-again"
+SET_UP = "make setup, as root in a checkout (docs/setup.md)"
+"""For what runs without a checkout."""
+SEE_DETAIL = "see detail"
+"""The remedy of what a runner has given its own."""
+DISTRIBUTION_KERNEL = "boot the distribution's own kernel (Debian 12, Ubuntu 24.04 or newer)"
+MODULE = "sudo modprobe {} (on Ubuntu first: sudo apt-get install linux-modules-extra-$(uname -r))"
+MODULES = ("mininet.net", "netfilterqueue")
+"""Python modules that the element needs."""
+KERNEL_NEEDS = (
+    ("namespaces", ELEMENT, "allow namespaces (in a container: docker run --privileged)"),
+    ("links", ELEMENT, "sudo modprobe veth"),
+    ("routing by mark", ELEMENT, DISTRIBUTION_KERNEL),
+    ("NFQUEUE", ELEMENT, "sudo modprobe -a nfnetlink_queue xt_NFQUEUE xt_mark iptable_mangle"),
+    ("IPv6", "ip_version 6", "sudo modprobe ip6table_mangle, and boot without ipv6.disable=1"),
+    ("SCHED_FIFO", "exact timers", "allow real-time scheduling (in a container: CAP_SYS_NICE)"),
+    ("reno", "tcp", DISTRIBUTION_KERNEL),
+    ("cubic", "congestion control cubic", "sudo modprobe tcp_cubic"),
+    ("bbr", "congestion control bbr", MODULE.format("tcp_bbr")),
+    ("MPTCP", "mptcp", f"sudo sysctl net.mptcp.enabled=1, or {DISTRIBUTION_KERNEL}"),
+    ("sch_tbf", KERNEL_BACKEND, MODULE.format("sch_tbf")),
+    ("sch_netem", KERNEL_BACKEND, MODULE.format("sch_netem")),
+)
+"""Probes of `kernel_probes.PROBES`: what each enables, and what to do when it fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked for."""
+
+    name: str
+    status: Status
+    detail: str
+    """Version or path when it is there, else what happened."""
+    enables: str
+    """The capability that needs it."""
+    remedy: str
+    """The command, or the action, that gets it; empty when it is there."""
+
+
+def check() -> list[Finding]:
+    """Look for everything that the testbed uses; the kernel's features are tried, not guessed."""
+    return [*_check_tools(), *_check_modules(), *_check_kernel(), *_check_transports()]
+
+
+def exit_status(findings: Iterable[Finding]) -> int:
+    """0 when the main job can run (elements, TCP, QUIC), else 1."""
+    return int(any(finding.status == "missing" for finding in findings))
+
+
+def transport(name: str) -> str:
+    """The name of the finding that says whether a transport can run."""
+    return f"transport {name}"
+
+
+def as_root() -> str:
+    """The command that tells more: where it is, as sudo has a PATH of its own."""
+    command, here = Path(sys.executable).with_name("minitopo-dc"), Path.cwd()
+    shown = command.relative_to(here) if command.is_relative_to(here) else command
+    return shlex.join(["sudo", str(shown), "check"])
+
+
+def _check_tools() -> Iterator[Finding]:
+    for tool in TOOLS:
+        enables = KERNEL_BACKEND if tool.name == "tc" else ELEMENT
+        reason = "" if tool.find() else "not found"
+        remedy = f"sudo apt-get install --no-install-recommends {tool.package}"
+        yield _finding(tool.name, enables, reason, remedy, found=tool_version(tool))
+
+
+def _check_modules() -> Iterator[Finding]:
+    remedy = SET_UP_AGAIN if checkout() else SET_UP
+    for name in MODULES:
+        yield _finding(name, ELEMENT, _import_failure(name), remedy, found="importable")
+
+
+def _import_failure(module: str) -> str:
+    """Why a module cannot be imported; empty when it can."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Mininet's own, of which its user can do nothing
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            return str(error)
+    return ""
+
+
+def _check_kernel() -> Iterator[Finding]:
+    outcomes = probe_kernel()
+    for name, enables, remedy in KERNEL_NEEDS:
+        reason = outcomes[name]
+        action = as_root() if reason == NEEDS_ROOT else remedy
+        yield _finding(f"kernel: {name}", enables, reason, action, found="works")
+
+
+def _check_transports() -> Iterator[Finding]:
+    """What each runner says of this machine; it is there when one congestion control works."""
+    for runner in all_runners():
+        controls = runner.congestion_controls or ("",)  # icmp has none
+        reasons = {each: runner.unsupported(each) for each in controls}
+        works = [each for each, reason in reasons.items() if reason is None]
+        reason = "" if works else runner.missing() or str(next(iter(reasons.values())))
+        remedy = SET_UP_AGAIN if runner.set_up and checkout() else SEE_DETAIL
+        found = ", ".join(works) or "works"
+        yield _finding(transport(runner.name), runner.name, reason, remedy, found=found)
+
+
+def _finding(
+    name: str, enables: str, reason: str, remedy: str, *, found: str | None = None
+) -> Finding:
+    """`reason` says what is wrong; when it is empty, `found` says what is there."""
+    if not reason:
+        return Finding(name, "ok", found or "", enables, "")
+    status: Status = "missing" if _is_essential(enables) else "optional-missing"
+    return Finding(name, status, reason, enables, remedy)
+
+
+def _is_essential(enables: str) -> bool:
+    """Whether `minitopo-dc compare` on the real clock is nothing without it."""
+    return enables in (ELEMENT, *(each.name for each in all_runners() if each.essential))

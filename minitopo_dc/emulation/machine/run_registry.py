@@ -1,0 +1,129 @@
+"""Who owns what: every run is registered, so that what a killed run left can be found and removed.
+
+Every process of a run carries the run's id in its environment, and its children inherit it. Hosts
+are unnamed network namespaces that live as long as a process in them, with their interfaces, routes
+and firewall rules. So to end a run's processes is to remove everything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from minitopo_dc.files import write_whole
+from minitopo_dc.settings import SettingsError
+
+REGISTRY = Path("/run/minitopo-dc")
+VARIABLE = "MINITOPO_DC_RUN"
+ENDED = ("Z", "X", "x")
+"""States of a process that has ended (proc(5), field 3)."""
+GRACE_S = 2.0
+"""How long a process may take to disappear after SIGKILL."""
+
+
+class NotAllowedError(SettingsError):
+    """What a run left cannot be removed by this user."""
+
+
+class Removed(NamedTuple):
+    """What `clean` ended: the run's id and its processes."""
+
+    run: str
+    processes: list[int]
+
+
+@contextlib.contextmanager
+def registered() -> Iterator[str]:
+    """Register a run of this process, and mark every process it starts meanwhile."""
+    run = uuid.uuid4().hex[:12]
+    REGISTRY.mkdir(mode=0o755, parents=True, exist_ok=True)
+    entry = REGISTRY / f"{run}.json"
+    try:
+        write_whole(entry, json.dumps({"pid": os.getpid(), "started": _started(os.getpid())}))
+        os.environ[VARIABLE] = run
+        yield run
+    finally:
+        os.environ.pop(VARIABLE, None)
+        _end(run)
+        entry.unlink(missing_ok=True)
+
+
+def clean() -> list[Removed]:
+    """End every process of runs whose owner is gone; a run whose owner lives is left alone.
+
+    Several may be at it at once, beside runs that begin and end.
+
+    Raises:
+        NotAllowedError: what is left is another user's.
+    """
+    removed = []
+    for entry in sorted(REGISTRY.glob("*.json")):
+        if _owner_is_gone(entry):
+            if not os.access(REGISTRY, os.W_OK):
+                raise NotAllowedError(f"{entry}: left by another user; use sudo minitopo-dc clean")
+            removed.append(Removed(entry.stem, _end(entry.stem)))
+            shutil.rmtree(entry.with_suffix(""), ignore_errors=True)  # a Mininet script's files
+            entry.unlink(missing_ok=True)
+    return removed
+
+
+def processes_of(run: str) -> list[int]:
+    """Return the processes, other than this one, that carry this run's id."""
+    mark = f"{VARIABLE}={run}".encode()
+    return [
+        int(process.name)
+        for process in Path("/proc").glob("[0-9]*")
+        if int(process.name) != os.getpid() and mark in _environment(process)
+    ]
+
+
+def _end(run: str) -> list[int]:
+    """SIGKILL the run's processes, and what they start meanwhile, until none is left."""
+    ended: set[int] = set()
+    deadline = time.monotonic() + GRACE_S
+    while (left := processes_of(run)) and time.monotonic() < deadline:
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        ended.update(left)
+        time.sleep(0.02)
+    return sorted(ended)
+
+
+def _environment(process: Path) -> list[bytes]:
+    """The process's environment; empty for one that has ended or is not ours to read."""
+    try:
+        return (process / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def _owner_is_gone(entry: Path) -> bool:
+    try:
+        owner = json.loads(entry.read_text())
+        return bool(_started(owner["pid"]) != owner["started"])
+    except FileNotFoundError:
+        return False  # the run has ended, or another `clean` was faster
+    except (OSError, ValueError, KeyError, TypeError):
+        return True  # damaged: entries are written whole
+
+
+def _started(pid: int) -> str | None:
+    """Start time of a process in clock ticks (proc(5), field 22): tells a reused pid apart.
+
+    None of one that has ended, also where nobody has waited for it.
+    """
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in ENDED else fields[19]

@@ -1,0 +1,1 @@
+"""Mininet hosts and what runs on them: elements, captures, limits."""

@@ -1,0 +1,163 @@
+"""The hosts of a run: a Mininet network, and processes on its hosts that end with this one."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+
+from minitopo_dc.emulation.network.command_line import command_line
+from minitopo_dc.run.perform import RunFailedError
+from minitopo_dc.settings import IpVersion
+from minitopo_dc.topologies.host import ShellEndedError, dismiss_ended, in_ipv6, run
+from minitopo_dc.topologies.two_path import TwoPath
+from minitopo_dc.units import ETHERNET_HEADER_BYTES
+
+Output = IO[bytes] | int | None
+MEDDLING = re.compile(
+    "LD_PRELOAD|LD_AUDIT|BASH_ENV|ENV|SSLKEYLOGFILE|CURL_HOME|(https?|all|ftp|no)_proxy"
+    "|PYTHON(HOME|STARTUP|INSPECT|BREAKPOINT|WARNINGS)",
+    re.IGNORECASE,
+)
+"""Variables with which a program loads what nobody asked for, writes down its keys, or goes to a
+proxy: none of it may change a measurement or run as root."""
+
+
+def clean_environment() -> dict[str, str]:
+    """This process's environment without what meddles with programs."""
+    return {name: value for name, value in os.environ.items() if not MEDDLING.fullmatch(name)}
+
+
+class EmulatedHost:
+    """One host of the network: the place where a process runs."""
+
+    def __init__(self, node: Any, name: str | None = None) -> None:
+        """Wrap a Mininet node, under its own name or ours."""
+        self._shell = node.shell
+        self.name: str = name or node.name
+        self.pid: int = node.pid
+        """A process whose namespaces are the host's."""
+
+    def popen(
+        self,
+        arguments: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        stdin: Output = subprocess.DEVNULL,
+        stdout: Output = None,
+        stderr: Output = None,
+        in_terminal: bool = False,
+    ) -> subprocess.Popen[bytes]:
+        """Start a process on this host.
+
+        It gets SIGKILL when this process ends, however that happens (setpriv's parent-death signal
+        outlasts exec). Unless it is to be `in_terminal`, it gets no Ctrl-C of the terminal: it is
+        ended in order by who started it.
+        """
+        enter = ["setpriv", "--pdeathsig", "KILL", "mnexec", "-a", str(self.pid)]
+        return subprocess.Popen(
+            [*enter, *arguments],
+            env={**(os.environ if in_terminal else clean_environment()), **(environment or {})},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=not in_terminal,
+        )
+
+    def check(self) -> None:
+        """Raise RunFailedError when its shell was ended from outside."""
+        code = self._shell and self._shell.poll()
+        if code is not None:
+            raise RunFailedError(f"host {self.name}: its shell ended with {code}")
+
+    def received_bytes(self) -> int:
+        """IP bytes that all interfaces but lo have received."""
+        return sum(count for name, count in self.interface_bytes().items() if name != "lo")
+
+    def interface_bytes(self) -> dict[str, int]:
+        """IP bytes that each interface has received (proc(5), net/dev)."""
+        table = Path(f"/proc/{self.pid}/net/dev").read_text(encoding="ascii")
+        rows = [line.split(":", 1) for line in table.splitlines() if ":" in line]
+        counts = [(name.strip(), counts.split()) for name, counts in rows]
+        return {name: int(row[0]) - ETHERNET_HEADER_BYTES * int(row[1]) for name, row in counts}
+
+
+class Network:
+    """server, gnb, ue and client; edge and agg where there is a backhaul."""
+
+    def __init__(self, net: Mininet) -> None:
+        self._net = net
+        self.server, self.gnb, self.ue, self.client = (
+            self[name] for name in ("server", "gnb", "ue", "client")
+        )
+
+    def __getitem__(self, name: str) -> EmulatedHost:
+        """The host of this name."""
+        return EmulatedHost(self._net[name])
+
+    def check(self) -> None:
+        """Raise RunFailedError when a host was ended from outside."""
+        _check(self._net)
+
+    def command_line(self) -> None:
+        """Read and do Mininet's commands from standard input until it ends, or `exit`."""
+        command_line(self._net)
+
+
+@contextmanager
+def network(legs: int, backhaul: int = 0, ip_version: IpVersion = 4) -> Iterator[Network]:
+    """Build the two-path topology with `legs` legs, and take it down again."""
+    setLogLevel("error")
+    topology = TwoPath(legs=legs, backhaul=backhaul, ip=ip_version)
+    net = Mininet(topo=topology, controller=None, build=False)
+    try:
+        net.build()
+        for leg in net.linksBetween(net["gnb"], net["ue"]):
+            for near, far in ((leg.intf1, leg.intf2), (leg.intf2, leg.intf1)):
+                _introduce(near, far, ip_version)
+        yield Network(net)
+        _check(net)
+    except ShellEndedError as error:
+        raise RunFailedError(str(error)) from error
+    except Exception:
+        _check(net)  # it explains whatever came of it
+        raise
+    finally:
+        take_down(net, net.stop)
+
+
+def _check(net: Mininet) -> None:
+    for node in net.hosts:
+        EmulatedHost(node).check()
+
+
+def take_down(net: Mininet, stop: Callable[[], None]) -> None:
+    """Stop a network, whatever became of its hosts' shells.
+
+    A host without its shell goes with its processes (`run_registry.registered`).
+    """
+    dismiss_ended(net.values())
+    try:
+        stop()
+    except ShellEndedError:  # meanwhile
+        for node in net.values():
+            node.terminate()
+
+
+def _introduce(near: Any, far: Any, ip_version: IpVersion) -> None:
+    """Tell one end of a leg the other's link-layer address for good.
+
+    A radio bearer has no neighbours to find. A leg of the kernel's would delay and lose what finds
+    them (RFC 826, RFC 4861), and then all that waits for the answer.
+    """
+    addresses = [far.ip] if ip_version == 4 else [far.ip, in_ipv6(far.ip)]
+    for address in addresses:
+        link_layer = ("lladdr", far.MAC(), "dev", near.name)
+        run(near.node, "ip", "neighbour", "replace", address, *link_layer)

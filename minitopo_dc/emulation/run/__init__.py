@@ -1,0 +1,1 @@
+"""Runs on the real clock: scenarios, calibration, a user's program."""

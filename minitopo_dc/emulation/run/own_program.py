@@ -1,0 +1,168 @@
+"""A program of the user's between the hosts of a scenario."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from minitopo_dc.emulation.network.elements import ElementFailedError, stop_all
+from minitopo_dc.emulation.network.foreground import HeldSignals, in_foreground
+from minitopo_dc.emulation.network.hosts import EmulatedHost
+from minitopo_dc.emulation.network.leftovers import no_leftovers
+from minitopo_dc.emulation.network.testbed import Testbed, testbed
+from minitopo_dc.emulation.run.own_server import OwnServer, own_server
+from minitopo_dc.emulation.run.program_result import ProgramResult, leg_counts, pdcp_counts
+from minitopo_dc.run.addresses import client_address, client_gateway, server_address
+from minitopo_dc.run.perform import RunFailedError
+from minitopo_dc.run.routers import client_legs
+from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.command.runner import program_environment as addresses_environment
+from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
+from minitopo_dc.runners.processes.process import run
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import IpVersion
+
+Say = Callable[[str], None]
+"""Takes a line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnProgram:
+    """What is to run."""
+
+    command: tuple[str, ...]
+    host: Literal["client", "server"] = "client"
+    server: tuple[str, ...] = ()
+    """On the server's host, before the program; none when empty."""
+    server_port: int | None = None
+    """What the server binds when it is ready; None: it is after a moment."""
+    banner: str = ""
+    """A line before the program begins."""
+
+
+def run_program(
+    scenario: Scenario, program: OwnProgram, directory: Path, say: Say
+) -> ProgramResult:
+    """Run a program in the user's terminal; all that was made for it is gone afterwards.
+
+    Args:
+        scenario: was checked; of one flow, whose transport and workload do not matter.
+        program: what runs.
+        directory: gets the elements' files and the server's output.
+        say: is told at once what the user must know.
+
+    Returns:
+        How it went. Failed when the server was not ready, or the testbed is not to be trusted.
+    """
+    scenario.save(directory / "scenario.yaml")
+    return _Run(scenario, program, directory, say).result()
+
+
+def program_environment(scenario: Scenario) -> dict[str, str]:
+    """The addresses of the hosts, as variables."""
+    version = scenario.ip_version
+    return addresses_environment(
+        server_address(version=version),
+        client_address(_primary_leg(scenario), version),
+        [client_address(leg, version) for leg in range(1, len(scenario.legs) + 1)],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run; its fields are the arguments of `run_program`."""
+
+    scenario: Scenario
+    program: OwnProgram
+    directory: Path
+    say: Say
+
+    def result(self) -> ProgramResult:
+        program = self.program
+        blank = ProgramResult(program.command, program.host, program.server, self.scenario.mode)
+        try:
+            return self._on_fresh_hosts(blank)
+        except (RunFailedError, TransferFailed) as failure:
+            return replace(blank, reason=str(failure))
+
+    def _on_fresh_hosts(self, blank: ProgramResult) -> ProgramResult:
+        with HeldSignals() as signals, testbed(self.scenario, self.directory) as bed:
+            ends = (bed.hosts.server, bed.hosts.client)
+            with no_leftovers(ends), subflow_per_address(*ends, self._client_addresses()):
+                _use_leg(bed.hosts.client, _primary_leg(self.scenario), self.scenario.ip_version)
+                ran, seconds = self._beside_server(bed, blank, signals)
+            gnb, ue, *_ = stop_all(bed.elements)
+        return replace(
+            ran,
+            status="ok",
+            legs=leg_counts({"downlink": gnb, "uplink": ue}, seconds),
+            pdcp=pdcp_counts({"downlink": ue, "uplink": gnb}),
+        )
+
+    def _client_addresses(self) -> list[str]:
+        legs = client_legs(self.scenario, self.scenario.resolved_flows[0])
+        return [client_address(leg, self.scenario.ip_version) for leg in legs]
+
+    def _beside_server(
+        self, bed: Testbed, blank: ProgramResult, signals: HeldSignals
+    ) -> tuple[ProgramResult, float]:
+        """Also the program's time, in s."""
+        program, environment = self.program, program_environment(self.scenario)
+        with ExitStack() as stack:
+            server = None
+            if program.server:
+                started = own_server(bed.hosts.server, program.server, environment, self.directory)
+                server = stack.enter_context(started)
+                server.wait_ready(program.server_port)
+            watch = _Watch(bed, server, self.say)
+            if program.banner:
+                self.say(program.banner)
+            host = bed.hosts[program.host]
+            bed.start()
+            begin = time.monotonic()
+            status = in_foreground(host, program.command, environment, signals=signals, watch=watch)
+            seconds = time.monotonic() - begin
+            watch()
+            ended = server.exit_code if server is not None else None
+        return replace(blank, exit_status=status, server_exit_code=ended, seconds=seconds), seconds
+
+
+class _Watch:
+    """Looks after the testbed and the server."""
+
+    def __init__(self, bed: Testbed, server: OwnServer | None, say: Say) -> None:
+        self._bed = bed
+        self._server = server
+        self._say = say
+
+    def __call__(self) -> None:
+        """Raise RunFailedError when the testbed is not whole; say once that the server ended."""
+        self._bed.check()
+        error = self._server.error() if self._server is not None else None
+        if error is not None:
+            self._say(error)
+            self._server = None
+
+
+def _primary_leg(scenario: Scenario) -> int:
+    """The leg whose address the client has unless a program chooses another."""
+    return client_legs(scenario, scenario.resolved_flows[0])[0]
+
+
+def _use_leg(client: EmulatedHost, leg: int, ip_version: IpVersion) -> None:
+    """What does not choose an address has that of a leg, and takes it.
+
+    Raises:
+        ElementFailedError: the kernel refused the route.
+    """
+    versions: tuple[IpVersion, ...] = (4,) if ip_version == 4 else (4, 6)
+    for version in versions:
+        route = ("route", "replace", "default", "via", client_gateway(leg, version))
+        try:
+            run(client, ["ip", f"-{version}", *route])
+        except TransferFailed as failure:
+            raise ElementFailedError(str(failure)) from failure

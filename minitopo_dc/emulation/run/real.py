@@ -1,0 +1,127 @@
+"""One scenario on the real clock: hosts, elements, transfers, a result that can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.emulation.machine.machine import facts
+from minitopo_dc.emulation.network.cpu_limit import cpu_limit, why_no_cpu_limit
+from minitopo_dc.emulation.network.elements import stop_all
+from minitopo_dc.emulation.network.leftovers import no_leftovers
+from minitopo_dc.emulation.network.testbed import Testbed, testbed, why_no_ipv6
+from minitopo_dc.emulation.run.transfers import make_jobs, run_flows
+from minitopo_dc.run.addresses import client_address, server_address
+from minitopo_dc.run.check import runners_of
+from minitopo_dc.run.perform import Measured, perform
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import LegSettings
+from minitopo_dc.workloads import Measurement, Ping
+
+HEADER_BYTES = {4: 20 + 8, 6: 40 + 8}
+"""Of IP (RFC 791, RFC 8200) and of an ICMP echo (RFC 792, RFC 4443), by IP version."""
+DATA_BYTES = 16
+"""`runners.icmp_client.DATA_BYTES`; a test keeps them equal."""
+
+
+def with_serialisation(scenario: Scenario, measured: Measurement) -> Measurement:
+    """Add `serialisation_ms` to each round trip of workload `ping`.
+
+    Of an echo and its answer, on all links of the pair: a token bucket that starts full (tbf's)
+    does not take it. None where a rate varies, and with legs of the kernel.
+    """
+    if not isinstance(scenario.workload, Ping):
+        return measured
+    trips = [
+        {**trip, "serialisation_ms": _serialisation_ms(scenario, trip)}
+        for trip in measured.details["round_trips"]
+    ]
+    return replace(measured, details={**measured.details, "round_trips": trips})
+
+
+def _serialisation_ms(scenario: Scenario, trip: Mapping[str, Any]) -> float | None:
+    links = [scenario.legs[trip["leg"] - 1]]
+    if scenario.real.backhaul:
+        links.append(scenario.real.backhaul[trip["backhaul"] - 1])
+    rates = [_constant_rate(way) for each in links for way in (each.downlink, each.uplink)]
+    known = [rate for rate in rates if rate is not None]
+    if scenario.real.backend == "kernel" or len(known) < len(rates):
+        return None
+    bits = 8 * (HEADER_BYTES[scenario.ip_version] + DATA_BYTES)
+    return round(sum(bits / rate / 1e3 for rate in known), 4)
+
+
+def _constant_rate(link: LegSettings) -> float | None:
+    """In Mbit/s."""
+    varies = any(change.rate_mbps is not None for change in link.changes)
+    return None if varies else link.rate_mbps
+
+
+def run_real(scenario: Scenario, directory: Path) -> RunResult:
+    """Run a scenario that was checked (`perform`).
+
+    Raises:
+        OSError: `directory` cannot be written.
+    """
+    return perform(
+        scenario,
+        directory,
+        facts=facts(),
+        lacking=lambda: _lacking(scenario),
+        measure=lambda each: _measure(each, directory),
+    )
+
+
+def _lacking(scenario: Scenario) -> str | None:
+    """What this machine lacks, as a reason."""
+    reason = why_no_ipv6(scenario)
+    if reason is None and scenario.real.client_cpu_percent is not None:
+        missing = why_no_cpu_limit()
+        reason = missing and f"real.client_cpu_percent: {missing}"
+    return reason
+
+
+def _measure(scenario: Scenario, directory: Path) -> Measured:
+    """Run the flows between fresh hosts."""
+    with testbed(scenario, directory) as bed:
+        with _no_leftovers(scenario, bed):
+            measurements = _transfer(scenario, directory, bed)
+        summaries = stop_all(bed.elements)
+    return measurements, [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()]
+
+
+def _no_leftovers(scenario: Scenario, bed: Testbed) -> AbstractContextManager[None]:
+    """Of the user's own programs; those of this project leave nothing behind."""
+    if any(runner.foreign for runner in runners_of(scenario)):
+        return no_leftovers((bed.hosts.server, bed.hosts.client))
+    return nullcontext()
+
+
+def _transfer(scenario: Scenario, directory: Path, bed: Testbed) -> list[Measurement]:
+    version = scenario.ip_version
+    jobs = make_jobs(
+        scenario,
+        directory,
+        servers=[
+            server_address(link, version)
+            for link in range(1, max(1, len(scenario.real.backhaul)) + 1)
+        ],
+        client=lambda leg: client_address(leg, version),
+    )
+    share = scenario.real.client_cpu_percent
+    with nullcontext() if share is None else cpu_limit(share) as cpu:
+        measurements = run_flows(
+            jobs,
+            bed.hosts.server,
+            bed.hosts.client,
+            directory / "client-rate.csv",
+            interval_ms=scenario.statistics_ms,
+            on_start=bed.start,
+            check=bed.check,
+            cpu=cpu,
+        )
+    return [with_serialisation(scenario, each) for each in measurements]

@@ -1,0 +1,126 @@
+"""From a scenario to the transfers of its flows, and those transfers watched."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.emulation.network.cpu_limit import CpuLimit
+from minitopo_dc.emulation.network.hosts import EmulatedHost
+from minitopo_dc.emulation.network.sampler import Sampler
+from minitopo_dc.run.addresses import SERVER_PORT
+from minitopo_dc.run.results import flow_directory
+from minitopo_dc.run.routers import client_legs
+from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
+from minitopo_dc.runners.payload.certificate import make_certificate
+from minitopo_dc.runners.processes.session import Job, run_transfers
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.workloads import Measurement
+
+
+def make_jobs(
+    scenario: Scenario, directory: Path, *, servers: Sequence[str], client: Callable[[int], str]
+) -> list[Job]:
+    """A transfer a flow, each with a port of its own.
+
+    Several flows keep their files in `flow-1`, `flow-2`, ... below `directory`.
+
+    Args:
+        scenario: what is wanted; `check_scenario` has accepted it.
+        directory: of the run.
+        servers: its addresses; flows use the first, workload `ping` all.
+        client: gives the client's address on a leg (1, 2, ...).
+    """
+    made = make_certificate(directory, servers[:1])
+    jobs = []
+    for index, flow in enumerate(scenario.resolved_flows):
+        kept = flow_directory(directory, index + 1, alone=not scenario.flows)
+        transfer = Transfer(
+            workload=flow.workload,
+            congestion_control=flow.congestion_control,
+            server_address=servers[0],
+            more_server_addresses=tuple(servers[1:]),
+            port=SERVER_PORT + index,
+            client_addresses=tuple(client(leg) for leg in client_legs(scenario, flow)),
+            directory=kept,
+            certificate=made.certificate,
+            key=made.key,
+            timeout_s=scenario.timeout_s + (flow.workload.lasts_s or 0),
+            options=flow.options,
+            paths=flow.paths,
+            leg_addresses=tuple(client(leg) for leg in range(1, len(scenario.legs) + 1)),
+        )
+        jobs.append(Job(get_runner(flow.transport), transfer, kept.name if scenario.flows else ""))
+    return jobs
+
+
+def run_flows(
+    jobs: Sequence[Job],
+    server: EmulatedHost,
+    client: EmulatedHost,
+    rate_file: Path,
+    *,
+    interval_ms: int,
+    on_start: Callable[[], None],
+    check: Callable[[], None],
+    cpu: CpuLimit | None = None,
+) -> list[Measurement]:
+    """Run the transfers; `rate_file` gets what reached the client, in intervals.
+
+    `on_start` is called when all servers listen; `check` now and then from then on, to raise
+    RunFailedError when the testbed is not whole; `cpu` is what the clients share.
+
+    Raises:
+        TransferFailed: bytes are missing, a process failed, the time was over.
+        RunFailedError: `check` did, which is then the better reason.
+    """
+    watched = AbortableHost(client, cpu)
+    sampler = Sampler(watched, check, interval_ms, watched.abort)
+
+    def start() -> None:
+        on_start()
+        sampler.start()
+
+    try:
+        with sampler:  # whose last sample is that of its end
+            return run_transfers(jobs, server, watched, on_start=start)
+    except TransferFailed:
+        check()
+        raise
+    finally:
+        sampler.save(rate_file)
+
+
+class AbortableHost(EmulatedHost):
+    """The client's host, whose clients can be ended from another thread."""
+
+    def __init__(self, host: EmulatedHost, cpu: CpuLimit | None = None) -> None:
+        self.__dict__ |= host.__dict__
+        self._cpu = cpu
+        self._clients: list[subprocess.Popen[bytes]] = []
+        self._aborted = False
+
+    def popen(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        """Start a process; it is a client unless it answers by a pipe.
+
+        What does sets the host up, or back, which an abort must not keep it from.
+        """
+        process = super().popen(*arguments, **options)
+        if options.get("stdout") != subprocess.PIPE:
+            self._clients.append(process)
+            if self._cpu is not None:
+                self._cpu.add(process.pid)
+            if self._aborted:  # `abort` may have gone through the list before
+                process.kill()
+        return process
+
+    def abort(self) -> None:
+        """End all clients, also those that are started from now on.
+
+        So the transfers fail at once instead of at their timeout.
+        """
+        self._aborted = True
+        for process in self._clients:
+            process.kill()

@@ -1,0 +1,46 @@
+"""Text files: a user's are read within a limit, ours are whole or not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a file to write that takes the name `path` when, and only when, it is complete."""
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file at once: a reader sees all of it or none."""
+    with replacing(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+class TextFileError(ValueError):
+    """A file is no text, or too long; the message says which, and not where."""
+
+
+def read_text(path: Path, most_bytes: int) -> str:
+    """What a file holds; of one without an end, such as a device, no more than allowed is read.
+
+    Raises:
+        TextFileError: it is longer, or no UTF-8.
+        OSError: it cannot be opened or read.
+        ValueError: no file can have this name (NUL, half a character).
+    """
+    with path.open("rb") as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise TextFileError(f"longer than {most_bytes:,} bytes")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise TextFileError("not UTF-8 text") from None

@@ -1,0 +1,1 @@
+"""Models that a leg is made of: capacity, delay, loss."""

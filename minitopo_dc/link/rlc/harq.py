@@ -1,0 +1,118 @@
+"""HARQ: transport blocks, sent again until they are decoded or given up (TS 38.321, clause 5.3)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from enum import Enum
+from random import Random
+from typing import Generic, TypeVar
+
+from minitopo_dc.link.rlc.parameters import RlcParameters
+from minitopo_dc.link.rlc.segments import Segment
+
+T = TypeVar("T")
+
+
+class Outcome(Enum):
+    """Of one transmission of a block."""
+
+    DECODED = "decoded"
+    AGAIN = "again"
+    """Not decoded; HARQ sends it again."""
+    GIVEN_UP = "given up"
+    """Not decoded, and that was the last try."""
+
+
+class Block(Generic[T]):
+    """A transport block."""
+
+    __slots__ = ("bits", "due", "fate", "first", "retransmissions", "segments", "unsent")
+
+    def __init__(self, segments: Sequence[Segment[T]], first: int, fate: float) -> None:
+        self.segments = segments
+        self.bits = sum(bits for _, bits in segments)
+        self.first = first
+        """When its first transmission began, ns."""
+        self.fate = fate
+        """Uniform in [0, 1): a transmission fails where it is below the error probability."""
+        self.retransmissions = 0
+        self.due = first
+        """When it may be sent next."""
+        self.unsent = 0
+        """Bits of its current retransmission that no slot has carried."""
+
+
+class Harq(Generic[T]):
+    """The blocks of one direction that are not decoded yet.
+
+    One draw decides all of a block's transmissions: below the error probability p it is uniform in
+    [0, p), so that its quotient by p is a fresh draw. Thus the k-th block has the k-th draw,
+    whenever its transmissions come.
+    """
+
+    __slots__ = ("_limit", "_rng", "_rtt", "_waiting", "blocks", "error", "failures", "retries")
+
+    def __init__(self, parameters: RlcParameters, rng: Random) -> None:
+        self.error = parameters.block_error
+        self._rtt = parameters.harq_rtt_ns
+        self._limit = parameters.harq_retransmissions
+        self._rng = rng
+        self._waiting: deque[Block[T]] = deque()  # in order of `due`
+        self.blocks = self.retries = self.failures = 0
+        """New ones, transmissions of old ones, those given up."""
+
+    def first_due(self) -> int | None:
+        """When the next retransmission may be sent."""
+        return self._waiting[0].due if self._waiting else None
+
+    def resend(self, room: int, begin: int) -> tuple[list[Block[T]], int]:
+        """Use a slot of `room` bits for the retransmissions that are due at its `begin`.
+
+        Returns:
+            Those sent to the end in it, and the room left. One that does not fit goes on in the
+            next slot.
+        """
+        waiting = self._waiting
+        sent = []
+        while room and waiting and waiting[0].due <= begin:
+            block = waiting[0]
+            bits = min(room, block.unsent)
+            block.unsent -= bits
+            room -= bits
+            if not block.unsent:
+                self.retries += 1
+                block.retransmissions += 1
+                sent.append(waiting.popleft())
+        return sent, room
+
+    def new_block(self, segments: Sequence[Segment[T]], begin: int) -> Block[T]:
+        """A block of these segments, sent in the slot that begins at `begin`."""
+        self.blocks += 1
+        return Block(segments, begin, self._rng.random())
+
+    def outcome(self, block: Block[T], begin: int) -> Outcome:
+        """What became of a transmission in the slot that began at `begin`."""
+        if block.fate >= self.error:
+            return Outcome.DECODED
+        block.fate /= self.error
+        if block.retransmissions == self._limit:
+            self.failures += 1
+            return Outcome.GIVEN_UP
+        block.unsent = block.bits
+        block.due = begin + self._rtt
+        self._waiting.append(block)
+        return Outcome.AGAIN
+
+    def mean_wait_ns(self) -> int:
+        """What HARQ adds to the delay of a block on average, of those that it does not give up."""
+        decoded = [self.error**k for k in range(self._limit + 1)]
+        mean = sum(k * share for k, share in enumerate(decoded)) / sum(decoded)
+        return round(mean * self._rtt)
+
+    def forget_gone(self) -> None:
+        """Forget the blocks that carry nothing any more."""
+        needed = (
+            block for block in self._waiting if not all(sdu.gone for sdu, _ in block.segments)
+        )
+        self._waiting = deque(needed)

@@ -1,0 +1,394 @@
+"""One direction of a radio link with HARQ and RLC: errors become delay, capacity and order.
+
+In this order: drop-tail queue -> transport blocks, slot by slot -> HARQ -> RLC (what HARQ gave up,
+in acknowledged mode; order) -> propagation delay -> random loss. Rules:
+
+* Time is an argument: `now` in ns, and it never descends from call to call.
+* Slots count from :meth:`RlcLeg.start`. A slot's bits carry, in this order, HARQ's retransmissions
+  that are due, RLC's, then packets that were pushed by its begin: the last two make one new block,
+  of segments of as many SDUs as fit (TS 38.322, clause 5.2). So retransmissions cost capacity.
+* Whether a block was decoded is known at the end of its slot; an SDU is complete with its last one.
+* The queue counts what is not sent once to its last bit by the end of a slot.
+* Down: nothing is sent, retransmissions neither; what is in propagation arrives. A slot in which
+  the leg was down carries nothing.
+* Flushed (RLC is re-established, TS 38.322, clause 5.1.2; TS 36.322, clause 5.4): queue, blocks and
+  segments are gone, all or one bearer's; what the receiver has completely is delivered, what is in
+  propagation arrives.
+* A dropped SDU keeps those behind it waiting no longer: RLC here knows at once what the standard's
+  receiver learns by t-Reordering, which is 35 ms by default, about as long as HARQ takes.
+* A packet that will be lost behind the radio takes its place and its capacity like any other. That
+  it will be lost is known when it is pushed.
+* Losses, delays and block errors have a random generator each: the k-th packet that joins the queue
+  has the k-th draw of loss, the k-th delivered one that of delay, the k-th block that of errors.
+* Not modelled: headers of RLC and MAC, the number of HARQ processes, transport block sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from random import Random
+from typing import Generic, TypeVar
+
+from minitopo_dc.link.leg import LegParameters
+from minitopo_dc.link.models.capacity import Capacity
+from minitopo_dc.link.models.delay import DelayModel
+from minitopo_dc.link.models.loss import LossModel
+from minitopo_dc.link.rlc.harq import Block, Harq, Outcome
+from minitopo_dc.link.rlc.parameters import RlcParameters, RlcStatistics, check_block_error
+from minitopo_dc.link.rlc.reassembly import Reassembly
+from minitopo_dc.link.rlc.sdu_queue import SduQueue
+from minitopo_dc.link.rlc.segments import RetransmissionBuffer, Sdu, Segment
+from minitopo_dc.link.rlc.slots import Slots
+from minitopo_dc.units import NS_PER_S
+
+T = TypeVar("T")
+
+_NEVER = 1 << 100
+"""In ns: beyond any run."""
+_NOT_STARTED = 1 << 62
+"""In ns: a time zero that every clock reading is before."""
+
+
+class RlcLeg(Generic[T]):
+    """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
+
+    __slots__ = (
+        *("_loss", "_loss_rng", "_reassembly", "_reorder", "_rlc", "_slots"),
+        *("_dropped", "_harq", "_news", "_queue", "_queue_max", "_retransmissions"),
+        *("_begin", "_free", "_stopped", "_up", "_wake"),
+        *("_dropped_discard", "_dropped_flush", "_dropped_queue", "_dropped_radio"),
+        *("_dropped_stop", "_joined_packets", "_pushed_bytes", "_pushed_packets", "_resent"),
+    )
+
+    def __init__(
+        self, parameters: LegParameters, rlc: RlcParameters, capacity: Capacity, rng: Random
+    ) -> None:
+        """Take a capacity of its own (it keeps state) and draw three seeds from `rng`."""
+        self._rlc = rlc
+        self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
+        self._loss_rng = Random(rng.getrandbits(64))
+        self._reassembly: Reassembly[T] = Reassembly(
+            parameters.delay,
+            Random(rng.getrandbits(64)),
+            in_order=rlc.in_order,
+            reorder=parameters.reorder,
+        )
+        self._harq: Harq[T] = Harq(rlc, Random(rng.getrandbits(64)))
+        self._slots = Slots(capacity, rlc.slot_ns, _NOT_STARTED)
+        self._reorder = parameters.reorder
+        self._queue: SduQueue[T] = SduQueue(parameters, rlc.discard_ns)
+        self._queue_max = 0
+        self._retransmissions: RetransmissionBuffer[T] = RetransmissionBuffer()
+        self._dropped: list[T] = []
+        self._news: int | None = None  # when something was dropped that no poll has met
+        self._up = True
+        self._stopped = False
+        self._free = -_NEVER  # from when on slots can be used
+        self._begin = self._wake = _NEVER  # of the next slot with work; when something happens
+        self._pushed_packets = self._pushed_bytes = self._joined_packets = self._resent = 0
+        self._dropped_queue = self._dropped_stop = self._dropped_flush = 0
+        self._dropped_discard = self._dropped_radio = 0
+
+    def push(self, packet: T, size: int, now: int) -> bool:
+        """A packet of `size` bytes (> 0) arrives.
+
+        Returns:
+            False if it is known that it never comes out: queue full, to be lost behind the radio,
+            or the capacity ended. For the others see :meth:`dropped`.
+        """
+        self._advance(now)
+        self._pushed_packets += 1
+        self._pushed_bytes += size
+        if not self._queue.has_room(size):
+            self._dropped_queue += 1
+            return False
+        lost = self._loss is not None and self._loss.lost(self._loss_rng)
+        self._joined_packets += 1
+        sdu = Sdu(packet, size, number=self._joined_packets, pushed=now, lost=lost)
+        self._queue.append(sdu)
+        self._reassembly.expect(sdu)
+        waiting = len(self._queue)
+        if waiting <= 2:  # behind an SDU that is partly sent, discardTimer has a new first
+            self._plan()
+        if self._stopped:
+            return self._refuse()
+        self._queue_max = max(self._queue_max, waiting)
+        return not lost
+
+    def poll(self, now: int) -> list[T]:
+        """All that has arrived at the other end by `now`, in order of arrival."""
+        self._advance(now)
+        self._news = None
+        return self._reassembly.air.take(now)
+
+    def dropped(self) -> list[T]:
+        """What :meth:`push` had promised and will never come out, known since the last call."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
+
+    def next_timeout(self) -> int | None:
+        """When to poll next (ns), or None if nothing is under way."""
+        if self._news is not None:
+            return self._news
+        first = self._reassembly.air.first()
+        if self._wake == _NEVER:
+            return first
+        if first is None:
+            return self._wake
+        # In order, nothing comes before what is in propagation.
+        return min(first, self._wake) if self._reorder else first
+
+    def start(self, now: int) -> None:
+        """Make `now` the capacity's time 0 and a slot's begin; what the slot before sent is not."""
+        self._advance(now)
+        self._slots.anchor(now)
+        self._free = now
+        self._plan()
+
+    def set_up(self, up: bool, now: int) -> None:
+        """Take the leg up or down."""
+        if up == self._up:
+            return
+        self._advance(now)
+        self._up = up
+        self._free = now
+        self._plan()
+
+    def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
+        """Take packets out of the leg, by default all.
+
+        Returns:
+            Those that :meth:`push` had promised and that will not come.
+        """
+        self._advance(now)
+        flushed = self._reassembly.pending(which)
+        for sdu in flushed:
+            self._reassembly.give_up(sdu)
+        self._dropped_flush += len(flushed)
+        self._queue.forget_gone()
+        self._harq.forget_gone()
+        self._retransmissions.forget_gone()
+        self._reassembly.release(now)
+        self._plan()
+        return [sdu.packet for sdu in flushed if not sdu.lost]
+
+    def retune(
+        self,
+        now: int,
+        *,
+        capacity: Capacity | None = None,
+        delay: DelayModel | None = None,
+        loss: LossModel | None = None,
+        block_error: float | None = None,
+    ) -> None:
+        """Change parameters without touching the queue; None leaves one as it is.
+
+        A capacity (its times relative to :meth:`start`'s) and an error probability are for slots
+        that end later than now, a delay is for what is not complete, a loss model for packets
+        pushed from now on: the fate of the others has been told.
+
+        Raises:
+            ValueError: `block_error` is no probability.
+        """
+        self._advance(now)
+        if block_error is not None:
+            check_block_error(block_error)
+            self._harq.error = block_error
+        if capacity is not None:
+            self._slots.anchor(self._slots.zero, capacity)
+            self._plan()
+        if delay is not None:
+            self._reassembly.delay = delay
+        if loss is not None:
+            self._loss = copy(loss)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the leg sends, as :meth:`set_up` said last."""
+        return self._up
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """Mean propagation delay as configured, and what HARQ adds to it on average."""
+        return self._reassembly.delay.mean_ns + self._harq.mean_wait_ns()
+
+    def backlog_bytes(self, now: int) -> int:
+        """Bytes not sent yet, and those that RLC is to send again (TS 38.322, clause 5.5)."""
+        self._advance(now)
+        return -(-(self._queue.unsent_bits + self._retransmissions.bits) // 8)
+
+    def has_room(self, now: int, more: int) -> bool:
+        """Whether the queue would take a packet of `more` bytes at `now`."""
+        self._advance(now)
+        return self._queue.has_room(more)
+
+    @property
+    def joined_packets(self) -> int:
+        """Packets that joined the queue so far: the number of the latest one, from 1."""
+        return self._joined_packets
+
+    def served_packets(self, now: int) -> int:
+        """Number of the last of them that left the queue with all before it by `now`."""
+        self._advance(now)
+        first = self._queue.first()
+        return self._joined_packets if first is None else first.number - 1
+
+    def service_end(self, now: int) -> int | None:
+        """The end of the next slot that may carry of the queue (ns); None: none will as it is."""
+        self._advance(now)
+        first = self._queue.first()
+        if first is None or self._begin == _NEVER:
+            return None
+        earliest = self._slots.following(first.pushed)
+        return max(self._begin, earliest) + self._slots.length
+
+    def drain_ns(self, now: int, more: int = 0) -> int | None:
+        """How long the backlog and `more` bytes behind it take at the rate of `now`.
+
+        HARQ's retransmissions, of which nobody knows before, take some of it.
+
+        Returns:
+            ns, or None where no time is known: the leg is down, its rate is 0, or it has ended.
+        """
+        rate = self.rate_bps(now)
+        if not rate:
+            return None
+        return -(-(self.backlog_bytes(now) + more) * 8 * NS_PER_S // rate)
+
+    def rate_bps(self, now: int) -> int:
+        """Rate of `now` in bit/s, HARQ's part included; 0 also when it is down, or has ended."""
+        self._advance(now)
+        return self._slots.rate_at(now) if self._up and not self._stopped else 0
+
+    def statistics(self) -> RlcStatistics:
+        """Counters and gauges as of the last call."""
+        reassembly = self._reassembly
+        under_way = self._joined_packets - reassembly.settled - len(self._queue)
+        return RlcStatistics(
+            pushed_packets=self._pushed_packets,
+            pushed_bytes=self._pushed_bytes,
+            delivered_packets=reassembly.air.taken_packets,
+            delivered_bytes=reassembly.air.taken_bytes,
+            dropped_queue=self._dropped_queue,
+            dropped_loss=reassembly.dropped_loss,
+            dropped_stop=self._dropped_stop,
+            dropped_flush=self._dropped_flush,
+            queue_packets=len(self._queue),
+            queue_bytes=self._queue.bytes,
+            queue_max=self._queue_max,
+            air_packets=under_way + len(reassembly.air),
+            dropped_discard=self._dropped_discard,
+            dropped_radio=self._dropped_radio,
+            blocks=self._harq.blocks,
+            harq_retransmissions=self._harq.retries,
+            harq_failures=self._harq.failures,
+            rlc_retransmissions=self._resent,
+        )
+
+    def _advance(self, now: int) -> None:
+        """Let every slot that has ended by `now` carry what it carries."""
+        if self._wake > now:
+            return
+        before = len(self._dropped)
+        while self._begin + self._slots.length <= now:
+            self._carry(self._begin)
+            self._plan()
+        self._discard(now)
+        self._plan()
+        if len(self._dropped) > before:
+            self._news = now
+
+    def _plan(self) -> None:
+        """Find the next slot with work, and when something happens next."""
+        self._begin = _NEVER
+        self._stopped = False
+        ready = self._ready()
+        if self._up and ready is not None:
+            begin = self._slots.carrying(self._slots.following(max(ready, self._free)))
+            self._stopped = begin is None
+            self._begin = _NEVER if begin is None else begin
+        self._wake = min(self._begin + self._slots.length, self._expiry())
+
+    def _ready(self) -> int | None:
+        """From when on there is something to send."""
+        first = self._queue.first()
+        queued = None if first is None else first.pushed
+        moments = (queued, self._harq.first_due(), self._retransmissions.first_due())
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def _expiry(self) -> int:
+        """When the next SDU is discarded: at a slot's begin."""
+        expiry = self._queue.expiry()
+        return _NEVER if expiry is None else self._slots.following(expiry)
+
+    def _carry(self, begin: int) -> None:
+        """Use the slot that begins at `begin`, and learn what was decoded."""
+        self._discard(begin)
+        self._free = end = begin + self._slots.length
+        blocks, room = self._harq.resend(self._slots.bits(begin), begin)
+        segments = list(self._segments(room, begin))
+        if segments:
+            blocks.append(self._harq.new_block(segments, begin))
+        for block in blocks:
+            outcome = self._harq.outcome(block, begin)
+            if outcome is Outcome.DECODED:
+                self._reassembly.receive(block.segments, end)
+            elif outcome is Outcome.GIVEN_UP:
+                self._given_up(block, end)
+        self._reassembly.release(end)
+
+    def _segments(self, room: int, begin: int) -> Iterator[Segment[T]]:
+        """What a new block of `room` bits carries."""
+        for segment in self._retransmissions.take(room, begin):
+            self._resent += 1
+            room -= segment[1]
+            yield segment
+        while room and (sdu := self._queue.first()) is not None and sdu.pushed <= begin:
+            bits = min(room, sdu.unsent)
+            sdu.unsent -= bits
+            room -= bits
+            if not sdu.unsent:
+                self._queue.pop()
+            yield sdu, bits
+
+    def _given_up(self, block: Block[T], end: int) -> None:
+        """HARQ could not bring a block over: RLC sends its segments again, or drops their SDUs."""
+        for sdu in dict.fromkeys(sdu for sdu, _ in block.segments):
+            sdu.retransmitted += 1
+            if self._rlc.mode == "um" or sdu.retransmitted > self._rlc.max_retx_threshold:
+                self._lose(sdu)
+        due = max(end, block.first + self._rlc.status_ns)
+        for segment in block.segments:
+            if not segment[0].gone:
+                self._retransmissions.put(due, segment)
+
+    def _lose(self, sdu: Sdu[T]) -> None:
+        """Give up an SDU; the rest of it is not sent."""
+        if sdu.gone:
+            return
+        if sdu.unsent:
+            self._queue.pop()
+        self._dropped_radio += 1
+        self._drop(sdu)
+        self._retransmissions.forget_gone()
+
+    def _discard(self, now: int) -> None:
+        """Drop those whose discardTimer has expired before a slot that begins by `now`."""
+        while self._expiry() <= now:
+            self._dropped_discard += 1
+            self._drop(self._queue.expire())
+
+    def _drop(self, sdu: Sdu[T]) -> None:
+        self._reassembly.give_up(sdu)
+        if not sdu.lost:
+            self._dropped.append(sdu.packet)
+
+    def _refuse(self) -> bool:
+        """Take back the newest packet: the capacity has ended."""
+        self._reassembly.forget_last()
+        self._queue.take_back()
+        self._joined_packets -= 1
+        self._dropped_stop += 1
+        self._plan()
+        return False

@@ -1,0 +1,1 @@
+"""A leg over IEEE 802.11: medium access, aggregation, hops."""

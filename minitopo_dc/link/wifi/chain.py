@@ -1,0 +1,233 @@
+"""Legs in series inside one leg: what one lets go the next one gets, each with its own queue.
+
+Rules:
+
+* Both directions of a chain go on together (`ChainPair`), from event to event in the order of their
+  times: links of one may share a medium with links of the other. So polling late changes nothing.
+* All but the first link's drops are of packets that :meth:`Chain.push` had promised, and the first
+  link's are not.
+* Who watches the queue (room, what was served) sees the first link's; backlog and rate are of all.
+* Down: the links that are given for it, so that wires of a chain go on.
+* Another delay or loss is for one of the links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any, Generic, TypeVar
+
+from minitopo_dc.link.any_leg import AnyLeg
+from minitopo_dc.link.leg import LegStatistics
+from minitopo_dc.link.models.capacity import Capacity
+from minitopo_dc.link.models.delay import DelayModel
+from minitopo_dc.link.models.loss import LossModel
+from minitopo_dc.link.wifi.parameters import WifiStatistics
+from minitopo_dc.units import NS_PER_S
+
+T = TypeVar("T")
+Sized = tuple[T, int]
+"""A packet and its bytes: links hand over packets alone."""
+
+_DROPS = ("dropped_queue", "dropped_loss", "dropped_stop", "dropped_flush", "dropped_radio")
+_OF_THE_CHAIN = ("pushed_packets", "pushed_bytes", "delivered_packets", "delivered_bytes")
+_MAXIMA = ("queue_max", "mpdus_max")
+
+
+class ChainPair:
+    """Both directions of a chain, as they join."""
+
+    def __init__(self) -> None:
+        self._chains: list[Chain[Any]] = []
+
+    def join(self, chain: Chain[Any]) -> None:
+        """Let a direction go on with the other."""
+        self._chains.append(chain)
+
+    def advance(self, now: int) -> None:
+        """Let happen what happens until `now`."""
+        while True:
+            events = [event for each in self._chains if (event := each.next_event()) is not None]
+            moment = min(events, default=now + 1)
+            if moment > now:
+                return
+            for chain in self._chains:
+                chain.step(moment)
+
+
+class Chain(Generic[T]):
+    """One direction of a chain, a leg like any other. See the module's rules.
+
+    Args:
+        links: in the order in which packets meet them; with `pair` in a fixed relation of times.
+        pair: both directions.
+        radio: those of the links that go down, the last of which has what :meth:`retune` changes.
+    """
+
+    def __init__(
+        self, links: Sequence[AnyLeg[Sized[T]]], pair: ChainPair, radio: Sequence[AnyLeg[Sized[T]]]
+    ) -> None:
+        self._links = links
+        self._pair = pair
+        self._radio = radio
+        self._up = True
+        self._arrived: list[T] = []
+        self._dropped: list[T] = []
+        self._news: int | None = None  # when something arrived or was dropped that no poll has met
+        self._pushed_packets = self._pushed_bytes = 0
+        pair.join(self)
+
+    def next_event(self) -> int | None:
+        """When something happens to one of the links (ns)."""
+        moments = [moment for each in self._links if (moment := each.next_timeout()) is not None]
+        return min(moments, default=None)
+
+    def step(self, moment: int) -> None:
+        """Hand on what the links let go at `moment`, before which nothing is left to happen."""
+        for position, link in enumerate(self._links):
+            due = link.next_timeout()
+            if due is None or due > moment:
+                continue
+            for packet, size in link.poll(moment):
+                self._hand_on(position + 1, packet, size, moment)
+            for packet, _ in link.dropped():
+                self._drop(packet, moment)
+
+    def push(self, packet: T, size: int, now: int) -> bool:
+        """A packet of `size` bytes (> 0) arrives; False if the first link drops it or will."""
+        self._pair.advance(now)
+        self._pushed_packets += 1
+        self._pushed_bytes += size
+        return self._links[0].push((packet, size), size, now)
+
+    def poll(self, now: int) -> list[T]:
+        """All that has arrived at the other end by `now`, in order of arrival."""
+        self._pair.advance(now)
+        self._news = None
+        arrived, self._arrived = self._arrived, []
+        return arrived
+
+    def dropped(self) -> list[T]:
+        """What :meth:`push` had promised and will never come out, known since the last call."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
+
+    def next_timeout(self) -> int | None:
+        """When to poll next (ns), or None if nothing is under way in this direction."""
+        return self.next_event() if self._news is None else self._news
+
+    def start(self, now: int) -> None:
+        """Time 0 of all links."""
+        self._pair.advance(now)
+        for link in self._links:
+            link.start(now)
+
+    def set_up(self, up: bool, now: int) -> None:
+        """Take the radio links of this direction up or down."""
+        self._pair.advance(now)
+        self._up = up
+        for link in self._radio:
+            link.set_up(up, now)
+
+    def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
+        """Take packets out of all links, by default all; those that will not come."""
+        self._pair.advance(now)
+        flushed = (link.flush(now, lambda sized: which(sized[0])) for link in self._links)
+        return [packet for each in flushed for packet, _ in each]
+
+    def retune(
+        self,
+        now: int,
+        *,
+        capacity: Capacity | None = None,
+        delay: DelayModel | None = None,
+        loss: LossModel | None = None,
+    ) -> None:
+        """Change delay or loss of the last radio link; ValueError: a capacity is given."""
+        self._pair.advance(now)
+        self._radio[-1].retune(now, capacity=capacity, delay=delay, loss=loss)
+
+    @property
+    def is_up(self) -> bool:
+        """As :meth:`set_up` said last."""
+        return self._up
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """Mean delays of all links together, as configured."""
+        return sum(link.mean_delay_ns for link in self._links)
+
+    def backlog_bytes(self, now: int) -> int:
+        """Bytes that wait in any of the links."""
+        self._pair.advance(now)
+        return sum(link.backlog_bytes(now) for link in self._links)
+
+    def has_room(self, now: int, more: int) -> bool:
+        """Whether the first queue would take a packet of `more` bytes at `now`."""
+        self._pair.advance(now)
+        return self._links[0].has_room(now, more)
+
+    @property
+    def joined_packets(self) -> int:
+        """Packets that joined the first queue so far."""
+        return self._links[0].joined_packets
+
+    def served_packets(self, now: int) -> int:
+        """Number of the last of them that left it with all before it by `now`."""
+        self._pair.advance(now)
+        return self._links[0].served_packets(now)
+
+    def service_end(self, now: int) -> int | None:
+        """When packets leave the first queue next at the earliest (ns)."""
+        self._pair.advance(now)
+        return self._links[0].service_end(now)
+
+    def rate_bps(self, now: int) -> int:
+        """That of the slowest link; 0 when the direction is down."""
+        self._pair.advance(now)
+        return min(link.rate_bps(now) for link in self._links)
+
+    def drain_ns(self, now: int, more: int = 0) -> int | None:
+        """How long the backlog and `more` bytes take at the rate of :meth:`rate_bps` (ns)."""
+        rate = self.rate_bps(now)
+        if not rate:
+            return None
+        return -(-(self.backlog_bytes(now) + more) * 8 * NS_PER_S // rate)
+
+    def statistics(self) -> LegStatistics:
+        """Counters and gauges as of the last call: sums over the links, maxima of maxima.
+
+        What is between its entrance and its exit, and in no queue, is in the air.
+        """
+        links = [link.statistics() for link in self._links]
+        counters = {
+            field.name: _together(field.name, links)
+            for field in fields(WifiStatistics)
+            if field.name not in _OF_THE_CHAIN
+        }
+        last = links[-1]
+        gone = last.delivered_packets + sum(counters[name] for name in _DROPS)
+        counters["air_packets"] = self._pushed_packets - gone - counters["queue_packets"]
+        return WifiStatistics(
+            pushed_packets=self._pushed_packets,
+            pushed_bytes=self._pushed_bytes,
+            delivered_packets=last.delivered_packets,
+            delivered_bytes=last.delivered_bytes,
+            **counters,
+        )
+
+    def _hand_on(self, position: int, packet: T, size: int, moment: int) -> None:
+        if position == len(self._links):
+            self._arrived.append(packet)
+            self._news = moment if self._news is None else self._news
+        elif not self._links[position].push((packet, size), size, moment):
+            self._drop(packet, moment)
+
+    def _drop(self, packet: T, moment: int) -> None:
+        self._dropped.append(packet)
+        self._news = moment if self._news is None else self._news
+
+
+def _together(name: str, links: Sequence[LegStatistics]) -> int:
+    values = [getattr(link, name, 0) for link in links]
+    return max(values) if name in _MAXIMA else sum(values)

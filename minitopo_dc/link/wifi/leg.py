@@ -1,0 +1,295 @@
+"""One direction of a leg over WiFi: 802.11n with aggregation, on a medium that both share.
+
+In this order: drop-tail queue -> the medium (`WifiMedium`) -> MPDUs in TXOPs, failed ones again ->
+order at the receiver -> propagation delay -> random loss. Rules:
+
+* Time is an argument: `now` in ns, and it never descends from call to call of either direction.
+* A TXOP takes what waits when it begins: MPDUs that failed first, then packets from the queue, up
+  to the limits of the aggregate and of the BlockAck's window. Nothing is waited for, but by an
+  A-MSDU.
+* What arrived is known at the end of the TXOP: each MPDU fails by itself, in a collision all do.
+  After its last retry an MPDU is dropped.
+* MPDUs go up in order: one that failed keeps those behind it waiting, until it comes or is dropped.
+* The queue counts what was in no TXOP yet.
+* Down: the direction does not contend; what it is sending does not arrive, and is sent again after
+  it is up, which is no retry. What is in propagation arrives.
+* Flushed: what is queued, being sent or to be sent again is gone; what the receiver has, and what
+  is in propagation, arrives.
+* What either direction does may change when something happens to the other: whoever drives one has
+  to ask both for :meth:`WifiLeg.next_timeout` then.
+* A packet that will be lost behind the hop takes its place and its airtime like any other. That it
+  will be lost is known when it is pushed.
+* Losses, delays, back-offs and errors have a random generator each, in each direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from random import Random
+from typing import Generic, TypeVar
+
+from minitopo_dc.link.leg import LegParameters
+from minitopo_dc.link.models.capacity import Capacity
+from minitopo_dc.link.models.delay import DelayModel
+from minitopo_dc.link.models.loss import LossModel
+from minitopo_dc.link.models.propagation import OrderedPropagation, ReorderingPropagation
+from minitopo_dc.link.wifi.medium import NEVER, WifiMedium
+from minitopo_dc.link.wifi.parameters import WifiStatistics
+from minitopo_dc.link.wifi.station import Msdu, Outcome, Station
+from minitopo_dc.link.wifi.timing import saturated_bps
+from minitopo_dc.units import NS_PER_S
+
+T = TypeVar("T")
+
+
+class Reordering(Generic[T]):
+    """Holds what has come before its turn, then hands it to propagation.
+
+    Args:
+        delay: of the propagation behind the hop.
+        rng: draws it.
+        reorder: whether packets may overtake in propagation.
+    """
+
+    def __init__(self, delay: DelayModel, rng: Random, *, reorder: bool) -> None:
+        self.delay = delay
+        self.air: OrderedPropagation[T] | ReorderingPropagation[T]
+        self.air = ReorderingPropagation() if reorder else OrderedPropagation()
+        self.released = self.dropped_loss = 0
+        """Packets that have left it, and those of them that were lost behind the hop."""
+        self._rng = rng
+        self._expected = 0
+        self._held: dict[int, Sequence[Msdu[T]]] = {}
+
+    def put(self, sequence: int, msdus: Sequence[Msdu[T]]) -> None:
+        """An MPDU has come, or, without packets, never will."""
+        self._held[sequence] = msdus
+
+    def release(self, now: int) -> None:
+        """Hand on what is in order now."""
+        while (msdus := self._held.pop(self._expected, None)) is not None:
+            self._expected += 1
+            for msdu in msdus:
+                self._hand_on(msdu, now)
+
+    def _hand_on(self, msdu: Msdu[T], now: int) -> None:
+        self.released += 1
+        if msdu.lost:
+            self.dropped_loss += 1
+        else:
+            self.air.put((now + self.delay.sample(self._rng), msdu.size, msdu.packet))
+
+
+class WifiLeg(Generic[T]):
+    """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
+
+    __slots__ = (
+        *("_dropped", "_loss", "_loss_rng", "_medium", "_news", "_rate", "_receiver", "_station"),
+        *("_dropped_flush", "_dropped_queue", "_dropped_radio", "_up"),
+        *("_joined_packets", "_pushed_bytes", "_pushed_packets", "_queue_max"),
+    )
+
+    def __init__(self, parameters: LegParameters, medium: WifiMedium, rng: Random) -> None:
+        """Join the medium, and draw two seeds from `rng`; those of the MAC are the medium's."""
+        self._medium = medium
+        self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
+        self._loss_rng = Random(rng.getrandbits(64))
+        self._receiver: Reordering[T] = Reordering(
+            parameters.delay, Random(rng.getrandbits(64)), reorder=parameters.reorder
+        )
+        self._station: Station[T] = Station(
+            parameters, medium.parameters, medium.new_rng(), self._settle
+        )
+        medium.join(self._station)
+        self._rate = saturated_bps(medium.parameters)
+        self._up = True
+        self._dropped: list[T] = []
+        self._news: int | None = None  # when something was dropped that no poll has met
+        self._pushed_packets = self._pushed_bytes = self._joined_packets = self._queue_max = 0
+        self._dropped_queue = self._dropped_flush = self._dropped_radio = 0
+
+    def push(self, packet: T, size: int, now: int) -> bool:
+        """A packet of `size` bytes (> 0) arrives.
+
+        Returns:
+            False if it is known that it never comes out: queue full, or to be lost behind the hop.
+            For the others see :meth:`dropped`.
+        """
+        self._medium.advance(now)
+        self._pushed_packets += 1
+        self._pushed_bytes += size
+        if not self._station.has_room(size):
+            self._dropped_queue += 1
+            return False
+        lost = self._loss is not None and self._loss.lost(self._loss_rng)
+        self._joined_packets += 1
+        self._station.push(Msdu(packet, size, self._joined_packets, now, lost))
+        self._queue_max = max(self._queue_max, len(self._station.queue))
+        return not lost
+
+    def poll(self, now: int) -> list[T]:
+        """All that has arrived at the other end by `now`, in order of arrival."""
+        self._medium.advance(now)
+        self._news = None
+        return self._receiver.air.take(now)
+
+    def dropped(self) -> list[T]:
+        """What :meth:`push` had promised and will never come out, known since the last call."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
+
+    def next_timeout(self) -> int | None:
+        """When to poll next (ns), or None if nothing is under way in this direction."""
+        if self._news is not None:
+            return self._news
+        event = self._medium.next_event() if self._station.has_work else NEVER
+        first = self._receiver.air.first()
+        moment = event if first is None else min(event, first)
+        return None if moment >= NEVER else moment
+
+    def start(self, now: int) -> None:
+        """Others' load begins, when the first of both directions is started."""
+        self._medium.start(now)
+
+    def set_up(self, up: bool, now: int) -> None:
+        """Take this direction up or down."""
+        if up == self._up:
+            return
+        self._medium.advance(now)
+        self._up = up
+        self._station.set_up(up, now)
+
+    def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
+        """Take packets out of the leg, by default all.
+
+        Returns:
+            Those that :meth:`push` had promised and that will not come.
+        """
+        self._medium.advance(now)
+        flushed, emptied = self._station.flush(which)
+        for mpdu in emptied:
+            self._receiver.put(mpdu.sequence, ())
+        self._receiver.release(now)
+        self._dropped_flush += len(flushed)
+        return [msdu.packet for msdu in flushed if not msdu.lost]
+
+    def retune(
+        self,
+        now: int,
+        *,
+        capacity: Capacity | None = None,
+        delay: DelayModel | None = None,
+        loss: LossModel | None = None,
+    ) -> None:
+        """Change what is behind the hop; None leaves one as it is.
+
+        A delay is for what goes up from now on, a loss model for packets pushed from now on.
+
+        Raises:
+            ValueError: a capacity is given.
+        """
+        self._medium.advance(now)
+        if capacity is not None:
+            raise ValueError("capacity: a WiFi leg's follows from its medium")
+        if delay is not None:
+            self._receiver.delay = delay
+        if loss is not None:
+            self._loss = copy(loss)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether this direction contends, as :meth:`set_up` said last."""
+        return self._up
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """Mean delay behind the hop, as configured."""
+        return self._receiver.delay.mean_ns
+
+    def backlog_bytes(self, now: int) -> int:
+        """Bytes that the other end of the hop does not have."""
+        self._medium.advance(now)
+        return self._station.backlog_bytes
+
+    def has_room(self, now: int, more: int) -> bool:
+        """Whether the queue would take a packet of `more` bytes at `now`."""
+        self._medium.advance(now)
+        return self._station.has_room(more)
+
+    @property
+    def joined_packets(self) -> int:
+        """Packets that joined the queue so far: the number of the latest one, from 1."""
+        return self._joined_packets
+
+    def served_packets(self, now: int) -> int:
+        """Number of the last of them that left the queue with all before it by `now`."""
+        self._medium.advance(now)
+        queue = self._station.queue
+        return queue[0].number - 1 if queue else self._joined_packets
+
+    def service_end(self, now: int) -> int | None:
+        """When packets leave the queue next at the earliest (ns); None: it is empty, or down."""
+        self._medium.advance(now)
+        if not self._station.queue or not self._up:
+            return None
+        if self._station.ready == NEVER:  # it is sending
+            return self._medium.next_event()
+        return self._medium.begin_of(self._station)
+
+    def drain_ns(self, now: int, more: int = 0) -> int | None:
+        """How long the backlog and `more` bytes behind it take at the rate of :meth:`rate_bps`.
+
+        Returns:
+            ns, or None where no time is known: it is down.
+        """
+        rate = self.rate_bps(now)
+        if not rate:
+            return None
+        return -(-(self.backlog_bytes(now) + more) * 8 * NS_PER_S // rate)
+
+    def rate_bps(self, now: int) -> int:
+        """What it carries while it is never idle and the other direction is; 0 when it is down."""
+        self._medium.advance(now)
+        return self._rate if self._up else 0
+
+    def statistics(self) -> WifiStatistics:
+        """Counters and gauges as of the last call."""
+        medium, station, receiver = self._medium, self._station, self._receiver
+        settled = receiver.released + self._dropped_flush + self._dropped_radio
+        return WifiStatistics(
+            pushed_packets=self._pushed_packets,
+            pushed_bytes=self._pushed_bytes,
+            delivered_packets=receiver.air.taken_packets,
+            delivered_bytes=receiver.air.taken_bytes,
+            dropped_queue=self._dropped_queue,
+            dropped_loss=receiver.dropped_loss,
+            dropped_stop=0,
+            dropped_flush=self._dropped_flush,
+            queue_packets=len(station.queue),
+            queue_bytes=station.queue_bytes,
+            queue_max=self._queue_max,
+            air_packets=self._joined_packets - settled - len(station.queue) + len(receiver.air),
+            dropped_radio=self._dropped_radio,
+            txops=station.txops,
+            collisions=station.collisions,
+            mpdus=station.mpdus,
+            mpdu_retransmissions=station.retransmissions,
+            mpdus_max=station.mpdus_max,
+            airtime_ns=station.airtime_ns,
+            medium_idle_ns=medium.idle_ns,
+            medium_contention_ns=medium.contention_ns,
+            medium_collision_ns=medium.collision_ns,
+            medium_foreign_ns=medium.foreign_ns,
+        )
+
+    def _settle(self, outcome: Outcome[T], now: int) -> None:
+        """A TXOP has ended."""
+        for mpdu in outcome.received:
+            self._receiver.put(mpdu.sequence, mpdu.msdus)
+        for mpdu in outcome.given_up:
+            self._receiver.put(mpdu.sequence, ())
+            self._dropped_radio += len(mpdu.msdus)
+            self._dropped += [msdu.packet for msdu in mpdu.msdus if not msdu.lost]
+            self._news = now
+        self._receiver.release(now)

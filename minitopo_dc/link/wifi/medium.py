@@ -1,0 +1,195 @@
+"""The medium of a WiFi leg: who sends when, by DCF (IEEE 802.11-2012, clause 9.3).
+
+* Who wants to send waits until the medium was idle for DIFS, then for his back-off, in slots that
+  count only while it is idle.
+* Two whose back-offs end within one slot do not hear each other in time: they collide, and both
+  have sent in vain.
+* All else is of the stations: what they send, and what they do about failures.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Protocol
+
+from minitopo_dc.link.wifi.parameters import CW_MAX, CW_MIN, DIFS_NS, SLOT_NS, WifiParameters
+from minitopo_dc.link.wifi.timing import foreign_ns
+
+NEVER = 1 << 100
+"""In ns: beyond any run."""
+
+
+class Contender(Protocol):
+    """A station as the medium sees it."""
+
+    ready: int
+    """From when on it wants the medium (ns), NEVER: not at all."""
+    backoff: Backoff
+
+    def begin(self, now: int) -> int:
+        """It has the medium from `now` on; returns for how long."""
+
+    def end(self, now: int, *, collided: bool) -> None:
+        """That time is over."""
+
+    def count(self, airtime: int) -> None:
+        """It had the medium alone for so long."""
+
+
+class Backoff:
+    """Slots that a station has yet to wait: drawn from a window that doubles with each failure."""
+
+    __slots__ = ("_rng", "_window", "slots")
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._window = CW_MIN
+        self.slots = 0
+        self.draw(failed=False)
+
+    def draw(self, *, failed: bool) -> None:
+        """After a transmission, or what the first one waits."""
+        self._window = min(2 * self._window + 1, CW_MAX) if failed else CW_MIN
+        self.slots = self._rng.randint(0, self._window)
+
+
+class WifiMedium:
+    """Shared by both directions of a leg, and by others if there is any load.
+
+    Each of its stations, in the order in which they join, has generators of its own from `rng`.
+
+    Args:
+        parameters: of the medium and all stations.
+        rng: seeds back-offs and others' arrivals.
+    """
+
+    def __init__(self, parameters: WifiParameters, rng: Random) -> None:
+        self.parameters = parameters
+        self.idle_ns = self.contention_ns = self.collision_ns = self.foreign_ns = 0
+        self._rng = rng
+        self._others = [
+            Foreign(parameters, self, self.new_rng())
+            for _ in range(parameters.stations if parameters.load else 0)
+        ]
+        self._stations: list[Contender] = [*self._others]
+        self._sending: list[Contender] = []
+        self._begin = self._end = 0
+        self._began: int | None = None
+
+    def new_rng(self) -> Random:
+        """A generator of its own for a station."""
+        return Random(self._rng.getrandbits(64))
+
+    def join(self, station: Contender) -> None:
+        """Let a station send."""
+        self._stations.append(station)
+
+    def start(self, now: int) -> None:
+        """Others' load begins, if it has not yet."""
+        self.advance(now)
+        for other in self._others:
+            other.start(now)
+
+    @property
+    def sending(self) -> bool:
+        """Whether somebody has the medium, as of the last call."""
+        return bool(self._sending)
+
+    @property
+    def accounted_ns(self) -> int:
+        """Length of the time that all airtimes add up to: to the end of the last transmission."""
+        return 0 if self._began is None else self._accounted - self._began
+
+    @property
+    def _accounted(self) -> int:
+        return self._begin if self._sending else self._end
+
+    def advance(self, now: int) -> None:
+        """Let happen what happens until `now`."""
+        if self._began is None:
+            self._began = self._end = now
+        while True:
+            if self._sending:
+                if self._end > now:
+                    return
+                self._finish()
+            else:
+                start = self._next_start()
+                if start > now:
+                    return
+                self._transmit(start)
+
+    def next_event(self) -> int:
+        """When a transmission begins or ends next (ns), as of now."""
+        return self._end if self._sending else self._next_start()
+
+    def begin_of(self, station: Contender) -> int:
+        """When a station's next transmission begins at the earliest."""
+        return max(station.ready, self._end) + DIFS_NS + station.backoff.slots * SLOT_NS
+
+    def _next_start(self) -> int:
+        return min(map(self.begin_of, self._stations), default=NEVER)
+
+    def _transmit(self, start: int) -> None:
+        """Whoever's back-off ends now sends; the others' slots stand still."""
+        begins = [(self.begin_of(station), station) for station in self._stations]
+        self._sending = [station for begin, station in begins if begin < start + SLOT_NS]
+        wanted = max(self._end, min(station.ready for station in self._stations))
+        self.idle_ns += wanted - self._end
+        self.contention_ns += start - wanted
+        for begin, station in begins:
+            if begin >= start + SLOT_NS:
+                waited = start - max(station.ready, self._end) - DIFS_NS
+                station.backoff.slots -= max(0, waited) // SLOT_NS
+        self._begin = start
+        self._end = max(
+            begin + station.begin(start) for begin, station in begins if station in self._sending
+        )
+
+    def _finish(self) -> None:
+        sending, self._sending = self._sending, []
+        collided = len(sending) > 1
+        if collided:
+            self.collision_ns += self._end - self._begin
+        else:
+            sending[0].count(self._end - self._begin)
+        for station in sending:
+            station.end(self._end, collided=collided)
+
+
+class Foreign:
+    """Somebody else on the medium, who sends packets of 1,500 bytes one by one as they come.
+
+    They come at random (Poisson), such that their transmissions would take the station's part of
+    the load.
+    """
+
+    def __init__(self, parameters: WifiParameters, medium: WifiMedium, rng: Random) -> None:
+        self.ready = NEVER
+        self.backoff = Backoff(rng)
+        self._medium = medium
+        self._rng = rng
+        self._airtime = foreign_ns(parameters)
+        self._mean = self._airtime * parameters.stations / parameters.load
+
+    def start(self, now: int) -> None:
+        """Its first packet comes."""
+        if self.ready == NEVER:
+            self._next(now)
+
+    def begin(self, now: int) -> int:  # noqa: ARG002
+        """It has the medium."""
+        return self._airtime
+
+    def end(self, now: int, *, collided: bool) -> None:  # noqa: ARG002
+        """It has had it; what failed is sent again."""
+        self.backoff.draw(failed=collided)
+        if not collided:
+            self._next(self.ready)
+
+    def count(self, airtime: int) -> None:
+        """It had the medium alone for so long."""
+        self._medium.foreign_ns += airtime
+
+    def _next(self, earlier: int) -> None:
+        self.ready = earlier + round(self._rng.expovariate(1 / self._mean))

@@ -1,0 +1,263 @@
+"""The transmitting MAC of one direction of a WiFi leg: queue, aggregates, retries."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Final, Generic, TypeVar
+
+from minitopo_dc.link.leg import LegParameters
+from minitopo_dc.link.wifi.medium import NEVER, Backoff
+from minitopo_dc.link.wifi.parameters import WifiParameters
+from minitopo_dc.link.wifi.timing import MPDU_BYTES, carried_bytes, ppdu_ns, transmission_ns
+
+T = TypeVar("T")
+
+_UNLIMITED: Final = 1 << 100
+"""In packets or bytes: beyond any run."""
+
+
+@dataclass(slots=True)
+class Msdu(Generic[T]):
+    """A packet.
+
+    Attributes:
+        number: from 1, of those that joined the queue.
+        pushed: when, ns.
+        lost: whether it will be lost behind the WiFi hop.
+    """
+
+    packet: T
+    size: int
+    number: int
+    pushed: int
+    lost: bool
+
+
+@dataclass(slots=True)
+class Mpdu(Generic[T]):
+    """What is sent, acknowledged and sent again as a whole; without packets it was flushed.
+
+    Attributes:
+        sequence: from 0, without an end.
+        size: its bytes on the air.
+        tries: transmissions that failed.
+    """
+
+    sequence: int
+    msdus: list[Msdu[T]]
+    size: int
+    tries: int = 0
+
+
+@dataclass(slots=True)
+class Outcome(Generic[T]):
+    """Of a TXOP: what arrived, and what was given up."""
+
+    received: list[Mpdu[T]]
+    given_up: list[Mpdu[T]]
+
+
+class Station(Generic[T]):
+    """Contends for the medium while it has something to send.
+
+    Args:
+        parameters: the queue's limits.
+        wifi: of the MAC.
+        rng: draws back-offs and errors.
+        settle: takes what a TXOP has settled, at its end.
+    """
+
+    def __init__(
+        self,
+        parameters: LegParameters,
+        wifi: WifiParameters,
+        rng: Random,
+        settle: Callable[[Outcome[T], int], None],
+    ) -> None:
+        self.ready = NEVER
+        self.backoff = Backoff(Random(rng.getrandbits(64)))
+        self.queue: deque[Msdu[T]] = deque()
+        self.queue_bytes = 0
+        self.txops = self.collisions = self.mpdus = self.retransmissions = self.mpdus_max = 0
+        self.airtime_ns = 0
+        self._wifi = wifi
+        self._errors = Random(rng.getrandbits(64))
+        self._bursts = Random(rng.getrandbits(64)) if wifi.error_bursts else None
+        self._bad = False
+        self._settle = settle
+        self._limit_packets = parameters.queue_packets or _UNLIMITED
+        self._limit_bytes = parameters.queue_bytes or _UNLIMITED
+        self._again: deque[Mpdu[T]] = deque()  # in order of sequence
+        self._flying: list[Mpdu[T]] = []
+        self._sequence = 0
+        self._up = True
+        self._interrupted = False
+        self._free = -_UNLIMITED  # from when on it may contend
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anything waits or is being sent."""
+        return bool(self.queue or self._again or self._flying)
+
+    @property
+    def backlog_bytes(self) -> int:
+        """Of packets that the other end does not have."""
+        sent = (msdu.size for mpdu in (*self._again, *self._flying) for msdu in mpdu.msdus)
+        return self.queue_bytes + sum(sent)
+
+    def has_room(self, more: int) -> bool:
+        """Whether the queue takes a packet of `more` bytes."""
+        within = self.queue_bytes + more <= self._limit_bytes
+        return within and len(self.queue) < self._limit_packets
+
+    def push(self, msdu: Msdu[T]) -> None:
+        """Add a packet to the queue."""
+        self.queue.append(msdu)
+        self.queue_bytes += msdu.size
+        if self.ready == NEVER or self._wifi.aggregation == "a-msdu":
+            self._contend()
+
+    def set_up(self, up: bool, now: int) -> None:
+        """Down: it does not contend, and what it is sending arrives not, but is sent again."""
+        self._up = up
+        self._free = now
+        self._interrupted |= bool(self._flying) and not up
+        self._contend()
+
+    def flush(self, which: Callable[[T], bool]) -> tuple[list[Msdu[T]], list[Mpdu[T]]]:
+        """Take packets out that have not arrived.
+
+        Returns:
+            The packets, and the MPDUs that have none any more.
+        """
+        flushed = [msdu for msdu in self.queue if which(msdu.packet)]
+        self.queue = deque(msdu for msdu in self.queue if not which(msdu.packet))
+        self.queue_bytes = sum(msdu.size for msdu in self.queue)
+        emptied = []
+        for mpdu in (*self._again, *self._flying):
+            gone = [msdu for msdu in mpdu.msdus if which(msdu.packet)]
+            mpdu.msdus = [msdu for msdu in mpdu.msdus if not which(msdu.packet)]
+            flushed += gone
+            if gone and not mpdu.msdus:
+                emptied.append(mpdu)
+        self._again = deque(mpdu for mpdu in self._again if mpdu.msdus)
+        self._contend()
+        return flushed, emptied
+
+    def begin(self, now: int) -> int:  # noqa: ARG002
+        """A TXOP begins: what it carries is what waits now, what failed first."""
+        flying: list[Mpdu[T]] = []
+        self._flying = flying
+        first = self._again[0].sequence if self._again else self._sequence
+        total = 0
+        while mpdu := self._again[0] if self._again else self._next(first):
+            if flying and not self._fits(len(flying), total + mpdu.size):
+                break
+            self._take(mpdu)
+            flying.append(mpdu)
+            total += mpdu.size
+        self.txops += 1
+        self.mpdus += len(flying)
+        self.mpdus_max = max(self.mpdus_max, len(flying))
+        self._contend()
+        return transmission_ns(self._wifi, total)
+
+    def end(self, now: int, *, collided: bool) -> None:
+        """Learn what arrived, give up what has failed too often, send the rest again."""
+        flying, self._flying = self._flying, []
+        error = self._error()
+        outcome: Outcome[T] = Outcome([], [])
+        failed = []
+        for mpdu in flying:
+            if not mpdu.msdus:
+                continue
+            if self._interrupted:
+                failed.append(mpdu)
+            elif not collided and self._errors.random() >= error:
+                outcome.received.append(mpdu)
+            else:
+                mpdu.tries += 1
+                kept = mpdu.tries <= self._wifi.retries
+                (failed if kept else outcome.given_up).append(mpdu)
+        self.collisions += collided
+        self._again.extendleft(reversed(failed))
+        nothing = bool(failed) and not outcome.received and not outcome.given_up
+        self.backoff.draw(failed=nothing and not self._interrupted)
+        self._interrupted = False
+        self._contend()
+        self._settle(outcome, now)
+
+    def count(self, airtime: int) -> None:
+        """It had the medium alone for so long."""
+        self.airtime_ns += airtime
+
+    def _error(self) -> float:
+        """Probability that an MPDU of this TXOP fails; the next one may have another."""
+        bursts = self._wifi.error_bursts
+        if bursts is None or self._bursts is None:
+            return self._wifi.mpdu_error
+        error, change = (bursts.bad, bursts.r) if self._bad else (self._wifi.mpdu_error, bursts.p)
+        self._bad ^= self._bursts.random() < change
+        return error
+
+    def _contend(self) -> None:
+        """Find from when on it wants the medium."""
+        if not self._up or self._flying:
+            self.ready = NEVER
+        elif self._again:
+            self.ready = self._free
+        elif self.queue:
+            self.ready = max(self._free, self._worth_sending())
+        else:
+            self.ready = NEVER
+
+    def _worth_sending(self) -> int:
+        """From when on the queue's first packets are sent: an A-MSDU waits until it is full."""
+        first = self.queue[0].pushed
+        if self._wifi.aggregation != "a-msdu":
+            return first
+        due = first + self._wifi.amsdu_wait_ns
+        total = 0
+        for msdu in self.queue:
+            total += carried_bytes(self._wifi, msdu.size)
+            if total > self._wifi.amsdu_bytes:
+                return min(due, msdu.pushed)
+        return due
+
+    def _fits(self, mpdus: int, total: int) -> bool:
+        wifi = self._wifi
+        return (
+            wifi.aggregation == "a-mpdu"
+            and mpdus < wifi.max_mpdus
+            and total <= wifi.max_bytes
+            and ppdu_ns(wifi, total) <= wifi.ppdu_ns
+        )
+
+    def _next(self, first: int) -> Mpdu[T] | None:
+        """The next new MPDU, left in the queue, if the window that begins at `first` has room."""
+        if not self.queue or self._sequence >= first + self._wifi.max_mpdus:
+            return None
+        msdus: list[Msdu[T]] = []
+        total = 0
+        for msdu in self.queue:
+            more = carried_bytes(self._wifi, msdu.size)
+            single = self._wifi.aggregation != "a-msdu"
+            if msdus and (single or total + more > self._wifi.amsdu_bytes):
+                break
+            msdus.append(msdu)
+            total += more
+        return Mpdu(self._sequence, msdus, MPDU_BYTES + total)
+
+    def _take(self, mpdu: Mpdu[T]) -> None:
+        """Remove an MPDU from where it waits."""
+        if self._again:
+            self._again.popleft()
+            self.retransmissions += 1
+            return
+        self._sequence += 1
+        for msdu in mpdu.msdus:
+            self.queue.popleft()
+            self.queue_bytes -= msdu.size

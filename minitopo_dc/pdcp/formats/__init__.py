@@ -1,0 +1,1 @@
+"""PDUs and what is read of packets: headers, trailers, reports."""

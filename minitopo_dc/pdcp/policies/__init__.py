@@ -1,0 +1,1 @@
+"""Split policies, and the view of the legs that they decide by."""

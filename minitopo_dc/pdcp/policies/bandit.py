@@ -1,0 +1,216 @@
+"""Split policy `bandit`: the ratio of the legs is learnt while packets go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from random import Random
+from typing import ClassVar
+
+from minitopo_dc.pdcp.policies.choice import DeficitRoundRobin, moving_legs, up_legs
+from minitopo_dc.pdcp.policies.policy import PolicyError, checked_number, split_policy
+from minitopo_dc.pdcp.policies.view import LegView
+from minitopo_dc.units import NS_PER_MS
+
+
+class DiscountedUcb:
+    """D-UCB of Garivier and Moulines (Upper-Confidence Bound Policies for Switching Bandits, 2011).
+
+    Each reward counts less by a factor with every later one. The arm is played whose discounted
+    mean and padding are the largest: padding is 2 B sqrt(0.5 log(n) / N) with the discounted
+    numbers of all plays, n, and of the arm's, N. Rewards may have any unit: they are put in
+    relation to the best arm's mean, and so is B.
+
+    Every arm is played once first: the first of all is `first`, the rest in an order that `rng`
+    draws.
+
+    Args:
+        arms: their number.
+        first: the arm to begin with.
+        discount: factor of a reward's weight from one play to the next, above 0, at most 1.
+        exploration: B, the width of rewards that has to be told apart, of the best arm's mean.
+        rng: gives the order of the first plays.
+    """
+
+    def __init__(
+        self, arms: int, *, first: int, discount: float, exploration: float, rng: Random
+    ) -> None:
+        others = [arm for arm in range(arms) if arm != first]
+        rng.shuffle(others)
+        self._unplayed = [*reversed(others), first]
+        self._discount = discount
+        self._exploration = exploration
+        self._plays = [0.0] * arms
+        self._rewards = [0.0] * arms
+
+    def choose(self) -> int:
+        """The arm to play next."""
+        if self._unplayed:
+            return self._unplayed[-1]
+        means = [reward / plays for reward, plays in zip(self._rewards, self._plays, strict=True)]
+        scale = max(means) or 1.0
+        log = math.log(max(sum(self._plays), 1.0))
+
+        def bound(arm: int) -> float:
+            padding = 2 * self._exploration * math.sqrt(0.5 * log / self._plays[arm])
+            return means[arm] / scale + padding
+
+        return max(range(len(means)), key=bound)
+
+    def learn(self, arm: int, reward: float) -> None:
+        """`arm` was played for `reward` (>= 0)."""
+        if self._unplayed and self._unplayed[-1] == arm:
+            self._unplayed.pop()
+        self._plays = [plays * self._discount for plays in self._plays]
+        self._rewards = [each * self._discount for each in self._rewards]
+        self._plays[arm] += 1
+        self._rewards[arm] += reward
+
+
+MOST_ARMS = 21
+"""Ratios to choose from, while legs are few: each is played once before any is preferred."""
+
+
+@split_policy("bandit")
+class BanditPolicy:
+    """Plays a ratio for an epoch, is rewarded by the reports, and prefers what paid (D-UCB).
+
+    Arms: `ratios`. In the first half of an epoch what the ratio before had put on the legs goes
+    away; the reports of the second half are the reward (`Outcome.reward`). An epoch without two
+    reports there is played on. Within an epoch packets go one by one by smooth round robin.
+
+    Legs that do not move are left out; where none does, those that are down. Where SDUs can wait,
+    one waits for the leg whose turn it is. The same seed and the same reports give the same
+    choices.
+    """
+
+    sees_legs: ClassVar[bool] = True
+    needs_reports: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        legs: int,
+        *,
+        epoch_ms: float = 400,  # measured: docs/measurements/policies.md
+        seed: int = 1,  # as a scenario's
+        discount: float = 0.9,  # measured: docs/measurements/policies.md
+        exploration: float = 0.02,  # measured: docs/measurements/policies.md
+        loss_cost: float = 1,  # a lost byte takes one that was delivered
+        wait_ms: float = 200,  # t-Reordering of the papers (thesis, table 4.3)
+    ) -> None:
+        self._epoch = checked_number("bandit", "epoch_ms", epoch_ms, 2) * NS_PER_MS
+        discount = checked_number("bandit", "discount", discount, 0.01, 1)
+        exploration = checked_number("bandit", "exploration", exploration, 0)
+        self._loss_cost = checked_number("bandit", "loss_cost", loss_cost, 0)
+        self._wait = checked_number("bandit", "wait_ms", wait_ms, 1) * NS_PER_MS
+        if not isinstance(seed, int) or isinstance(seed, bool):
+            raise PolicyError(f"split policy 'bandit': seed is {seed!r}, must be a whole number")
+        self._ratios = ratios(legs)
+        self._bandit = DiscountedUcb(
+            len(self._ratios),
+            first=min(range(len(self._ratios)), key=lambda arm: max(self._ratios[arm])),
+            discount=discount,
+            exploration=exploration,
+            rng=Random(seed),
+        )
+        self._robin = DeficitRoundRobin(legs)
+        self._one = tuple((leg,) for leg in range(legs))
+        self._arm = self._bandit.choose()
+        self._began: int | None = None
+        self._before: Outcome | None = None
+
+    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+        """One leg; none where the SDU can wait, and the leg whose turn it is does not take it."""
+        self._judge(now, views)
+        weights = self._ratios[self._arm]
+        able = moving_legs(now, views) or up_legs(views) or list(range(len(views)))
+        shared = [leg for leg in able if weights[leg]]
+        if not shared:  # those of this ratio stand
+            shared, weights = able, (1,) * len(views)
+        leg = self._robin.next_leg(size, weights, shared)
+        if views[0].may_wait and not views[leg].takes(now, size):
+            return ()
+        self._robin.pay(size, weights, shared, leg)
+        return self._one[leg]
+
+    def _judge(self, now: int, views: Sequence[LegView]) -> None:
+        """Go on to the next epoch if this one is over and can be judged."""
+        if self._began is None:
+            self._began = now
+        age = now - self._began
+        if age < self._epoch / 2:
+            return
+        if self._before is None:
+            self._before = outcome(views)
+        elif age >= self._epoch:
+            after = outcome(views)
+            if after is None or after.at <= self._before.at:
+                return
+            reward = after.reward(self._before, loss_cost=self._loss_cost, wait=self._wait)
+            self._bandit.learn(self._arm, reward)
+            self._arm = self._bandit.choose()
+            self._began, self._before = now, None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Sums over the legs' reports, and when these came (ns)."""
+
+    at: int
+    pdus: int
+    bytes: int
+    lost_pdus: int
+    reordering_ns: int
+
+    def reward(self, before: Outcome, *, loss_cost: float, wait: float) -> float:
+        """Since `before`: bytes per ns, less what loss and waiting cost, at least 0.
+
+        A lost PDU, of mean size, costs `loss_cost` times its bytes. Delivered bytes are worth less
+        by the mean time in the reordering buffer over `wait` (ns).
+        """
+        pdus, size = self.pdus - before.pdus, self.bytes - before.bytes
+        if not pdus:
+            return 0.0
+        waited = (self.reordering_ns - before.reordering_ns) / pdus
+        lost = (self.lost_pdus - before.lost_pdus) * size / pdus
+        worth = size * (1 - waited / wait) - loss_cost * lost
+        return max(0.0, worth) / (self.at - before.at)
+
+
+def outcome(views: Sequence[LegView]) -> Outcome | None:
+    """The latest, None before the first report."""
+    reports = [view.report for view in views if view.report is not None]
+    if not reports:
+        return None
+    return Outcome(
+        at=reports[0].at,
+        pdus=sum(report.delivered_pdus for report in reports),
+        bytes=sum(report.delivered_bytes for report in reports),
+        lost_pdus=sum(report.lost_pdus for report in reports),
+        reordering_ns=sum(report.reordering_ns for report in reports),
+    )
+
+
+def ratios(legs: int) -> list[tuple[int, ...]]:
+    """Ratios over so many legs in equal steps: all ways to divide so many parts among them.
+
+    10 parts over two legs (0, 10, ..., 100 %); over more legs as many as make at most `MOST_ARMS`
+    ratios: 5 parts over three, 3 over four, 2 over five and six, 1 (each leg alone) over more.
+    """
+    parts = next(parts for parts in range(10, 0, -1) if _fits(parts, legs))
+    return list(_divisions(parts, legs))
+
+
+def _fits(parts: int, legs: int) -> bool:
+    return parts == 1 or comb(parts + legs - 1, parts) <= MOST_ARMS
+
+
+def _divisions(parts: int, legs: int) -> Iterator[tuple[int, ...]]:
+    """By where `legs - 1` bars can stand between the parts."""
+    places = parts + legs - 1
+    for bars in combinations(range(places), legs - 1):
+        edges = (-1, *bars, places)
+        yield tuple(edges[leg + 1] - edges[leg] - 1 for leg in range(legs))

@@ -1,0 +1,59 @@
+"""Which legs a split policy may choose from, and shares of the legs packet by packet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minitopo_dc.pdcp.policies.view import LegView
+
+
+class DeficitRoundRobin:
+    """Smooth weighted round robin in bytes: the leg that its share is owed most is next.
+
+    Each packet is owed to the candidate legs in proportion to their weights, and is paid to one.
+    What is owed adds up to 0, so a leg is never ahead or behind by more than a few packets,
+    whatever their sizes. Deficits as in deficit round robin (Shreedhar and Varghese, SIGCOMM 1995),
+    but of one queue over many links.
+    """
+
+    def __init__(self, legs: int) -> None:
+        self._owed = [0.0] * legs
+
+    def next_leg(self, size: int, weights: Sequence[float], legs: Sequence[int]) -> int:
+        """The leg of `legs` whose turn it is, the lower one of equals; nothing is paid."""
+        total = sum(weights[leg] for leg in legs)
+        return max(legs, key=lambda leg: self._owed[leg] + size * weights[leg] / total)
+
+    def pay(self, size: int, weights: Sequence[float], legs: Sequence[int], paid: int) -> None:
+        """A packet of `size` bytes goes on leg `paid`; weights of `legs` must not all be 0."""
+        total = sum(weights[leg] for leg in legs)
+        for leg in legs:
+            self._owed[leg] += size * weights[leg] / total
+        self._owed[paid] -= size
+
+
+def candidates(size: int, now: int, views: Sequence[LegView]) -> list[int]:
+    """Legs that may get an SDU of `size` bytes at `now`, ascending; empty: it had better wait.
+
+    Those that move (are up, with a rate above 0) and take it. Where none moves, those that are up
+    and take it: with a leg of rate 0 nothing would ever happen that ends the waiting. Where SDUs
+    cannot wait and none takes it: those that move, else all.
+    """
+    taking = [leg for leg, view in enumerate(views) if view.takes(now, size)]
+    moving = moving_legs(now, views)
+    found = [leg for leg in taking if leg in moving]
+    if not moving:
+        found = [leg for leg in taking if leg in up_legs(views)]
+    if found or views[0].may_wait:
+        return found
+    return moving or list(range(len(views)))
+
+
+def moving_legs(now: int, views: Sequence[LegView]) -> list[int]:
+    """Legs that are up with a rate above 0, ascending."""
+    return [leg for leg, view in enumerate(views) if view.drain_ns(now) is not None]
+
+
+def up_legs(views: Sequence[LegView]) -> list[int]:
+    """Legs that are up, ascending."""
+    return [leg for leg, view in enumerate(views) if view.is_up]

@@ -1,0 +1,86 @@
+"""What each leg can deliver, from the receiver's reports and from who was busy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from minitopo_dc.pdcp.policies.view import LegView
+
+
+class DeliveryRates:
+    """Estimates of the legs' rates, by which a bearer's traffic may be shared.
+
+    From one report to the next, each leg was busy (it had a backlog whenever an SDU came), idle
+    (at some SDU it had none), or stood (it was down, or its rate was 0):
+
+    - Busy: what it delivered is what it can. An exponentially weighted mean takes it in.
+    - Idle while another was busy: it can do more than it is given, as much as that is not known.
+      Its estimate grows by the factor e per time constant, until it is busy itself. Without this a
+      share that follows what was delivered would prove itself right, however small.
+    - Idle like all others, or standing: nothing can be learnt, the estimate stays.
+
+    Args:
+        legs: their number.
+        time_constant: of mean and growth, ns.
+        floor: least share of a leg, 0 to 1 / legs, so that it is probed and can recover.
+    """
+
+    def __init__(self, legs: int, *, time_constant: float, floor: float) -> None:
+        self._time_constant = time_constant
+        self._floor = floor
+        self._at: int | None = None
+        self._delivered = [0] * legs
+        self._rates = [0.0] * legs  # bytes per ns
+        self._idle = [False] * legs
+        self._stood = [False] * legs
+        self.shares = [1 / legs] * legs
+        """Of the legs; they add up to 1. Equal until two reports have come."""
+
+    def observe(self, now: int, views: Sequence[LegView]) -> None:
+        """An SDU comes at `now` (ns): look at the legs, and at their report if it is a new one."""
+        for leg, view in enumerate(views):
+            if not view.backlog_bytes(now):
+                self._idle[leg] = True
+            if view.drain_ns(now) is None:
+                self._stood[leg] = True
+        report = views[0].report
+        if report is not None and report.at != self._at:
+            self._take(report.at, [view.report.delivered_bytes for view in views if view.report])
+
+    def _take(self, at: int, delivered: list[int]) -> None:
+        """A report came at `at`: bytes delivered so far by each leg."""
+        if self._at is not None:
+            elapsed = at - self._at
+            samples = [
+                (new - old) / elapsed for new, old in zip(delivered, self._delivered, strict=True)
+            ]
+            self._learn(elapsed / self._time_constant, samples)
+        self._at, self._delivered = at, delivered
+        self._idle = [False] * len(delivered)
+        self._stood = [False] * len(delivered)
+
+    def _learn(self, constants: float, samples: list[float]) -> None:
+        """`constants` time constants have passed."""
+        if not any(self._rates):
+            self._rates = [sum(samples) / len(samples)] * len(samples)
+        some_busy = not all(
+            idle or stood for idle, stood in zip(self._idle, self._stood, strict=True)
+        )
+        for leg, sample in enumerate(samples):
+            if self._stood[leg] or not some_busy:
+                continue
+            if self._idle[leg]:
+                # Not without end: a leg may be idle for ever beside one that is always busy.
+                most = (sum(self._rates) - self._rates[leg]) / self._floor
+                grown = max(self._rates[leg], sample) * math.exp(constants)
+                self._rates[leg] = max(self._rates[leg], min(grown, most))
+            else:
+                self._rates[leg] += (1 - math.exp(-constants)) * (sample - self._rates[leg])
+        self._share()
+
+    def _share(self) -> None:
+        total = sum(self._rates)
+        if total:
+            free = 1 - self._floor * len(self._rates)
+            self.shares = [self._floor + free * rate / total for rate in self._rates]

@@ -1,0 +1,262 @@
+"""Split policies: which legs of its bearer a PDCP PDU takes.
+
+A policy is a class with one method, registered under the name that scenarios use::
+
+    @split_policy("round-robin")
+    class RoundRobin:
+        def __init__(self, legs: int) -> None:
+            self._turns = itertools.cycle([(leg,) for leg in range(legs)])
+
+        def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+            return next(self._turns)
+
+`legs` runs once per packet: make the tuples beforehand and return one of them.
+
+A policy that looks at `views` says so by a class attribute, `sees_legs: ClassVar[bool] = True`.
+It then is given a view of each leg, else none; where legs cannot be seen it is refused before a
+run. So is one with `needs_reports = True` where the receiver sends no reports, and one with
+`needs_flow_control = True` where no leg's node says what it wants.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import repeat
+from types import MethodType
+from typing import Any, Protocol, TypeVar
+
+from minitopo_dc.pdcp.policies.view import LegView
+
+
+def checked_number(policy: str, name: str, value: Any, low: float, high: float = math.inf) -> float:
+    """`value` if it is a finite number from `low` to `high`.
+
+    Raises:
+        PolicyError: it is not; the message names policy, parameter and range.
+    """
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    if not known or not math.isfinite(value) or not low <= value <= high:
+        raise _refused(policy, f"{name} is {value!r}, must be a number", low, high)
+    return float(value)
+
+
+def checked_whole(policy: str, name: str, value: Any, low: int, high: float = math.inf) -> int:
+    """`value` if it is a whole number from `low` to `high`; PolicyError as `checked_number`."""
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise _refused(policy, f"{name} is {value!r}, must be a whole number", low, high)
+    return value
+
+
+def _refused(policy: str, what: str, low: float, high: float) -> PolicyError:
+    allowed = f">= {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
+    return PolicyError(f"split policy {policy!r}: {what} {allowed}")
+
+
+MOST_WORDS = 200
+"""Characters of another's error that are quoted: one that holds a value is as long as this."""
+
+
+class PolicyError(ValueError):
+    """An unknown split policy, parameters that it does not take, or a leg that does not exist."""
+
+
+class SplitPolicy(Protocol):
+    """What the transmitting entity asks for every SDU, in order of COUNT."""
+
+    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+        """Legs that get the PDU of an SDU of `size` bytes at `now` (ns).
+
+        Indexes of the bearer's legs, from 0, ascending. Several: the PDU is duplicated (TS 38.323
+        clause 5.2.1). None: where SDUs wait (`LegView.may_wait`), this one does, until a leg takes
+        more or another moment has come; else it is dropped with its COUNT used up, a loss to the
+        receiver. A leg that does not take now is waited for with this very answer.
+
+        Args:
+            size: of the IP packet, without PDCP header.
+            now: ns; also what the views are to be asked with.
+            views: one per leg, in the bearer's order, always the same ones; none for a policy
+                without `sees_legs`.
+        """
+        ...
+
+
+PolicyClass = TypeVar("PolicyClass", bound=Callable[..., SplitPolicy])
+
+_POLICIES: dict[str, Callable[..., SplitPolicy]] = {}
+
+
+def split_policy(name: str) -> Callable[[PolicyClass], PolicyClass]:
+    """Class decorator: make the class known as `name`.
+
+    `make_policy` calls it with the number of legs and the scenario's parameters by keyword.
+
+    Raises:
+        PolicyError: the name is taken.
+    """
+    if name in _POLICIES:
+        raise PolicyError(f"split policy {name!r} exists already")
+
+    def register(policy: PolicyClass) -> PolicyClass:
+        _POLICIES[name] = policy
+        return policy
+
+    return register
+
+
+def policy_names() -> tuple[str, ...]:
+    """Names of the registered policies, sorted."""
+    return tuple(sorted(_POLICIES))
+
+
+def sees_legs(policy: SplitPolicy) -> bool:
+    """Whether a policy looks at its legs."""
+    return bool(getattr(policy, "sees_legs", False))
+
+
+def needs_reports(policy: SplitPolicy) -> bool:
+    """Whether a policy is of no use without the receiver's reports."""
+    return bool(getattr(policy, "needs_reports", False))
+
+
+def needs_flow_control(policy: SplitPolicy) -> bool:
+    """Whether a policy is of no use unless the legs' nodes say what they want."""
+    return bool(getattr(policy, "needs_flow_control", False))
+
+
+def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
+    """A policy for a bearer with this number of legs.
+
+    Raises:
+        PolicyError: no leg, no such policy, a parameter that it does not have, a value that it
+            refuses, an error of its own, or its `legs` takes other arguments than `SplitPolicy`'s.
+    """
+    if legs < 1:
+        raise PolicyError(f"split policy {name!r}: legs is {legs}, must be at least 1")
+    if name not in _POLICIES:
+        raise PolicyError(f"no split policy {name!r}: must be one of {', '.join(policy_names())}")
+    factory = _POLICIES[name]
+    signature = _signature(factory)
+    try:
+        signature.bind(legs, **parameters)
+    except TypeError as error:
+        allowed = ", ".join(list(signature.parameters)[1:]) or "none"
+        raise PolicyError(f"split policy {name!r}: {error}; its parameters: {allowed}") from None
+    try:
+        policy = factory(legs, **parameters)
+    except PolicyError:
+        raise
+    except Exception as error:
+        raise policy_failure(factory, error) from error
+    try:
+        _check_legs(policy.legs)
+    except TypeError as error:
+        raise PolicyError(f"split policy {name!r}: legs(size, now, views): {error}") from None
+    return policy
+
+
+def _check_legs(legs: Callable[..., tuple[int, ...]]) -> None:
+    """That a policy's `legs` can be called, else a TypeError."""
+    if isinstance(legs, MethodType):
+        _signature(legs.__func__).bind(legs.__self__, 0, 0, ())
+    else:
+        inspect.signature(legs).bind(0, 0, ())
+
+
+@cache
+def _signature(known: Callable[..., Any]) -> inspect.Signature:
+    """Of a policy, or of its class's `legs`; kept, as a campaign makes thousands of policies."""
+    return inspect.signature(known)
+
+
+def policy_failure(policy: object, error: Exception) -> PolicyError:
+    """The one error for whatever a policy raised: its name, what it was, and where."""
+    factory = policy if callable(policy) else type(policy)
+    names = (name for name, each in _POLICIES.items() if each is factory)
+    name = next(names, getattr(factory, "__name__", "?"))
+    words = " ".join(str(error).split())[:MOST_WORDS]
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{place.filename}:{place.lineno}"
+    return PolicyError(f"split policy {name!r}: {type(error).__name__}: {words} ({where})")
+
+
+@split_policy("batch")
+class BatchPolicy:
+    """The papers' policy: a batch of packets is one cycle over the legs, divided at a ratio.
+
+    Batch 100 at 9:1 is 90 packets on the first leg, then 10 on the second, then 90 on the first.
+    Shares are rounded by largest remainder (the lower leg first when remainders are equal), so that
+    they always add up to the batch. A leg whose share rounds to 0 gets nothing: batch 1 sends every
+    packet on the leg with the highest ratio, at 1:1 on the first. Packet by packet over n equal
+    legs is batch n (2 is the thesis' smallest batch for its two legs).
+    """
+
+    __slots__ = ("_next_turn",)
+
+    def __init__(
+        self,
+        legs: int,
+        *,
+        batch: int = 100,  # thesis table 4.3, default
+        ratio: Sequence[float] | None = None,  # None: equal, thesis table 4.3, default 50 / 50
+    ) -> None:
+        shares = _shares(_checked_batch(batch), _checked_ratio(ratio, legs))
+        self._next_turn = _turns(shares).__next__
+
+    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+        """One leg, as its turn comes; no argument matters."""
+        return self._next_turn()
+
+
+@split_policy("duplicate")
+class DuplicatePolicy:
+    """PDCP duplication (TS 38.323 clause 5.11): every PDU on every leg."""
+
+    __slots__ = ("_all",)
+
+    def __init__(self, legs: int) -> None:
+        self._all = tuple(range(legs))
+
+    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+        """All legs; no argument matters."""
+        return self._all
+
+
+def _turns(shares: Sequence[int]) -> Iterator[tuple[int]]:
+    while True:
+        for leg, share in enumerate(shares):
+            yield from repeat((leg,), share)
+
+
+def _shares(batch: int, ratio: Sequence[Fraction]) -> list[int]:
+    """`batch` divided at `ratio` into whole numbers, by largest remainder."""
+    whole = sum(ratio)
+    exact = [batch * part / whole for part in ratio]
+    shares = [math.floor(share) for share in exact]
+    by_remainder = sorted(range(len(ratio)), key=lambda leg: shares[leg] - exact[leg])
+    for leg in by_remainder[: batch - sum(shares)]:
+        shares[leg] += 1
+    return shares
+
+
+def _checked_batch(batch: int) -> int:
+    if not isinstance(batch, int) or batch < 1:
+        raise PolicyError(f"split policy 'batch': batch is {batch!r}, must be a whole number >= 1")
+    return batch
+
+
+def _checked_ratio(ratio: Sequence[float] | None, legs: int) -> list[Fraction]:
+    if ratio is None:
+        return [Fraction(1)] * legs
+    fault = f"split policy 'batch': ratio is {ratio!r}, must be"
+    if isinstance(ratio, str) or not isinstance(ratio, Sequence) or len(ratio) != legs:
+        raise PolicyError(f"{fault} a list of {legs} numbers, one per leg")
+    if not all(isinstance(part, (int, float)) and 0 <= part < math.inf for part in ratio):
+        raise PolicyError(f"{fault} of finite numbers >= 0")
+    if not any(ratio):
+        raise PolicyError(f"{fault} above 0 for at least one leg")
+    return [Fraction(part) for part in ratio]

@@ -1,0 +1,47 @@
+"""Split policy `proportional`: legs share by what they are found to deliver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from minitopo_dc.pdcp.policies.choice import DeficitRoundRobin, candidates
+from minitopo_dc.pdcp.policies.delivery_rates import DeliveryRates
+from minitopo_dc.pdcp.policies.policy import checked_number, split_policy
+from minitopo_dc.pdcp.policies.view import LegView
+from minitopo_dc.units import NS_PER_MS
+
+
+@split_policy("proportional")
+class ProportionalPolicy:
+    """Shares in proportion to the rates that `DeliveryRates` estimates, packet by packet.
+
+    A leg that does not take a packet is passed over; what it is owed stays owed. Where SDUs can
+    wait and no leg takes this one, it waits.
+    """
+
+    sees_legs: ClassVar[bool] = True
+    needs_reports: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        legs: int,
+        *,
+        time_constant_ms: float = 200,  # measured: docs/measurements/policies.md
+        floor_percent: float = 1,  # one packet in a hundred, the papers' batch (thesis, table 4.3)
+    ) -> None:
+        constant = checked_number("proportional", "time_constant_ms", time_constant_ms, 1)
+        floor = checked_number("proportional", "floor_percent", floor_percent, 0.01, 100 / legs)
+        self._rates = DeliveryRates(legs, time_constant=constant * NS_PER_MS, floor=floor / 100)
+        self._robin = DeficitRoundRobin(legs)
+        self._one = tuple((leg,) for leg in range(legs))
+
+    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+        """One leg; none where the SDU can wait, and no leg takes it."""
+        self._rates.observe(now, views)
+        able = candidates(size, now, views)
+        if not able:
+            return ()
+        leg = self._robin.next_leg(size, self._rates.shares, able)
+        self._robin.pay(size, self._rates.shares, able, leg)
+        return self._one[leg]

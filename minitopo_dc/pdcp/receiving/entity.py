@@ -1,0 +1,348 @@
+"""The receiving PDCP entity: discards duplicates and puts SDUs back in order."""
+
+from __future__ import annotations
+
+from typing import Final, Generic, Literal, TypeVar, get_args
+
+from minitopo_dc.pdcp.formats.codec import SnFormat
+from minitopo_dc.pdcp.formats.status_report import MOST_BYTES, StatusReport
+from minitopo_dc.pdcp.receiving.t_reordering import AdaptiveTReordering
+from minitopo_dc.pdcp.statistics import WAITING_BUCKETS, ReceiveStatistics, WaitingTime
+
+T = TypeVar("T")
+
+Delivery = Literal["in-order", "out-of-order", "off"]
+"""`out-of-order` is the standard's outOfOrderDelivery; `off` is no PDCP reordering at all."""
+
+_NEVER: Final = 1 << 63
+"""In ns, 292 years: the end of a timer that is stopped or infinite."""
+
+
+class ReceivingEntity(Generic[T]):
+    """Data transfer of TS 38.323 clause 5.2.2, for SDUs of any type.
+
+    A PDU arrives (clause 5.2.2.1); W is half the SN space:
+
+    - Its COUNT is the one with its SN in RX_DELIV - W .. RX_DELIV + W - 1. (This is the standard's
+      choice between the HFN of RX_DELIV, one more and one less, in one subtraction.)
+    - COUNT < RX_DELIV, or received before: discard. This covers a COUNT below 0 as well.
+    - Otherwise store it; RX_NEXT becomes COUNT + 1 if COUNT >= RX_NEXT.
+    - With outOfOrderDelivery, deliver it now.
+    - If COUNT = RX_DELIV, deliver the stored SDUs with consecutive COUNTs from there on; RX_DELIV
+      becomes the first one not delivered.
+    - Stop t-Reordering if it runs and RX_DELIV >= RX_REORD. If it does not run (now) and
+      RX_DELIV < RX_NEXT, RX_REORD becomes RX_NEXT and it starts.
+
+    t-Reordering expires (clause 5.2.2.2):
+
+    - Deliver all stored SDUs with COUNT < RX_REORD, then those with consecutive COUNTs from
+      RX_REORD on; RX_DELIV becomes the first COUNT >= RX_REORD not delivered.
+    - If RX_DELIV < RX_NEXT, RX_REORD becomes RX_NEXT and t-Reordering starts again.
+
+    Time: `now` never decreases. An expiry takes effect at its own time, also when the next call
+    comes later, and before a PDU that arrives at that very time. What is delivered therefore does
+    not depend on when the caller polls.
+
+    `delivery="off"` skips all of this: each SDU is delivered as it arrives, duplicates too.
+
+    Beyond the standard, both left out unless asked for:
+
+    - `legs_keep_order`: each leg delivers in order of COUNT, hence a COUNT that is missing will not
+      come once every leg has delivered a higher one. It is then given up at once, as if
+      t-Reordering had expired for it. A leg that is silent has not; for that t-Reordering remains.
+      What is sent again on another leg (clause 5.5, data recovery) breaks the rule: it comes too
+      late if its COUNT has been given up, and is in time while the leg it was lost on is silent.
+    - An `AdaptiveTReordering` is asked for the value each time that t-Reordering starts.
+    """
+
+    # With in-order and out-of-order delivery the following holds between two calls:
+    # RX_DELIV <= RX_NEXT, and they are equal exactly when _stored is empty, since RX_NEXT - 1 has
+    # been received and is stored unless it is below RX_DELIV. Then t-Reordering is stopped.
+
+    __slots__ = (
+        "_adaptive",
+        "_buffered_maximum",
+        "_duplicates",
+        "_expires",
+        "_expiries",
+        "_first_count",
+        "_given_up",
+        "_histogram",
+        "_in_order",
+        "_leg_next",
+        "_mask",
+        "_missing",
+        "_missing_by_order",
+        "_off",
+        "_old",
+        "_pdus",
+        "_plain",
+        "_ready",
+        "_running",
+        "_rx_deliv",
+        "_rx_next",
+        "_rx_reord",
+        "_stored",
+        "_t_reordering",
+        "_waited",
+        "_waited_ns",
+        "_waiting_maximum",
+        "_window",
+    )
+
+    def __init__(
+        self,
+        sn_format: SnFormat,
+        *,
+        t_reordering: int | AdaptiveTReordering | None,
+        legs: int,
+        delivery: Delivery = "in-order",  # TS 38.331: outOfOrderDelivery is configured explicitly
+        first_count: int = 0,  # clause 7.1: initial value of RX_NEXT and RX_DELIV
+        legs_keep_order: bool = False,  # TS 38.322: RLC does not put SDUs in order
+    ) -> None:
+        """Make an entity that expects `first_count` first.
+
+        Args:
+            sn_format: gives the length of the SN.
+            t_reordering: ns, None for infinity; see `check_t_reordering`. Or what gives it.
+            legs: number of legs that PDUs come from.
+            delivery: when SDUs go up.
+            first_count: the transmitting entity's.
+            legs_keep_order: whether what is missing is told lost by the order on each leg.
+
+        Raises:
+            ValueError: a negative t-Reordering or an unknown delivery.
+        """
+        if isinstance(t_reordering, int) and t_reordering < 0:
+            raise ValueError(f"t-Reordering is {t_reordering} ns, must be >= 0 or None (infinity)")
+        if delivery not in get_args(Delivery):
+            allowed = ", ".join(get_args(Delivery))
+            raise ValueError(f"delivery {delivery!r}: must be one of {allowed}")
+        self._in_order = delivery == "in-order"
+        self._off = delivery == "off"
+        self._plain = not self._off and not legs_keep_order
+        self._mask = sn_format.modulus - 1
+        self._window = sn_format.modulus // 2
+        self._adaptive = t_reordering if isinstance(t_reordering, AdaptiveTReordering) else None
+        if isinstance(t_reordering, AdaptiveTReordering):
+            t_reordering = t_reordering.value(0)
+        self._t_reordering = t_reordering
+        # COUNT after the highest that each leg has delivered; told by order only.
+        self._leg_next = [first_count] * legs if legs_keep_order else []
+        self._missing_by_order = 0
+        self._first_count = first_count
+        self._rx_next = self._rx_deliv = self._rx_reord = first_count
+        self._running = False
+        self._expires = _NEVER
+        # COUNT -> SDU, its time of arrival (ns), its leg; or () for an SDU delivered out of order.
+        self._stored: dict[int, tuple[T, int, int] | tuple[()]] = {}
+        self._ready: list[T] = []
+        # SN -> COUNT given up last with this SN: tells a late PDU from the copy of a delivered one.
+        self._given_up: dict[int, int] = {}
+        self._zero_counters(legs)
+
+    def _zero_counters(self, legs: int) -> None:
+        self._pdus = [0] * legs
+        self._duplicates = self._old = self._missing = self._expiries = 0
+        self._buffered_maximum = 0
+        self._waited = [0] * legs
+        self._waited_ns = [0] * legs
+        self._waiting_maximum = 0
+        self._histogram = [0] * WAITING_BUCKETS
+
+    @property
+    def rx_next(self) -> int:
+        """RX_NEXT: COUNT of the next SDU expected to be received (clause 7.1)."""
+        return self._rx_next
+
+    @property
+    def rx_deliv(self) -> int:
+        """RX_DELIV: COUNT of the first SDU not delivered but still waited for (clause 7.1)."""
+        return self._rx_deliv
+
+    @property
+    def rx_reord(self) -> int:
+        """RX_REORD: COUNT after that of the PDU that started t-Reordering last (clause 7.1)."""
+        return self._rx_reord
+
+    def push(self, sn: int, sdu: T, leg: int, now: int) -> bool:
+        """A data PDU arrived on `leg` at `now` (ns). False: discarded, never polled."""
+        self._pdus[leg] += 1
+        if now >= self._expires:
+            self._expire(now)
+        deliv = self._rx_deliv
+        ahead = (sn - deliv) & self._mask
+        if not ahead and not self._stored and self._plain:  # the usual case: in order, none waits
+            self._ready.append(sdu)
+            self._rx_deliv = self._rx_next = deliv + 1
+            return True
+        if self._off:
+            self._ready.append(sdu)
+            return True
+        count = deliv + ahead if ahead < self._window else deliv + ahead - self._mask - 1
+        kept = self._receive(count, sdu, leg, now)
+        if self._leg_next and count >= self._leg_next[leg]:
+            self._leg_next[leg] = count + 1
+            self._give_up_what_all_legs_passed(now)
+        return kept
+
+    def poll(self, now: int) -> list[T]:
+        """The SDUs to hand to upper layers at `now` (ns), in order. Call it after `push`."""
+        if now >= self._expires:
+            self._expire(now)
+        ready, self._ready = self._ready, []
+        return ready
+
+    def next_timeout(self) -> int | None:
+        """End of t-Reordering (ns); None when it does not run or is infinite."""
+        return None if self._expires == _NEVER else self._expires
+
+    def reordering(self) -> list[tuple[int, int]]:
+        """For each leg, the SDUs that came by it, waited and were delivered: how many, how long.
+
+        How long is the sum of their waiting times in ns, as in `WaitingTime`.
+        """
+        return list(zip(self._waited, self._waited_ns, strict=True))
+
+    def status(self, limit: int = MOST_BYTES) -> StatusReport:
+        """The status report of now (clause 5.4.1), of at most `limit` bytes as a PDU.
+
+        With delivery `off` nothing is known, and nothing is ever said to be received.
+        """
+        return StatusReport.of(self._rx_deliv, self._stored, limit)
+
+    def statistics(self) -> ReceiveStatistics:
+        """The counters now; an expiry counts once `push` or `poll` has passed its time."""
+        buffered = len(self._stored) if self._in_order else 0
+        return ReceiveStatistics(
+            pdus=tuple(self._pdus),
+            delivered=sum(self._pdus) - self._duplicates - self._old - buffered,
+            duplicates=self._duplicates,
+            old=self._old,
+            missing=self._missing,
+            t_reordering_expiries=self._expiries,
+            buffered=buffered,
+            buffered_maximum=self._buffered_maximum,
+            waiting=WaitingTime(
+                count=sum(self._waited),
+                total_ns=sum(self._waited_ns),
+                maximum_ns=self._waiting_maximum,
+                histogram=tuple(self._histogram),
+            ),
+            t_reordering_ns=self._t_reordering if self._adaptive is not None else None,
+            missing_by_order=self._missing_by_order if self._leg_next else None,
+        )
+
+    def _receive(self, count: int, sdu: T, leg: int, now: int) -> bool:
+        """Clause 5.2.2.1."""
+        if count < self._rx_deliv:
+            return self._discard(count, leg, now)
+        stored = self._stored
+        if count in stored:
+            self._duplicates += 1
+            return False
+        if count == self._rx_deliv:
+            self._ready.append(sdu)
+            self._rx_deliv = self._deliver_from(count + 1, now)
+        elif self._in_order:
+            stored[count] = (sdu, now, leg)
+            self._buffered_maximum = max(self._buffered_maximum, len(stored))
+        else:
+            stored[count] = ()
+            self._ready.append(sdu)
+        if self._adaptive is not None:
+            self._learn(self._adaptive, count, leg, now)
+        if count >= self._rx_next:
+            self._rx_next = count + 1
+        if not self._running or self._rx_deliv >= self._rx_reord:
+            self._restart(now)
+        return True
+
+    def _learn(self, adaptive: AdaptiveTReordering, count: int, leg: int, now: int) -> None:
+        """Tell of a gap that opens with this COUNT, or of one that it was missing in."""
+        if count > self._rx_next:
+            adaptive.opened(self._rx_next, count, now)
+        elif count < self._rx_next:
+            adaptive.arrived(count, leg, now)
+
+    def _give_up_what_all_legs_passed(self, now: int) -> None:
+        """Legs keep their order: what is missing below the least of their COUNTs never comes.
+
+        That COUNT - 1 was received, so it is stored if it was not delivered.
+        """
+        passed = min(self._leg_next)
+        if passed > self._rx_deliv:
+            before = self._missing
+            self._rx_deliv = self._give_up_before(passed, now)
+            self._missing_by_order += self._missing - before
+            if self._rx_deliv >= self._rx_reord:
+                self._restart(now)
+
+    def _discard(self, count: int, leg: int, now: int) -> bool:
+        """Count a PDU with COUNT < RX_DELIV, which is a copy unless its COUNT was given up."""
+        sn = count & self._mask
+        if self._given_up.get(sn) == count:
+            del self._given_up[sn]  # another copy of it is a duplicate
+            self._old += 1
+            if self._adaptive is not None:
+                self._adaptive.arrived(count, leg, now)
+        elif count < self._first_count:
+            self._old += 1
+        else:
+            self._duplicates += 1
+        return False
+
+    def _restart(self, now: int) -> None:
+        """Stop t-Reordering; start it if a COUNT is waited for."""
+        self._running = False
+        self._expires = _NEVER
+        if self._rx_deliv < self._rx_next:
+            self._rx_reord = self._rx_next
+            self._running = True
+            if self._adaptive is not None:
+                self._t_reordering = self._adaptive.value(now)
+            if self._t_reordering is not None:
+                self._expires = now + self._t_reordering
+
+    def _expire(self, now: int) -> None:
+        """Clause 5.2.2.2, for each expiry up to `now`, at its own time.
+
+        An expiry that restarts the timer makes RX_REORD = RX_NEXT, so that the next one delivers
+        all: there are at most two in a row.
+        """
+        while now >= self._expires:
+            end = self._expires
+            self._expiries += 1
+            self._rx_deliv = self._give_up_before(self._rx_reord, end)
+            self._restart(end)
+
+    def _give_up_before(self, reord: int, at: int) -> int:
+        """Deliver the stored COUNTs < `reord` and on from there; the first not delivered.
+
+        `reord` - 1 is stored (RX_REORD's is while the timer runs): its run goes on from `reord`.
+        """
+        count = self._rx_deliv
+        while count < reord:
+            if count in self._stored:
+                count = self._deliver_from(count, at)
+            else:
+                self._given_up[count & self._mask] = count
+                self._missing += 1
+                count += 1
+        return count
+
+    def _deliver_from(self, count: int, at: int) -> int:
+        """Deliver stored SDUs with consecutive COUNTs from `count` on; the first not stored."""
+        take = self._stored.pop
+        while (entry := take(count, None)) is not None:
+            if entry:
+                sdu, arrived, leg = entry
+                self._ready.append(sdu)
+                waited = at - arrived
+                self._waited[leg] += 1
+                self._waited_ns[leg] += waited
+                self._waiting_maximum = max(self._waiting_maximum, waited)
+                bucket = (waited // 1000).bit_length()
+                self._histogram[min(bucket, WAITING_BUCKETS - 1)] += 1
+            count += 1
+        return count

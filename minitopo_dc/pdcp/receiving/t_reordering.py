@@ -1,0 +1,128 @@
+"""t-Reordering that follows the reordering delay that is seen.
+
+Beyond the standard, where RRC configures one value (TS 38.331, PDCP-Config) and may reconfigure it:
+here the receiving entity itself asks for one each time that the timer starts, and gets a value
+that RRC could have configured.
+
+Rules:
+
+* A gap opens when a PDU arrives with a COUNT above RX_NEXT. A COUNT of it that arrives has been
+  missing since then; so long t-Reordering must be at least. Of a COUNT that had been given up and
+  arrives after all the same is learned, when it arrives: the timer was too short.
+* What is learned belongs to the leg that was late. Each leg remembers the longest time of the
+  last `WINDOW_NS` in which it had any.
+* The value is the longest of all legs, `MARGIN` times, rounded up to a value of the standard, from
+  `LOWEST_NS` to the longest finite one. While no leg remembers anything it is `INITIAL_NS`, and it
+  is not below that before a window has passed since the first gap.
+
+A maximum, not the smoothed value and four deviations of RFC 6298: in a batch of the split policy
+one COUNT after the other is missing for longer, and of some legs' batches none is ever late. Mean
+and deviation of such times lie far below those of a batch's last PDU, and a value that is too short
+by little loses a PDU that had come through.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Literal
+
+Infinity = Literal["infinity"]
+ADAPTIVE: Final = "adaptive"
+"""In place of a value: it follows what is seen (`adaptive_t_reordering`)."""
+
+# TS 38.331 clause 6.3.2, PDCP-Config, field t-Reordering; left out there, it means infinity.
+T_REORDERING_VALUES: Final[tuple[int | Infinity, ...]] = (
+    *(0, 1, 2, 4, 5, 8, 10, 15, 20, 30, 40, 50, 60, 80, 100, 120, 140, 160, 180, 200, 220, 240),
+    *(260, 280, 300, 500, 750, 1000, 1250, 1500, 1750, 2000, 2250, 2500, 2750, 3000),
+    "infinity",
+)
+"""What the standard allows, in milliseconds."""
+
+
+def check_t_reordering(value: float | str) -> int | None:
+    """A value of the standard (ms, or `"infinity"`) in ns, None for infinity.
+
+    Raises:
+        ValueError: the standard does not have it.
+    """
+    if value not in T_REORDERING_VALUES:
+        allowed = ", ".join(map(str, T_REORDERING_VALUES))
+        raise ValueError(f"t-Reordering {value!r} ms: must be one of {allowed}, or {ADAPTIVE}")
+    return None if value == "infinity" else int(value) * 1_000_000
+
+
+_MS: Final = 1_000_000
+VALUES_NS: Final = tuple(value * _MS for value in T_REORDERING_VALUES if isinstance(value, int))
+"""The finite values of the standard."""
+LOWEST_NS: Final = VALUES_NS[1]
+"""1 ms: with 0 nothing is ever waited for, and so nothing learned but from what is too late."""
+HIGHEST_NS: Final = VALUES_NS[-1]
+INITIAL_NS: Final = 200 * _MS
+"""The papers' value (thesis, table 4.3)."""
+WINDOW_NS: Final = 2_000 * _MS
+MARGIN: Final = 2
+
+
+class AdaptiveTReordering:
+    """Learns from what a receiving entity tells it; times in ns.
+
+    Args:
+        legs: number of legs that PDUs come from.
+    """
+
+    def __init__(self, legs: int) -> None:
+        self._longest = [_WindowedMaximum() for _ in range(legs)]
+        # First COUNT, COUNT after the last, and since when: COUNTs and times ascend.
+        self._gaps: deque[tuple[int, int, int]] = deque()
+        self._learns_until: int | None = None
+
+    def opened(self, first: int, end: int, now: int) -> None:
+        """A PDU has arrived at `now` with COUNT `end`; those from `first` to before it are missing.
+
+        They have never been received, and no COUNT from `first` on has.
+        """
+        gaps = self._gaps
+        while gaps and now - gaps[0][2] > HIGHEST_NS:
+            gaps.popleft()  # for what is still missing there no value would be long enough
+        gaps.append((first, end, now))
+        if self._learns_until is None:
+            self._learns_until = now + WINDOW_NS
+
+    def arrived(self, count: int, leg: int, now: int) -> None:
+        """A COUNT that was missing has arrived on `leg` at `now`, given up meanwhile or not."""
+        index = bisect_right(self._gaps, count, key=_end)
+        if index < len(self._gaps) and self._gaps[index][0] <= count:
+            self._longest[leg].push(now - self._gaps[index][2], now)
+
+    def value(self, now: int) -> int:
+        """What t-Reordering is to be when it starts at `now`."""
+        known = [longest for leg in self._longest if (longest := leg.value(now)) is not None]
+        wanted = max(known) * MARGIN if known else INITIAL_NS
+        if self._learns_until is None or now < self._learns_until:
+            wanted = max(wanted, INITIAL_NS)
+        wanted = min(max(wanted, LOWEST_NS), HIGHEST_NS)
+        return VALUES_NS[bisect_left(VALUES_NS, wanted)]
+
+
+class _WindowedMaximum:
+    """The largest value of the last `WINDOW_NS`."""
+
+    def __init__(self) -> None:
+        self._kept: deque[tuple[int, int]] = deque()  # time and value; values descend
+
+    def push(self, value: int, now: int) -> None:
+        kept = self._kept
+        while kept and kept[-1][1] <= value:
+            kept.pop()
+        kept.append((now, value))
+
+    def value(self, now: int) -> int | None:
+        kept = self._kept
+        while kept and now - kept[0][0] > WINDOW_NS:
+            kept.popleft()
+        return kept[0][1] if kept else None
+
+
+_end: Callable[[tuple[int, int, int]], int] = lambda gap: gap[1]  # noqa: E731

@@ -1,0 +1,379 @@
+"""The transmitting PDCP entity: numbers SDUs and puts them on legs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Generic, TypeVar
+
+from minitopo_dc.pdcp.formats.classify import PacketFacts
+from minitopo_dc.pdcp.formats.codec import SnFormat
+from minitopo_dc.pdcp.policies.policy import PolicyError, SplitPolicy, policy_failure, sees_legs
+from minitopo_dc.pdcp.policies.view import LegQueue, LegState, LegView
+from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
+from minitopo_dc.pdcp.transmitting.duplication import SelectiveDuplication
+from minitopo_dc.pdcp.transmitting.feedback import Feedback
+from minitopo_dc.pdcp.transmitting.flow_control import FlowControl
+from minitopo_dc.pdcp.transmitting.followed_legs import FollowedLegs
+from minitopo_dc.pdcp.transmitting.leg_access import LEAD_NS, LegAccess
+from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
+from minitopo_dc.pdcp.transmitting.recovery import Recovery, SentPdu
+from minitopo_dc.pdcp.transmitting.view_of_leg import ViewOfLeg
+from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Pdu(Generic[T]):
+    """An SDU with its number and the leg it takes (index of the bearer's legs, from 0)."""
+
+    leg: int
+    count: int
+    sn: int
+    sdu: T
+    again: bool = False
+    """Whether it was sent before, on another leg (data recovery)."""
+
+
+class TransmittingEntity(Generic[T]):
+    """Data transfer of TS 38.323 clause 5.2.1, for SDUs of any type.
+
+    - An SDU gets COUNT = TX_NEXT, its PDU the SN = TX_NEXT modulo 2^bits; then TX_NEXT grows by 1.
+    - The PDU goes to the leg that the split policy names; to each of several, with the same COUNT
+      and in leg order, when it names several (duplication).
+
+    Early numbering: all this happens as the SDU comes, and nothing is kept. Late numbering (with
+    `waiting`): SDUs wait here, and the first one gets its number when its leg takes it:
+
+    - The policy is asked for the first SDU only. `()`: none now. It is asked again at the next
+      occasion: an SDU comes, or a leg serves.
+    - A leg that it names takes the SDU when it can, and meanwhile all wait. Of several legs it is
+      enough that one takes it: the others get their copies into their queues.
+    - An SDU that has waited for discardTimer is discarded, without a number.
+
+    With late numbering, with `recovery` and with `failures`, a leg that is down is not used: what
+    the policy means for it takes the leg that is up and expected to deliver first. With early
+    numbering and none that is up it goes to the one named, into its queue. With `failures` a leg
+    that has failed is as one that is down, but that it gets a copy now and then, by which the
+    receiver's reports tell that it delivers again.
+
+    Where legs are followed (`waiting`, `flow_control`, `recovery` or `failures`), `poll` has to be
+    called until it gives nothing, each time after its PDUs have been put on their legs; also at
+    `next_timeout()`, and when a leg has changed.
+
+    COUNT grows without end; the standard ends it at 2^32 - 1 by renewing the keys before that.
+    """
+
+    __slots__ = (
+        *("_all_views", "_answer", "_bytes", "_duplication", "_failures", "_first_count", "_known"),
+        *("_legs", "_mask"),
+        *("_pdus", "_policy", "_ready", "_recovery", "_states", "_tx_next", "_views", "_waiting"),
+        *("_wake", "feedback"),
+    )
+
+    def __init__(
+        self,
+        sn_format: SnFormat,
+        policy: SplitPolicy,
+        *,
+        legs: int,
+        first_count: int = 0,  # clause 7.1: initial value of TX_NEXT
+        states: Sequence[LegQueue] = (),
+        reports: bool = False,
+        waiting: SduBuffer[T] | None = None,
+        flow_control: Sequence[FlowControl] = (),
+        recovery: Recovery[T] | None = None,
+        duplication: SelectiveDuplication | None = None,
+        failures: LegFailures | None = None,
+    ) -> None:
+        """Make an entity whose first SDU gets COUNT `first_count`.
+
+        Args:
+            sn_format: gives the length of the SN.
+            policy: chooses the legs.
+            legs: their number.
+            first_count: COUNT of the first SDU.
+            states: the legs themselves, for what has to see them.
+            reports: whether the receiver's reports are made use of (`feedback`).
+            waiting: where SDUs wait, for late numbering; None: early numbering.
+            flow_control: of each leg's backhaul; none: the legs are beside the entity.
+            recovery: what is kept for data recovery; None: nothing, and there is none.
+            duplication: which SDUs take more legs than the policy names; None: none does.
+            failures: finds legs that lose all, by the reports; None: nobody looks.
+
+        Raises:
+            PolicyError: legs are to be seen, and `states` has not one for each.
+        """
+        self._policy = policy
+        self._mask = sn_format.modulus - 1
+        self._first_count = first_count
+        self._tx_next = first_count
+        self._ready: list[Pdu[T]] = []
+        self._pdus = [0] * legs
+        self._bytes = [0] * legs
+        self._states = tuple(states)
+        self._waiting = waiting
+        self._recovery = recovery
+        self._duplication = duplication
+        self._failures = failures
+        self._answer: tuple[int, ...] = ()
+        self._known: set[tuple[int, ...]] = set()
+        self._wake: int | None = None
+        self.feedback = Feedback(legs) if reports else None
+        follows = any(each is not None for each in (waiting, recovery, failures))
+        follows = follows or bool(flow_control)
+        duplicates_by_leg = duplication is not None and duplication.sees_legs
+        if (follows or duplicates_by_leg or sees_legs(policy)) and len(states) != legs:
+            raise PolicyError(
+                f"split policy {type(policy).__name__} sees legs: needs {legs}, "
+                f"{len(states)} are shown"
+            )
+        self._legs: FollowedLegs[Pdu[T]] | None = None
+        if follows:
+            lead = LEAD_NS if sees_legs(policy) else None
+            self._legs = FollowedLegs(
+                states, flow_control, lead=lead, header=sn_format.size, failures=failures
+            )
+        self._all_views = tuple(self._view(leg, state) for leg, state in enumerate(states))
+        self._views: tuple[LegView, ...] = self._all_views if sees_legs(policy) else ()
+
+    @property
+    def tx_next(self) -> int:
+        """COUNT of the next SDU (clause 7.1)."""
+        return self._tx_next
+
+    @property
+    def follows_legs(self) -> bool:
+        """Whether `poll` has to be called until it gives nothing, and when a leg has changed."""
+        return self._legs is not None
+
+    @property
+    def recovers(self) -> bool:
+        """Whether a leg may have to give back what it has: data recovery is configured."""
+        return self._recovery is not None
+
+    @property
+    def needs_facts(self) -> bool:
+        """Whether `push` is to be told what a packet's headers tell."""
+        return self._duplication is not None and self._duplication.needs_facts
+
+    def push(self, sdu: T, size: int, now: int, facts: PacketFacts | None = None) -> bool:
+        """Take an SDU of `size` bytes from upper layers at `now` (ns).
+
+        Args:
+            sdu: whatever the caller hands in.
+            size: of the IP packet, without PDCP header.
+            now: ns.
+            facts: what its headers tell, where `needs_facts`.
+
+        Returns:
+            False: it is dropped. There is no room for it to wait (it has no number), or with early
+            numbering the policy names no leg (its COUNT is used up).
+
+        Raises:
+            PolicyError: the policy raised an error, or named a leg that does not exist.
+        """
+        if self._waiting is not None and self._legs is not None:
+            if self._waiting.is_full(len(self._legs)):
+                self._legs.settle(now)  # legs have fewer since they were looked at
+            return self._waiting.push(sdu, size, now, facts=facts, on_legs=len(self._legs))
+        legs = self._ask(size, now)
+        if self._legs is not None:
+            legs = self._legs.that_are_up(legs, size, now) or legs
+        if self._duplication is not None:
+            legs = self._duplication.legs(legs, size, now, self._all_views, facts)
+        self._number(sdu, size, now, legs, now)
+        return bool(legs)
+
+    def poll(self, now: int) -> list[Pdu[T]]:
+        """The PDUs to submit to the legs, in order of COUNT but for those sent again.
+
+        Raises:
+            PolicyError: as `push` does.
+        """
+        if self._legs is not None:
+            self._legs.settle(now)
+            self._take_report(self._legs)
+            if self._recovery is not None:
+                self._send_again(self._recovery, self._legs, now)
+            if self._waiting is not None:
+                self._send_waiting(self._waiting, self._legs, now)
+            self._ready += self._legs.arrived(now)
+            self._wake = self._next_occasion(self._legs, now)
+        ready, self._ready = self._ready, []
+        return ready
+
+    def dropped(self) -> list[T]:
+        """SDUs that are not sent, or not again, known since the last call: mostly too old."""
+        expired = [] if self._waiting is None else self._waiting.take_expired()
+        return expired if self._recovery is None else expired + self._recovery.take_given_up()
+
+    def next_timeout(self) -> int | None:
+        """When to poll again, as of the last poll; None: at the next `push`."""
+        return self._wake
+
+    def lost_legs(self, now: int) -> list[int]:
+        """The legs to empty, then to tell `leg_lost` of, when legs changed or a report came."""
+        if self._legs is None or self._recovery is None:
+            return []
+        if self._failures is not None:
+            self._legs.settle(now)
+            self._take_report(self._legs)
+        return self._legs.lost()
+
+    def leg_lost(self, leg: int, flushed: Sequence[int], now: int) -> None:
+        """`leg` is lost at `now` (ns), and `flushed` are the SNs that were taken from its queue.
+
+        Those are all that it had of this bearer. Data recovery (clause 5.5) then sends again on the
+        others what is not confirmed of what it was given: these at once, the rest when a status
+        report says that they are missing. Of a leg that has failed the latest one says so already:
+        nothing came by it for long enough.
+        """
+        if self._recovery is None or self._legs is None:
+            return
+        withdrawn = {pdu.count for pdu in self._legs.accesses[leg].withdraw(now)}
+        counts = withdrawn.union(map(self._latest_count, flushed))
+        delay = 0 if self._legs.has_failed(leg) else self._states[leg].mean_delay_ns
+        self._recovery.leg_lost(leg, counts, now + delay)
+
+    def statistics(self) -> TransmitStatistics:
+        """The counters up to now."""
+        sdus, pdus, size = self._tx_next - self._first_count, tuple(self._pdus), tuple(self._bytes)
+        if self._legs is None and self._duplication is None:
+            return TransmitStatistics(sdus, pdus, size)
+        waiting, recovery, failures = self._waiting, self._recovery, self._failures
+        return HoldingStatistics(
+            sdus,
+            pdus,
+            size,
+            waiting=0 if waiting is None else len(waiting),
+            waiting_maximum=0 if waiting is None else waiting.most,
+            dropped_buffer=0 if waiting is None else waiting.dropped,
+            discarded=0 if waiting is None else waiting.discarded,
+            resent=0 if recovery is None else recovery.resent,
+            not_resent=0 if recovery is None else recovery.not_resent,
+            duplicated=0 if self._duplication is None else self._duplication.duplicated,
+            failures=None if failures is None else failures.failures,
+            failed_ns=None if failures is None else failures.failed_ns,
+            probes=None if failures is None else failures.probes,
+        )
+
+    def _take_report(self, followed: FollowedLegs[Pdu[T]]) -> None:
+        if self.feedback is not None:
+            followed.take_report(self.feedback)
+
+    def _view(self, leg: int, state: LegState) -> LegView:
+        return ViewOfLeg(
+            leg,
+            state,
+            legs=self._legs,
+            waiting=self._waiting,
+            feedback=self.feedback,
+            pdus=self._pdus,
+            sent_bytes=self._bytes,
+        )
+
+    def _number(self, sdu: T, size: int, arrived: int, legs: tuple[int, ...], now: int) -> None:
+        count = self._tx_next
+        self._tx_next = count + 1
+        for leg in legs:
+            self._send(Pdu(leg, count, count & self._mask, sdu), size, now)
+            if self._recovery is not None:
+                self._recovery.sent(leg, SentPdu(count, sdu, size, arrived))
+        if self._legs is not None and self._failures is not None and legs:
+            # Copies only, so data recovery does not count on them.
+            for leg in self._legs.to_probe(legs, now):
+                if self._has_room(self._legs.accesses[leg], size, now):
+                    self._failures.probed(leg, now)
+                    self._send(Pdu(leg, count, count & self._mask, sdu), size, now)
+
+    def _ask(self, size: int, now: int) -> tuple[int, ...]:
+        """What the policy answers; PolicyError for an error of its own, and for no such legs."""
+        try:
+            answer = self._policy.legs(size, now, self._views)
+        except Exception as error:
+            raise policy_failure(self._policy, error) from error
+        try:
+            if answer in self._known:
+                return answer
+        except TypeError:  # a list, or what is no answer at all
+            pass
+        return self._checked(answer)
+
+    def _checked(self, answer: object) -> tuple[int, ...]:
+        """An answer that was not given before."""
+        most = len(self._pdus) - 1
+        try:
+            legs = tuple(map(index, answer))  # type: ignore[call-overload]
+            named = all(0 <= leg <= most for leg in legs)
+        except TypeError:
+            named = False
+        if not named:
+            raise PolicyError(
+                f"split policy {type(self._policy).__name__} answered {answer!r:.80}, "
+                f"must be a tuple of legs, 0 to {most}"
+            )
+        self._known.add(legs)
+        return legs
+
+    def _send(self, pdu: Pdu[T], size: int, now: int) -> None:
+        leg = pdu.leg
+        self._pdus[leg] += 1
+        self._bytes[leg] += size
+        if self.feedback is not None:
+            self.feedback.sent(leg, pdu.count)
+        if self._legs is None:
+            self._ready.append(pdu)
+        else:
+            self._legs.accesses[leg].send(pdu, size, pdu.count, now)
+
+    def _send_waiting(
+        self, waiting: SduBuffer[T], followed: FollowedLegs[Pdu[T]], now: int
+    ) -> None:
+        """Number SDUs, first come first, as long as their legs take them."""
+        waiting.expire(now)
+        while (first := waiting.first()) is not None:
+            size = first.size
+            self._answer = self._answer or self._ask(size, now)
+            legs = followed.that_are_up(self._answer, size, now)
+            if not followed.one_takes(legs, size, now):
+                return
+            self._answer = ()
+            waiting.pop()
+            if self._duplication is not None:
+                legs = self._duplication.legs(legs, size, now, self._all_views, first.facts)
+            self._number(first.sdu, size, first.arrived, legs, now)
+
+    def _send_again(self, recovery: Recovery[T], followed: FollowedLegs[Pdu[T]], now: int) -> None:
+        """Data recovery goes before what has no number yet (clause 5.5: in order of COUNT)."""
+        if self.feedback is not None:
+            recovery.take_status(self.feedback)
+        while (first := recovery.first(now)) is not None:
+            leg = followed.soonest(first.size, now)
+            if leg is None or not self._has_room(followed.accesses[leg], first.size, now):
+                return
+            recovery.pop()
+            pdu = Pdu(leg, first.count, first.count & self._mask, first.sdu, again=True)
+            self._send(pdu, first.size, now)
+            recovery.sent(leg, first)
+
+    def _has_room(self, leg: LegAccess[Pdu[T]], size: int, now: int) -> bool:
+        """Whether a leg takes a PDU again; with early numbering its queue has to have room."""
+        return leg.has_room(size, now) if self._waiting is None else leg.takes(size, now)
+
+    def _next_occasion(self, followed: FollowedLegs[Pdu[T]], now: int) -> int | None:
+        recovery, waiting = self._recovery, self._waiting
+        again = recovery is not None and recovery.has_more
+        moments = [
+            followed.next_timeout(now, wanted=again or bool(waiting)),
+            None if waiting is None else waiting.next_timeout(),
+            None if recovery is None else recovery.next_timeout(),
+        ]
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def _latest_count(self, sn: int) -> int:
+        """The latest COUNT below TX_NEXT with this SN."""
+        last = self._tx_next - 1
+        return last - ((last - sn) & self._mask)

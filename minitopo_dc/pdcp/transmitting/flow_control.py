@@ -1,0 +1,175 @@
+"""Flow control between a leg's node and the split point, over a backhaul (TS 38.425).
+
+The node that has a leg (in NR a DU, or the secondary node) tells the one that hosts PDCP how much
+it wants, by DL DELIVERY STATUS (clauses 5.4.2 and 5.5.2.2): the desired buffer size counts from the
+highest PDCP SN that it has transmitted, so that the node that hosts PDCP may send so many bytes
+beyond it. Both PDUs and statuses take the backhaul's delay.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from minitopo_dc.pdcp.policies.view import LegQueue
+from minitopo_dc.pdcp.transmitting.leg_access import (
+    LEAD_NS,
+    LEAST_PACKETS,
+    Outstanding,
+    bytes_within,
+    is_empty,
+    serves,
+)
+
+T = TypeVar("T")
+
+LEAST_BYTES: Final = LEAST_PACKETS * 1500
+"""What a node that is up wants at least: two packets as Ethernet carries them (RFC 894)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowControl:
+    """How one leg's node says what it wants.
+
+    Attributes:
+        interval: ns from one status to the next.
+        delay: of the backhaul one way, ns.
+        desired: ns of its leg's present rate that the node wants to have, None: what a status
+            and its answer take, so that the node does not run dry: `interval` + 2 `delay` and the
+            2 ms that a leg without a backhaul takes.
+    """
+
+    interval: int
+    delay: int
+    desired: int | None = None
+
+    @property
+    def desired_ns(self) -> int:
+        """`desired`, or what stands for None."""
+        if self.desired is not None:
+            return self.desired
+        return self.interval + 2 * self.delay + LEAD_NS
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryStatus:
+    """DL DELIVERY STATUS of one bearer (TS 38.425 clause 5.5.2.2).
+
+    Attributes:
+        desired_bytes: desired buffer size, counted from what the leg has transmitted.
+        highest_count: highest COUNT transmitted by the leg, None: none yet. (The message has its
+            SN.)
+        gone_bytes: of SDUs that left the node's queue since the beginning. (The message has the
+            highest SN instead; which bytes lie below it the other node knows. Here it is said.)
+        lost_pdus: PDUs that the node's queue dropped.
+        is_up: whether the leg was up, and served what it had. (The message has a radio link outage
+            indication.)
+    """
+
+    desired_bytes: int
+    highest_count: int | None
+    gone_bytes: int
+    lost_pdus: int
+    is_up: bool
+
+
+class LegNode(Generic[T]):
+    """Both ends of one leg's backhaul for one bearer: the node, and what the other knows of it.
+
+    Until the first status has come the other end takes it that the leg is up and wants two SDUs.
+    """
+
+    def __init__(self, leg: LegQueue, control: FlowControl, *, header: int = 0) -> None:
+        """Of a leg and its backhaul; `header` is what a PDU has in bytes more than its SDU."""
+        self._leg = leg
+        self._header = header
+        self._control = control
+        self.inside = Outstanding(leg)
+        self._due: int | None = None  # of the next status; None: the first settles it
+        self._statuses: deque[tuple[int, DeliveryStatus]] = deque()
+        self._line: deque[tuple[int, T, int, int]] = deque()  # due, PDU, size, COUNT
+        self._sent_bytes = 0
+        self.status: DeliveryStatus | None = None
+        """The latest that arrived."""
+
+    def __len__(self) -> int:
+        """PDUs on the backhaul and in the leg's queue."""
+        return len(self._line) + len(self.inside)
+
+    def settle(self, now: int) -> None:
+        """Make the status that is due at `now` (ns), and take those that have arrived."""
+        self.inside.settle(now)
+        if self._due is None or now >= self._due:
+            begin = now if self._due is None else self._due
+            interval = self._control.interval
+            self._due = begin + interval * ((now - begin) // interval + 1)
+            self._statuses.append((now + self._control.delay, self._made(now)))
+        while self._statuses and self._statuses[0][0] <= now:
+            self.status = self._statuses.popleft()[1]
+
+    def is_up(self) -> bool:
+        """Whether the leg was, by the latest status."""
+        return self.status is None or self.status.is_up
+
+    def credit_bytes(self) -> int:
+        """Bytes that may be sent beyond what was; below 0 when the node wants less than it has."""
+        if self.status is None:
+            return LEAST_BYTES - self._sent_bytes
+        return self.status.desired_bytes - (self._sent_bytes - self.status.gone_bytes)
+
+    def takes(self, size: int, now: int) -> bool:  # noqa: ARG002  (LegAccess')
+        """Whether the node wants an SDU of `size` bytes; one that has nothing wants any."""
+        return self.is_up() and self.credit_bytes() >= min(size, LEAST_BYTES)
+
+    def has_room(self, size: int, now: int) -> bool:
+        """Whether the leg's queue has room for it and all that is on the backhaul, in bytes."""
+        line = sum(size for _, _, size, _ in self._line) + len(self._line) * self._header
+        if self._leg.has_room(now, line + size + self._header):
+            return True
+        return not self._line and is_empty(self._leg, now)
+
+    def send(self, pdu: T, size: int, count: int, now: int) -> None:
+        """Put a PDU on the backhaul."""
+        self._line.append((now + self._control.delay, pdu, size, count))
+        self._sent_bytes += size
+
+    def arrived(self, now: int) -> list[T]:
+        """PDUs that reach the leg by `now`: to be given to it at once."""
+        arrived = []
+        while self._line and self._line[0][0] <= now:
+            _, pdu, size, count = self._line.popleft()
+            self.inside.put(size, count)
+            arrived.append(pdu)
+        return arrived
+
+    def withdraw(self, now: int) -> list[T]:
+        """Take back what is on the backhaul. That the leg is lost is known at once."""
+        withdrawn = [pdu for _, pdu, _, _ in self._line]
+        self._sent_bytes -= sum(size for _, _, size, _ in self._line)
+        self._line.clear()
+        self.inside.flushed()
+        self._statuses.clear()  # of before
+        self.status = self._made(now)
+        return withdrawn
+
+    def next_timeout(self, now: int, *, wanted: bool) -> int | None:  # noqa: ARG002  (LegAccess')
+        """When the next PDU or status arrives, or the next status is due (ns)."""
+        moments = [self._line[0][0]] if self._line else []
+        if self._statuses:
+            moments.append(self._statuses[0][0])
+        if self._due is not None:
+            moments.append(self._due)
+        return min(moments, default=None)
+
+    def _made(self, now: int) -> DeliveryStatus:
+        inside = self.inside
+        is_up = self._leg.is_up and serves(self._leg, now)
+        within = bytes_within(self._leg, self._control.desired_ns, now) if is_up else 0
+        return DeliveryStatus(
+            desired_bytes=max(within, LEAST_BYTES) if is_up else 0,
+            highest_count=inside.highest_count,
+            gone_bytes=inside.gone_bytes,
+            lost_pdus=inside.lost,
+            is_up=is_up,
+        )

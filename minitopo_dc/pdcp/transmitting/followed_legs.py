@@ -1,0 +1,157 @@
+"""A bearer's legs that its transmitting entity follows: which are up, take more, are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from minitopo_dc.pdcp.policies.view import LegQueue
+from minitopo_dc.pdcp.transmitting.feedback import Feedback
+from minitopo_dc.pdcp.transmitting.flow_control import FlowControl, LegNode
+from minitopo_dc.pdcp.transmitting.leg_access import LegAccess, NearLeg
+from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
+
+T = TypeVar("T")
+
+
+class FollowedLegs(Generic[T]):
+    """All legs of one bearer (numbered from 0), to which it sends PDUs of type `T`.
+
+    Args:
+        states: the legs themselves.
+        flow_control: of each leg's backhaul; none: the legs are beside the entity.
+        lead: of how much a leg beside the entity takes (`NearLeg`), ns.
+        header: bytes that a PDU has more than its SDU.
+        failures: which legs have failed; None: nobody looks.
+    """
+
+    __slots__ = ("_down", "_failed", "_failures", "_states", "accesses")
+
+    def __init__(
+        self,
+        states: Sequence[LegQueue],
+        flow_control: Sequence[FlowControl],
+        *,
+        lead: int | None,
+        header: int,
+        failures: LegFailures | None = None,
+    ) -> None:
+        self._states = states
+        self._failures = failures
+        self._down: set[int] = set()
+        self._failed: frozenset[int] = frozenset()
+        self.accesses: tuple[LegAccess[T], ...]
+        """How to reach each leg."""
+        if flow_control:
+            pairs = zip(states, flow_control, strict=True)
+            self.accesses = tuple(LegNode(*pair, header=header) for pair in pairs)
+        else:
+            self.accesses = tuple(NearLeg(state, lead=lead, header=header) for state in states)
+
+    def __len__(self) -> int:
+        """PDUs on their way to the legs or in their queues, as of the last `settle`."""
+        return sum(map(len, self.accesses))
+
+    def settle(self, now: int) -> None:
+        """Look how far each leg is at `now` (ns)."""
+        for leg, access in enumerate(self.accesses):
+            before = access.inside.passed
+            access.settle(now)
+            if self._failures is not None and access.inside.passed > before:
+                due = now + self._states[leg].mean_delay_ns
+                self._failures.should_come(leg, due, access.inside.highest_count)
+
+    def take_report(self, feedback: Feedback) -> None:
+        """Learn from the receiver's latest report which legs have failed.
+
+        The way back is taken to be as long as the way forth, by the leg with the least delay.
+        """
+        if self._failures is not None:
+            self._failures.take_report(feedback, min(each.mean_delay_ns for each in self._states))
+
+    def has_failed(self, leg: int) -> bool:
+        """Whether a leg has failed while another one is up that has not.
+
+        Where no other is, one that has failed is as good as any.
+        """
+        if self._failures is None or leg not in self._failures.failed:
+            return False
+        failed = self._failures.failed
+        return any(each.is_up() for leg, each in enumerate(self.accesses) if leg not in failed)
+
+    def is_up(self, leg: int) -> bool:
+        """Whether a leg is up and has not failed, as far as is known."""
+        return self.accesses[leg].is_up() and not self.has_failed(leg)
+
+    def to_probe(self, taken: Sequence[int], now: int) -> list[int]:
+        """The legs that are due a copy of what goes on `taken`, since they have failed."""
+        if self._failures is None:
+            return []
+        return [
+            leg
+            for leg in sorted(self._failures.failed)
+            if leg not in taken
+            and self.accesses[leg].is_up()
+            and self._failures.probe_is_due(leg, now)
+        ]
+
+    def arrived(self, now: int) -> list[T]:
+        """PDUs that reach their legs by `now`: to be given to them at once."""
+        return [pdu for access in self.accesses for pdu in access.arrived(now)]
+
+    def one_takes(self, legs: Sequence[int], size: int, now: int) -> bool:
+        """Whether one of `legs` takes an SDU of `size` bytes."""
+        return any(self.accesses[leg].takes(size, now) for leg in legs)
+
+    def that_are_up(self, legs: tuple[int, ...], size: int, now: int) -> tuple[int, ...]:
+        """Those of a policy's answer that are up, or in their place the leg that is soonest."""
+        try:
+            up = tuple(leg for leg in legs if self.is_up(leg))
+        except (IndexError, TypeError):
+            return legs  # no answer: refused where it is numbered
+        if up or not legs:
+            return up
+        soonest = self.soonest(size, now)
+        return () if soonest is None else (soonest,)
+
+    def soonest(self, size: int, now: int) -> int | None:
+        """The leg that is up on which an SDU is expected first, the lower one of equals."""
+        expected = [
+            (drain + state.mean_delay_ns, leg)
+            for leg, state in enumerate(self._states)
+            if self.is_up(leg) and (drain := state.drain_ns(now, size)) is not None
+        ]
+        return min(expected)[1] if expected else None
+
+    def lost(self) -> list[int]:
+        """The legs that are down or have failed, as far as it is news since the last call.
+
+        Also those that hold what they were given while no leg was up, now that another one is; and
+        those that have not failed any more, for what they were given while no other leg was up.
+        """
+        down = {leg for leg, state in enumerate(self._states) if not state.is_up}
+        out = down | {leg for leg in range(len(self._states)) if self.has_failed(leg)}
+        newly, self._down = out - self._down, out
+        if self._failures is not None:
+            newly |= self._failed - self._failures.failed
+            self._failed = self._failures.failed
+        if len(down) < len(self._states):
+            newly |= {leg for leg in down if len(self.accesses[leg])}
+        return sorted(newly)
+
+    def next_timeout(self, now: int, *, wanted: bool) -> int | None:
+        """When something arrives or, where that is `wanted`, a leg may take more than now (ns).
+
+        Also when a leg will have passed on what its failure would be told by.
+        """
+        moments = [
+            access.next_timeout(now, wanted=wanted or self._is_to_be_timed(leg))
+            for leg, access in enumerate(self.accesses)
+        ]
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def _is_to_be_timed(self, leg: int) -> bool:
+        """Whether a leg has something, and nothing has told yet when it should come."""
+        if self._failures is None or self._failures.expects(leg):
+            return False
+        return len(self.accesses[leg]) > 0

@@ -1,0 +1,133 @@
+"""PDCP data recovery (TS 38.323 clause 5.5): what a lost leg had is sent again on the others."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from itertools import takewhile
+from operator import attrgetter
+from typing import Generic, TypeVar
+
+from minitopo_dc.pdcp.formats.status_report import StatusReport
+from minitopo_dc.pdcp.transmitting.feedback import Feedback
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class SentPdu(Generic[T]):
+    """An SDU of `size` bytes that came at `arrived` (ns), sent with COUNT `count`."""
+
+    count: int
+    sdu: T
+    size: int
+    arrived: int
+
+
+class Recovery(Generic[T]):
+    """Keeps what each leg was given until the receiver confirms it by a status report.
+
+    - A leg is lost. What was taken back from its queue has not arrived: it is to be sent again at
+      once. The rest may still arrive, or be lost: it is suspected.
+    - The first status that comes a leg's delay later knows what has arrived: what is suspected and
+      missing there is to be sent again. (Clause 5.5 sends all that is not confirmed. The delay
+      spares what was in propagation.)
+    - What another leg was given as well (duplication) is not sent again.
+    - Nor is what discardTimer has ended for (clause 5.3), or what the receiver, by its latest
+      status, has or waits for no more.
+
+    Args:
+        legs: their number.
+        most: PDUs a leg that are kept at most: half the SN space, beyond which a COUNT could not be
+            told from another one (clause 5.2.1, note 1).
+        discard_timer: ns, None: infinity.
+    """
+
+    def __init__(self, legs: int, *, most: int, discard_timer: int | None) -> None:
+        self._of_legs: list[dict[int, SentPdu[T]]] = [{} for _ in range(legs)]
+        self._suspected: list[tuple[int, list[SentPdu[T]]]] = []
+        self._again: deque[SentPdu[T]] = deque()  # in order of COUNT
+        self._given_up: list[T] = []
+        self._most = most
+        self._discard_timer = discard_timer
+        self._confirmed = 0  # first missing COUNT of the latest status
+        self.resent = 0
+        """PDUs sent again."""
+        self.not_resent = 0
+        """PDUs that were to be sent again, but it was of no use any more."""
+
+    def sent(self, leg: int, pdu: SentPdu[T]) -> None:
+        """A PDU was sent on `leg`."""
+        kept = self._of_legs[leg]
+        kept[pdu.count] = pdu
+        if len(kept) > self._most:
+            del kept[next(iter(kept))]
+
+    def leg_lost(self, leg: int, taken_back: Collection[int], heard: int) -> None:
+        """A leg is lost.
+
+        Args:
+            leg: the one.
+            taken_back: COUNTs of what did not leave its queue.
+            heard: when the last of what did leave it may have arrived (ns).
+        """
+        kept, self._of_legs[leg] = self._of_legs[leg], {}
+        alone = [pdu for pdu in kept.values() if not any(pdu.count in k for k in self._of_legs)]
+        self._suspected.append((heard, [pdu for pdu in alone if pdu.count not in taken_back]))
+        self._send_again(pdu for pdu in alone if pdu.count in taken_back)
+
+    def take_status(self, feedback: Feedback) -> None:
+        """Learn from the latest status what has arrived, and what is missing."""
+        status, at = feedback.status, feedback.status_at
+        if status is None or at is None:
+            return
+        if status.fmc > self._confirmed:
+            self._confirm(status)
+        known = [pdus for heard, pdus in self._suspected if heard <= at]
+        if known:
+            self._suspected = [entry for entry in self._suspected if entry[0] > at]
+            self._send_again(p for pdus in known for p in pdus if not status.received(p.count))
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something is to be sent again."""
+        return bool(self._again)
+
+    def first(self, now: int) -> SentPdu[T] | None:
+        """What is to be sent again next, left where it is."""
+        again = self._again
+        while again and self._is_of_no_use(again[0], now):
+            self.not_resent += 1
+            self._given_up.append(again.popleft().sdu)
+        return again[0] if again else None
+
+    def pop(self) -> None:
+        """The first is sent again now."""
+        self._again.popleft()
+        self.resent += 1
+
+    def take_given_up(self) -> list[T]:
+        """SDUs that will not be sent again though they were to be, since the last call."""
+        given_up, self._given_up = self._given_up, []
+        return given_up
+
+    def next_timeout(self) -> int | None:
+        """When discardTimer ends for what is to be sent again next (ns)."""
+        if self._discard_timer is None or not self._again:
+            return None
+        return self._again[0].arrived + self._discard_timer
+
+    def _is_of_no_use(self, pdu: SentPdu[T], now: int) -> bool:
+        too_old = self._discard_timer is not None and now - pdu.arrived >= self._discard_timer
+        return too_old or pdu.count < self._confirmed
+
+    def _send_again(self, pdus: Iterable[SentPdu[T]]) -> None:
+        self._again = deque(sorted([*self._again, *pdus], key=attrgetter("count")))
+
+    def _confirm(self, status: StatusReport) -> None:
+        """Forget what lies below the first missing COUNT; what was sent again, a little later."""
+        self._confirmed = status.fmc
+        for kept in self._of_legs:
+            for count in list(takewhile(lambda count: count < status.fmc, kept)):
+                del kept[count]

@@ -1,0 +1,105 @@
+"""A leg as a transmitting entity shows it to its split policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minitopo_dc.pdcp.policies.view import LegReport, LegState
+from minitopo_dc.pdcp.transmitting.feedback import Feedback
+from minitopo_dc.pdcp.transmitting.followed_legs import FollowedLegs
+from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
+
+
+class ViewOfLeg:
+    """Reads what the leg and the entity know: nothing is kept here."""
+
+    __slots__ = ("_access", "_bytes", "_feedback", "_leg", "_legs", "_pdus", "_state", "_waiting")
+
+    def __init__(
+        self,
+        leg: int,
+        state: LegState,
+        *,
+        legs: FollowedLegs[Any] | None,
+        waiting: SduBuffer[Any] | None,
+        feedback: Feedback | None,
+        pdus: Sequence[int],
+        sent_bytes: Sequence[int],
+    ) -> None:
+        """Show `leg` (from 0) of those that the entity follows, if it does.
+
+        `pdus` and `sent_bytes` are its counters of all legs.
+        """
+        self._leg = leg
+        self._state = state
+        self._legs = legs
+        self._access = None if legs is None else legs.accesses[leg]
+        self._waiting = waiting
+        self._feedback = feedback
+        self._pdus = pdus
+        self._bytes = sent_bytes
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the leg is up and has not failed, as far as the entity knows."""
+        return self._state.is_up if self._legs is None else self._legs.is_up(self._leg)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is not used since it loses all."""
+        return self._legs is not None and self._legs.has_failed(self._leg)
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """The leg's."""
+        return self._state.mean_delay_ns
+
+    def backlog_bytes(self, now: int) -> int:
+        """The leg's."""
+        return self._state.backlog_bytes(now)
+
+    def has_room(self, now: int, more: int) -> bool:
+        """The leg's."""
+        return self._state.has_room(now, more)
+
+    def drain_ns(self, now: int, more: int = 0) -> int | None:
+        """The leg's; None when it has failed."""
+        return None if self.has_failed else self._state.drain_ns(now, more)
+
+    def takes(self, now: int, size: int) -> bool:
+        """Whether the leg takes an SDU of `size` bytes now."""
+        if self.has_failed:
+            return False
+        if self._waiting is None or self._access is None:
+            return self._state.has_room(now, size)
+        return self._access.takes(size, now)
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether an SDU for which no leg is named waits."""
+        return self._waiting is not None
+
+    def credit_bytes(self, now: int) -> int | None:  # noqa: ARG002  (LegView's)
+        """What the leg's node still wants."""
+        return None if self._access is None else self._access.credit_bytes()
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes that wait behind the first SDU."""
+        return 0 if self._waiting is None else self._waiting.bytes_behind
+
+    @property
+    def sent_pdus(self) -> int:
+        """PDUs on this leg so far."""
+        return self._pdus[self._leg]
+
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes of their SDUs."""
+        return self._bytes[self._leg]
+
+    @property
+    def report(self) -> LegReport | None:
+        """The receiver's latest."""
+        return None if self._feedback is None else self._feedback.reports[self._leg]

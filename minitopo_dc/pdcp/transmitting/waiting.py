@@ -1,0 +1,127 @@
+"""SDUs that wait in PDCP for a number: late numbering's buffer, with its limit and discardTimer."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Final, Generic, Literal, TypeVar
+
+from minitopo_dc.pdcp.formats.classify import PacketFacts
+
+T = TypeVar("T")
+
+DISCARD_TIMER_VALUES: Final = (10, 20, 30, 40, 50, 60, 75, 100, 150, 200, 250, 300, 500, 750, 1500)
+"""What discardTimer may be, in ms, beside infinity (TS 38.331 clause 6.3.2, PDCP-Config)."""
+
+
+def check_discard_timer(value: float | Literal["infinity"]) -> int | None:
+    """A value of the standard (ms, or `"infinity"`) in ns, None for infinity.
+
+    Raises:
+        ValueError: the standard does not have it.
+    """
+    if value == "infinity":
+        return None
+    if value not in DISCARD_TIMER_VALUES:
+        allowed = ", ".join(map(str, DISCARD_TIMER_VALUES))
+        raise ValueError(f"discardTimer {value!r} ms: must be one of {allowed}, infinity")
+    return int(value) * 1_000_000
+
+
+@dataclass(slots=True)
+class Waiting(Generic[T]):
+    """An SDU of `size` bytes that came at `arrived` (ns); what its headers tell, if asked for."""
+
+    sdu: T
+    size: int
+    arrived: int
+    facts: PacketFacts | None
+
+
+class SduBuffer(Generic[T]):
+    """SDUs in order of arrival, each for as long as discardTimer (TS 38.323 clauses 5.2.1, 5.3).
+
+    Args:
+        packets: the most that may wait here and in the legs' queues together, None: any number.
+            One more is dropped as it arrives.
+        discard_timer: ns, None: infinity. An SDU that has waited so long is discarded then, by
+            the call that is the first at or after that moment; it never gets a number.
+    """
+
+    __slots__ = (
+        "_discard_timer",
+        "_expired",
+        "_packets",
+        "_waiting",
+        "bytes",
+        "discarded",
+        "dropped",
+        "most",
+    )
+
+    def __init__(self, packets: int | None, discard_timer: int | None) -> None:
+        self._packets = packets
+        self._discard_timer = discard_timer
+        self._waiting: deque[Waiting[T]] = deque()
+        self._expired: list[T] = []
+        self.bytes = 0
+        """Of the SDUs that wait."""
+        self.dropped = 0
+        """SDUs that found the buffer full."""
+        self.discarded = 0
+        """SDUs that discardTimer has ended for."""
+        self.most = 0
+        """The most SDUs that ever waited."""
+
+    def __len__(self) -> int:
+        """SDUs that wait."""
+        return len(self._waiting)
+
+    def push(
+        self, sdu: T, size: int, now: int, *, facts: PacketFacts | None = None, on_legs: int = 0
+    ) -> bool:
+        """Take an SDU beside `on_legs` that legs have; False: there is no room, it is dropped."""
+        self.expire(now)
+        if self.is_full(on_legs):
+            self.dropped += 1
+            return False
+        self._waiting.append(Waiting(sdu, size, now, facts))
+        self.bytes += size
+        self.most = max(self.most, len(self._waiting))
+        return True
+
+    def is_full(self, on_legs: int) -> bool:
+        """Whether no SDU more may wait beside `on_legs` that legs have."""
+        return self._packets is not None and len(self._waiting) + on_legs >= self._packets
+
+    def expire(self, now: int) -> None:
+        """Discard what has waited for discardTimer by `now` (ns)."""
+        while (end := self.next_timeout()) is not None and end <= now:
+            self._expired.append(self.pop().sdu)
+            self.discarded += 1
+
+    def first(self) -> Waiting[T] | None:
+        """The SDU that is next, left where it is."""
+        return self._waiting[0] if self._waiting else None
+
+    @property
+    def bytes_behind(self) -> int:
+        """Bytes of the SDUs behind the first."""
+        return self.bytes - self._waiting[0].size if self._waiting else 0
+
+    def pop(self) -> Waiting[T]:
+        """Take the SDU that is next."""
+        first = self._waiting.popleft()
+        self.bytes -= first.size
+        return first
+
+    def take_expired(self) -> list[T]:
+        """The SDUs discarded since the last call."""
+        expired, self._expired = self._expired, []
+        return expired
+
+    def next_timeout(self) -> int | None:
+        """When discardTimer of the first SDU ends (ns)."""
+        if self._discard_timer is None or not self._waiting:
+            return None
+        return self._waiting[0].arrived + self._discard_timer

@@ -1,0 +1,116 @@
+"""Whether PDCP parameters, a handover rule and a trace offset fit legs and flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from minitopo_dc.scenario.flow import ResolvedFlow
+from minitopo_dc.scenario.radio import RadioLeg
+from minitopo_dc.settings import Direction, HandoverSettings, PdcpSettings
+
+
+def check_handover(
+    handover: HandoverSettings, flows: Sequence[ResolvedFlow], legs: int, *, scheduled: bool
+) -> None:
+    """That the rule can be followed.
+
+    Args:
+        handover: the rule.
+        flows: all of the scenario.
+        legs: how many it has.
+        scheduled: whether any flow has a path schedule beside it.
+
+    Raises:
+        ValueError: naming the field, and what is allowed.
+    """
+    if scheduled:
+        raise ValueError("paths: the handover rule makes the schedule; allowed: one of the two")
+    if handover.case == "sp":
+        if any(flow.mode != "multipath" and (flow.mode, flow.leg) != ("sc", 1) for flow in flows):
+            raise ValueError(
+                "handover.case: sp has one leg; allowed: modes multipath and sc with leg: 1"
+            )
+        return
+    if handover.case > legs:
+        raise ValueError(
+            f"handover.case: {handover.case} legs at once; allowed: sp, or 1 to {legs}, as many "
+            "as there are"
+        )
+    if any(flow.mode == "sc" for flow in flows):
+        raise ValueError("handover.case: mode sc uses one leg to the end; allowed: sp")
+    if handover.by == "paths" and any(flow.mode != "multipath" for flow in flows):
+        raise ValueError("handover.by: paths needs mode multipath; allowed: legs")
+    if handover.by == "legs" and handover.former == "backup":
+        raise ValueError("handover.former: backup needs by: paths; allowed: abandon")
+
+
+def check_offset(offset_s: float, legs: Sequence[RadioLeg]) -> None:
+    """That there is a trace which begins so much later, else a ValueError."""
+    radios = (radio for leg in legs for radio in (leg.downlink, leg.uplink))
+    if offset_s and all(radio.trace is None for radio in radios):
+        raise ValueError("trace_offset_s: no leg has a trace; allowed: 0")
+
+
+def check_bearers(
+    flow: ResolvedFlow, where: str, radios: Sequence[RadioLeg], *, uplink: bool
+) -> None:
+    """That the parameters of each direction are those of such and so many legs as it has.
+
+    Args:
+        flow: whose bearers.
+        where: its place in the scenario, with a dot behind it, or nothing.
+        radios: all legs of the scenario.
+        uplink: whether the uplink is split, too.
+
+    Raises:
+        ValueError: naming the field, and what is allowed.
+    """
+    if flow.mode == "multipath":
+        return
+    if flow.mode == "dc-duplicate" and flow.pdcp.duplication is not None:
+        raise ValueError(
+            f"{where}mode dc-duplicate: pdcp.duplication has nothing to choose; "
+            "every packet is on all legs already"
+        )
+    bearers: list[tuple[str, PdcpSettings, tuple[int, ...], Direction]] = [
+        (f"{where}pdcp", flow.pdcp, flow.legs, "downlink")
+    ]
+    if uplink:
+        bearers.append((f"{where}uplink_pdcp", flow.uplink_pdcp, flow.uplink_legs, "uplink"))
+    for place, pdcp, legs, direction in bearers:
+        if len(legs) > 1:  # else there is nothing to split
+            check_policy(place, pdcp, len(legs))
+        _check_flow_control(place, pdcp, len(legs))
+        _check_order(place, pdcp, {leg: radios[leg - 1] for leg in legs}, direction)
+
+
+def check_policy(where: str, pdcp: PdcpSettings, legs: int) -> None:
+    """That a split policy can be made for so many legs, else a ValueError."""
+    try:
+        pdcp.policy(legs)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _check_flow_control(where: str, pdcp: PdcpSettings, legs: int) -> None:
+    if pdcp.flow_control is None:
+        return
+    try:
+        pdcp.flow_control.of_legs(legs)
+    except ValueError as error:
+        raise ValueError(f"{where}.{error}") from None
+
+
+def _check_order(
+    place: str, pdcp: PdcpSettings, radios: Mapping[int, RadioLeg], direction: Direction
+) -> None:
+    """Refuse a bearer that relies on the order of a leg that does not keep it."""
+    for leg, both in radios.items() if pdcp.legs_keep_order else ():
+        radio = both.direction(direction)
+        field = f"{place}.legs_keep_order: legs.{leg - 1}.{direction} has"
+        if radio.reorder:
+            raise ValueError(f"{field} reorder: true, so it does not; allowed: reorder: false")
+        if radio.rlc is not None and not radio.rlc.in_order:
+            raise ValueError(
+                f"{field} rlc.in_order: false, so it does not; allowed: in_order: true"
+            )

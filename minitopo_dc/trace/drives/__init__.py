@@ -1,0 +1,1 @@
+"""Drives past cells: sites, propagation, channels, handovers."""

@@ -1,0 +1,135 @@
+"""A synthetic drive: which cells of two operators a bus hears, second by second.
+
+Each second, for every cell of the sites around the bus, in dB::
+
+    RSRP = power of the cell - path loss(distance) + common, site's and carrier's shadowing
+
+* path loss: 37.6 dB a decade, 3GPP TR 36.942 section 4.5 (urban macro cell at 2 GHz);
+* shadowing: log-normal; part of it is the surroundings' and common to all sites (TR 36.942 section
+  4.5), part the site's own, and a little its second carrier's; all correlated over the distance
+  driven (Gudmundson, "Correlation model for shadow fading in mobile radio systems", Electronics
+  Letters 27(23), 1991);
+* the bus drives at constant speed and stops at regular distances.
+
+A cell is in the log while the receiver detects it: above its threshold, and not too far below the
+strongest cell of the same carrier.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from random import Random
+
+from minitopo_dc.trace.drives.cells import CellLog, HeardCell
+from minitopo_dc.trace.drives.environment import OPERATORS, Environment
+from minitopo_dc.trace.drives.sites import CARRIERS, Site, sites_along
+from minitopo_dc.trace.model import LONGEST_S, in_range
+
+_SITES_AROUND = 6
+"""Sites of each operator on each side: what is beyond is weaker than what they send."""
+_DB_PER_DECADE = 37.6
+
+
+def synthesise_drive(
+    seed: int, duration_s: int, environment: Environment, *, name: str = ""
+) -> CellLog:
+    """Drive; the same arguments give the same log.
+
+    Args:
+        seed: of the random generators.
+        duration_s: length, 1 to a week.
+        environment: how the sites stand and how the bus drives.
+        name: of the log; `ENVIRONMENT-SEED` if empty.
+
+    Raises:
+        ValueError: the length is out of range, or there is no cell in any second.
+    """
+    in_range("duration", duration_s, 1, LONGEST_S, "s")
+    places = list(_places(environment, duration_s))
+    common = _Shadowing(Random(f"{seed} common"), environment.common_sd_db)
+    operators = [_Reception(seed, environment, operator) for operator in OPERATORS]
+    seconds = []
+    for before, place in zip([0.0, *places], places, strict=False):
+        kept = math.exp(-(place - before) / environment.correlation_m)
+        common.move(kept)
+        heard = (each.heard(place, kept, common.now_db) for each in operators)
+        seconds.append(tuple(cell for cells in heard for cell in cells))
+    return CellLog(name or f"{environment.name}-{seed}", tuple(seconds))
+
+
+def _places(environment: Environment, duration_s: int) -> Iterator[float]:
+    """Metres from the start at each second."""
+    metres_a_second = environment.speed_kmh / 3.6
+    place, stop, waiting = 0.0, environment.stop_every_m, 0
+    for _ in range(duration_s):
+        yield place
+        if waiting:
+            waiting -= 1
+        elif place + metres_a_second < stop:
+            place += metres_a_second
+        else:
+            place, stop, waiting = stop, stop + environment.stop_every_m, environment.stop_s
+
+
+class _Shadowing:
+    """A Gauss-Markov process in dB, stationary from its first value on."""
+
+    __slots__ = ("_rng", "_sd_db", "now_db")
+
+    def __init__(self, rng: Random, sd_db: float) -> None:
+        self._rng = rng
+        self._sd_db = sd_db
+        self.now_db = rng.gauss(0.0, sd_db)
+
+    def move(self, kept: float) -> None:
+        """Go on to where the correlation with the last place is `kept`."""
+        fresh = math.sqrt(1 - kept * kept)
+        self.now_db = kept * self.now_db + fresh * self._rng.gauss(0.0, self._sd_db)
+
+
+class _Reception:
+    """What the bus hears of one operator."""
+
+    def __init__(self, seed: int, environment: Environment, operator: str) -> None:
+        self._environment = environment
+        self._operator = operator
+        self._rng = Random(f"{seed} {operator} shadowing")
+        self._route = sites_along(Random(f"{seed} {operator} sites"), environment, operator)
+        self._of_carriers = Random(f"{seed} {operator} carriers")
+        self._near: list[tuple[Site, _Shadowing, _Shadowing]] = []
+
+    def heard(self, place_m: float, kept: float, common_db: float) -> Iterator[HeardCell]:
+        """The cells that are detected at a place; places ascend from call to call."""
+        self._look_around(place_m)
+        carriers: dict[str, list[tuple[str, float]]] = {}
+        for site, own, second in self._near:
+            own.move(kept)
+            second.move(kept)
+            main = common_db + own.now_db - _path_loss_db(site, place_m)
+            fading = dict(zip(CARRIERS, (main, main + second.now_db), strict=True))
+            for carrier, cell, power in site.cells:
+                carriers.setdefault(carrier, []).append((cell, power + fading[carrier]))
+        for carrier, cells in carriers.items():
+            for cell, rsrp in self._detected(cells):
+                yield HeardCell(self._operator, carrier, cell, round(rsrp, 1))
+
+    def _look_around(self, place_m: float) -> None:
+        near = self._near
+        while len(near) < _SITES_AROUND or near[-_SITES_AROUND][0].nominal_m <= place_m:
+            site = next(self._route)
+            own = _Shadowing(self._rng, self._environment.own_sd_db)
+            second = _Shadowing(self._of_carriers, self._environment.carrier_sd_db)
+            near.append((site, own, second))
+        while near[_SITES_AROUND][0].nominal_m < place_m:
+            del near[0]
+
+    def _detected(self, cells: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+        strongest = max(rsrp for _, rsrp in cells)
+        least = max(self._environment.threshold_dbm, strongest - self._environment.detection_db)
+        return [(cell, rsrp) for cell, rsrp in cells if rsrp >= least]
+
+
+def _path_loss_db(site: Site, place_m: float) -> float:
+    """Relative to 1 km."""
+    return _DB_PER_DECADE * math.log10(math.hypot(site.place_m - place_m, site.setback_m) / 1000)

@@ -1,0 +1,1 @@
+"""Files of capacity traces and of cells, read and written."""

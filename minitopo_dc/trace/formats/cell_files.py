@@ -1,0 +1,226 @@
+"""Drives as files: the log of visible cells (long CSV) and the channels made of it (wide CSV)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from minitopo_dc.trace.drives.cells import CellLog, HeardCell
+from minitopo_dc.trace.drives.channels import Capacities
+from minitopo_dc.trace.errors import TraceError
+from minitopo_dc.trace.formats.fields import Row, number, power_dbm, rate_bps, read_rows
+from minitopo_dc.trace.formats.raca import (
+    LONGEST_GAP_S,
+    TIMESTAMP,
+    Sample,
+    check_gaps,
+    parse_raca_cells,
+)
+from minitopo_dc.trace.model import RateTrace
+
+CELL_COLUMNS = ["time_s", "operator", "carrier", "cell", "rsrp_dbm"]
+
+
+def read_cells(*paths: str | Path) -> CellLog:
+    """Read a log of visible cells, or several that were taken at the same time.
+
+    Each file is a long CSV (:func:`parse_cells`) or one of Raca et al.
+    (:func:`~minitopo_dc.trace.formats.raca.parse_raca_cells`). Times of several files count from
+    the same moment. Second 0 is the first one with a cell; a second without a row has no visible
+    cell; a cell that occurs several times in a second has the mean of its values in dBm.
+
+    Raises:
+        TraceError: a file is neither, or says something that cannot be read.
+        OSError: one cannot be opened.
+    """
+    files = [Path(path) for path in paths]
+    samples = [sample for file in files for sample in _samples(file, read_rows(file))]
+    heard: dict[int, dict[tuple[str, str, str], list[float]]] = {}
+    for second, cell in samples:
+        heard.setdefault(second, {}).setdefault(cell[:3], []).append(cell.rsrp_dbm)
+    if not heard:
+        raise TraceError(files[0], 0, "no cell", "at least one row with a cell of LTE")
+    check_gaps(files[0], sorted(heard))
+    seconds = tuple(
+        tuple(
+            HeardCell(*cell, math.fsum(powers) / len(powers))
+            for cell, powers in heard.get(second, {}).items()
+        )
+        for second in range(min(heard), max(heard) + 1)
+    )
+    return CellLog(" + ".join(file.name for file in files), seconds)
+
+
+def kind_of_drive(path: str | Path) -> Literal["cells", "channels"] | None:
+    """What a file's header says that it has of a drive; None if it is another kind of trace.
+
+    Raises:
+        TraceError: it is no text, or empty.
+        OSError: it cannot be opened.
+    """
+    header = read_rows(Path(path))[0][1]
+    if header == CELL_COLUMNS:
+        return "cells"
+    return "channels" if _channel_count(header) else None
+
+
+def parse_cells(path: Path, rows: list[Row]) -> Iterator[Sample]:
+    """Rows `time_s,operator,carrier,cell,rsrp_dbm` under that header, times not descending.
+
+    Raises:
+        TraceError: a row is none.
+    """
+    line, header = rows[0]
+    if header != CELL_COLUMNS:
+        raise TraceError(path, line, f"header {','.join(header)[:60]!r}", ",".join(CELL_COLUMNS))
+    if len(rows) == 1:
+        raise TraceError(path, line, "no cell", "at least one row")
+    before, samples = Decimal(0), False
+    for line, fields in rows[1:]:
+        if len(fields) != len(CELL_COLUMNS):
+            raise TraceError(path, line, f"{len(fields)} columns", ",".join(CELL_COLUMNS))
+        time = number(path, line, fields[0], "time_s")
+        if time < before:
+            raise TraceError(path, line, f"time {time} goes backwards", f"{before} s or later")
+        if samples and time - before > LONGEST_GAP_S:
+            what = f"no row for {time - before} s after {before} s"
+            raise TraceError(path, line, what, f"gaps of at most {LONGEST_GAP_S} s")
+        before, samples = time, True
+        yield int(time), _cell(path, line, fields)
+
+
+def write_cells(log: CellLog, path: str | Path, *, comment: str = "") -> None:
+    """Write a long CSV; reading gives the same log, with powers in tenths of a dB.
+
+    Each line of `comment` becomes a line behind `#` at the top.
+    """
+    lines = [*_comments(comment), ",".join(CELL_COLUMNS)]
+    for second, cells in enumerate(log.seconds):
+        lines += [f"{second},{','.join(cell[:3])},{cell.rsrp_dbm:.1f}" for cell in cells]
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read_channels(path: str | Path) -> Capacities:
+    """Read a wide CSV (:func:`parse_channels`).
+
+    Raises:
+        TraceError: it is none.
+        OSError: it cannot be opened.
+    """
+    file = Path(path)
+    return parse_channels(file, read_rows(file))
+
+
+def parse_channels(path: Path, rows: list[Row]) -> Capacities:
+    """Rows `time_s,channel_1_mbps,...,channel_1_cell,...`, one for each second, none left out.
+
+    A rate of 0 is an absent channel, whose cell is empty. A cell that is written as
+    `OPERATOR/CARRIER/CELL` tells the channel's operator.
+
+    Raises:
+        TraceError: a row is none.
+    """
+    line, header = rows[0]
+    _refuse_cells(path, line, header)
+    count = _channel_count(header)
+    if not count or len(rows) == 1:
+        raise TraceError(path, line, "no channels", ",".join(_header(1)) + " and a row a second")
+    times = [_whole(path, row, len(header)) for row in rows[1:]]
+    for (row, _), (before, after) in zip(rows[2:], pairwise(times), strict=True):
+        if after != before + 1:
+            raise TraceError(path, row, f"time {after} after {before}", "each second once")
+    columns = list(zip(*(fields for _, fields in rows[1:]), strict=True))
+    cells = columns[1 + count :]
+    rates = [
+        tuple(
+            float(rate_bps(path, n, text, header[1 + k], 1_000_000) / 1_000_000)
+            for (n, _), text in zip(rows[1:], columns[1 + k], strict=True)
+        )
+        for k in range(count)
+    ]
+    if not any(map(any, rates)):
+        raise TraceError(path, 0, "no channel has any capacity", "a rate above 0 in any second")
+    return Capacities(path.name, tuple(map(_operator, cells)), tuple(rates), tuple(cells))
+
+
+def channel_trace(path: Path, rows: list[Row], column: str) -> RateTrace | None:
+    """One channel of a wide CSV, by the name of its column; None if the file or column is another.
+
+    Raises:
+        TraceError: a row of the wide CSV is none, or the file is a log of cells.
+    """
+    line, header = rows[0]
+    _refuse_cells(path, line, header)
+    names = [_rate_column(channel) for channel in range(_channel_count(header))]
+    return parse_channels(path, rows).trace(names.index(column)) if column in names else None
+
+
+def write_channels(capacities: Capacities, path: str | Path, *, comment: str = "") -> None:
+    """Write a wide CSV; reading gives the same capacities and cells.
+
+    Each line of `comment` becomes a line behind `#` at the top.
+    """
+    lines = [*_comments(comment), ",".join(_header(len(capacities.mbps)))]
+    for step in range(capacities.steps):
+        rates = [f"{rate:.3f}".rstrip("0").rstrip(".") for rate in capacities.at(step)]
+        cells = [row[step] for row in capacities.cells]
+        lines.append(",".join([str(step * capacities.step_s), *rates, *cells]))
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _samples(path: Path, rows: list[Row]) -> Iterator[Sample]:
+    if TIMESTAMP in rows[0][1]:
+        return parse_raca_cells(path, rows)
+    return parse_cells(path, rows)
+
+
+def _cell(path: Path, line: int, fields: list[str]) -> HeardCell:
+    for column, name in zip(CELL_COLUMNS[1:4], fields[1:4], strict=True):
+        if not name or "/" in name:
+            raise TraceError(path, line, f"{column} {name!r}", "a name without a slash")
+    operator, carrier, cell, power = fields[1:]
+    return HeardCell(operator, carrier, cell, power_dbm(path, line, power, "rsrp_dbm"))
+
+
+def _whole(path: Path, row: Row, width: int) -> int:
+    line, fields = row
+    if len(fields) != width:
+        raise TraceError(path, line, f"{len(fields)} columns", f"{width} columns, as the header")
+    time = number(path, line, fields[0], "time_s")
+    if time != int(time):
+        raise TraceError(path, line, f"time {fields[0]}", "whole seconds")
+    return int(time)
+
+
+def _refuse_cells(path: Path, line: int, header: list[str]) -> None:
+    if header == CELL_COLUMNS:
+        made = "channels, which `minitopo-dc trace channels` makes of it"
+        raise TraceError(path, line, "a log of cells has no capacity", made)
+
+
+def _operator(cells: Sequence[str]) -> str:
+    """Of the first cell that is named with one."""
+    return next((cell.split("/")[0] for cell in cells if cell.count("/") == 2), "")
+
+
+def _channel_count(header: Sequence[str]) -> int:
+    """How many channels a wide CSV's header has; 0 if it is none."""
+    count = (len(header) - 1) // 2
+    return count if list(header) == _header(count) else 0
+
+
+def _header(count: int) -> list[str]:
+    cells = [f"channel_{k + 1}_cell" for k in range(count)]
+    return ["time_s", *map(_rate_column, range(count)), *cells]
+
+
+def _rate_column(channel: int) -> str:
+    return f"channel_{channel + 1}_mbps"
+
+
+def _comments(comment: str) -> list[str]:
+    return [f"# {line}".rstrip() for line in comment.splitlines()]

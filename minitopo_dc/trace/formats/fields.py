@@ -1,0 +1,139 @@
+"""Lines, columns and numbers of a trace file, each with its line number for the error message."""
+
+from __future__ import annotations
+
+import csv
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+from minitopo_dc.files import TextFileError, read_text
+from minitopo_dc.trace.errors import TraceError
+from minitopo_dc.trace.model import (
+    LONGEST_FILE,
+    LONGEST_LINE,
+    LONGEST_S,
+    MOST_BPS,
+)
+from minitopo_dc.units import NS_PER_S
+
+Row = tuple[int, list[str]]
+"""A line's number (from 1) and its comma-separated fields, stripped of blanks."""
+
+MOST_DIGITS = 40
+"""Before or behind the decimal point; ns since 1970 have 19."""
+QUOTED = 60
+"""Characters of a field in a message."""
+LEAST_DBM, MOST_DBM = -156, -31
+"""What a terminal can report as RSRP: 3GPP TS 38.133 section 10.1.6; LTE's range lies within."""
+
+
+def read_rows(path: Path) -> list[Row]:
+    """All lines but the empty ones and the comments (first character `#`).
+
+    Raises:
+        TraceError: not UTF-8 text, or nothing in it.
+        OSError: it cannot be opened.
+    """
+    try:
+        text = read_text(path, LONGEST_FILE)
+    except TextFileError as error:
+        raise TraceError(
+            path, 0, f"is {error}", f"UTF-8 text, up to {LONGEST_FILE:,} bytes"
+        ) from None
+    lines = enumerate(text.splitlines(), start=1)
+    rows = [(number, _fields(path, number, line)) for number, line in lines if _is_data(line)]
+    if not rows:
+        raise TraceError(path, 0, "has no data", "at least one line that is not a comment")
+    return rows
+
+
+def number(path: Path, line: int, text: str, name: str) -> Decimal:
+    """A finite number >= 0, exactly as written.
+
+    Raises:
+        TraceError: it is none.
+    """
+    return _finite(path, line, text, f"a number >= 0 for {name}", Decimal(0))
+
+
+def power_dbm(path: Path, line: int, text: str, name: str) -> float:
+    """A received power in dBm.
+
+    Raises:
+        TraceError: it is none that a terminal can report.
+    """
+    allowed = f"{LEAST_DBM} to {MOST_DBM} dBm for {name}"
+    value = _finite(path, line, text, allowed, Decimal(LEAST_DBM))
+    if value > MOST_DBM:
+        raise TraceError(path, line, f"{text!r} is out of range", allowed)
+    return float(value)
+
+
+def is_number(text: str) -> bool:
+    """Whether the text is written like a number (so that a header can be told from data)."""
+    try:
+        Decimal(text)
+    except InvalidOperation:
+        return False
+    return True
+
+
+def rate_bps(path: Path, line: int, text: str, name: str, unit: int) -> Decimal:
+    """A rate in bit/s, not rounded, of one in units of `unit` bit/s.
+
+    Raises:
+        TraceError: it is none, or above `MOST_BPS`.
+    """
+    rate = number(path, line, text, name) * unit
+    if rate > MOST_BPS:
+        shown = {1: "bit/s", 1000: "kbit/s", 1_000_000: "Mbit/s", 1_000_000_000: "Gbit/s"}[unit]
+        allowed = f"0 to {MOST_BPS // unit:,} {shown}; is it in bit/s?"
+        raise TraceError(path, line, f"{_cut(text)} {shown} for {name}", allowed)
+    return rate
+
+
+def time_ns(path: Path, line: int, text: str, name: str, unit: int) -> int:
+    """A time in ns, of one in units of `unit` ns.
+
+    Raises:
+        TraceError: it is none.
+    """
+    return round(number(path, line, text, name) * unit)
+
+
+def check_length(path: Path, length_ns: int) -> None:
+    """Refuse a trace that is longer than traces are.
+
+    Raises:
+        TraceError: it is.
+    """
+    if length_ns > LONGEST_S * NS_PER_S:
+        allowed = f"up to {LONGEST_S:,} s, a week"
+        raise TraceError(path, 0, f"the trace lasts {length_ns / NS_PER_S:g} s", allowed)
+
+
+def _finite(path: Path, line: int, text: str, allowed: str, least: Decimal) -> Decimal:
+    try:
+        value = Decimal(text)
+    except InvalidOperation as error:
+        raise TraceError(path, line, f"{_cut(text)!r} is not a number", allowed) from error
+    # What is so far from 1 is no time, rate or power, and integers of so many digits take for ever.
+    if not value.is_finite() or value < least or value.adjusted() > MOST_DIGITS:
+        raise TraceError(path, line, f"{_cut(text)!r} is out of range", allowed)
+    return value if value.adjusted() > -MOST_DIGITS else Decimal(0)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}..."
+
+
+def _is_data(line: str) -> bool:
+    stripped = line.strip()
+    return bool(stripped) and not stripped.startswith("#")
+
+
+def _fields(path: Path, number: int, line: str) -> list[str]:
+    if len(line) > LONGEST_LINE:
+        allowed = f"{LONGEST_LINE:,} characters a line"
+        raise TraceError(path, number, f"{len(line):,} characters", allowed)
+    return [field.strip() for field in next(csv.reader([line]))]

@@ -1,0 +1,272 @@
+"""Runner `quic` on the virtual clock: both its ends, driven by events instead of sockets."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from aioquic.h3.connection import H3_ALPN
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
+
+from minitopo_dc.runners.aioquic.client import Download
+from minitopo_dc.runners.aioquic.requests import RequestClient
+from minitopo_dc.runners.aioquic.server import Session, initial_destination
+from minitopo_dc.runners.aioquic.tuned import make_connection
+from minitopo_dc.runners.aioquic.tuning import AioquicOptions
+from minitopo_dc.runners.options import parse_options
+from minitopo_dc.runners.payload.certificate import SERVER_NAME, identify, trust
+from minitopo_dc.runners.payload.request_reports import plan_of
+from minitopo_dc.runners.quic import read_report
+from minitopo_dc.runners.virtual import (
+    NO_CONGESTION,
+    Congestion,
+    Received,
+    VirtualFlow,
+    VirtualHost,
+)
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Measurement, RequestResponse, as_download
+from minitopo_dc.workloads.paths import PathSample
+
+TIMER_MARGIN_NS = 1_000
+"""How much later than asked a connection's timer fires: aioquic compares floating-point sums of
+seconds, and a timer that fires a rounding error too early would be asked for again, for ever."""
+
+
+def seconds(moment: int) -> float:
+    """A moment as aioquic takes it; to the ns for 100 days (2^53 ns)."""
+    return moment / NS_PER_S
+
+
+def moment_of(timer: float | None) -> int | None:
+    """When to fire a connection's timer."""
+    return None if timer is None else int(timer * NS_PER_S) + TIMER_MARGIN_NS
+
+
+class Sender(Protocol):
+    """A connection that has datagrams to send; aioquic's is one."""
+
+    def datagrams_to_send(self, now: float) -> Iterable[tuple[bytes, Any]]:
+        """What is to be sent at `now` (s), and where to."""
+
+
+class SecondsHost:
+    """An end host of one address as aioquic's ends see it."""
+
+    def __init__(self, host: VirtualHost) -> None:
+        self._host = host
+
+    def clock(self) -> float:
+        """The time in s."""
+        return seconds(self._host.now)
+
+    def transmit(self, connection: Sender) -> int:
+        """Send what a connection has to send now; the number of bytes."""
+        datagrams = [
+            (data, None, address) for data, address in connection.datagrams_to_send(self.clock())
+        ]
+        self._host.send(datagrams)
+        return sum(len(data) for data, _, _ in datagrams)
+
+
+class VirtualTrace(QuicLoggerTrace):
+    """One connection's events; aioquic's own class reads the machine's clock."""
+
+    def __init__(self, *, is_client: bool, odcid: bytes, clock: Callable[[], float]) -> None:
+        super().__init__(is_client=is_client, odcid=odcid)
+        self._clock = clock
+
+    def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
+        """Add an event."""
+        self._events.append(
+            {
+                "data": data,
+                "name": f"{category}:{event}",
+                "time": self.encode_time(self._clock()),
+            }
+        )
+
+
+class VirtualLogger(QuicLogger):
+    """Logs one endpoint; `save` writes what it has."""
+
+    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._path = path
+        self._clock = clock
+
+    def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
+        """Aioquic's hook: a connection begins."""
+        trace = VirtualTrace(is_client=is_client, odcid=odcid, clock=self._clock)
+        self._traces.append(trace)
+        return trace
+
+    def save(self) -> None:
+        """Write the file."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.write_text(json.dumps(self.to_dict()), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What both ends of a connection are to do alike."""
+
+    congestion_control: str
+    recovery: str
+    options: AioquicOptions
+
+
+class QuicConnectionPair:
+    """A client, a server, and their logs."""
+
+    def __init__(self, flow: VirtualFlow) -> None:
+        options = parse_options(AioquicOptions, flow.options, "quic")
+        if options.receive_buffer_bytes:
+            # The server is sent acknowledgements only; its real twin's buffer stays as it is, too.
+            flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
+        self._flow = flow
+        clock = SecondsHost(flow.client_host).clock
+        self._logs = [
+            VirtualLogger(flow.directory / "qlog" / role / "1.qlog", clock)
+            for role in ("client", "server")
+            if options.qlog
+        ]
+        client_log, server_log = self._logs or (None, None)
+        wanted = Wanted(flow.congestion_control, flow.recovery, options)
+        self.client = Client(wanted, flow, client_log)
+        self.server = Server(wanted, flow.server_host, server_log)
+
+    def start(self) -> int | None:
+        """Begin to connect; when the client is to be called again."""
+        return moment_of(self.client.application.start(self._flow.server_address))
+
+    def measure(self) -> Measurement:
+        """The client's report, as runner quic's, and what the server's socket dropped."""
+        outcome, client, server = (
+            self.client.application.outcome,
+            self._flow.client_host,
+            self._flow.server_host,
+        )
+        outcome.socket_drops = client.socket_drops
+        outcome.receive_buffer_bytes = client.receive_buffer_bytes
+        report = asdict(outcome) | {"server_socket_drops": server.socket_drops}
+        return read_report(report, self._flow.workload)
+
+    def congestion(self) -> Congestion:
+        """Read from aioquic's own fields: it shows them in qlog only."""
+        if self.server.session is None:
+            return NO_CONGESTION
+        recovery = self.server.session.connection._loss
+        threshold = recovery._cc.ssthresh
+        return Congestion(
+            recovery.congestion_window,
+            recovery.bytes_in_flight,
+            "" if threshold is None else threshold,
+            f"{recovery._rtt_smoothed * 1000:.3f}",
+        )
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """None: it has one path."""
+        return ()
+
+    def save_logs(self) -> None:
+        """Write the qlog files."""
+        for log in self._logs:
+            log.save()
+
+
+class Client:
+    """Does what the workload asks for, and says when it has ended."""
+
+    def __init__(self, wanted: Wanted, flow: VirtualFlow, qlog: QuicLogger | None) -> None:
+        configuration = QuicConfiguration(
+            is_client=True,
+            alpn_protocols=H3_ALPN,
+            congestion_control_algorithm=wanted.congestion_control,
+            max_datagram_size=wanted.options.max_datagram_bytes,
+            max_data=wanted.options.max_data,
+            max_stream_data=wanted.options.max_stream_data,
+            server_name=SERVER_NAME,
+            quic_logger=qlog,
+        )
+        trust(configuration)
+        connection = _connection(wanted, configuration)
+        self.application = make_client(flow, connection)
+        self._ended = flow.ended
+
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
+        """Act on what arrived and on what is due; when to be called again."""
+        arrived = [(data, source) for data, source, _ in datagrams]
+        timer = self.application.step(seconds(now), arrived)
+        if self.application.ended:
+            self._ended()
+            return None
+        return moment_of(timer)
+
+
+class Server:
+    """Accepts one connection and answers its requests."""
+
+    def __init__(self, wanted: Wanted, host: VirtualHost, qlog: QuicLogger | None) -> None:
+        self.session: Session | None = None
+        self._wanted = wanted
+        self._host = SecondsHost(host)
+        self._configuration = QuicConfiguration(
+            is_client=False,
+            alpn_protocols=H3_ALPN,
+            congestion_control_algorithm=wanted.congestion_control,
+            max_datagram_size=wanted.options.max_datagram_bytes,
+            quic_logger=qlog,
+        )
+        identify(self._configuration)
+
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
+        """Act on what arrived and on what is due; when to be called again."""
+        now_s = seconds(now)
+        for data, address, _ in datagrams:
+            if self.session is None:
+                self.session = self._accept(data)
+            if self.session is not None:
+                self.session.connection.receive_datagram(data, address, now_s)
+        if self.session is None or self.session.ended:
+            return None
+        self.session.drive(now_s, self._host.transmit)
+        return moment_of(self.session.connection.get_timer())
+
+    def _accept(self, data: bytes) -> Session | None:
+        destination = initial_destination(data)
+        if destination is None:
+            return None
+        return Session(_connection(self._wanted, self._configuration, destination=destination))
+
+
+def _connection(
+    wanted: Wanted, configuration: QuicConfiguration, *, destination: bytes | None = None
+) -> QuicConnection:
+    return make_connection(
+        configuration,
+        wanted.options.tuning,
+        destination=destination,
+        draft_27=wanted.recovery == "draft-27",
+    )
+
+
+def make_client(flow: VirtualFlow, connection: QuicConnection) -> Download | RequestClient:
+    """The client of a workload."""
+    host, workload = SecondsHost(flow.client_host), flow.workload
+    if isinstance(workload, RequestResponse):
+        return RequestClient(connection, plan_of(workload), host.transmit, host.clock)
+    download = as_download(workload)
+    return Download(
+        connection,
+        f"/bytes/{download.requested_bytes}",
+        host.transmit,
+        host.clock,
+        duration_s=download.duration_s or math.inf,
+    )

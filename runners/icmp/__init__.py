@@ -1,0 +1,1 @@
+"""Echoes: transport `icmp`."""

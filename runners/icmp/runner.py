@@ -1,0 +1,61 @@
+"""ICMP echoes by ping(8), answered by the server's kernel: the transport of workload `ping`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
+from minitopo_dc.runners.processes.process import last_json
+from minitopo_dc.runners.tools import Tool, not_installed
+from minitopo_dc.shipped import module_command
+from minitopo_dc.workloads import Measurement, Ping, Workload
+
+
+@runner("icmp")
+class IcmpRunner(Runner):
+    """From each of the client's addresses to each of the server's, all at the same time."""
+
+    multipath: ClassVar[bool] = False
+    every_leg: ClassVar[bool] = True
+    has_server: ClassVar[bool] = False
+    socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
+    congestion_controls: ClassVar[tuple[str, ...]] = ()
+    workloads: ClassVar[tuple[str, ...]] = ("ping",)
+    tools: ClassVar[tuple[Tool, ...]] = (Tool("ping", "-V", "iputils-ping"),)
+    set_up: ClassVar[bool] = True
+
+    def missing(self) -> str | None:
+        """The client is ping."""
+        return not_installed(self.tools)
+
+    def unsupported(self, congestion_control: str) -> str | None:  # noqa: ARG002 (it has none)
+        """Only the program counts."""
+        return self.missing()
+
+    def server_command(self, transfer: Transfer) -> list[str]:
+        """There is none."""
+        raise TypeError(f"{self.name} has no server: {transfer.server_address} answers by itself")
+
+    def client_command(self, transfer: Transfer) -> list[str]:
+        """`icmp_client`, which runs a ping per pair of addresses."""
+        wanted = _ping(transfer.workload)
+        return [
+            *module_command("minitopo_dc.runners.icmp.client"),
+            *("--count", str(wanted.count), "--interval", f"{wanted.interval_s:g}"),
+            *("--clients", *transfer.client_addresses),
+            *("--servers", transfer.server_address, *transfer.more_server_addresses),
+        ]
+
+    def read(self, transfer: Transfer) -> Measurement:
+        """The client's report: a summary per pair, and a row per echo that came back."""
+        report: dict[str, Any] = last_json(transfer.client_output, "client")
+        if report["error"] is not None:
+            raise TransferFailed(f"client: {report['error']}")
+        details = {"round_trips": report["round_trips"]}
+        return Measurement(0, report["ended_s"], details, report["started_ns"], report["rows"])
+
+
+def _ping(workload: Workload) -> Ping:
+    if not isinstance(workload, Ping):
+        raise TypeError(f"workload {workload.kind} is no ping")
+    return workload

@@ -1,0 +1,131 @@
+"""The kernel's MPTCP endpoints of the client's host: what opens, closes and ranks subflows.
+
+The in-kernel path manager (ip-mptcp(8)) opens a subflow from each endpoint for each connection,
+also for those that there are already, and closes it when the endpoint goes (RFC 8684, sections 3.2
+and 3.4.2). A connection's initial subflow needs no endpoint; it has the address identifier 0. Here
+an endpoint's identifier is the number of its leg.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from minitopo_dc.runners.base import Host, TransferFailed
+from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal
+from minitopo_dc.runners.processes.process import run
+from minitopo_dc.settings import PathEvent, PathPlan
+
+ENDPOINT = ("ip", "mptcp", "endpoint")
+INITIAL_SUBFLOW = "0"
+
+
+class Endpoints:
+    """The endpoints that a connection's paths need at each moment of their plan."""
+
+    def __init__(self, host: Host, addresses: Sequence[str], plan: PathPlan) -> None:
+        """For a host with an address per leg."""
+        self._host = host
+        self._addresses = addresses
+        self._initial_leg: int | None = plan.initial[0]
+        """The leg of the connection's initial subflow, until that is closed."""
+        self._legs = set(_legs_at_first(plan))
+
+    def add_first(self) -> None:
+        """Before the connection begins: what its further paths need, and a status of the first."""
+        for leg in sorted(self._legs):
+            self._add(leg)
+
+    def change(self, event: PathEvent) -> None:
+        """Do what an event asks for."""
+        if event.action == "open":
+            self._add(event.leg)
+        elif event.action == "abandon":
+            self._remove(event.leg)
+        else:
+            status = "backup" if event.action == "backup" else "nobackup"
+            run(self._host, [*ENDPOINT, "change", "id", str(event.leg), status])
+
+    def _add(self, leg: int) -> None:
+        address = self._addresses[leg - 1]
+        device = _device_of(self._host, address)
+        added = [*ENDPOINT, "add", address, "id", str(leg), "dev", device, "subflow"]
+        run(self._host, added)
+        self._legs.add(leg)
+
+    def _remove(self, leg: int) -> None:
+        """Also of the initial subflow, which kernels close by its identifier only."""
+        if leg == self._initial_leg:
+            address = self._addresses[leg - 1]
+            run(self._host, [*ENDPOINT, "delete", "id", INITIAL_SUBFLOW, address])
+            self._initial_leg = None
+        if leg in self._legs:
+            run(self._host, [*ENDPOINT, "delete", "id", str(leg)])
+            self._legs.remove(leg)
+
+
+@contextmanager
+def first_endpoints(host: Host, addresses: Sequence[str], plan: PathPlan) -> Iterator[None]:
+    """Until the end, the endpoints that a plan begins with; what there is then is removed."""
+    try:
+        Endpoints(host, addresses, plan).add_first()
+        yield
+    finally:
+        for identifier in _shown(host, addresses):
+            run(host, [*ENDPOINT, "delete", "id", identifier])
+
+
+@contextmanager
+def subflow_limit(host: Host, subflows: int) -> Iterator[None]:
+    """Allow so many subflows beside the initial one, until the end."""
+    limits = run(host, ["ip", "mptcp", "limits", "show"])
+    found = re.search(r"\bsubflows (\d+)", limits)
+    if found is None:
+        raise TransferFailed(f"'ip mptcp limits show' in {host.name} gave {limits.strip()!r}")
+    set_limit = ["ip", "mptcp", "limits", "set", "subflows"]
+    run(host, [*set_limit, str(max(subflows, int(found[1])))])
+    try:
+        yield
+    finally:
+        run(host, [*set_limit, found[1]])
+
+
+@contextmanager
+def subflow_per_address(server: Host, client: Host, addresses: Sequence[str]) -> Iterator[None]:
+    """Until the end, each MPTCP connection has a subflow from each of the client's addresses.
+
+    For programs that open their connections themselves. Where the kernel has no MPTCP, or there is
+    one address, nothing is done.
+    """
+    if len(addresses) < 2 or mptcp_refusal() is not None:
+        yield
+        return
+    with ExitStack() as undo:
+        for host in (server, client):
+            undo.enter_context(subflow_limit(host, len(addresses) - 1))
+        undo.enter_context(first_endpoints(client, addresses, PathPlan.whole(len(addresses))))
+        yield
+
+
+def _legs_at_first(plan: PathPlan) -> Iterator[int]:
+    """The further paths; the first one if its status is to change, which an endpoint does."""
+    yield from plan.initial[1:]
+    changed = {event.leg for event in plan.events if event.action in ("backup", "available")}
+    if plan.initial[0] in changed:
+        yield plan.initial[0]
+
+
+def _device_of(host: Host, address: str) -> str:
+    shown = run(host, ["ip", "-json", "address", "show", "to", address])
+    devices = [link["ifname"] for link in json.loads(shown) if link]
+    if len(devices) != 1:
+        raise TransferFailed(f"{len(devices)} interfaces of {host.name} have address {address}")
+    return str(devices[0])
+
+
+def _shown(host: Host, addresses: Sequence[str]) -> list[str]:
+    """The identifiers of the endpoints of these addresses."""
+    rows = re.findall(r"^(\S+) id (\d+)", run(host, [*ENDPOINT, "show"]), re.MULTILINE)
+    return [identifier for address, identifier in rows if address in addresses]

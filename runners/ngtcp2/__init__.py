@@ -1,0 +1,1 @@
+"""QUIC by ngtcp2's tools: transport `quic-ngtcp2`."""

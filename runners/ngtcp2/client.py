@@ -1,0 +1,116 @@
+"""Run gtlsclient and do to its socket what it has no option for; print one line of JSON about it.
+
+While it runs, its UDP socket is borrowed (pidfd_getfd(2), Linux 5.6), which needs to be root or, as
+here, its parent. It is there before the first answer can be, so that a receive buffer is in effect
+from the beginning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from errno import EBADF, ESRCH
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
+
+PIDFD_GETFD = 438
+"""asm-generic/unistd.h: the number is the same for all processors."""
+POLL_S = 0.001
+"""Less than the round trip in which the first answer comes."""
+
+
+def run(command: list[str], receive_buffer_bytes: int | None) -> tuple[int, dict[str, Any]]:
+    """Run a program to its end; returns its exit code, negative for a signal, and the report.
+
+    Raises:
+        OSError: it cannot be started, or its socket not be borrowed.
+    """
+    # If this process is killed, its child must not go on.
+    child = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *command])
+    try:
+        udp = _socket_of(child)
+    except OSError:
+        child.kill()
+        raise
+    if udp is None:
+        return child.wait(), {"local_address": None}
+    started_ns = time.monotonic_ns()  # connecting is what it does next
+    with udp:
+        if receive_buffer_bytes is not None:
+            set_receive_buffer(udp, receive_buffer_bytes)
+        code = child.wait()
+        return code, {
+            "local_address": udp.getsockname()[0],
+            "receive_buffer_bytes": udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF),
+            "socket_drops": socket_drops(udp),
+            "started_ns": started_ns,
+        }
+
+
+def _socket_of(child: subprocess.Popen[bytes]) -> socket.socket | None:
+    """The child's UDP socket as soon as it has one; None: it has ended without."""
+    pidfd = os.pidfd_open(child.pid)
+    try:
+        while child.poll() is None:
+            for number in _socket_numbers(child.pid):
+                borrowed = _borrow(pidfd, number)
+                if borrowed is not None:
+                    return borrowed
+            time.sleep(POLL_S)
+        return None
+    finally:
+        os.close(pidfd)
+
+
+def _socket_numbers(pid: int) -> Iterator[int]:
+    for path in Path(f"/proc/{pid}/fd").glob("*"):
+        try:
+            if path.readlink().name.startswith("socket:"):
+                yield int(path.name)
+        except (FileNotFoundError, ProcessLookupError):  # closed, or ended, in the meantime
+            continue
+
+
+def _borrow(pidfd: int, number: int) -> socket.socket | None:
+    """A copy of another process's socket if it is a UDP socket; its mode is not touched.
+
+    None also when it was closed, or the process has ended, since its number was read.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = libc.syscall(PIDFD_GETFD, pidfd, number, 0)
+    if descriptor == -1:
+        error = ctypes.get_errno()
+        if error in (EBADF, ESRCH):
+            return None
+        raise OSError(error, f"pidfd_getfd (Linux 5.6 or newer): {os.strerror(error)}")
+    borrowed = socket.socket(fileno=descriptor)
+    if borrowed.type == socket.SOCK_DGRAM and borrowed.family in (socket.AF_INET, socket.AF_INET6):
+        return borrowed
+    borrowed.close()
+    return None
+
+
+def main() -> None:
+    """End as the program did."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--receive-buffer", type=int, help="bytes; without: the kernel's default")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    code, report = run(options.command, options.receive_buffer)
+    print(json.dumps(report), flush=True)  # noqa: T201
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

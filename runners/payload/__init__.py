@@ -1,0 +1,1 @@
+"""What is transferred: content, requests, certificates."""

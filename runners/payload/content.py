@@ -1,0 +1,146 @@
+"""What every server sends: N deterministic bytes, so that every client can be checked by hash."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from http import HTTPStatus
+from pathlib import Path
+
+
+class Posted:
+    """One `POST` whose body arrives in pieces; sans-IO.
+
+    A server takes the whole body before it answers, whatever the answer will be.
+    """
+
+    def __init__(self, path: str, headers: Mapping[bytes, bytes]) -> None:
+        self._size = response_size(path)
+        self._declared = headers.get(b"content-length", b"")
+        self._body = Received()
+
+    def take(self, data: bytes) -> None:
+        """The next piece of the body."""
+        self._body.take(data)
+
+    def answer(self) -> tuple[HTTPStatus, int]:
+        """The status and the size of the answer in bytes, once the body is complete.
+
+        404 for another path. 400 for a body that has not the length that it was announced with
+        (`content-length`), or that was announced with none, or that is not the content.
+        """
+        if self._size is None:
+            return HTTPStatus.NOT_FOUND, 0
+        if not self._declared.isdigit() or not self._body.is_content(int(self._declared)):
+            return HTTPStatus.BAD_REQUEST, 0
+        return HTTPStatus.OK, self._size
+
+
+BLOCK_BYTES = 64 * 1024
+BLOCK = random.Random(38323).randbytes(BLOCK_BYTES)
+"""A fixed seed: the content is the same in every run and on every machine. Random bytes, so that
+nothing on the way can shorten them."""
+SEVERAL_BLOCKS = BLOCK * 4
+"""Longer than most pieces that arrive."""
+
+
+def blocks(size_bytes: int) -> Iterator[bytes]:
+    """The content of a transfer of `size_bytes`: one block repeated, the last one cut."""
+    whole, rest = divmod(size_bytes, BLOCK_BYTES)
+    for _ in range(whole):
+        yield BLOCK
+    if rest:
+        yield BLOCK[:rest]
+
+
+@lru_cache(maxsize=8)
+def content_sha256(size_bytes: int) -> str:
+    """SHA-256 of the content of a transfer of `size_bytes`, in hexadecimal digits.
+
+    Also of the first `size_bytes` of a longer transfer, whose content begins with the same bytes:
+    so what a client had when it stopped can be checked.
+    """
+    digest = hashlib.sha256()
+    for block in blocks(size_bytes):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_content(path: Path, size_bytes: int) -> None:
+    """Write the content of a transfer of `size_bytes` into a file."""
+    with path.open("wb") as file:
+        file.writelines(blocks(size_bytes))
+
+
+class Received:
+    """What has arrived of something whose bytes are to be the content's first ones.
+
+    Each byte is compared: a tenth of what it takes to hash it.
+    """
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+        self.is_right = True
+        """Whether all that has arrived is what was sent."""
+
+    def take(self, data: bytes) -> None:
+        """The next piece."""
+        self.is_right = self.is_right and _is_at(self.size_bytes, data)
+        self.size_bytes += len(data)
+
+    def is_content(self, size_bytes: int) -> bool:
+        """Whether it is the content of a transfer of `size_bytes`, no byte more or less."""
+        return self.is_right and self.size_bytes == size_bytes
+
+
+def _is_at(offset: int, data: bytes) -> bool:
+    """Whether these are the content's bytes from `offset` on."""
+    start = offset % BLOCK_BYTES
+    if start + len(data) <= len(SEVERAL_BLOCKS):
+        return SEVERAL_BLOCKS.startswith(data, start)
+    return (BLOCK * (2 + len(data) // BLOCK_BYTES)).startswith(data, start)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a server answers to a GET request."""
+
+    size_bytes: int
+    pieces: Iterable[bytes]
+    """Its bytes, in order; they can be taken once."""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    """Beside `content-length`."""
+
+
+Find = Callable[[str], Content | None]
+"""What there is at the path of a request; None: nothing, which is status 404."""
+
+
+def requested_content(path: str) -> Content | None:
+    """What `/bytes/N` asks for; None for any other path."""
+    size = requested_size(path)
+    return None if size is None else Content(size, blocks(size))
+
+
+def requested_size(path: str) -> int | None:
+    """N of the request path `/bytes/N`; None for any other path."""
+    return _size(path, "/bytes")
+
+
+def response_size(path: str) -> int | None:
+    """N of the request path `/respond/N`; None for any other path."""
+    return _size(path, "/respond")
+
+
+def _size(path: str, folder: str) -> int | None:
+    prefix, _, size = path.rpartition("/")
+    return int(size) if prefix == folder and size.isdecimal() and size.isascii() else None

@@ -1,0 +1,1 @@
+"""QUIC and MP-QUIC by picoquic: transports `quic-picoquic` and `mpquic-picoquic`."""

@@ -1,0 +1,81 @@
+"""Server on picoquic: answers the requests of one connection with deterministic bytes.
+
+On SIGTERM or SIGINT it ends its connection if that is not over, and prints one line of JSON: what
+it knows of the connection, and of each of its paths. Times there are s on the monotonic clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import signal
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.picoquic.connection import Connection, PicoquicError
+from minitopo_dc.runners.picoquic.endpoint import Sockets, add_options, configuration, drive
+from minitopo_dc.runners.picoquic.reports import describe
+from minitopo_dc.runners.picoquic.service import ServerSession
+from minitopo_dc.runners.processes.stop_signal import StopSignal
+from minitopo_dc.runners.processes.udp_socket import wait_readable
+from minitopo_dc.units import NS_PER_MS
+from minitopo_dc.workloads.paths import PATHS
+
+SAMPLE_NS = 100 * NS_PER_MS
+"""Of each path; as often as the subflows of MPTCP are looked at."""
+
+
+def main() -> None:
+    """Serve one connection until SIGTERM or SIGINT, and print the report as one line of JSON."""
+    options = _options()
+    stop = StopSignal(signal.SIGTERM, signal.SIGINT)
+    connection = Connection(configuration(options, options.key), time.monotonic_ns())
+    sample_ns = SAMPLE_NS if len(options.clients) > 1 else None
+    session = ServerSession(connection, options.clients, begin=0, sample_ns=sample_ns)
+    gc.freeze()  # what was imported is never garbage: full collections need not visit it
+    with Sockets([options.address], options.port) as sockets:
+        drive(session, sockets, stop.waiting, until=lambda: session.ended or stop.requested)
+        session.finish(time.monotonic_ns())
+        _close(session, sockets)
+        if not stop.requested:
+            wait_readable([stop.waiting], None)
+        report = _report(session, sockets)
+    connection.free()  # and write its log
+    print(json.dumps(report), flush=True)  # noqa: T201
+
+
+def _close(session: ServerSession, sockets: Sockets) -> None:
+    """Tell the client, if the connection is not over; nobody is there any more to answer."""
+    if session.ready is None or session.ended:
+        return
+    now = time.monotonic_ns()
+    try:
+        session.connection.close(now)
+    except PicoquicError:
+        return  # it is being closed already
+    sockets.send(session.drive(now))
+
+
+def _report(session: ServerSession, sockets: Sockets) -> dict[str, Any]:
+    return {
+        **describe(session),
+        "server_datagrams_sent": sockets.sent,
+        "server_datagrams_received": sockets.received,
+        "server_socket_drops": sockets.drops,
+        PATHS: [path.values() for path in session.paths.reports()],
+        "path_samples": [asdict(sample) for sample in session.take_samples()],
+    }
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_options(parser)
+    parser.add_argument("--key", type=Path, required=True)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""A server of picoquic: one connection whose requests it answers, sans-IO."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minitopo_dc.picoquic.connection import Connection
+from minitopo_dc.picoquic.events import (
+    Event,
+    PathAvailable,
+    PathDeleted,
+    Ready,
+    StreamData,
+)
+from minitopo_dc.runners.payload.content import (
+    BLOCK,
+    Received,
+    requested_size,
+    response_size,
+)
+from minitopo_dc.runners.picoquic.paths import PathLog
+from minitopo_dc.runners.picoquic.session import Session
+from minitopo_dc.workloads.paths import PathSample
+
+LONGEST_LINE = 200
+"""Bytes of a request's line; ours have at most 30."""
+BAD_REQUEST = 1
+"""The error code with which a server closes the connection; HTTP/0.9 has no status."""
+
+
+class ServerSession(Session):
+    """A server of one connection: it answers requests and counts what each path carried."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        clients: Sequence[str],
+        begin: int,
+        sample_ns: int | None = None,
+    ) -> None:
+        """Take the client's address of each leg, time zero of the samples, and their interval."""
+        super().__init__(connection)
+        self.paths = PathLog(clients, begin)
+        self._interval = sample_ns
+        self._next_sample = begin if sample_ns else None
+        self._samples: list[PathSample] = []
+        self._requests: dict[int, _Request] = {}
+
+    def take_samples(self) -> list[PathSample]:
+        """The samples of paths since the last call."""
+        taken, self._samples = self._samples, []
+        return taken
+
+    def finish(self, now: int) -> None:
+        """Count the paths as they are, once more."""
+        self._samples += self.paths.sample(self.connection.paths(), now)
+
+    def _timeout(self) -> int | None:
+        return None if self.ended or self.ready is None else self._next_sample
+
+    def _on_time(self, now: int) -> None:
+        if self._next_sample is not None and now >= self._next_sample:
+            assert self._interval is not None
+            self._samples += self.paths.sample(self.connection.paths(), now)
+            self._next_sample += self._interval * (1 + (now - self._next_sample) // self._interval)
+
+    def _on_event(self, event: Event, now: int) -> None:
+        if isinstance(event, StreamData):
+            self._on_stream(event, now)
+        elif isinstance(event, PathDeleted):
+            self._samples += self.paths.deleted(event.statistics, now)
+        elif isinstance(event, Ready | PathAvailable):
+            self._samples += self.paths.sample(self.connection.paths(), now)
+
+    def _on_stream(self, event: StreamData, now: int) -> None:
+        request = self._requests.setdefault(event.stream_id, _Request())
+        request.take(event.data)
+        if not event.end_stream:
+            return
+        del self._requests[event.stream_id]
+        size = request.answer_bytes()
+        if size is None:
+            self.connection.close(now, BAD_REQUEST, "bad request")
+        else:
+            self.connection.write_repeated(event.stream_id, BLOCK, size)
+
+
+class _Request:
+    """A line and perhaps a body, as they arrive."""
+
+    def __init__(self) -> None:
+        self._line: bytes | None = None
+        self._head = b""
+        self._body = Received()
+
+    def take(self, data: bytes) -> None:
+        """The next piece; a line that is too long is none."""
+        if self._line is not None:
+            self._body.take(data)
+            return
+        self._head += data
+        line, end, rest = self._head.partition(b"\r\n")
+        if end or len(self._head) > LONGEST_LINE:
+            self._line = line
+            self._body.take(rest)
+
+    def answer_bytes(self) -> int | None:
+        """How many bytes are asked for; None: it is no request, or its body is not the content."""
+        method, _, path = (self._line or b"").decode("ascii", "replace").partition(" ")
+        if method == "GET":
+            return requested_size(path)
+        if method == "POST" and self._body.is_content(self._body.size_bytes):
+            return response_size(path)
+        return None

@@ -1,0 +1,187 @@
+"""Picoquic on the virtual clock: both ends of a flow, on one path or several."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from minitopo_dc.picoquic.configuration import Configuration
+from minitopo_dc.picoquic.connection import Connection, PicoquicError, seed
+from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.options import parse_options
+from minitopo_dc.runners.payload.certificate import SERVER_NAME, write_files
+from minitopo_dc.runners.payload.request_reports import plan_of
+from minitopo_dc.runners.picoquic.download import DownloadSession
+from minitopo_dc.runners.picoquic.options import congestion_control, most_paths
+from minitopo_dc.runners.picoquic.reports import check_negotiated, describe
+from minitopo_dc.runners.picoquic.requests import RequestSession
+from minitopo_dc.runners.picoquic.service import ServerSession
+from minitopo_dc.runners.picoquic.session import ALPN, ClientSession, Session
+from minitopo_dc.runners.quic import QuicOptions, read_report
+from minitopo_dc.runners.virtual import (
+    NO_CONGESTION,
+    Congestion,
+    Received,
+    VirtualFlow,
+    VirtualHost,
+)
+from minitopo_dc.settings import PathPlan
+from minitopo_dc.workloads import Measurement, RequestResponse, as_download
+from minitopo_dc.workloads.paths import PATHS, PathSample
+
+
+class PicoquicPair:
+    """A client and a server; one path without a plan of paths, else those of the plan."""
+
+    def __init__(self, flow: VirtualFlow) -> None:
+        options = parse_options(QuicOptions, flow.options, "picoquic")
+        if options.receive_buffer_bytes:
+            flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
+        self._flow = flow
+        client, server = _connections(flow, options)
+        self.client = End(_client_session(flow, client), flow.client_host, flow.ended)
+        addresses = [address for address, _ in flow.client_addresses.values()]
+        session = ServerSession(server, addresses, flow.begin)
+        self.server = End(session, flow.server_host, self._count_paths)
+
+    def start(self) -> int | None:
+        """Begin to connect; when the client is to be called again."""
+        now = self._flow.client_host.now
+        self.client.session.start(now)
+        return self.client.step(now, ())
+
+    def measure(self) -> Measurement:
+        """The client's report, what the server's socket dropped and, of several paths, each."""
+        client, server = self._flow.client_host, self._flow.server_host
+        outcome = self.client.session.outcome
+        outcome.socket_drops = client.socket_drops
+        outcome.receive_buffer_bytes = client.receive_buffer_bytes
+        negotiated = describe(self.server.session)
+        report: dict[str, Any] = asdict(outcome) | negotiated
+        report["server_socket_drops"] = server.socket_drops
+        if self._flow.paths is not None:
+            report[PATHS] = [path.values() for path in self.server.session.paths.reports()]
+        measured = read_report(report, self._flow.workload)
+        several = self._flow.paths is not None and len(self._flow.client_addresses) > 1
+        check_negotiated(negotiated, self._flow.congestion_control, multipath=several)
+        return measured
+
+    def congestion(self) -> Congestion:
+        """Of a connection with one path; picoquic tells no slow start threshold."""
+        found = () if self._flow.paths is not None else self.server.session.connection.paths()
+        if not found:
+            return NO_CONGESTION
+        path = found[0]
+        rtt = "" if path.smoothed_rtt_ms is None else f"{path.smoothed_rtt_ms:.3f}"
+        return Congestion(path.cwnd_bytes, path.in_flight_bytes, "", rtt)
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """Of a connection with several paths: each now, and as it opened or closed since."""
+        if self._flow.paths is None:
+            return ()
+        self._count_paths()
+        return self.server.session.take_samples()
+
+    def save_logs(self) -> None:
+        """Free both ends, which has picoquic write its qlog."""
+        client, server = self.client.session, self.server.session
+        if isinstance(client, DownloadSession) and not client.ended:
+            client.cut_off(self._flow.client_host.now)
+        self._count_paths()
+        for session in (client, server):
+            session.connection.free()
+
+    def _count_paths(self) -> None:
+        """Note what each path has carried."""
+        self.server.session.finish(self._flow.server_host.now)
+
+
+AnySession = TypeVar("AnySession", bound=Session)
+
+
+class End(Generic[AnySession]):
+    """One end: a session, and the host that it sends from."""
+
+    def __init__(self, session: AnySession, host: VirtualHost, on_end: Callable[[], None]) -> None:
+        """Take what is to be called once when the connection is over."""
+        self.session = session
+        self._host = host
+        self._on_end = on_end
+
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
+        """Act on what arrived and on what is due; when to be called again.
+
+        Raises:
+            TransferFailed: picoquic gave up.
+        """
+        session = self.session
+        if session.ended:
+            return None
+        try:
+            if datagrams:
+                session.connection.receive_all(datagrams, now)
+            sent = session.drive(now)
+        except PicoquicError as error:
+            raise TransferFailed(str(error)) from None
+        if sent:
+            self._host.send(sent)
+        if session.ended:
+            self._on_end()
+            return None
+        return session.next_timeout()
+
+
+def _connections(flow: VirtualFlow, options: QuicOptions) -> tuple[Connection, Connection]:
+    """The client's end and the server's, neither of which has sent anything."""
+    seed(flow.seed)
+    now = flow.client_host.now
+    common: dict[str, Any] = {
+        "alpn": ALPN,
+        "server_name": SERVER_NAME,
+        "congestion_control": congestion_control(flow.congestion_control),
+        "max_paths": most_paths(len(flow.client_addresses)),
+        "max_data": options.max_data,
+        "max_stream_data": options.max_stream_data,
+        "datagram_bytes": options.max_datagram_bytes,
+    }
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        certificate, key = write_files(Path(name))
+        client, server = (
+            Connection(
+                Configuration(
+                    is_client=role == "client",
+                    certificate=certificate,
+                    key=None if role == "client" else key,
+                    qlog=_log_directory(flow, role) if options.qlog else None,
+                    **common,
+                ),
+                now,
+            )
+            for role in ("client", "server")
+        )
+    return client, server
+
+
+def _log_directory(flow: VirtualFlow, role: str) -> Path:
+    directory = flow.directory / "qlog" / role
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
+def _client_session(flow: VirtualFlow, connection: Connection) -> ClientSession:
+    """The client of a workload."""
+    plan = flow.paths or PathPlan.whole(1)
+    addresses = list(flow.client_addresses.values())
+    common = (connection, plan, addresses, flow.server_address, flow.begin)
+    if isinstance(flow.workload, RequestResponse):
+        return RequestSession(*common, requests=plan_of(flow.workload))
+    download = as_download(flow.workload)
+    return DownloadSession(
+        *common,
+        size_bytes=download.requested_bytes,
+        duration_s=download.duration_s or math.inf,
+    )

@@ -1,0 +1,1 @@
+"""Servers and clients as processes on hosts, and their sockets."""

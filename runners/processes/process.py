@@ -1,0 +1,176 @@
+"""Processes of a run: started in a host, watched, ended, their output read."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.runners.base import Host, TransferFailed
+
+
+def last_json(output: Path, role: str) -> dict[str, Any]:
+    """The JSON object on the last line of a process's output.
+
+    Raises:
+        TransferFailed: there is none.
+    """
+    lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
+    try:
+        report = json.loads(lines[-1])
+    except (IndexError, ValueError):
+        report = None
+    if not isinstance(report, dict):
+        raise TransferFailed(f"{role} printed no report")
+    return report
+
+
+COMMAND_TIMEOUT_S = 10.0
+
+
+def run(host: Host, arguments: Sequence[str]) -> str:
+    """Run a short command in a host; returns its standard output.
+
+    Raises:
+        TransferFailed: it failed.
+    """
+    popen = host.popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with popen:
+        try:
+            output, errors = popen.communicate(timeout=COMMAND_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            popen.kill()
+            raise TransferFailed(f"{' '.join(arguments)} in {host.name} hangs") from None
+    if popen.returncode:
+        message = errors.decode(errors="replace").strip()
+        raise TransferFailed(f"{' '.join(arguments)} in {host.name}: {message}")
+    return output.decode()
+
+
+TAIL_LINES = 5
+TAIL_CHARACTERS = 600
+MOMENT_S = 0.5
+"""A server of which nothing else is known is taken to be ready after this."""
+KILL_AFTER_S = 2.0
+"""A process that was asked to end and did not is killed after this."""
+
+
+class Process:
+    """A running process; its standard output and error go to files."""
+
+    def __init__(
+        self, role: str, popen: subprocess.Popen[bytes], log: Path, output: Path | None = None
+    ) -> None:
+        self.pid = popen.pid
+        self.pidfd = os.pidfd_open(popen.pid)  # becomes readable when the process ends
+        self.exit_code: int | None = None
+        self.cpu_s = 0.0  # user and system time, once it has ended
+        self.seconds = 0.0  # from its start to its end, once it has ended
+        self._begin = time.monotonic()
+        self._role = role
+        self._popen = popen
+        self._log = log
+        self._output = output
+
+    def reap(self) -> None:
+        """Take note of the end of a process that has ended."""
+        if self.exit_code is None:
+            # Between its end and wait(2) the process is a zombie, and its times can be read.
+            self.seconds = time.monotonic() - self._begin
+            self.cpu_s = _cpu_time(self.pid)
+            self.exit_code = self._popen.wait()
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal unless the process has ended."""
+        self._popen.send_signal(number)
+
+    def failure(self, what: str) -> TransferFailed:
+        """An error that says what happened, how the process ended and its last lines.
+
+        Those of its log (standard error); of its output when there are none.
+        """
+        text = " ".join(word for word in (self._role, self._end(), what) if word)
+        tail = log_tail(self._log) or (log_tail(self._output) if self._output else "")
+        return TransferFailed(f"{text}: {tail}" if tail else text)
+
+    def close(self) -> None:
+        """End the process if it still runs, by force if need be."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if not wait_any([self], 0):
+                self.send(number)
+                wait_any([self], KILL_AFTER_S)
+        os.close(self.pidfd)
+
+    def _end(self) -> str:
+        if self.exit_code is None:
+            return ""
+        if self.exit_code < 0:
+            return f"was ended by {signal.Signals(-self.exit_code).name}"
+        return f"ended with exit code {self.exit_code}"
+
+
+@contextmanager
+def running(
+    role: str, host: Host, arguments: Sequence[str], output: Path, log: Path
+) -> Iterator[Process]:
+    """Run a process in a host; on leaving it has ended.
+
+    Raises:
+        TransferFailed: it cannot be started.
+    """
+    with output.open("wb") as stdout, log.open("wb") as stderr:
+        try:
+            popen = host.popen(arguments, stdout=stdout, stderr=stderr)
+        except OSError as error:
+            raise TransferFailed(f"{role} cannot be started in {host.name}: {error}") from error
+    process = Process(role, popen, log, output)
+    try:
+        yield process
+    finally:
+        process.close()
+
+
+def wait_any(processes: Sequence[Process], timeout_s: float) -> list[Process]:
+    """Wait until one of the processes has ended; returns those that have."""
+    poll = select.poll()
+    for process in processes:
+        poll.register(process.pidfd, select.POLLIN)
+    readable = {pidfd for pidfd, _ in poll.poll(timeout_s * 1000)}
+    ended = [process for process in processes if process.pidfd in readable]
+    for process in ended:
+        process.reap()
+    return ended
+
+
+def log_tail(log: Path) -> str:
+    """The last lines of a log, as one line."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    kept = [line.strip() for line in lines if line.strip()][-TAIL_LINES:]
+    return " | ".join(kept)[-TAIL_CHARACTERS:]
+
+
+def age_s(pid: int) -> float:
+    """How long a process has been there, in s; 0 of one that is not."""
+    try:
+        fields = _fields(pid)
+    except OSError:
+        return 0.0
+    # proc(5): starttime, since boot, is field 22.
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+
+
+def _cpu_time(pid: int) -> float:
+    # proc(5): utime, stime, cutime and cstime are fields 14 to 17.
+    return sum(int(ticks) for ticks in _fields(pid)[11:15]) / os.sysconf("SC_CLK_TCK")
+
+
+def _fields(pid: int) -> list[str]:
+    """Those of proc(5)'s stat, from the third one on; the second one may hold spaces."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()

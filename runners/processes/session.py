@@ -1,0 +1,243 @@
+"""Transfers from start to end: servers up, clients run, servers down, outcomes read."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, accepted
+from minitopo_dc.runners.processes.process import KILL_AFTER_S, Process, running, wait_any
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Measurement
+
+# Importing a Python server takes under a second on an idle machine, several on a busy one.
+READY_TIMEOUT_S = 30.0
+READY_POLL_S = 0.01
+LAST_MOMENT_S = 1.0
+"""So long a server may take to end behind the client whose connection it closed (0.1 s idle)."""
+END_TIMEOUT_S = 15.0
+"""hypercorn waits 3 s for open requests; QUIC's draining takes three probe timeouts (RFC 9000,
+10.2), which backed-off timers may make seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is transferred, and how."""
+
+    runner: Runner
+    transfer: Transfer
+    name: str = ""
+    """Begins what is said of its failure, where there are several."""
+
+
+def run_transfer(
+    runner: Runner, transfer: Transfer, server: Host, client: Host, *, on_start: Callable[[], None]
+) -> Measurement:
+    """Run one transfer: `run_transfers` of one job."""
+    return run_transfers([Job(runner, transfer)], server, client, on_start=on_start)[0]
+
+
+def run_transfers(
+    jobs: Sequence[Job], server: Host, client: Host, *, on_start: Callable[[], None]
+) -> list[Measurement]:
+    """Run transfers at the same time, each with a directory and a port of its own.
+
+    `on_start` is called once, when all servers listen; then the clients start, one right behind the
+    other. The first failure ends all of them. A measurement's details also hold `server_cpu_s` and
+    `client_cpu_s`, the CPU time of each process from its start to its end, and `started_s`, how
+    long after the call of `on_start` the client began to connect.
+
+    Raises:
+        TransferFailed: not every byte arrived, or a client stopped before its duration was over; a
+            process failed or the time was over.
+        ValueError: a runner does not take its transfer.
+    """
+    for job in jobs:
+        job.runner.validate(job.transfer)
+        job.transfer.directory.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        for job in jobs:
+            stack.enter_context(job.runner.files(job.transfer))
+        _set_up_hosts(jobs, server, client, stack)
+        return [flow.measure() for flow in _run_processes(jobs, server, client, on_start)]
+
+
+def _set_up_hosts(jobs: Sequence[Job], server: Host, client: Host, stack: ExitStack) -> None:
+    """Once for all transfers of a kind: the end of one must not take it from the others."""
+    done = set()
+    for job in jobs:
+        kind = (job.runner.name, job.transfer.client_addresses)
+        if kind not in done:
+            stack.enter_context(job.runner.hosts(job.transfer, server, client))
+            done.add(kind)
+
+
+def _run_processes(
+    jobs: Sequence[Job], server: Host, client: Host, on_start: Callable[[], None]
+) -> list[_Flow]:
+    """The flows when all have ended."""
+    with ExitStack() as stack:
+        flows = [_Flow(job, server, client, stack) for job in jobs]
+        for flow in flows:
+            flow.start_server()
+        for flow in flows:
+            flow.wait_ready()
+        begin_ns = time.monotonic_ns()
+        on_start()
+        for flow in flows:
+            flow.start_client(begin_ns)
+        _watch(flows)
+    return flows
+
+
+def _watch(flows: Sequence[_Flow]) -> None:
+    """Return when all have ended well; the first thing that goes wrong is raised."""
+    while pending := [flow for flow in flows if not flow.has_ended]:
+        patience = min(flow.deadline for flow in pending) - time.monotonic()
+        wait_any([one for flow in pending for one in flow.live], max(0.0, patience))
+        for flow in pending:
+            flow.check()
+
+
+class _Flow:
+    """A server and its client."""
+
+    deadline: float
+    """When what is waited for (the client's end, then the server's) has taken too long."""
+
+    def __init__(self, job: Job, server: Host, client: Host, stack: ExitStack) -> None:
+        self._job = job
+        self._hosts = {"server": server, "client": client, "paths": client}
+        self._stack = stack
+        self._processes: dict[str, Process] = {}
+        self._stopping = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether both processes have, as they should."""
+        return self._stopping and not self.live
+
+    @property
+    def live(self) -> list[Process]:
+        """The processes whose end is not known yet."""
+        return [process for process in self._processes.values() if process.exit_code is None]
+
+    def start_server(self) -> None:
+        transfer, runner = self._job.transfer, self._job.runner
+        command = runner.server_command(transfer) if runner.has_server else []
+        if command:
+            self._start("server", command, transfer)
+
+    def start_client(self, begin_ns: int) -> None:
+        """Start it; the time of the legs and of the flow's paths counts from `begin_ns`."""
+        transfer = replace(self._job.transfer, begin_ns=begin_ns)
+        self._job = replace(self._job, transfer=transfer)
+        self._start("client", self._job.runner.client_command(transfer), transfer)
+        self._client_started_ns = time.monotonic_ns()
+        if (command := self._job.runner.paths_command(transfer)) is not None:
+            self._start("paths", command, transfer)
+        self.deadline = time.monotonic() + transfer.timeout_s
+
+    def wait_ready(self) -> None:
+        server = self._processes.get("server")
+        if server is None:
+            return
+        deadline = time.monotonic() + READY_TIMEOUT_S
+        with self._named():
+            while not self._job.runner.is_ready(self._job.transfer, server.pid):
+                if wait_any([server], READY_POLL_S):
+                    raise server.failure("before it listened")
+                if time.monotonic() > deadline:
+                    raise server.failure(f"did not listen within {READY_TIMEOUT_S:g} s")
+
+    def check(self) -> None:
+        """Go on to the server's end when the client has ended; raise what went wrong."""
+        with self._named():
+            if not self._stopping:
+                self._check_client()
+            else:
+                self._check_server()
+                self._check_paths()
+
+    def measure(self) -> Measurement:
+        """Read the outcome."""
+        runner, client = self._job.runner, self._processes["client"]
+        transfer = replace(self._job.transfer, client_s=client.seconds)
+        with self._named():
+            measurement = accepted(transfer.workload, runner.read(transfer))
+        times = {f"{role}_cpu_s": each.cpu_s for role, each in self._processes.items()}
+        started_ns = measurement.started_ns or self._client_started_ns
+        assert transfer.begin_ns is not None  # the client was started
+        times["started_s"] = (started_ns - transfer.begin_ns) / NS_PER_S
+        return replace(measurement, details={**measurement.details, **times})
+
+    def _start(self, role: str, command: list[str], transfer: Transfer) -> None:
+        files = {
+            "server": (transfer.server_output, transfer.server_log),
+            "client": (transfer.client_output, transfer.client_log),
+            "paths": (transfer.paths_output, transfer.paths_log),
+        }
+        with self._named():
+            process = running(role, self._hosts[role], command, *files[role])
+            self._processes[role] = self._stack.enter_context(process)
+
+    def _check_client(self) -> None:
+        """A server that ended before the client is the failure's cause."""
+        runner, transfer = self._job.runner, self._job.transfer
+        server, client = self._processes.get("server"), self._processes["client"]
+        failed = client.exit_code not in (None, *runner.client_exit_codes(transfer))
+        if server is not None and server.exit_code is None and failed:
+            wait_any([server], LAST_MOMENT_S)
+        ended = None if server is None else server.exit_code
+        if server is not None and ended is not None and not runner.server_may_end(ended):
+            raise server.failure("during the transfer")
+        self._check_paths()
+        if client.exit_code is None:
+            if time.monotonic() >= self.deadline:
+                raise client.failure(f"did not finish within {transfer.timeout_s:g} s")
+            return
+        if failed:
+            raise client.failure("")
+        if server is not None and runner.stop_signal is not None:
+            server.send(runner.stop_signal)
+        if (paths := self._processes.get("paths")) is not None:
+            paths.send(signal.SIGTERM)
+        self._stopping = True
+        patience = KILL_AFTER_S if runner.foreign else END_TIMEOUT_S
+        self.deadline = time.monotonic() + patience
+        self._check_server()
+
+    def _check_paths(self) -> None:
+        """The program may end when it has nothing left to change, or when it is told to."""
+        paths = self._processes.get("paths")
+        if paths is not None and paths.exit_code not in (None, 0, -signal.SIGTERM):
+            raise paths.failure("")
+
+    def _check_server(self) -> None:
+        server, runner = self._processes.get("server"), self._job.runner
+        if server is None:
+            return
+        if server.exit_code is None:
+            if time.monotonic() < self.deadline:
+                return
+            if not runner.foreign:
+                raise server.failure(
+                    f"did not end within {END_TIMEOUT_S:g} s of the transfer's end"
+                )
+            server.send(signal.SIGKILL)
+            self.deadline = time.monotonic() + END_TIMEOUT_S
+        elif not runner.foreign and server.exit_code not in runner.server_exit_codes:
+            raise server.failure("after the transfer")
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Say of which of several transfers a failure is."""
+        try:
+            yield
+        except TransferFailed as failure:
+            if not self._job.name:
+                raise
+            raise TransferFailed(f"{self._job.name}: {failure}") from failure

@@ -1,0 +1,177 @@
+"""HTTP/2 client over TLS and TCP or MPTCP: sends requests for `/respond/N` at a steady pace.
+
+It prints one line of JSON about what it saw. What went wrong is told there too (`error`): the
+exit code is 0 all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import selectors
+import socket
+import ssl
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from minitopo_dc.runners.addresses import address_family, socket_address
+from minitopo_dc.runners.payload.certificate import SERVER_NAME
+from minitopo_dc.runners.payload.requests import RequestPlan, add_request_options, request_plan
+from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
+from minitopo_dc.runners.tcp.http2 import Http2Requests
+
+ALPN = "h2"
+"""RFC 9113, section 3.2."""
+VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+CONNECT_S = 60.0
+"""For how long to try to connect, TLS included: as long as aioquic (its idle timeout)."""
+CLOSE_S = 3.0
+"""For how long to wait for the server's end of the connection: as hypercorn does for its clients'.
+"""
+
+
+class RequestProtocol(asyncio.Protocol):
+    """The requests' HTTP/2 connection on asyncio's transport."""
+
+    def __init__(self, client: Http2Requests) -> None:
+        self.ended = asyncio.Event()
+        self._client = client
+        self._timer: asyncio.TimerHandle | None = None
+        self._transport: asyncio.WriteTransport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """TLS is there."""
+        assert isinstance(transport, asyncio.WriteTransport)
+        self._transport = transport
+        if transport.get_extra_info("ssl_object").selected_alpn_protocol() != ALPN:
+            self._client.lost("the server has no HTTP/2")
+            transport.abort()
+            return
+        self._client.connected()
+        self._go_on()
+
+    def data_received(self, data: bytes) -> None:
+        """The server sent something."""
+        self._client.receive(data)
+        self._go_on()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection has ended, in order or not."""
+        self._client.lost("connection ended by the server" if exc is None else _words(exc))
+        self._set_timer()
+        self.ended.set()
+
+    def _on_time(self) -> None:
+        self._client.on_time(time.monotonic())
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Send, and be called again when something is due."""
+        data = self._client.data_to_send()
+        if data and not self._transport.is_closing():
+            self._transport.write(data)
+        if self._client.closing:
+            self._transport.close()
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self._client.closing:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_at(self._client.timeout(), self._on_time)
+
+
+def run(
+    client: Http2Requests,
+    connection: socket.socket,
+    server: tuple[str, int] | tuple[str, int, int, int],
+    context: ssl.SSLContext,
+) -> None:
+    """Connect, send the requests, close; errors go to the client's outcome."""
+    client.connecting()
+    deadline = time.monotonic() + CONNECT_S
+    connection.settimeout(CONNECT_S)
+    try:
+        # Not asyncio's connect, which refuses a protocol that is neither TCP nor UDP.
+        connection.connect(server)
+        connection.setblocking(False)
+        with asyncio.Runner(loop_factory=_precise_loop) as runner:
+            left_s = max(0.001, deadline - time.monotonic())
+            runner.run(_exchange(client, connection, context, left_s))
+    except OSError as error:
+        client.lost(_words(error))
+
+
+async def _exchange(
+    client: Http2Requests, connection: socket.socket, context: ssl.SSLContext, patience_s: float
+) -> None:
+    _, protocol = await asyncio.get_running_loop().create_connection(
+        lambda: RequestProtocol(client),
+        sock=connection,
+        ssl=context,
+        server_hostname=SERVER_NAME,
+        ssl_handshake_timeout=patience_s,
+        ssl_shutdown_timeout=CLOSE_S,
+    )
+    await protocol.ended.wait()
+
+
+def _precise_loop() -> asyncio.AbstractEventLoop:
+    """A loop with timers to the microsecond; epoll's are rounded up to a millisecond."""
+    return asyncio.SelectorEventLoop(selectors.SelectSelector())
+
+
+def _words(error: Exception) -> str:
+    return f"connection failed: {error or type(error).__name__}"
+
+
+def main() -> None:
+    """Send the requests and print the outcome as one line of JSON."""
+    options, plan = _options()
+    client = Http2Requests(plan)
+    gc.freeze()  # what was imported is never garbage: full collections need not visit it
+    with _connection(options) as connection:
+        started_ns = time.monotonic_ns()
+        server = socket_address(options.address, options.port)
+        run(client, connection, server, _context(options.certificate, options.tls))
+    print(json.dumps(asdict(client.outcome) | {"started_ns": started_ns}), flush=True)  # noqa: T201
+
+
+def _connection(options: argparse.Namespace) -> socket.socket:
+    made = socket.socket(
+        address_family(options.bind), socket.SOCK_STREAM, PROTOCOLS[options.protocol]
+    )
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    made.bind((options.bind, 0))
+    return made
+
+
+def _context(certificate: Path, version: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = context.maximum_version = VERSIONS[version]
+    context.load_verify_locations(certificate)
+    context.set_alpn_protocols([ALPN])
+    return context
+
+
+def _options() -> tuple[argparse.Namespace, RequestPlan]:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--address", required=True, help="the server's")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--bind", required=True, help="the client's address")
+    parser.add_argument("--protocol", choices=PROTOCOLS, required=True)
+    parser.add_argument("--certificate", type=Path, required=True)
+    parser.add_argument("--tls", choices=VERSIONS, required=True)
+    add_request_options(parser, required=True)
+    options = parser.parse_args()
+    plan = request_plan(parser, options)
+    assert plan is not None
+    return options, plan
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""HTTP/2 over TLS 1.2 or 1.3 on hypercorn, over TCP or MPTCP, with a stated congestion control.
+
+hypercorn cannot set a socket's congestion control or protocol, so this launcher makes the
+listening socket and hands it over. For each connection that requests came by it prints one line of
+JSON at the connection's end: what the kernel said of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import socket
+import ssl
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from hypercorn.asyncio import serve
+from hypercorn.config import Config
+
+from minitopo_dc.runners.addresses import address_family
+from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS, set_congestion_control
+from minitopo_dc.runners.tcp.info import TcpInfoFile
+from minitopo_dc.runners.tcp.watch import ReportingApplication
+
+# For how long a connection may lie idle, and how many requests may be open on it: as with aioquic
+# (its idle timeout and its first limit of streams).
+IDLE_S = 60
+OPEN_REQUESTS = 128
+CLOSE_S = 3.0
+"""For how long to wait for a client's end of a connection: hypercorn's own for open requests."""
+
+
+def listen(address: str, port: int, protocol: int, algorithm: str) -> socket.socket:
+    """A listening socket whose accepted sockets use the congestion control `algorithm`."""
+    listener = socket.socket(address_family(address), socket.SOCK_STREAM, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Accepted sockets inherit this; asyncio sets it for TCP only, and MPTCP is to be the same.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    set_congestion_control(listener, algorithm)
+    listener.bind((address, port))
+    listener.listen()
+    return listener
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop whose TLS connections do not wait 30 s for the end of a client that is gone.
+
+    hypercorn has no option for it.
+    """
+
+    async def create_server(self, *args: Any, **options: Any) -> asyncio.Server:
+        return await super().create_server(*args, **options, ssl_shutdown_timeout=CLOSE_S)
+
+
+def main() -> None:
+    """Serve until SIGTERM or SIGINT."""
+    options = _options()
+    listener = listen(
+        options.address, options.port, PROTOCOLS[options.protocol], options.congestion_control
+    )
+    with TcpInfoFile(options.tcp_info) if options.tcp_info else nullcontext() as info:
+        serve_requests(listener, ReportingApplication(info=info), options.certificate, options.key)
+
+
+def serve_requests(
+    listener: socket.socket, application: ReportingApplication, certificate: Path, key: Path
+) -> None:
+    """Answer requests on a listening socket until SIGTERM or SIGINT."""
+    config = _configuration(listener, certificate, key)
+    gc.freeze()  # what was imported is never garbage: full collections need not visit it
+    with asyncio.Runner(loop_factory=_Loop) as runner:
+        try:
+            runner.run(serve(application, config))  # type: ignore[arg-type]
+        except ssl.SSLError as error:
+            # hypercorn (0.18) ends with it when a client still sends while the server closes.
+            if error.reason != "APPLICATION_DATA_AFTER_CLOSE_NOTIFY":
+                raise
+
+
+def _configuration(listener: socket.socket, certificate: Path, key: Path) -> Config:
+    config = Config()
+    config.bind = [f"fd://{listener.detach()}"]
+    config.certfile, config.keyfile = str(certificate), str(key)
+    config.keep_alive_timeout = IDLE_S
+    config.keep_alive_max_requests = sys.maxsize  # its own 1,000 end a connection
+    config.h2_max_concurrent_streams = OPEN_REQUESTS
+    return config
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--address", required=True)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--protocol", choices=PROTOCOLS, required=True)
+    parser.add_argument("--certificate", type=Path, required=True)
+    parser.add_argument("--key", type=Path, required=True)
+    parser.add_argument("--congestion-control", required=True, help="as the kernel names it")
+    parser.add_argument("--tcp-info", type=Path, help="where to write tcp-info.csv")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

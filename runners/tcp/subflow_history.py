@@ -1,0 +1,85 @@
+"""All subflows that an MPTCP connection ever had, from what the kernel says of those it has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from minitopo_dc.runners.processes.kernel_socket import Subflow
+
+SAMPLE_NS = 100_000_000
+"""Between two samples of a subflow: as the default interval of all other time series."""
+SLACK_NS = 5_000_000
+"""A timer that is early by so little has a sample's time."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A subflow as it was last seen."""
+
+    subflow: Subflow
+    opened_ns: int
+    closed_ns: int | None = None
+    samples: list[tuple[int, Subflow]] = field(default_factory=list)
+
+
+class SubflowHistory:
+    """Keeps the last counters of subflows that have gone; sans-IO.
+
+    A subflow's counters are gone once the client has closed it, which may be before the server
+    learns that the last byte arrived.
+    """
+
+    def __init__(self, *, samples: bool) -> None:
+        """With or without a time series."""
+        self._seen: dict[tuple[str, str, int], _Seen] = {}
+        self._samples = samples
+        self._sampled_ns: int | None = None
+
+    def take(self, now_ns: int, current: Sequence[Subflow], *, ended: bool) -> None:
+        """Note what the kernel says now.
+
+        Args:
+            now_ns: on the monotonic clock.
+            current: the subflows that there are.
+            ended: whether the client has closed the connection: then subflows go with it, and
+                none of them was closed for itself.
+        """
+        due = self._sampled_ns is None or now_ns - self._sampled_ns >= SAMPLE_NS - SLACK_NS
+        if due:
+            self._sampled_ns = now_ns
+        there = {each.key: each for each in current}
+        for key, subflow in there.items():
+            seen = self._seen.setdefault(key, _Seen(subflow, now_ns))
+            seen.subflow = subflow
+        for key, seen in self._seen.items():
+            was_open = seen.closed_ns is None
+            if was_open and not ended and not (key in there and there[key].is_open):
+                seen.closed_ns = now_ns
+            if self._samples and was_open and (due or seen.closed_ns or not seen.samples):
+                seen.samples.append((now_ns, seen.subflow))
+
+    def report(self) -> list[dict[str, Any]]:
+        """For JSON: each subflow's last counters, times and samples, the first to open first."""
+        return [
+            {
+                **asdict(seen.subflow),
+                "opened_ns": seen.opened_ns,
+                "closed_ns": seen.closed_ns,
+                **({"samples": [_sample(*each) for each in seen.samples]} if self._samples else {}),
+            }
+            for seen in self._seen.values()
+        ]
+
+
+def _sample(time_ns: int, subflow: Subflow) -> dict[str, Any]:
+    return {
+        "time_ns": time_ns,
+        "cwnd_bytes": subflow.cwnd_bytes,
+        "in_flight_bytes": subflow.in_flight_bytes,
+        "smoothed_rtt_ms": subflow.smoothed_rtt_ms,
+        "bytes_sent": subflow.bytes_sent,
+        "bytes_acked": subflow.bytes_acked,
+        "packets_lost": subflow.retransmissions,
+    }

@@ -1,0 +1,147 @@
+"""What the kernel says of a server's TCP and MPTCP connections, reported at the end of each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import Any
+
+from minitopo_dc.runners.payload.asgi import Application, Message, Receive, Send, application
+from minitopo_dc.runners.processes.kernel_socket import (
+    congestion_control,
+    has_delivered,
+    is_closed_by_peer,
+    is_multipath,
+    socket_with_peer,
+    subflows,
+)
+from minitopo_dc.runners.tcp.info import INTERVAL_S, TcpInfoFile
+from minitopo_dc.runners.tcp.subflow_history import SubflowHistory
+
+SAMPLE_S = 0.1
+DELIVERY_S = 0.01
+"""How often to look whether the last bytes were acknowledged. It delays nothing but the report."""
+
+
+class ReportingApplication:
+    """An application, and a report of each connection that requests come by."""
+
+    def __init__(
+        self, inner: Application = application, *, info: TcpInfoFile | None = None
+    ) -> None:
+        """Take what answers, and the file of the connections' samples, if there is to be one."""
+        self._inner = inner
+        self._info = info
+        self._watches: dict[tuple[str, int], Watch] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """ASGI 3.
+
+        Raises:
+            RuntimeError: the client's connection has gone already.
+        """
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        with self._watch(tuple(scope["client"])).request():
+            await self._inner(scope, receive, send)
+
+    def _watch(self, peer: tuple[str, int]) -> Watch:
+        if peer not in self._watches:
+            connection = socket_with_peer(peer)
+            if connection is None:
+                raise RuntimeError(f"no socket of this process is connected to {peer}")
+            self._watches[peer] = Watch(connection, self._info)
+            task = asyncio.create_task(self._report(peer, connection))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return self._watches[peer]
+
+    async def _report(self, peer: tuple[str, int], connection: socket.socket) -> None:
+        """Print the report at the connection's end, or at the server's if that comes first."""
+        watch = self._watches[peer]
+        with closing(connection):
+            try:
+                await watch.run()
+            finally:
+                del self._watches[peer]
+                print(json.dumps(watch.report), flush=True)  # noqa: T201
+
+
+class Watch:
+    """Reads what the kernel says of one connection while it lasts."""
+
+    def __init__(self, connection: socket.socket, info: TcpInfoFile | None = None) -> None:
+        self._peer = connection.getpeername()[:2]
+        self._connection = connection
+        self._info = info
+        self._interval_s = SAMPLE_S if info is None else INTERVAL_S
+        self._kind = _kind(connection)
+        self._history = SubflowHistory(samples=self._kind["multipath"])
+        self._open_requests = 0
+        self._answered = asyncio.Event()
+        self.sample()
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What was seen last, for JSON."""
+        return {**self._kind, "subflows": self._history.report()}
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """Around a request's answer."""
+        self._open_requests += 1
+        try:
+            yield
+        finally:
+            self._open_requests -= 1
+            if not self._open_requests:
+                self._answered.set()
+
+    def sample(self) -> None:
+        """Note what the kernel says, unless the connection was closed meanwhile."""
+        try:
+            current = subflows(self._connection, self._peer)
+            self._kind = _kind(self._connection)
+        except OSError:
+            return
+        # Looked at behind the subflows: a client closes the connection first, then they go.
+        ended = is_closed_by_peer(self._connection)
+        now_ns = time.monotonic_ns()
+        self._history.take(now_ns, current, ended=ended)
+        if self._info is not None:
+            self._info.write(now_ns, current)
+
+    async def run(self) -> None:
+        """Sample until the client closes the connection: often while its last bytes are awaited."""
+        try:
+            while not is_closed_by_peer(self._connection):
+                self.sample()
+                delivering = not self._open_requests and not has_delivered(self._connection)
+                await self._pause(DELIVERY_S if delivering else self._interval_s)
+        finally:
+            self.sample()
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but no longer than until the last open request is answered."""
+        self._answered.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._answered.wait()
+
+
+def _kind(connection: socket.socket) -> dict[str, Any]:
+    """What a connection is, beside its subflows.
+
+    Raises:
+        OSError: it is closed.
+    """
+    return {
+        "multipath": is_multipath(connection),
+        "congestion_control": congestion_control(connection),
+    }

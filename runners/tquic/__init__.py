@@ -1,0 +1,1 @@
+"""MP-QUIC by TQUIC's tools: transport `mpquic`."""

@@ -1,0 +1,37 @@
+"""Which leg has how much of a run's bytes from a moment on."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from minitopo_dc.analysis.measures import utilisation
+from minitopo_dc.analysis.measures.utilisation import leg_share
+
+
+@pytest.fixture(autouse=True)
+def legs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leg 1 delivers nothing from 3 s on, but is sent to; leg 2 delivers from 3 s on."""
+    rows = [
+        (second, leg, pushed, min(pushed, most))
+        for second in range(7)
+        for leg, pushed, most in ((1, 100 * second, 300), (2, 300 * max(second - 3, 0), 10**9))
+    ]
+    columns = ["time_s", "leg", "pushed_bytes", "delivered_bytes"]
+    table = pd.DataFrame(rows, columns=columns)
+    monkeypatch.setattr(utilisation, "leg_series", lambda _: table)
+
+
+def test_what_is_carried_and_what_is_sent_are_told_apart() -> None:
+    run = Path("run")
+    assert leg_share(run, "delivered_bytes", leg=2, from_s=4) == 1
+    assert leg_share(run, "pushed_bytes", leg=2, from_s=4) == 0.75
+    assert leg_share(run, "delivered_bytes", leg=1, from_s=0) == 0.25
+    assert leg_share(run, "delivered_bytes", leg=3, from_s=0) == 0
+
+
+def test_of_nothing_there_is_no_share() -> None:
+    assert math.isnan(leg_share(Path("run"), "delivered_bytes", leg=2, from_s=6))

@@ -1,0 +1,188 @@
+"""The answer on a report's first page, from a campaign whose runs have a planted cause."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.campaign.report.answer import Answer, answers
+from minitopo_dc.campaign.report.answer_words import headline, sentences, to_json
+from minitopo_dc.campaign.report.evaluation import load_sources
+from minitopo_dc.campaign.report.joined import joined_table
+from minitopo_dc.cli import main
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import SettingsError
+from tests.campaign.campaigns import document, fail, pretend, run_with, write
+
+POINTS = 40
+FACTORS = {
+    "label.ratio": [0.2, 5, "log"],
+    "label.rate": [5, 20],
+    "workload.size_mb": {"levels": [1, 4]},
+}
+ASKED: dict[str, Any] = {
+    "measure": "gain",
+    "at_least": 0.97,
+    "limits": [0.9],
+    "text": "DC is as good as multipath",
+    "label": "DC",
+    "then": "DC",
+    "otherwise": "multipath",
+    "tested_on": "other",
+}
+CONFIGURATIONS = {
+    "multipath": {"transport": "mpquic-picoquic", "mode": "multipath"},
+    "dc": {"transport": "quic-picoquic", "mode": "dc"},
+}
+
+
+def planted(scenario: Scenario, directory: Path) -> RunResult:
+    """Dual Connectivity is slow where the second leg's delay is twice the first one's or more."""
+    slow = scenario.legs[1].downlink.delay_ms >= 2 * scenario.legs[0].downlink.delay_ms
+    goodput = 10.0 if scenario.mode == "multipath" else 6.0 if slow else 11.0
+    goodput *= 1.02 if scenario.seed == 2 else 1
+    return replace(pretend(scenario, directory), goodput_mbps=goodput, completion_s=8 / goodput)
+
+
+def planted_with_failures(scenario: Scenario, directory: Path) -> RunResult:
+    rate = scenario.legs[0].downlink.rate_mbps
+    assert rate is not None
+    failed = scenario.mode == "multipath" and rate > 19
+    return (fail if failed else planted)(scenario, directory)
+
+
+def content(asked: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    def points(number: int, seed: int, **more: Any) -> dict[str, Any]:
+        design = {
+            "method": "latin-hypercube",
+            "points": number,
+            "seed": seed,
+            "factors": FACTORS,
+        }
+        joined = {"gain": "= dc.goodput_mbps / multipath.goodput_mbps"}
+        return {"title": "Points", "design": design, "joined": joined, **more}
+
+    base = {
+        "legs": [{"downlink": {"rate_mbps": 1}}, {"downlink": {"rate_mbps": 1}}],
+        "legs.*.downlink.rate_mbps": "= rate",
+        "legs.0.downlink.delay_ms": 10,
+        "legs.1.downlink.delay_ms": "= 10 * ratio",
+    }
+    return document(
+        base=base,
+        repetitions=fields.pop("repetitions", 1),
+        configurations=CONFIGURATIONS,
+        words={"label.ratio": "delay ratio", "label.rate": "rate (Mbit/s)"},
+        experiments={
+            "download": points(POINTS, 1, explain=[ASKED | (asked or {})], **fields),
+            "other": points(10, 2),
+        },
+    )
+
+
+def answer_of(root: Path) -> Answer:
+    sources = load_sources([root])
+    experiment = sources[0].outline.file.experiments["download"]
+    tables = {each.label: joined_table(each, "download", experiment) for each in sources}
+    (found,) = answers(sources, "download", experiment, tables)
+    return found
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_with(tmp_path_factory.mktemp("c") / "c", content(), planted)
+
+
+def test_the_answer_says_where_it_is_so_in_words_made_from_the_numbers(done: Path) -> None:
+    found = answer_of(done)
+    text = headline(found)
+    yes = int(found.found.at.counted.yes.count)
+    assert text.startswith(f"DC is as good as multipath at {yes} of {POINTS} points (")
+    assert "multipath where delay ratio > " in text
+    listed = " ".join(sentences(found))
+    assert "On 10 points of another design its verdict is right at " in listed
+    assert "What decides, by how many right verdicts are lost without it: delay ratio" in listed
+    assert "0.9: " in listed
+    assert "with one run of each point its scatter is not known" in listed
+
+
+def test_the_report_begins_with_the_answer_and_leaves_it_for_programs(
+    done: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["campaign", "report", str(done)]) == 0
+    told = capsys.readouterr().out
+    assert "DC is as good as multipath at" in told
+    html = (done / "report/report.html").read_text(encoding="utf-8")
+    assert html.index("The answer") < html.index("Conditions</h2>")
+    assert html.count("data:image/png") == 1
+    assert (done / "report/figures/answer-download.png").read_bytes().startswith(b"\x89PNG")
+    assert "multipath (" in (done / "report/answer.txt").read_text(encoding="utf-8")
+    (found,) = json.loads((done / "report/answer.json").read_text(encoding="utf-8"))["answers"]
+    assert found["so"]["points"] == POINTS
+    assert found["better_than_majority"] is True
+    assert found["importances"][0]["factor"] == "label.ratio"
+    assert found["unseen"]["right"]["points"] == 10
+
+
+def test_repetitions_tell_how_much_a_point_scatters(tmp_path: Path) -> None:
+    found = answer_of(run_with(tmp_path / "c", content(repetitions=2), planted))
+    assert found.scatter.points == POINTS
+    assert found.scatter.median == pytest.approx(0.0, abs=1e-6)
+    assert "repetitions of a point differ by 0.0 %" in " ".join(sentences(found))
+
+
+def test_points_with_a_run_that_failed_are_counted_and_said(tmp_path: Path) -> None:
+    found = answer_of(run_with(tmp_path / "c", content(), planted_with_failures))
+    failed = found.found.at.counted.endless
+    assert failed > 0
+    assert found.found.at.counted.yes.points == POINTS
+    assert f"{failed} points count with a run that failed" in " ".join(sentences(found))
+    assert json.dumps(to_json(found), allow_nan=False)
+
+
+def test_where_less_is_better_the_verdict_is_turned(done: Path, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"at_least": None, "at_most": 0.97, "limits": [], "tested_on": ""}
+    turned = answer_of(run_with(tmp_path / "c", content(asked), planted))
+    more = answer_of(done).found.at.counted.yes
+    assert turned.found.at.counted.yes.count == POINTS - more.count
+    assert "delay ratio > " in headline(turned)
+
+
+def test_a_test_that_was_not_run_is_said(tmp_path: Path) -> None:
+    root = run_with(tmp_path / "d", content(), planted)
+    for name in answer_runs(root, "other"):
+        (root / "runs" / name).rename(tmp_path / name)
+    assert "It was not tested on the points of other" in " ".join(sentences(answer_of(root)))
+
+
+def answer_runs(root: Path, experiment: str) -> set[str]:
+    outline = load_sources([root])[0].outline
+    return {run for cell in outline.cells if cell.experiment == experiment for run in cell.runs}
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"measure": "speed"}, "explain.measure: speed is unknown here; allowed: gain"),
+        ({"factors": ["label.no"]}, "explain.factors: label.no is unknown here"),
+        ({"runs": ["tcp"]}, "explain.runs: tcp is unknown here; allowed: dc, multipath"),
+        ({"tested_on": "third"}, "explain.tested_on: third is unknown here"),
+        ({"at_most": 1}, "give at_least or at_most"),
+        ({"then": "multipath"}, "then and otherwise are both multipath"),
+    ],
+)
+def test_a_wrong_question_is_one_error(tmp_path: Path, asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        run_with(tmp_path / "c", content(asked), planted)
+
+
+def test_words_are_of_factors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = content() | {"words": {"label.nothing": "nothing"}}
+    path = write(tmp_path, wrong)
+    assert main(["campaign", "run", str(path), "--dry-run"]) == 2
+    assert "words: label.nothing is no factor" in capsys.readouterr().err

@@ -1,0 +1,369 @@
+"""The report: one file, its figures, its errors, and what is not there."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.campaign.execution.attempt import Execute
+from minitopo_dc.campaign.report.evaluation import comparison, load_sources, measure
+from minitopo_dc.cli import main
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.scenario import Clock, Scenario
+from tests.campaign.campaigns import document, fail, pretend, run_with, write
+
+BATCH = {
+    "title": "Throughput <b> against the batch size",
+    "source": "table 5.3",
+    "grid": {"pdcp.batch": [2, 100, 500]},
+    "figure": {
+        "x": "pdcp.batch",
+        "x_label": "batch size (packets)",
+        "curves": [
+            {"configuration": "default", "mean": "quic_mbps", "sd": "quic_sd"},
+            {"configuration": "large", "mean": "quic_bm_mbps", "sd": "quic_bm_sd"},
+        ],
+    },
+    "reference": {"table": "thesis_table_5_3_batch_size.csv", "x": "batch_size_packets"},
+}
+OURS = {2: 31.0, 100: 30.0, 500: 30.0}
+"""Theirs, 'QUIC': 31.0 (1.39), 32.5 (1.15), 22.8 (0.14)."""
+
+
+def made_up(scenario: Scenario, directory: Path) -> RunResult:
+    """OURS, 1 Mbit/s less in the first repetition and more in the second."""
+    (directory / "environment.json").write_text(json.dumps({"kernel": "6.1", "cpus": 2}))
+    goodput = OURS[scenario.pdcp.batch] + (-1.0 if scenario.seed == 1 else 1.0)
+    return replace(pretend(scenario, directory), goodput_mbps=goodput)
+
+
+def campaign(
+    root: Path, content: dict[str, Any], execute: Execute = made_up, clock: Clock = "virtual"
+) -> Path:
+    """Run a campaign without running anything."""
+    return run_with(root, content, execute, clock)
+
+
+@pytest.fixture
+def done(tmp_path: Path) -> Path:
+    return campaign(tmp_path / "c", document(experiments={"batch": BATCH}))
+
+
+def report(*directories: Path, output: Path | None = None) -> str:
+    """Make a report; return its HTML."""
+    where = output or directories[0] / "report"
+    options = ["--output", str(where)]
+    assert main(["campaign", "report", *map(str, directories), *options]) == 0
+    return (where / "report.html").read_text(encoding="utf-8")
+
+
+def test_ours_are_compared_with_theirs_cell_by_cell(done: Path) -> None:
+    sources = load_sources([done])
+    experiment = sources[0].outline.file.experiments["batch"]
+    rows = comparison(sources, "batch", experiment)
+    default = rows[rows["curve"] == "default"].set_index("x")
+    assert list(default["ours"]) == [31.0, 30.0, 30.0]
+    assert list(default["theirs"]) == [31.0, 32.5, 22.8]
+    assert list(default["ours_sd"]) == pytest.approx([2**0.5] * 3)
+    assert list(default["outside"]) == [False, True, True]
+
+
+def test_cells_with_the_same_x_are_one_point_and_a_curve_has_rows_of_its_own(
+    tmp_path: Path,
+) -> None:
+    curve = {"mean": "goodput_mbps", "sd": "goodput_sd"}
+    figure = {
+        "kind": "bars",
+        "x": "handover.case",
+        "curves": [
+            {"configuration": "cubic", "where": {"cc": "cubic"}, **curve},
+            {"configuration": "bbr1", "where": {"cc": "bbr"}, **curve},
+        ],
+    }
+    cases = {
+        "title": "Cases",
+        "base": {"mode": "multipath"},
+        "grid": {"label.start": [0, 1, 2], "handover.case": ["sp", 1]},
+        "figure": figure,
+        "reference": {"table": "mpquic_cellular_table_4_residential.csv", "x": "case"},
+    }
+    configurations = {
+        name: {"transport": "mpquic-picoquic", "congestion_control": name}
+        for name in ("cubic", "bbr1")
+    }
+    content = document(configurations=configurations, experiments={"cases": cases})
+    sources = load_sources([campaign(tmp_path / "c", content, pretend)])
+    rows = comparison(sources, "cases", sources[0].outline.file.experiments["cases"])
+    assert list(rows["x"]) == ["sp", 1] * 2
+    assert list(rows["runs"]) == [3 * 2] * 4
+    assert list(rows["theirs"]) == [11.35, 6.05, 11.68, 6.90]
+
+
+def test_the_report_is_one_file_with_every_figure_in_it(done: Path) -> None:
+    html = report(done)
+    images = re.findall(r'<img src="data:image/png;base64,([^"]+)"', html)
+    assert len(images) == 1
+    assert base64.b64decode(images[0]).startswith(b"\x89PNG")
+    outside = re.findall(r'(?:src|href)="(?!data:|#)([^"]*)"', html)
+    assert outside == []
+
+
+def test_figures_are_also_png_and_pdf(done: Path) -> None:
+    report(done)
+    figures = done / "report/figures"
+    assert (figures / "batch.png").read_bytes().startswith(b"\x89PNG")
+    assert (figures / "batch.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_report_tells_errors_and_conditions(done: Path) -> None:
+    html = report(done)
+    assert "table 5.3" in html
+    assert "<td>kernel</td><td" in html
+    assert "seeds 1 to 2" in html
+    assert "Every run is ok." in html
+    mean_percent = (0 + 2.5 / 32.5 + 7.2 / 22.8) / 3 * 100
+    assert f"<td>{mean_percent:.1f}</td>" in html
+
+
+def test_text_of_a_campaign_is_text_in_the_report(done: Path) -> None:
+    assert "Throughput &lt;b&gt; against the batch size" in report(done)
+
+
+def test_what_failed_or_is_missing_is_in_the_report_with_its_reason(tmp_path: Path) -> None:
+    def some(scenario: Scenario, directory: Path) -> RunResult:
+        return (fail if scenario.pdcp.batch == 2 else made_up)(scenario, directory)
+
+    root = campaign(tmp_path / "c", document(experiments={"batch": BATCH}), some)
+    shutil.rmtree(next((root / "runs").glob("*")))
+    html = report(root)
+    assert "it broke" in html
+    assert "not run yet" in html
+
+
+def test_an_experiment_without_a_run_that_is_ok_has_a_reason_in_place_of_a_figure(
+    tmp_path: Path,
+) -> None:
+    html = report(campaign(tmp_path / "c", document(experiments={"batch": BATCH}), fail))
+    assert "<img" not in html
+    assert "No figure: no run of it is ok" in html
+
+
+def test_a_campaign_of_which_nothing_was_run_has_a_report(tmp_path: Path) -> None:
+    root = campaign(tmp_path / "c", document(experiments={"batch": BATCH}))
+    shutil.rmtree(root / "runs")
+    html = report(root)
+    assert html.count("not run yet") == 2
+    assert "<img" not in html
+
+
+@pytest.mark.parametrize(
+    ("measure", "reason"),
+    [
+        ("rtt_ms", "no qlog of the server"),
+        ("goodput_mpbs", "no run of it has what the figure shows"),
+        ("links_flow_9_mbps", "ue-summary.json"),
+    ],
+)
+def test_a_measure_that_runs_lack_spoils_its_own_figure_only(
+    measure: str, reason: str, tmp_path: Path
+) -> None:
+    curves = [{"configuration": "default", "measure": measure, "mean": "quic_mbps"}]
+    spoilt = BATCH | {"figure": {"x": "pdcp.batch", "curves": curves}}
+    html = report(campaign(tmp_path / "c", document(experiments={"a": spoilt, "b": BATCH})))
+    assert reason in html
+    assert html.count("<img") == 1
+
+
+def test_two_clocks_make_one_report_with_the_difference(tmp_path: Path) -> None:
+    def faster(scenario: Scenario, directory: Path) -> RunResult:
+        made = made_up(scenario, directory)
+        assert made.goodput_mbps is not None
+        return replace(made, goodput_mbps=made.goodput_mbps * 1.1)
+
+    content = document(experiments={"batch": BATCH})
+    virtual = campaign(tmp_path / "c", content)
+    real = campaign(tmp_path / "c", content, faster, clock="real")
+    html = report(virtual, real)
+    assert "real against virtual" in html
+    assert "<td>+10.0</td><td>10.0</td>" in html
+
+
+SERIES: dict[str, Any] = {
+    "legs": {"title": "Legs", "cells": [{"pdcp.batch": 50}], "figure": {"kind": "legs"}},
+    "window": {
+        "title": "Window",
+        "base": {"options.qlog": True},
+        "cells": [{"pdcp.batch": 50}],
+        "figure": {"kind": "window"},
+    },
+    "occasion": {
+        "title": "Occasion",
+        "base": {"options.qlog": True, "pdcp.delivery": "off", "workload.size_mb": 1},
+        "cells": [{"pdcp.batch": 50}],
+        "figure": {"kind": "occasion"},
+    },
+    "rates": {
+        "title": "Rates",
+        "base": {
+            "mode": "flows",
+            "flows": [{"mode": "dc"}, {"mode": "sc"}],
+            "workload.duration_s": 2,
+        },
+        "cells": [{"pdcp.batch": 50}],
+        "figure": {"kind": "rates"},
+    },
+    "bars": {
+        "title": "Bars",
+        "base": {"options.qlog": True},
+        "cells": [{"pdcp.batch": 50}],
+        "figure": {
+            "kind": "bars",
+            "curves": [
+                {"configuration": "default", "measure": name}
+                for name in ("lost_packets", "drop_occasions", "rtt_ms", "utilisation_leg_1")
+            ],
+        },
+    },
+    "links": {
+        "title": "Duplicated, at the links",
+        "base": {
+            "mode": "flows",
+            "flows": [{"mode": "dc-duplicate"}, {"mode": "sc"}],
+            "workload.duration_s": 2,
+        },
+        "cells": [{"pdcp.batch": 50}],
+        "figure": {
+            "curves": [
+                {"configuration": "default", "measure": name}
+                for name in ("flow_1_mbps", "links_flow_1_mbps", "links_jain_index")
+            ],
+        },
+    },
+}
+FIGURES = len(SERIES) + 1
+"""Those, and that of BATCH."""
+
+
+@pytest.fixture(scope="module")
+def real_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign with a figure of every kind, really run on the virtual clock."""
+    for experiment in SERIES.values():
+        experiment["figure"].setdefault("x", "pdcp.batch")
+    root = tmp_path_factory.mktemp("series")
+    only = {"default": {"transport": "quic"}}
+    content = document(
+        experiments=SERIES | {"batch": BATCH | {"configurations": ["default"]}},
+        configurations=only | {"large": {"transport": "quic", "workload.size_mb": 0.2}},
+        repetitions=1,
+    )
+    path, output = write(root, content), root / "out"
+    assert main(["campaign", "run", str(path), "--output", str(output)]) == 0
+    return output
+
+
+def test_every_kind_of_figure_is_drawn_from_real_runs(real_runs: Path) -> None:
+    html = report(real_runs)
+    assert "No figure" not in html
+    assert html.count("<img") == FIGURES
+
+
+@pytest.mark.parametrize(
+    ("first_byte_s", "expected"), [(0.5, 40.0), (None, math.nan), (2.5, math.nan)]
+)
+def test_throughput_is_of_the_time_from_the_first_byte_on(
+    first_byte_s: float | None, expected: float
+) -> None:
+    row = {"size_bytes": 10_000_000, "completion_s": 2.5, "goodput_mbps": 32.0}
+    row |= {} if first_byte_s is None else {"first_byte_s": first_byte_s}
+    assert measure(row, "throughput_mbps") == pytest.approx(expected, nan_ok=True)
+
+
+def test_the_waiting_time_in_the_reordering_buffer_is_a_measure(real_runs: Path) -> None:
+    (source,) = load_sources([real_runs])
+    (row,) = source.cells_of("legs", "default").to_dict("records")
+    summary = json.loads((Path(row["directory"]) / "ue-summary.json").read_text(encoding="utf-8"))
+    bearer = summary["receive"]["1"]
+    waited = bearer["waiting_total_ns"] / bearer["delivered"] / 1e6
+    assert measure(row, "reordering_wait_ms") == pytest.approx(waited)
+    assert 0 < waited < 200
+
+
+def test_at_the_links_a_duplicated_flow_counts_twice(real_runs: Path) -> None:
+    (source,) = load_sources([real_runs])
+    (row,) = source.cells_of("links", "default").to_dict("records")
+    once, twice = measure(row, "flow_1_mbps"), measure(row, "links_flow_1_mbps")
+    assert twice == pytest.approx(2 * once, rel=0.1)
+    assert measure(row, "links_flow_2_mbps") == pytest.approx(measure(row, "flow_2_mbps"), rel=0.1)
+    assert measure(row, "links_jain_index") != measure(row, "jain_index")
+
+
+def test_a_series_that_the_runs_lack_is_a_reason_and_not_the_end(tmp_path: Path) -> None:
+    window = SERIES["window"] | {"base": {}, "figure": {"kind": "window", "x": "pdcp.batch"}}
+    root = campaign(tmp_path / "c", document(experiments={"window": window}), pretend)
+    assert "No figure: " in report(root)
+
+
+def test_a_report_of_no_campaign_is_one_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["campaign", "report", str(tmp_path)]) == 2
+    assert "no campaign was run here" in capsys.readouterr().err
+
+
+NO_CHROMIUM = "needs Debian's chromium: apt-get install chromium"
+PROBE = """<script>addEventListener("load", () => {
+  const images = [...document.images].map(each => each.complete && each.naturalWidth > 100);
+  const found = {images, height: document.documentElement.scrollHeight};
+  document.title = "PROBE" + JSON.stringify(found) + "END";
+});</script></body>"""
+
+
+@pytest.fixture
+def browse(tmp_path: Path) -> Callable[[Path], tuple[dict[str, Any], str]]:
+    """Open a file in a headless browser; return what a probe sees, and the browser's messages."""
+    program = shutil.which("chromium")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail(f"{NO_CHROMIUM} (CI is set, so this is no reason to skip)", pytrace=False)
+        pytest.skip(NO_CHROMIUM)
+
+    def look(path: Path) -> tuple[dict[str, Any], str]:
+        page = tmp_path / "probed.html"
+        page.write_text(path.read_text(encoding="utf-8").replace("</body>", PROBE))
+        command = [program, *CHROMIUM, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+        opened = subprocess.run(
+            [*command, page.as_uri()], capture_output=True, text=True, timeout=120, check=True
+        )
+        match = re.search(r"PROBE(.*?)END", opened.stdout)
+        assert match is not None, opened.stderr
+        return json.loads(match[1]), opened.stderr
+
+    return look
+
+
+CHROMIUM = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *("--enable-logging=stderr", "--v=0"),
+)
+
+
+def test_a_browser_opens_the_report_without_errors_and_shows_every_figure(
+    real_runs: Path, tmp_path: Path, browse: Callable[[Path], tuple[dict[str, Any], str]]
+) -> None:
+    report(real_runs, output=tmp_path / "report")
+    seen, messages = browse(tmp_path / "report/report.html")
+    assert seen["images"] == [True] * FIGURES
+    assert seen["height"] > 1000
+    assert "CONSOLE" not in messages

@@ -1,0 +1,420 @@
+"""The command line: what options mean, and what wrong ones are answered."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc import cli, clocks
+from minitopo_dc.clocks import chosen_jobs
+from minitopo_dc.commands import compare
+from minitopo_dc.commands.options.scenario import base_scenario, rows
+from minitopo_dc.runners import base
+from minitopo_dc.runners.tcp.runner import TcpRunner
+from minitopo_dc.scenario import Clock, Scenario, as_run
+from minitopo_dc.settings import SettingsError
+
+
+def parsed(*arguments: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    compare.add(parser)
+    return parser.parse_args(arguments)
+
+
+def scenario(*arguments: str) -> Scenario:
+    return base_scenario(parsed(*arguments))
+
+
+def test_without_options_the_embedded_traces_can_be_read() -> None:
+    scenario().read_traces()
+
+
+@pytest.mark.parametrize("legs", [["20", "10"], ["20,10"]])
+def test_a_number_is_a_rate_and_commas_or_spaces_separate_legs(legs: list[str]) -> None:
+    made = scenario("--legs", *legs)
+    assert [leg.downlink.rate_mbps for leg in made.legs] == [20, 10]
+
+
+def test_anything_else_is_a_trace(tmp_path: Path) -> None:
+    made = scenario("--legs", "20", str(tmp_path / "trace.csv"))
+    assert made.legs[1].downlink.trace == tmp_path / "trace.csv"
+
+
+def test_one_value_is_for_all_legs_and_several_are_one_a_leg() -> None:
+    made = scenario("--legs", "20", "20", "--delay", "10", "30", "--loss", "1")
+    assert [leg.downlink.delay_ms for leg in made.legs] == [10, 30]
+    assert [leg.downlink.loss_percent for leg in made.legs] == [1, 1]
+
+
+def test_a_delay_may_be_the_curve_by_which_it_follows_the_capacity() -> None:
+    made = scenario("--legs", "20", "20", "--delay", "power", "5", "--uplink-delay", "linear")
+    assert [leg.downlink.delay_curve for leg in made.legs] == ["power", None]
+    assert [leg.uplink.delay_curve for leg in made.legs] == ["linear", "linear"]
+
+
+def test_all_traces_begin_at_the_offset() -> None:
+    derived = as_run(scenario("--trace-offset", "7.5")).scenario
+    assert [leg.downlink.offset_s for leg in derived.legs] == [7.5, 7.5]
+
+
+@pytest.mark.parametrize(
+    ("options", "modes", "errors"),
+    [
+        ([], [None, None], [None, None]),
+        (["--rlc", "um"], ["um", "um"], [10, 10]),
+        (["--block-errors", "1", "30"], ["am", "am"], [1, 30]),
+        (["--rlc", "um", "--block-errors", "5"], ["um", "um"], [5, 5]),
+    ],
+)
+def test_either_option_of_rlc_makes_its_legs(
+    options: list[str], modes: list[str | None], errors: list[float | None]
+) -> None:
+    found = [leg.downlink.rlc for leg in scenario("--legs", "20", "20", *options).legs]
+    assert [rlc and rlc.mode for rlc in found] == modes
+    assert [rlc and rlc.block_error_percent for rlc in found] == errors
+
+
+def test_addresses_are_of_ipv4_unless_ipv6_is_asked_for() -> None:
+    assert (scenario().ip_version, scenario("--ip", "6").ip_version) == (4, 6)
+
+
+def test_the_ratio_is_written_with_colons() -> None:
+    assert scenario("--ratio", "9:1").pdcp.ratio == (9, 1)
+
+
+def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
+    found = rows(
+        parsed("--transports", "tcp", "mptcp", "--modes", "dc", "multipath"), "real", "download"
+    )
+    assert [(row["transport"], row["mode"]) for row in found] == [
+        ("tcp", "dc"),
+        ("mptcp", "multipath"),
+    ]
+
+
+def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> None:
+    assert [(row["transport"], row["mode"]) for row in rows(parsed(), "virtual", "download")] == [
+        *(("quic", mode) for mode in ("sc", "dc", "dc-duplicate")),
+        ("mpquic-picoquic", "multipath"),
+    ]
+    assert {
+        row["transport"] for row in rows(parsed("--transports", "tcp"), "virtual", "download")
+    } == {"tcp"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--legs", "20", "20", "--delay", "1", "2", "3"], "--delay: 3 values for 2 legs"),
+        (["--legs", "20", "/none.csv"], "/none.csv: No such file"),
+        (["--legs", "20", "-5"], "legs.1.downlink.rate_mbps"),
+        (["--delay", "fast"], "delay_ms"),
+        (["--ratio", "1:2:3"], "ratio"),
+        (["--t-reordering", "7"], "t_reordering"),
+        (["--t-reordering", "never"], "t_reordering"),
+        (["--transports", "sctp"], "--transports: sctp; allowed: "),
+        (["--modes", "both"], "--modes: both; allowed: sc, dc, dc-duplicate, multipath"),
+        (["--transports", "tcp", "--modes", "multipath"], "no transport here can do"),
+        (["--repetitions", "0"], "--repetitions: 0; allowed: 1 to 10000"),
+        (["--size", "0"], "size_mb"),
+        (["--congestion-control", "vegas"], "congestion_control: vegas; allowed: reno, cubic, bbr"),
+        (["--trace-end", "never"], "'loop', 'hold' or 'stop'"),
+    ],
+)
+def test_a_wrong_option_is_one_clear_error(
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["compare", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert "Traceback" not in error
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
+    named = ["--transports", "tcp", "quic", "quic-ngtcp2", "--modes", "sc"]
+    found = rows(parsed(*named, "--receive-buffer", "1"), "real", "download")
+    buffer = {"receive_buffer_bytes": 1}
+    assert [row["options"] for row in found] == [{}, buffer, buffer]
+
+
+def test_a_name_alone_gives_a_user_s_runner_no_receive_buffer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Own(TcpRunner):
+        """A transport without options."""
+
+    base.runner_names()
+    monkeypatch.setitem(base._RUNNERS._found, "quic-own", Own)
+    (row,) = rows(parsed("--transports", "quic-own", "--modes", "sc"), "real", "download")
+    assert row["options"] == {}
+
+
+def test_the_virtual_clock_has_a_run_a_processor_and_the_real_one_a_single_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    assert parsed().jobs is None
+    assert (chosen_jobs(None, "virtual"), chosen_jobs(None, "real")) == (7, 1)
+    assert (chosen_jobs(3, "virtual"), chosen_jobs(1, "real")) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "clock", "words"),
+    [(0, "virtual", "--jobs: 0; allowed: 1 to 1024"), (2, "real", "--jobs: only 1 on the real")],
+)
+def test_a_wrong_number_of_jobs_is_refused(jobs: int, clock: Clock, words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        chosen_jobs(jobs, clock)
+
+
+def test_results_are_never_mixed_with_older_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["compare", "--output", str(tmp_path)]) == 2
+    assert f"--output: {tmp_path} exists" in capsys.readouterr().err
+
+
+def test_a_wrong_scenario_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("transport: tcp\n")
+    assert cli.main(["run", str(path)]) == 2
+    assert "s.yaml: mode: Field required" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("transport: sctp", "transport: sctp; allowed: tcp, quic, quic-ngtcp2, mptcp"),
+        ("transport: mptcp", "mode sc: transport mptcp allows multipath"),
+        ("transport: quic\noptions: {speed: 1}", "no option 'speed' (known: "),
+        ("transport: quic\noptions: {max_data: -1}", "max_data must be a positive integer"),
+    ],
+)
+def test_a_scenario_that_no_transport_can_run_is_one_clear_error(
+    line: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(f"{line}\nclock: virtual\nmode: sc\nlegs: [{{downlink: {{rate_mbps: 9}}}}]\n")
+    assert cli.main(["run", str(path), "--output", str(tmp_path / "out")]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_trace_can_be_made_described_and_converted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, mahimahi = tmp_path / "t.csv", tmp_path / "t.mahimahi"
+    assert cli.main(["trace", "synthesise", str(made), "--seconds", "5", "--mean", "6"]) == 0
+    assert cli.main(["trace", "convert", str(made), str(mahimahi)]) == 0
+    assert cli.main(["trace", "info", str(mahimahi)]) == 0
+    assert json.loads(capsys.readouterr().out)["mean_mbps"] == pytest.approx(6, rel=0.01)
+
+
+def test_a_drive_can_be_made_described_and_turned_into_channels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells, channels = str(tmp_path / "cells.csv"), str(tmp_path / "channels.csv")
+    made = ["trace", "synthesise-drive", cells, "--environment", "road", "--seconds", "20"]
+    assert cli.main(made) == 0
+    assert cli.main(["trace", "channels", cells, channels, "--scale", "0.5"]) == 0
+    assert cli.main(["trace", "info", cells]) == 0
+    of_cells = json.loads(capsys.readouterr().out)
+    assert cli.main(["trace", "info", channels]) == 0
+    of_channels = json.loads(capsys.readouterr().out)
+    assert of_channels["available_shares"] == of_cells["available_shares"]
+    level = "Multipath"
+    assert of_channels["capacity"][level]["mean_mbps"] == pytest.approx(
+        of_cells["capacity"][level]["mean_mbps"] / 2, rel=0.001
+    )
+    assert cli.main(["trace", "info", channels, "--column", "channel_1_mbps"]) == 0
+    assert json.loads(capsys.readouterr().out)["duration_s"] == 20
+
+
+def test_a_drive_is_shown_beside_the_published_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells, figure = tmp_path / "cells.csv", tmp_path / "drive.png"
+    assert cli.main(["trace", "synthesise-drive", str(cells), "--seconds", "20"]) == 0
+    assert cli.main(["trace", "cells", str(cells), "--figure", str(figure)]) == 0
+    shown = capsys.readouterr().out
+    assert "OP2 SP" in shown
+    assert "46.15" in shown
+    assert figure.stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["cells", "missing.csv"], "missing.csv: No such file"),
+        (["channels", "cells.csv", "out.csv", "--load", "2"], "load = 2: must be 0 to 1"),
+        (["channels", "cells.csv", "no/out.csv"], "no/out.csv: No such file"),
+        (["channels", "cells.csv", "rates.csv", "out.csv"], "rates.csv:1: header"),
+        (["synthesise-drive", "out.csv", "--seconds", "0"], "duration = 0: must be 1"),
+        (["cells", "cells.csv", "--figure", "no/d.png"], "No such file"),
+        (["cells", "channels.csv", "--scale", "2"], "channels.csv: has capacities already"),
+    ],
+)
+def test_what_is_wrong_with_a_drive_is_one_error(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rates.csv").write_text("time_s,rate_mbps\n0,1\n")
+    header = "time_s,operator,carrier,cell,rsrp_dbm"
+    Path("cells.csv").write_text(f"{header}\n0,A,1,x,-90\n")
+    Path("channels.csv").write_text("time_s,channel_1_mbps,channel_1_cell\n0,1,A/1/x\n")
+    assert cli.main(["trace", *arguments]) == 2
+    assert words in capsys.readouterr().err
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize("seconds", ["1", "nan", "inf"])
+def test_a_measurement_too_short_or_too_long_is_one_error(
+    seconds: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mininet.net")
+    monkeypatch.setattr(clocks, "why_not_real", lambda: None)
+    assert cli.main(["calibrate", "--seconds", seconds]) == 2
+    assert f"--seconds {seconds}: allowed: 2 to 3600" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["calibrate"], ["minitopo", "--minitopo", "m", "-t", "t", "-x", "x"]],
+)
+def test_what_needs_the_real_clock_is_refused_where_it_cannot_run(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clocks, "why_not_real", lambda: "not root")
+    assert cli.main(command) == 2
+    assert capsys.readouterr().err == f"minitopo-dc: {command[0]} needs the real clock: not root\n"
+
+
+def test_calibration_where_ipv6_does_not_work_is_one_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mininet.net")
+    from minitopo_dc.emulation.network import testbed
+
+    monkeypatch.setattr(clocks, "why_not_real", lambda: None)
+    monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "no such family"})
+    assert cli.main(["calibrate", "--ip", "6"]) == 1
+    error = capsys.readouterr().err
+    assert "minitopo-dc: IPv6 does not work here: no such family" in error
+    assert "Traceback" not in error
+
+
+PING = "transport: icmp\nmode: sc\nlegs: [{downlink: {rate_mbps: 10}}]\nworkload: {kind: ping, "
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("count: 0}\n", "workload: ping: count: Input should be greater than"),
+        ("size: 9}\n", "workload: ping: size: unknown field; known: count, interval_s"),
+    ],
+)
+def test_a_wrong_ping_is_refused_before_there_is_a_results_directory(
+    more: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ping.yaml").write_text(PING + more, encoding="utf-8")
+    made = tmp_path / "out"
+    assert cli.main(["run", str(tmp_path / "ping.yaml"), "--output", str(made)]) == 2
+    assert words in capsys.readouterr().err
+    assert not made.exists()
+
+
+def test_parameters_of_the_split_policy_are_named_one_by_one() -> None:
+    options = ("--split", "bandit", "--report-interval", "20")
+    pdcp = scenario(
+        *options, "--split-parameter", "epoch_ms=500", "--split-parameter", "seed=3"
+    ).pdcp
+    assert (pdcp.split, pdcp.parameters) == ("bandit", {"epoch_ms": 500, "seed": 3})
+    assert pdcp.report_ms == 20
+    assert (scenario().pdcp.parameters, scenario().pdcp.report_ms) == ({}, None)
+
+
+@pytest.mark.parametrize("words", ["epoch_ms", "=5", "seed=", "seed=[", "seed=1 seed=2"])
+def test_a_parameter_of_the_split_policy_that_is_none_is_refused(words: str) -> None:
+    options = [part for word in words.split() for part in ("--split-parameter", word)]
+    with pytest.raises(SettingsError, match=r"^--split-parameter: "):
+        scenario("--split", "bandit", "--report-interval", "20", *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["proportional"], "split policy 'proportional' needs reports; give report_ms, e.g. 20"),
+        (["bandit"], "split policy 'bandit' needs reports"),
+        (["credit"], "split policy 'credit' needs pdcp.flow_control"),
+        (
+            ["threshold", "--split-parameter", "primary=3"],
+            ".*: primary is 3, must be .* from 1 to 2",
+        ),
+    ],
+)
+def test_a_policy_that_lacks_what_it_needs_is_refused_before_a_run(
+    options: list[str], words: str
+) -> None:
+    with pytest.raises(SettingsError, match=f"^options: pdcp: {words}"):
+        scenario("--split", *options)
+
+
+def test_any_field_of_pdcp_is_an_option() -> None:
+    arguments = ["compare", "--pdcp", "numbering=late", "--pdcp", "flow_control={backhaul_ms: 5}"]
+    pdcp = base_scenario(parsed(*arguments[1:])).pdcp
+    assert pdcp.numbering == "late"
+    assert pdcp.flow_control is not None
+    assert pdcp.flow_control.backhaul_ms == 5
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["numbering"], "--pdcp: numbering; allowed: NAME=VALUE, each name once"),
+        (["numbering=late", "numbering=early"], "--pdcp: numbering=early; allowed: NAME=VALUE"),
+        (["batch=5"], "--pdcp: batch; has an option of its own"),
+        (["flow_control={"], "--pdcp: flow_control={; the value is not YAML"),
+        (["nonsense=1"], "pdcp.nonsense: unknown field"),
+    ],
+)
+def test_a_wrong_field_of_pdcp_is_one_error(given: list[str], words: str) -> None:
+    options = [word for each in given for word in ("--pdcp", each)]
+    with pytest.raises(SettingsError) as caught:
+        base_scenario(parsed(*options))
+    assert words in str(caught.value)
+
+
+def test_a_recording_s_two_files_are_a_leg_s_two_directions(tmp_path: Path) -> None:
+    for ending in ("down", "up"):
+        (tmp_path / f"drive.{ending}").write_text("1\n2\n")
+    drive = tmp_path / "drive"
+    legs = scenario("--legs", str(drive), "10").legs
+    assert (legs[0].downlink.trace, legs[0].uplink.trace) == (
+        tmp_path / "drive.down",
+        tmp_path / "drive.up",
+    )
+    assert legs[1].uplink.rate_mbps == 20
+    mine = scenario("--legs", str(drive), "10", "--uplink", "5").legs
+    assert (mine[0].downlink.trace, mine[0].uplink.rate_mbps) == (tmp_path / "drive.down", 5)
+
+
+def test_legs_are_columns_of_one_table(tmp_path: Path) -> None:
+    table = tmp_path / "drive.csv"
+    table.write_text("at,a,b\n0,1,2\n10,3,4\n")
+    options = ("--trace-column", "a:mbps", "b:mbps", "--trace-time-column", "at:ms")
+    legs = scenario("--legs", str(table), str(table), *options).legs
+    assert [leg.downlink.capacity().rate_at(0) for leg in legs] == [1_000_000, 2_000_000]

@@ -1,0 +1,75 @@
+"""What is said on standard error while runs are under way."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.campaign.file.plan import PlannedRun
+from minitopo_dc.commands.screen.campaign_progress import CampaignProgress
+from minitopo_dc.commands.screen.progress import Progress
+from minitopo_dc.run.judge import blank_result
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.scenario import Scenario
+
+LEGS = [{"downlink": {"rate_mbps": 20}}] * 2
+SCENARIO = Scenario.check({"transport": "quic", "mode": "dc", "legs": LEGS}, "test")
+FAILED = replace(
+    blank_result(SCENARIO, Path("run")), status="failed", reason="[/red] of [tc]\nmore"
+)
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def test_a_run_that_failed_is_told_with_the_first_line_of_its_reason_as_it_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Progress(2) as progress:
+        progress.begin(SCENARIO)
+        progress.end(FAILED)
+    shown = capsys.readouterr()
+    assert shown.err == "1/2 quic dc (seed 1): failed [/red] of [tc]\n"
+    assert shown.out == ""
+
+
+@pytest.mark.parametrize(
+    ("passed_s", "words"), [(0.5, "about 5 s left"), (60, "about 10 min left")]
+)
+def test_the_time_left_is_that_of_the_pace_so_far(
+    passed_s: float, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Shown(Progress):
+        def text(self) -> str:
+            return str(self._status.status)
+
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    progress = Shown(22)
+    for _ in range(2):
+        progress.begin(SCENARIO)
+        progress.end(FAILED)
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0 + passed_s)
+    progress.begin(SCENARIO)
+    assert progress.text() == f"3/22 quic dc … {words}"
+
+
+def ended(result: RunResult, planned: int, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    run = PlannedRun("abc", SCENARIO, 1)
+    with CampaignProgress([run], planned) as progress:
+        progress.end(run, result)
+    return capsys.readouterr().err.splitlines()
+
+
+def test_a_campaign_counts_what_was_done_before_and_names_failures(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert ended(FAILED, 3, capsys) == [
+        "2 of 3 runs were done before",
+        "failed: abc (quic dc, seed 1): [/red] of [tc]",
+        "3/3 runs done, 1 failed, 0 unsupported",
+    ]

@@ -1,0 +1,42 @@
+"""Elements as seen from outside, with stand-ins for them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from minitopo_dc.emulation.network.elements import ElementFailedError, ElementProcess, stop_all
+
+
+class Pretended:
+    """Writes down what it is told."""
+
+    def __init__(self, name: str, told: list[str], *, is_dead: bool = False) -> None:
+        self._name, self._told, self._is_dead = name, told, is_dead
+
+    def begin_stop(self) -> None:
+        if self._is_dead:
+            raise ElementFailedError(f"element on {self._name} ended")
+        self._told.append(f"begin {self._name}")
+
+    def stop(self) -> dict[str, Any]:
+        self._told.append(f"wait {self._name}")
+        return {"host": self._name}
+
+
+def stopped(*elements: Pretended) -> list[str]:
+    summaries = stop_all([cast("ElementProcess", each) for each in elements])
+    return [summary["host"] for summary in summaries]
+
+
+def test_all_elements_are_told_to_end_before_one_is_waited_for() -> None:
+    told: list[str] = []
+    assert stopped(Pretended("gnb", told), Pretended("ue", told)) == ["gnb", "ue"]
+    assert told == ["begin gnb", "begin ue", "wait gnb", "wait ue"]
+
+
+def test_an_element_that_had_died_leaves_no_summaries() -> None:
+    told: list[str] = []
+    with pytest.raises(ElementFailedError, match="element on ue ended"):
+        stopped(Pretended("gnb", told), Pretended("ue", told, is_dead=True))

@@ -1,0 +1,367 @@
+"""Adaptive split policies with legs that are written down: answers, waiting, parameters."""
+
+from __future__ import annotations
+
+import itertools
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.pdcp import (
+    SPLIT_THRESHOLDS,
+    LegReport,
+    PolicyError,
+    make_policy,
+    needs_flow_control,
+    needs_reports,
+    sees_legs,
+)
+from minitopo_dc.pdcp.policies.bandit import MOST_ARMS, DiscountedUcb, Outcome, ratios
+from minitopo_dc.pdcp.policies.choice import DeficitRoundRobin, candidates
+from minitopo_dc.units import NS_PER_MS
+from tests.pdcp.views import WrittenLeg
+
+ADAPTIVE = ("least-delay", "threshold", "proportional", "bandit", "credit")
+
+
+def report(at: int, **values: int) -> LegReport:
+    nothing = {"delivered_pdus": 0, "delivered_bytes": 0, "lost_pdus": 0}
+    fields = nothing | {"reordered": 0, "reordering_ns": 0} | values
+    return LegReport(at=at, highest_count=None, **fields)
+
+
+views = st.builds(
+    WrittenLeg,
+    backlog=st.integers(0, 10**6),
+    ns_per_byte=st.none() | st.integers(1, 4000),
+    mean_delay_ns=st.integers(0, 20 * NS_PER_MS),
+    room=st.booleans(),
+    is_up=st.booleans(),
+    credit=st.integers(-(10**5), 10**6),
+)
+moments = st.lists(st.lists(views, min_size=3, max_size=3), min_size=1, max_size=30)
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+@given(moments=moments, may_wait=st.booleans(), step=st.integers(0, 300), data=st.data())
+def test_an_answer_is_one_leg_or_where_sdus_wait_none(
+    name: str, moments: list[list[WrittenLeg]], may_wait: bool, step: int, data: st.DataObject
+) -> None:
+    policy = make_policy(name, legs=3)
+    delivered = [0, 0, 0]
+    for number, legs in enumerate(moments):
+        now = number * step * NS_PER_MS
+        reported = data.draw(st.booleans())
+        for leg, view in enumerate(legs):
+            delivered[leg] += data.draw(st.integers(0, 10**6))
+            view.may_wait = may_wait
+            values = {"delivered_bytes": delivered[leg], "delivered_pdus": delivered[leg] // 99}
+            view.report = report(now + 1, **values) if reported else None
+        answer = policy.legs(1500, now, legs)
+        assert answer in {(0,), (1,), (2,)} | ({()} if may_wait else set())
+        if may_wait and answer:
+            assert legs[answer[0]].room  # one that does not take is never waited for by name
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_every_one_sees_its_legs_and_says_what_else_it_needs(name: str) -> None:
+    policy = make_policy(name, legs=2)
+    assert sees_legs(policy)
+    assert needs_reports(policy) == (name in ("proportional", "bandit"))
+    assert needs_flow_control(policy) == (name == "credit")
+
+
+@pytest.mark.parametrize("name", ["batch", "duplicate"])
+def test_the_others_need_nothing(name: str) -> None:
+    policy = make_policy(name, legs=2)
+    assert not needs_reports(policy)
+    assert not needs_flow_control(policy)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("proportional", {"time_constant_ms": 0}, "time_constant_ms is 0, must be a number >= 1"),
+        ("proportional", {"floor_percent": 51}, "floor_percent is 51, must be .* 0.01 to 50"),
+        ("proportional", {"floor_percent": True}, "floor_percent is True, must be a number"),
+        ("proportional", {"floor": 1}, "its parameters: time_constant_ms, floor_percent"),
+        ("threshold", {"threshold_bytes": 50}, "threshold_bytes is 50, must be one of 0, 100, "),
+        ("threshold", {"threshold_bytes": "never"}, "'never', .*6553600, infinity"),
+        ("threshold", {"threshold_bytes": [1]}, r"threshold_bytes is \[1\], must be one of"),
+        ("threshold", {"primary": 3}, "primary is 3, must be a whole number from 1 to 2"),
+        ("threshold", {"primary": 1.0}, "primary is 1.0, must be a whole number"),
+        ("bandit", {"epoch_ms": float("nan")}, "epoch_ms is nan, must be a number >= 2"),
+        ("bandit", {"discount": 1.1}, "discount is 1.1, must be a number from 0.01 to 1"),
+        ("bandit", {"exploration": -1}, "exploration is -1, must be a number >= 0"),
+        ("bandit", {"loss_cost": "1"}, "loss_cost is '1', must be a number >= 0"),
+        ("bandit", {"wait_ms": 0}, "wait_ms is 0, must be a number >= 1"),
+        ("bandit", {"seed": "x"}, "seed is 'x', must be a whole number"),
+        ("credit", {"relative": 1}, "its parameters: none"),
+    ],
+)
+def test_a_wrong_parameter_is_refused_with_what_is_allowed(
+    name: str, parameters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(PolicyError, match=f"split policy '{name}': .*{message}"):
+        make_policy(name, legs=2, **parameters)
+
+
+# Candidates
+
+
+def test_legs_that_take_and_move_are_candidates() -> None:
+    legs = (WrittenLeg(), WrittenLeg(room=False), WrittenLeg(ns_per_byte=None), WrittenLeg())
+    assert candidates(1, 0, legs) == [0, 3]
+
+
+def test_where_sdus_wait_full_legs_are_none() -> None:
+    full, stands = WrittenLeg(room=False), WrittenLeg(ns_per_byte=None)
+    assert candidates(1, 0, (stands, full)) == [1]
+    for leg in (full, stands):
+        leg.may_wait = True
+    assert candidates(1, 0, (stands, full)) == []
+
+
+def test_where_nothing_moves_a_leg_that_is_up_is_better_than_waiting_for_nothing() -> None:
+    down = WrittenLeg(ns_per_byte=None, is_up=False, may_wait=True)
+    stands = WrittenLeg(ns_per_byte=None, may_wait=True)
+    assert candidates(1, 0, (down, stands)) == [1]
+    assert candidates(1, 0, (down, down)) == []
+    assert candidates(1, 0, (WrittenLeg(ns_per_byte=None, is_up=False),) * 2) == [0, 1]
+
+
+# Shares
+
+
+@given(
+    st.lists(st.floats(0.01, 100), min_size=1, max_size=5),
+    st.lists(st.integers(1, 1500), min_size=1, max_size=300),
+)
+def test_shares_are_kept_to_a_few_packets_at_any_time(
+    weights: list[float], sizes: list[int]
+) -> None:
+    robin, legs = DeficitRoundRobin(len(weights)), range(len(weights))
+    given_bytes = [0] * len(weights)
+    for size in sizes:
+        leg = robin.next_leg(size, weights, legs)
+        robin.pay(size, weights, legs, leg)
+        given_bytes[leg] += size
+        for each in legs:
+            owed = sum(given_bytes) * weights[each] / sum(weights)
+            assert abs(given_bytes[each] - owed) < len(weights) * 1500
+
+
+def test_three_to_one_has_no_batches() -> None:
+    robin = DeficitRoundRobin(2)
+    legs = []
+    for _ in range(400):
+        legs.append(robin.next_leg(1500, (3, 1), (0, 1)))
+        robin.pay(1500, (3, 1), (0, 1), legs[-1])
+    assert legs.count(0) == 300
+    assert max(len(list(run)) for _, run in itertools.groupby(legs)) == 3
+
+
+# Proportional
+
+
+def test_legs_share_equally_before_the_first_report() -> None:
+    policy = make_policy("proportional", legs=2)
+    legs = (WrittenLeg(backlog=1), WrittenLeg(backlog=1))
+    assert [policy.legs(1500, now, legs) for now in range(4)] == [(0,), (1,), (0,), (1,)]
+
+
+def test_a_full_leg_is_passed_over_and_a_standing_one() -> None:
+    policy = make_policy("proportional", legs=3)
+    legs = (WrittenLeg(room=False), WrittenLeg(ns_per_byte=None), WrittenLeg())
+    assert {policy.legs(1500, now, legs) for now in range(5)} == {(2,)}
+
+
+def shares(
+    policy: Any, legs: tuple[WrittenLeg, ...], rates: tuple[int, ...], backlogs: tuple[int, ...]
+) -> list[float]:
+    """After 2 s with reports of these delivered bytes a report, each 20 ms."""
+    start = max((leg.report.at for leg in legs if leg.report), default=0)
+    for number in range(1, 101):
+        now = start + number * 20 * NS_PER_MS
+        for leg, rate, backlog in zip(legs, rates, backlogs, strict=True):
+            before = leg.report.delivered_bytes if leg.report else 0
+            leg.report = report(now, delivered_bytes=before + rate)
+            leg.backlog = backlog
+        policy.legs(1500, now, legs)
+    return list(policy._rates.shares)
+
+
+def test_busy_legs_share_by_what_they_deliver() -> None:
+    policy, legs = make_policy("proportional", legs=2), (WrittenLeg(), WrittenLeg())
+    assert shares(policy, legs, (3000, 1000), (1, 1)) == pytest.approx([0.75, 0.25], abs=0.01)
+
+
+def test_a_leg_that_was_given_little_is_not_taken_for_slow() -> None:
+    policy, legs = make_policy("proportional", legs=2), (WrittenLeg(), WrittenLeg())
+    assert shares(policy, legs, (3000, 100), (1, 0))[1] > 0.9
+
+
+def test_when_no_leg_is_busy_the_shares_stay() -> None:
+    policy, legs = make_policy("proportional", legs=2), (WrittenLeg(), WrittenLeg())
+    found = shares(policy, legs, (3000, 1000), (1, 1))
+    assert shares(policy, legs, (10, 1000), (0, 0)) == found
+
+
+def test_no_leg_s_share_falls_below_the_floor() -> None:
+    policy = make_policy("proportional", legs=2, floor_percent=10)
+    found = shares(policy, (WrittenLeg(), WrittenLeg()), (3000, 0), (1, 1))
+    assert found == pytest.approx([0.9, 0.1], abs=0.02)
+    assert min(found) >= 0.1
+
+
+# Threshold
+
+
+def test_the_primary_leg_is_taken_until_the_threshold_is_reached() -> None:
+    policy = make_policy("threshold", legs=2, threshold_bytes=3200)
+    other = WrittenLeg(backlog=100)
+    assert policy.legs(1500, 0, (WrittenLeg(backlog=1599), other)) == (0,)
+    assert policy.legs(1500, 0, (WrittenLeg(backlog=1600), other)) == (1,)
+
+
+def test_what_waits_behind_the_packet_counts() -> None:
+    policy = make_policy("threshold", legs=2, threshold_bytes=3200)
+    legs = [WrittenLeg(mean_delay_ns=5, pending_bytes=waiting) for waiting in (1699, 1699)]
+    legs[1].mean_delay_ns = 0
+    assert policy.legs(1500, 0, legs) == (0,)
+    legs[0].pending_bytes = 1700
+    assert policy.legs(1500, 0, legs) == (1,)
+
+
+def test_infinity_is_never_reached_and_the_primary_leg_can_be_any() -> None:
+    policy = make_policy("threshold", legs=2, threshold_bytes="infinity", primary=2)
+    assert policy.legs(1500, 0, (WrittenLeg(), WrittenLeg(backlog=10**9))) == (1,)
+
+
+def test_below_the_threshold_a_packet_waits_for_the_primary_leg_but_not_by_name() -> None:
+    policy = make_policy("threshold", legs=2)
+    full, free = WrittenLeg(room=False, may_wait=True), WrittenLeg(may_wait=True)
+    assert policy.legs(1500, 0, (full, free)) == ()
+    full.backlog = 51_200
+    assert policy.legs(1500, 0, (full, free)) in ((1,), ())  # by least delay
+
+
+def test_thresholds_are_the_standard_s() -> None:
+    assert len(SPLIT_THRESHOLDS) == 23
+    assert list(SPLIT_THRESHOLDS) == sorted(SPLIT_THRESHOLDS)
+    for threshold in (*SPLIT_THRESHOLDS, "infinity"):
+        make_policy("threshold", legs=2, threshold_bytes=threshold)
+
+
+# Credit
+
+
+def test_the_leg_with_the_most_credit_is_taken_the_lower_of_equals() -> None:
+    policy = make_policy("credit", legs=3)
+    legs = (WrittenLeg(credit=5), WrittenLeg(credit=9), WrittenLeg(credit=9))
+    assert policy.legs(1500, 0, legs) == (1,)
+    legs[1].room = False
+    assert policy.legs(1500, 0, legs) == (2,)
+
+
+def test_without_credit_a_packet_waits_or_takes_the_leg_that_is_least_overdrawn() -> None:
+    policy = make_policy("credit", legs=2)
+    legs = (WrittenLeg(credit=-3000), WrittenLeg(credit=0))
+    assert policy.legs(1500, 0, legs) == (1,)
+    for leg in legs:
+        leg.may_wait = True
+    assert policy.legs(1500, 0, legs) == ()
+    legs[0].credit = 1
+    assert policy.legs(1500, 0, legs) == (0,)
+
+
+def test_legs_without_flow_control_are_an_error() -> None:
+    policy = make_policy("credit", legs=2)
+    with pytest.raises(PolicyError, match="'credit': leg 2 of the bearer has no flow control"):
+        policy.legs(1500, 0, (WrittenLeg(credit=1), WrittenLeg()))
+
+
+# Bandit
+
+
+@pytest.mark.parametrize(
+    ("legs", "parts", "arms"), [(1, 10, 1), (2, 10, 11), (3, 5, 21), (4, 3, 20), (6, 2, 21)]
+)
+def test_ratios_are_all_ways_to_divide_so_many_parts(legs: int, parts: int, arms: int) -> None:
+    found = ratios(legs)
+    assert len(found) == len(set(found)) == arms <= MOST_ARMS
+    assert {sum(ratio) for ratio in found} == {parts}
+    assert all(min(ratio) >= 0 for ratio in found)
+
+
+def test_over_many_legs_each_alone_is_a_ratio() -> None:
+    assert len(ratios(30)) == 30
+
+
+def test_the_first_ratio_is_the_equal_one() -> None:
+    policy = make_policy("bandit", legs=2)
+    legs = (WrittenLeg(), WrittenLeg())
+    assert [policy.legs(1500, 0, legs) for _ in range(4)] == [(0,), (1,), (0,), (1,)]
+
+
+def test_a_packet_waits_for_the_leg_whose_turn_it_is() -> None:
+    policy = make_policy("bandit", legs=2)
+    legs = (WrittenLeg(may_wait=True, room=False), WrittenLeg(may_wait=True))
+    assert policy.legs(1500, 0, legs) == ()
+    legs[0].room = True
+    assert policy.legs(1500, 0, legs) == (0,)
+
+
+def test_a_leg_that_stands_is_left_out() -> None:
+    policy = make_policy("bandit", legs=2)
+    legs = (WrittenLeg(ns_per_byte=None), WrittenLeg())
+    assert {policy.legs(1500, 0, legs) for _ in range(9)} == {(1,)}
+
+
+def test_loss_and_waiting_lessen_a_reward() -> None:
+    before = Outcome(at=0, pdus=0, bytes=0, lost_pdus=0, reordering_ns=0)
+
+    def reward(lost: int, waited: int, loss_cost: float = 1) -> float:
+        after = Outcome(at=100, pdus=10, bytes=10_000, lost_pdus=lost, reordering_ns=waited)
+        return after.reward(before, loss_cost=loss_cost, wait=1000)
+
+    assert reward(0, 0) == 100
+    assert reward(1, 0) == 90
+    assert reward(1, 0, loss_cost=2) == 80
+    assert reward(0, 1000) == 90  # 100 ns each
+    assert reward(20, 0) == 0
+
+
+@given(st.integers(2, 12), st.integers(0, 99), st.data())
+def test_the_best_arm_is_played_most(arms: int, seed: int, data: st.DataObject) -> None:
+    best = data.draw(st.integers(0, arms - 1))
+    bandit = DiscountedUcb(arms, first=0, discount=0.95, exploration=0.02, rng=Random(seed))
+    plays = []
+    for _ in range(100):
+        arm = bandit.choose()
+        plays.append(arm)
+        bandit.learn(arm, 40.0 if arm == best else 20.0)
+    assert set(plays[:arms]) == set(range(arms))
+    assert plays[0] == 0
+    assert plays.count(best) > 60
+
+
+@given(st.integers(0, 99))
+def test_an_arm_that_has_become_the_best_is_found(seed: int) -> None:
+    bandit = DiscountedUcb(5, first=2, discount=0.9, exploration=0.02, rng=Random(seed))
+    plays = []
+    for turn in range(200):
+        arm = bandit.choose()
+        plays.append(arm)
+        bandit.learn(arm, 40.0 if arm == (0 if turn < 100 else 4) else 20.0)
+    assert plays[50:100].count(0) > 25
+    assert plays[150:].count(4) > 25
+
+
+def test_rewards_of_nothing_are_no_error() -> None:
+    bandit = DiscountedUcb(3, first=1, discount=0.9, exploration=0.02, rng=Random(1))
+    for _ in range(20):
+        bandit.learn(bandit.choose(), 0.0)

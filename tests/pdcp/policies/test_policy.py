@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.pdcp import (
+    LegView,
+    PolicyError,
+    SplitPolicy,
+    TransmittingEntity,
+    make_policy,
+    policy_names,
+    sn_format,
+    split_policy,
+)
+from tests import REPOSITORY
+from tests.pdcp.views import WrittenLeg
+
+
+@split_policy("test-round-robin")
+class RoundRobin:
+    def __init__(self, legs: int, *, first: int = 0) -> None:
+        turns = [((first + turn) % legs,) for turn in range(legs)]
+        self._turns = itertools.cycle(turns)
+
+    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+        return next(self._turns)
+
+
+def runs(policy: SplitPolicy, packets: int) -> list[tuple[int, int]]:
+    """(leg, packets in a row) for so many packets."""
+    legs = [policy.legs(1500, now, ()) for now in range(packets)]
+    return [(leg, len(list(group))) for (leg,), group in itertools.groupby(legs)]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "cycle"),
+    [
+        ({}, [50, 50]),
+        ({"batch": 100, "ratio": [1, 1]}, [50, 50]),
+        ({"batch": 100, "ratio": [9, 1]}, [90, 10]),
+        ({"batch": 2}, [1, 1]),
+        ({"batch": 500, "ratio": (4, 1)}, [400, 100]),
+        ({"batch": 100, "ratio": [1, 1, 2]}, [25, 25, 50]),
+        ({"batch": 100, "ratio": [1, 1, 1]}, [34, 33, 33]),
+        ({"batch": 100, "ratio": [2.3, 1]}, [70, 30]),  # thesis table 5.4: 70 %
+        ({"batch": 100, "ratio": [1, 1.5]}, [40, 60]),  # thesis table 5.4: 40 %
+        ({"batch": 10, "ratio": [0.1, 0.3]}, [3, 7]),  # 2.5 and 7.5: the lower leg is rounded up
+    ],
+)
+def test_a_batch_is_one_cycle_over_the_legs(parameters: dict[str, Any], cycle: list[int]) -> None:
+    policy = make_policy("batch", legs=len(cycle), **parameters)
+    assert runs(policy, 3 * sum(cycle)) == list(enumerate(cycle)) * 3
+
+
+@pytest.mark.parametrize(("ratio", "leg"), [((1, 0), 0), ((0, 1), 1), ((0, 0.5, 0), 1)])
+def test_a_ratio_of_zero_sends_nothing_on_that_leg(ratio: Sequence[float], leg: int) -> None:
+    assert runs(make_policy("batch", legs=len(ratio), ratio=ratio), 250) == [(leg, 250)]
+
+
+@pytest.mark.parametrize(("ratio", "leg"), [((1, 1), 0), ((2, 3), 1), ((1, 3, 3), 1)])
+def test_batch_1_stays_on_the_leg_with_the_highest_ratio(ratio: Sequence[int], leg: int) -> None:
+    policy = make_policy("batch", legs=len(ratio), batch=1, ratio=ratio)
+    assert runs(policy, 20) == [(leg, 20)]
+
+
+def test_one_leg_gets_everything() -> None:
+    assert runs(make_policy("batch", legs=1), 250) == [(0, 250)]
+
+
+@given(
+    st.integers(1, 300),
+    st.lists(st.floats(0, 1e6) | st.integers(0, 9), min_size=1, max_size=5).filter(any),
+)
+def test_shares_add_up_to_the_batch_and_miss_the_ratio_by_less_than_one(
+    batch: int, ratio: list[float]
+) -> None:
+    policy = make_policy("batch", legs=len(ratio), batch=batch, ratio=ratio)
+    sent = Counter(policy.legs(1, 0, ()) for _ in range(batch))
+    assert sum(sent.values()) == batch
+    for leg, part in enumerate(ratio):
+        assert abs(sent[(leg,)] - batch * part / sum(ratio)) < 1 + 1e-6
+
+
+def test_duplicate_sends_every_packet_on_all_legs() -> None:
+    policy = make_policy("duplicate", legs=3)
+    assert {policy.legs(40, now, ()) for now in range(10)} == {(0, 1, 2)}
+
+
+def test_a_user_adds_a_policy_by_registering_a_class() -> None:
+    policy = make_policy("test-round-robin", legs=3, first=1)
+    entity = TransmittingEntity[str](sn_format(18), policy, legs=3)
+    for sdu in "abcd":
+        entity.push(sdu, 1, 0)
+    assert [(pdu.leg, pdu.sdu) for pdu in entity.poll(0)] == [
+        (1, "a"),
+        (2, "b"),
+        (0, "c"),
+        (1, "d"),
+    ]
+
+
+def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
+    known = ", ".join(policy_names())
+    assert {"batch", "duplicate"} < set(policy_names())
+    with pytest.raises(PolicyError, match=f"no split policy 'bacth': must be one of {known}"):
+        make_policy("bacth", legs=2)
+
+
+def test_an_unknown_parameter_is_refused_with_the_policys_own() -> None:
+    with pytest.raises(PolicyError, match=r"'batch': .*'ration'; its parameters: batch, ratio"):
+        make_policy("batch", legs=2, ration=[1, 1])
+    with pytest.raises(PolicyError, match=r"'duplicate': .*'batch'; its parameters: none"):
+        make_policy("duplicate", legs=2, batch=100)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"batch": 0}, "batch is 0, must be a whole number >= 1"),
+        ({"batch": 2.5}, "batch is 2.5, must be a whole number >= 1"),
+        ({"ratio": [1]}, "list of 2 numbers"),
+        ({"ratio": [1, 1, 1]}, "list of 2 numbers"),
+        ({"ratio": "91"}, "list of 2 numbers"),
+        ({"ratio": 9}, "list of 2 numbers"),
+        ({"ratio": [1, -1]}, "finite numbers >= 0"),
+        ({"ratio": [1, float("nan")]}, "finite numbers >= 0"),
+        ({"ratio": [1, float("inf")]}, "finite numbers >= 0"),
+        ({"ratio": ["1", "1"]}, "finite numbers >= 0"),
+        ({"ratio": [0, 0]}, "above 0 for at least one leg"),
+    ],
+)
+def test_a_batch_or_ratio_that_cannot_be_is_refused(
+    parameters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(PolicyError, match=message):
+        make_policy("batch", legs=2, **parameters)
+
+
+def test_a_policy_whose_method_takes_other_arguments_is_refused_when_it_is_made() -> None:
+    class Blind:
+        def __init__(self, legs: int) -> None: ...
+
+        def legs(self, size: int, now: int) -> tuple[int, ...]:  # noqa: ARG002
+            return (0,)
+
+    split_policy("test-two-arguments")(Blind)  # type: ignore[type-var]
+    with pytest.raises(
+        PolicyError, match=r"'test-two-arguments': legs\(size, now, views\): too many"
+    ):
+        make_policy("test-two-arguments", legs=2)
+
+
+def test_a_bearer_has_at_least_one_leg() -> None:
+    with pytest.raises(PolicyError, match="legs is 0"):
+        make_policy("duplicate", legs=0)
+
+
+def test_a_name_is_taken_once() -> None:
+    with pytest.raises(PolicyError, match="'duplicate' exists already"):
+        split_policy("duplicate")
+
+
+def test_the_policy_of_the_documentation_works() -> None:
+    page = (REPOSITORY / "docs" / "pdcp.md").read_text(encoding="utf-8")
+    example = page.split("```python\n")[1].split("```")[0]
+    exec(example, {})
+    policy = make_policy("shortest-queue", legs=3, small=80)
+    views = (WrittenLeg(backlog=1, is_up=False), WrittenLeg(backlog=3), WrittenLeg(backlog=2))
+    assert policy.legs(81, 0, views) == (2,)
+    assert policy.legs(80, 0, views) == (1, 2)
+    down = (WrittenLeg(is_up=False),) * 3
+    assert [policy.legs(size, 0, down) for size in (80, 81)] == [(0,), (0,)]

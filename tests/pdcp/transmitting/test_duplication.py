@@ -1,0 +1,191 @@
+"""Selective duplication: which SDUs go on all legs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.pdcp import (
+    DuplicationRule,
+    LegReport,
+    PacketFacts,
+    PacketKind,
+    Segment,
+    SelectiveDuplication,
+)
+from minitopo_dc.pdcp.transmitting.duplication import MOST_FLOWS
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
+from tests.pdcp.views import WrittenLeg
+
+
+def duplicates(
+    rule: DuplicationRule,
+    facts: PacketFacts | None = None,
+    size: int = 1500,
+    views: tuple[WrittenLeg, ...] = (),
+) -> bool:
+    """Whether such a rule puts an SDU of leg 2 on both."""
+    legs = SelectiveDuplication(rule, 2).legs((1,), size, 0, views, facts)
+    assert legs in ((1,), (0, 1))
+    return legs == (0, 1)
+
+
+def of(kind: PacketKind) -> PacketFacts:
+    return PacketFacts(kind=kind)
+
+
+def test_handshakes_are_told_by_their_kind() -> None:
+    rule = DuplicationRule(handshake=True)
+    assert [kind for kind in PacketKind if duplicates(rule, of(kind), 40)] == [PacketKind.HANDSHAKE]
+
+
+def test_acknowledgements_are_tcp_s_and_small_udp() -> None:
+    rule = DuplicationRule(ack=True, small_bytes=90)
+    assert duplicates(rule, of(PacketKind.ACK), 120)
+    assert duplicates(rule, of(PacketKind.UDP), 90)
+    assert not duplicates(rule, of(PacketKind.UDP), 91)
+    assert not duplicates(rule, of(PacketKind.OTHER), 40)
+    assert not duplicates(rule, of(PacketKind.HANDSHAKE), 40)
+
+
+def test_small_packets_and_code_points_are_duplicated() -> None:
+    assert duplicates(DuplicationRule(below_bytes=300), size=299)
+    assert not duplicates(DuplicationRule(below_bytes=300), size=300)
+    marked = DuplicationRule(dscp=frozenset({46}))
+    assert duplicates(marked, PacketFacts(dscp=46))
+    assert not duplicates(marked, PacketFacts(dscp=45))
+
+
+def test_a_packet_that_is_late_on_its_leg_is_duplicated() -> None:
+    rule = DuplicationRule(deadline_ns=2000)
+    for backlog, expected in ((400, False), (401, True)):
+        leg = WrittenLeg(backlog=backlog, mean_delay_ns=100)
+        assert duplicates(rule, size=1500, views=(WrittenLeg(), leg)) is expected
+    assert duplicates(rule, views=(WrittenLeg(), WrittenLeg(ns_per_byte=None)))
+
+
+def test_of_several_chosen_legs_one_that_is_in_time_is_enough() -> None:
+    duplication = SelectiveDuplication(DuplicationRule(deadline_ns=2000), 3)
+    late, in_time = WrittenLeg(backlog=10**6), WrittenLeg()
+    assert duplication.legs((0, 1), 1500, 0, (late, in_time, in_time)) == (0, 1)
+    assert duplication.legs((0,), 1500, 0, (late, in_time, in_time)) == (0, 1, 2)
+
+
+def reported(leg: WrittenLeg, at_ms: int, delivered: int, lost: int) -> None:
+    leg.report = LegReport(at_ms * NS_PER_MS, None, delivered, 0, lost, 0, 0)
+
+
+def test_a_lossy_leg_s_packets_are_duplicated_as_long_as_it_loses() -> None:
+    duplication = SelectiveDuplication(DuplicationRule(loss_percent=2), 2)
+    good, bad = WrittenLeg(), WrittenLeg()
+    assert duplication.legs((1,), 1500, 0, (good, bad)) == (1,)  # before any report
+    reported(good, 20, 100, 0)
+    reported(bad, 20, 97, 3)
+    assert duplication.legs((1,), 1500, 0, (good, bad)) == (0, 1)
+    assert duplication.legs((0,), 1500, 0, (good, bad)) == (0,)
+    reported(good, 40, 100, 0)
+    reported(bad, 40, 197, 3)
+    assert duplication.legs((1,), 1500, 0, (good, bad)) == (1,)  # 1.5 % by now
+
+
+def test_old_losses_are_forgotten() -> None:
+    duplication = SelectiveDuplication(DuplicationRule(loss_percent=2), 1)
+    leg = WrittenLeg()
+    for second in range(10):
+        reported(leg, second * 1000, 10 + second, 100)
+        duplication.legs((0,), 1500, second * NS_PER_S, (leg,))
+    assert duplication._losses.percent(0) < 2
+
+
+def segment(sequence: int, length: int = 1000, flow: bytes = b"flow") -> PacketFacts:
+    return PacketFacts(segment=Segment(flow, sequence % 2**32, length))
+
+
+@pytest.mark.parametrize("start", [0, 2**32 - 1500])
+def test_tcp_segments_that_were_sent_before_are_retransmissions(start: int) -> None:
+    duplication = SelectiveDuplication(DuplicationRule(retransmissions=True), 2)
+
+    def again(facts: PacketFacts) -> bool:
+        return duplication.legs((0,), 1500, 0, (), facts) == (0, 1)
+
+    assert [again(segment(start + at)) for at in (0, 1000, 2000)] == [False] * 3
+    assert again(segment(start + 1000))
+    assert not again(segment(start + 3000))
+    assert not again(segment(start + 1000, flow=b"other"))
+    assert not again(segment(start + 1000, length=0))  # an acknowledgement
+    assert not again(PacketFacts())
+    assert again(segment(start + 3500))  # the end of the last one again, and more
+    assert not again(segment(start + 4500))
+
+
+def test_flows_without_number_are_remembered_for_a_while_only() -> None:
+    duplication = SelectiveDuplication(DuplicationRule(retransmissions=True), 2)
+    for number in range(2 * MOST_FLOWS):
+        duplication.legs((0,), 1500, 0, (), segment(0, flow=number.to_bytes(4, "big")))
+    assert len(duplication._sent._next) == MOST_FLOWS
+
+
+def test_only_legs_that_are_up_get_a_copy_and_the_chosen_one_stays() -> None:
+    duplication = SelectiveDuplication(DuplicationRule(below_bytes=9999), 3)
+    down = WrittenLeg(is_up=False)
+    assert duplication.legs((1,), 100, 0, (down, WrittenLeg(), WrittenLeg())) == (1, 2)
+    assert duplication.legs((0,), 100, 0, (down, WrittenLeg(), down)) == (0, 1)
+
+
+def test_an_sdu_without_leg_gets_none() -> None:
+    duplication = SelectiveDuplication(DuplicationRule(below_bytes=9999), 2)
+    assert duplication.legs((), 100, 0, ()) == ()
+    assert duplication.duplicated == 0
+
+
+def test_those_on_more_legs_than_the_split_named_are_counted() -> None:
+    duplication = SelectiveDuplication(DuplicationRule(below_bytes=1000), 2)
+    for chosen, size in (((0,), 100), ((0,), 1500), ((0, 1), 100)):
+        duplication.legs(chosen, size, 0, ())
+    assert duplication.duplicated == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "facts", "legs"),
+    [
+        ({"handshake": True}, True, False),
+        ({"ack": True}, True, False),
+        ({"dscp": frozenset({0})}, True, False),
+        ({"retransmissions": True}, True, False),
+        ({"below_bytes": 100}, False, False),
+        ({"loss_percent": 0}, False, True),
+        ({"deadline_ns": 1}, False, True),
+    ],
+)
+def test_a_rule_says_what_it_needs(rule: dict[str, Any], facts: bool, legs: bool) -> None:
+    duplication = SelectiveDuplication(DuplicationRule(**rule), 2)
+    assert (duplication.needs_facts, duplication.sees_legs) == (facts, legs)
+
+
+@given(
+    rule=st.builds(
+        DuplicationRule,
+        handshake=st.booleans(),
+        ack=st.booleans(),
+        below_bytes=st.none() | st.integers(1, 2000),
+        dscp=st.frozensets(st.integers(0, 63)),
+        retransmissions=st.booleans(),
+        loss_percent=st.none() | st.floats(0, 100),
+        deadline_ns=st.none() | st.integers(1, 10**6),
+    ),
+    up=st.lists(st.booleans(), min_size=3, max_size=3),
+    chosen=st.sets(st.integers(0, 2)),
+    facts=st.builds(PacketFacts, st.integers(0, 63), st.sampled_from(PacketKind)),
+    size=st.integers(20, 1500),
+)
+def test_an_answer_is_the_chosen_legs_or_these_and_all_that_are_up(
+    rule: DuplicationRule, up: list[bool], chosen: set[int], facts: PacketFacts, size: int
+) -> None:
+    split = tuple(sorted(chosen))
+    views = tuple(WrittenLeg(is_up=each) for each in up)
+    answer = SelectiveDuplication(rule, 3).legs(split, size, 0, views, facts)
+    everywhere = tuple(sorted(chosen | {leg for leg in range(3) if up[leg]}))
+    assert answer in ({split, everywhere} if split else {()})

@@ -1,0 +1,96 @@
+"""Calls in processes: what is killed is lost alone, and no process outlives who asked."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.compare import run_all
+from minitopo_dc.pool import Killed, in_processes
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.scenario import Scenario
+from tests.campaign.campaigns import document, pretend
+from tests.settings.calls import act
+
+LEGS = document()["base"]["legs"]
+
+
+def test_a_killed_call_is_told_and_the_others_go_on() -> None:
+    calls = ["a", "die", "b", "raise", "c"]
+    found = dict(in_processes(act, [(call,) for call in calls], 2))
+    assert found.pop(1) == Killed(-signal.SIGKILL)
+    assert str(found.pop(3)) == "TwoWordsError: both"
+    assert found == {0: "a", 2: "b", 4: "c"}
+
+
+def test_who_stops_asking_ends_what_is_under_way() -> None:
+    begin = time.monotonic()
+    calls = in_processes(act, [("a",), ("sleep",)], 2)
+    next(calls)
+    calls.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - begin < 60
+
+
+def hostile(scenario: Scenario, directory: Path) -> RunResult:
+    """A run by its seed: one is killed, one meets a full disk, the others are well."""
+    if scenario.seed == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if scenario.seed == 2:
+        raise OSError(28, "No space left on device", str(directory))
+    directory.mkdir(parents=True)
+    return pretend(scenario, directory)
+
+
+def test_a_killed_process_and_an_error_lose_one_row_each(tmp_path: Path) -> None:
+    planned = [
+        (1, Scenario.check({"transport": "quic", "mode": "sc", "legs": LEGS, "seed": seed}, "x"))
+        for seed in range(4)
+    ]
+    numbered = [(place, scenario) for place, (_, scenario) in enumerate(planned)]
+    rows = list(run_all(numbered, tmp_path, hostile, 2))
+    assert [row.status for row in rows] == ["ok", "failed", "failed", "ok"]
+    assert rows[1].reason == (
+        "the process that ran it was ended by SIGKILL, maybe for want of memory"
+    )
+    assert rows[2].reason.startswith("OSError: [Errno 28] No space left on device")
+    assert RunResult.load(tmp_path / "quic-sc-1").reason == rows[1].reason
+
+
+PARENT = """
+import sys, time
+from minitopo_dc.pool import in_processes
+from tests.settings.calls import act
+print("begun", flush=True)
+list(in_processes(act, [("sleep",), ("sleep",)], 2))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_no_worker_outlives_its_parent_with_standard_output_open(number: int) -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        time.sleep(0.5)
+        parent.send_signal(number)
+        begin = time.monotonic()
+        assert parent.stdout.read() == b""  # its end: nobody has it open
+        assert time.monotonic() - begin < 60
+
+
+def test_the_first_process_begins_with_its_signals_blocked_as_well() -> None:
+    code = """
+import signal
+from multiprocessing import resource_tracker
+from minitopo_dc.pool import _held_signals
+with _held_signals():
+    resource_tracker.getfd()  # as multiprocessing does before it starts the first process
+    print(signal.pthread_sigmask(signal.SIG_BLOCK, ()) >= {signal.SIGINT, signal.SIGTERM})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"

@@ -1,0 +1,270 @@
+"""The wheel: what is in it, and that an ordinary user can work with it from any directory.
+
+It is built from this checkout without a network, and installed into an environment that has the
+libraries of the one that runs the tests, but not its editable minitopo-dc.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.picoquic.library import find
+from tests import REPOSITORY
+
+pytestmark = pytest.mark.slow
+OWN = ("PYTHONPATH", "XDG_CACHE_HOME")
+"""Of the environment of who runs the tests."""
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+SCENARIO = """
+transport: quic
+mode: dc
+clock: virtual
+legs: [{downlink: {trace: mine.csv}}, {downlink: {rate_mbps: 20}}]
+workload: {size_mb: 0.5}
+"""
+
+MULTIPATH = """
+transport: mpquic-picoquic
+mode: multipath
+clock: virtual
+legs: [{downlink: {rate_mbps: 20}}, {downlink: {rate_mbps: 20}}]
+workload: {size_mb: 0.5}
+"""
+
+
+def build(source: Path, directory: Path) -> Path:
+    """A wheel of what is in a directory."""
+    offline = ("--no-index", "--no-deps", "--no-build-isolation")
+    subprocess.run(
+        [*PIP, "wheel", *offline, "--wheel-dir", str(directory), str(source)], check=True
+    )
+    (wheel,) = directory.glob("*.whl")
+    return wheel
+
+
+def litter() -> set[Path]:
+    """What setuptools leaves in a checkout unless it is told to build elsewhere."""
+    return {*REPOSITORY.glob("build/*"), *REPOSITORY.glob("*.egg-info")}
+
+
+def names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    before = litter()
+    made = build(REPOSITORY, tmp_path_factory.mktemp("wheel"))
+    assert litter() == before
+    return made
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel in it; its libraries are those of this process."""
+    root = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(root)], check=True)
+    (packages,) = root.glob("lib/python3*/site-packages")
+    # Folders named in a .pth file have no .pth files of their own: no editable install is found.
+    libraries = [path for path in sys.path if path.endswith("-packages")]
+    (packages / "libraries.pth").write_text("\n".join(libraries))
+    python = str(root / "bin" / "python")
+    install = ["install", "--no-index", "--no-deps", "--no-compile", str(wheel)]
+    subprocess.run([*PIP, "--python", python, *install], check=True)
+    return root
+
+
+class User:
+    """Somebody who works in a directory of their own, with the command of an environment."""
+
+    def __init__(self, environment: Path, home: Path) -> None:
+        self.home = home
+        self._programs = environment / "bin"
+
+    def runs(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        kept = {name: value for name, value in os.environ.items() if name not in OWN}
+        return subprocess.run(
+            [str(self._programs / program), *arguments],
+            cwd=self.home,
+            env=kept | {"HOME": str(self.home), "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def gets(self, *arguments: str) -> str:
+        """The standard output of `minitopo-dc`, which must end well."""
+        done = self.runs("minitopo-dc", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def user(environment: Path, tmp_path: Path) -> User:
+    return User(environment, tmp_path)
+
+
+def test_the_wheel_has_one_top_level_name_beside_its_metadata(wheel: Path) -> None:
+    top = {name.partition("/")[0] for name in names(wheel)}
+    assert {name for name in top if not name.endswith(".dist-info")} == {"minitopo_dc"}
+    assert len(top) == 2
+
+
+def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> None:
+    ours = {
+        (Path(folder) / file).relative_to(REPOSITORY).as_posix()
+        for folder, _, files in os.walk(REPOSITORY / "minitopo_dc", followlinks=True)
+        for file in files
+        if not folder.endswith("__pycache__")
+    }
+    packed = {name for name in names(wheel) if name.startswith("minitopo_dc/")}
+    assert packed == ours
+    assert {
+        "minitopo_dc/py.typed",
+        "minitopo_dc/campaign/report/report.html",
+        "minitopo_dc/runners/tcp/runner.py",
+        "minitopo_dc/picoquic/helper.h",
+        "minitopo_dc/picoquic/endpoint.c",
+        "minitopo_dc/topologies/two_path.py",
+        "minitopo_dc/data/traces/lte_a.csv",
+        "minitopo_dc/data/templates/two-path-dc.topo.j2",
+        "minitopo_dc/data/campaigns/thesis-throughput.yaml",
+        "minitopo_dc/data/reference/thesis_table_5_3_batch_size.csv",
+    } <= packed
+
+
+def test_the_description_shows_no_image_that_is_not_there(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        text = archive.read(name).decode()
+    assert "# minitopo-dc" in text
+    assert "](docs/images" not in text
+
+
+def test_without_links_and_beside_an_older_build_the_wheel_is_the_same(
+    wheel: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(
+        REPOSITORY / "minitopo_dc",
+        source / "minitopo_dc",  # links followed
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    for name in ("setup.py", "pyproject.toml", "README.md"):
+        shutil.copy(REPOSITORY / name, source)
+    old = source / "build" / "lib" / "minitopo_dc"
+    old.mkdir(parents=True)
+    (old / "gone.py").touch()
+    assert names(build(source, tmp_path / "wheels")) == names(wheel)
+
+
+def test_the_package_that_runs_is_the_installed_one(user: User, environment: Path) -> None:
+    done = user.runs("python", "-c", "import minitopo_dc; print(minitopo_dc.__file__)")
+    assert Path(done.stdout.strip()).is_relative_to(environment)
+    code = "from minitopo_dc.shipped import checkout; print(checkout())"
+    assert user.runs("python", "-c", code).stdout == "None\n"
+
+
+def test_a_comparison_leaves_its_results_with_the_user_whatever_lies_there(user: User) -> None:
+    for name in ("types", "random", "minitopo_dc"):
+        (user.home / f"{name}.py").write_text("raise SystemExit('of the user')")
+    options = ("--clock", "virtual", "--size", "1", "--repetitions", "1", "--jobs", "2", "--json")
+    results = json.loads(user.gets("compare", *options))
+    assert [each["status"] for each in results] == ["ok"] * 3 + ["unsupported"]
+    assert "minitopo-dc build picoquic" in results[3]["reason"]
+    (made,) = (user.home / "results").glob("compare-*")
+    assert (made / "goodput.png").stat().st_size > 10_000
+
+
+def test_a_scenario_of_the_user_s_runs_with_a_trace_of_the_user_s(user: User) -> None:
+    assert user.gets("trace", "synthesise", "mine.csv", "--seconds", "5") == ""
+    (user.home / "mine.yaml").write_text(SCENARIO)
+    result = json.loads(user.gets("run", "mine.yaml", "--json"))
+    assert (result["status"], result["clock"]) == ("ok", "virtual")
+
+
+def test_a_shipped_campaign_is_counted_by_its_name(user: User) -> None:
+    said = user.gets("campaign", "run", "thesis-throughput", "--quick", "--dry-run")
+    assert re.match(r"\d+ cells, \d+ runs on the virtual clock\n", said)
+
+
+def test_a_shipped_campaign_is_run_and_reported_beside_the_thesis(user: User) -> None:
+    few = ("--experiments", "batch-size", "--configurations", "quic_bm", "--sample")
+    user.gets(
+        *("campaign", "run", "thesis-throughput", *few),
+        *("--clock", "virtual", "--size", "1", "--repetitions", "1", "--jobs", "1"),
+    )
+    user.gets("campaign", "report", "results/thesis-throughput-virtual-sample")
+    report = user.home / "results/thesis-throughput-virtual-sample/report/report.html"
+    assert "table 5.3" in report.read_text(encoding="utf-8")
+
+
+def test_picoquic_is_made_for_the_user_and_used(user: User) -> None:
+    cache = user.home / ".cache" / "minitopo-dc" / "picoquic"
+    (user.home / "multipath.yaml").write_text(MULTIPATH)
+    said = user.gets("run", "multipath.yaml", "--json")
+    assert json.loads(said)["status"] == "unsupported"
+    assert "get it: minitopo-dc build picoquic" in json.loads(said)["reason"]
+    sources = find_sources()
+    cache.mkdir(parents=True)
+    shutil.copy(sources, cache)  # so that no network is needed
+    made = Path(user.gets("build", "picoquic").strip())
+    assert made.is_relative_to(cache)
+    assert json.loads(user.gets("run", "multipath.yaml", "--json"))["status"] == "ok"
+
+
+def find_sources() -> Path:
+    """The archive of picoquic's sources that this checkout's build has kept."""
+    extension = find()
+    kept = [] if extension is None else list(extension.parents[1].glob("*.tar.gz"))
+    if not kept:
+        reason = "picoquic is not built here (minitopo-dc build picoquic)"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    return kept[0]
+
+
+def test_templates_are_listed_and_rendered(user: User) -> None:
+    assert "two-path-dc.topo: " in user.gets("template", "list")
+    assert "topoType:DualConnectivity" in user.gets("template", "render", "two-path-dc.topo")
+
+
+def test_the_check_names_no_folder_of_a_checkout(user: User) -> None:
+    done = user.runs("minitopo-dc", "check", "--json")
+    assert done.returncode in (0, 1), done.stderr
+    said = "\n".join(
+        f"{each['detail']} {each['remedy']}" for each in json.loads(done.stdout)["findings"]
+    )
+    assert "setup-again" not in said
+    assert ".cache" not in said
+
+
+@pytest.mark.parametrize("notebook", ["comparison", "campaign"])
+def test_what_a_notebook_imports_is_there(notebook: str, user: User) -> None:
+    path = REPOSITORY / "notebooks" / f"{notebook}.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    source = "".join(
+        line + "\n"
+        for cell in cells
+        if cell["cell_type"] == "code"
+        for line in "".join(cell["source"]).splitlines()
+        if not line.startswith("%")
+    )
+    imports = [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert any("minitopo_dc" in line for line in imports)
+    done = user.runs("python", "-c", "\n".join(imports))
+    assert done.returncode == 0, done.stderr

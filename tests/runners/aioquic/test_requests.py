@@ -1,0 +1,267 @@
+"""Requests over HTTP/3 between both ends of `runners` in virtual time: 10 ms each way, losses."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import pytest
+from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minitopo_dc.runners.aioquic.http3_client import Http3Client
+from minitopo_dc.runners.aioquic.requests import RequestClient
+from minitopo_dc.runners.payload.content import Received, blocks
+from minitopo_dc.runners.payload.requests import RequestPlan, RequestsOutcome
+from tests.runners.aioquic.pair import Lost, Pair, none_lost
+
+PLAN = RequestPlan(request_bytes=750, response_bytes=750, interval_s=0.4, count=10, patience_s=2.0)
+ROUND_TRIP_S = 0.02
+CLOSING_S = 1.0  # more than three probe timeouts of 20 ms of round trip (RFC 9000, section 10.2)
+
+
+def exchange(plan: RequestPlan, lost: Lost = none_lost) -> tuple[RequestsOutcome, float]:
+    """What the client saw, and how long it ran in s."""
+    pair = Pair(lambda *given: RequestClient(given[0], plan, *given[1:]), lost)
+    took_s = pair.run()
+    assert isinstance(pair.client, RequestClient)
+    return pair.client.outcome, took_s
+
+
+def at_random(share: float, seed: int) -> Lost:
+    numbers = random.Random(seed)
+    return lambda _to_server, _at_s: numbers.random() < share
+
+
+def lost_between(begin_s: float, end_s: float) -> Lost:
+    return lambda _to_server, at_s: begin_s <= at_s < end_s
+
+
+def unanswered(outcome: RequestsOutcome) -> list[int]:
+    return [number for number, (_, end) in enumerate(outcome.requests) if end is None]
+
+
+def test_requests_are_sent_on_time_and_answered_a_round_trip_later() -> None:
+    outcome, took_s = exchange(PLAN)
+    assert outcome.handshake_s == pytest.approx(ROUND_TRIP_S, abs=1e-9)
+    for number, (sent_s, answered_s) in enumerate(outcome.requests):
+        # A virtual host's timers fire 1 us late.
+        assert sent_s == pytest.approx(ROUND_TRIP_S + number * 0.4, abs=2e-6)
+        assert answered_s == pytest.approx(sent_s + ROUND_TRIP_S, abs=1e-9)
+    assert (outcome.error, outcome.bytes_received, len(outcome.requests)) == (None, 7500, 10)
+    assert took_s < outcome.requests[-1][0] + ROUND_TRIP_S + CLOSING_S
+
+
+@pytest.mark.parametrize("size", [1, 65_535, 65_536, 65_537, 300_000])
+def test_bodies_of_any_size_arrive_in_both_directions(size: int) -> None:
+    plan = replace(PLAN, request_bytes=size, response_bytes=size, count=3, patience_s=60.0)
+    outcome, _ = exchange(plan)
+    assert (unanswered(outcome), outcome.error) == ([], None)
+    assert outcome.bytes_received == 3 * size
+
+
+@settings(max_examples=20)
+@given(st.floats(0, 0.3), st.integers(0, 10**6), st.integers(1, 20_000))
+def test_losses_change_times_but_no_byte(share: float, seed: int, size: int) -> None:
+    plan = replace(PLAN, response_bytes=size, patience_s=600.0)
+    # The handshake and the client's close get through.
+    noise = at_random(share, seed)
+    outcome, _ = exchange(plan, lambda *where: 0.1 < where[1] < 5 and noise(*where))
+    assert (unanswered(outcome), outcome.error) == ([], None)
+    assert outcome.bytes_received == plan.count * size
+
+
+def test_the_same_losses_give_the_same_times() -> None:
+    plan = replace(PLAN, response_bytes=5000, interval_s=0.002, count=200)
+    outcomes = []
+    memory = []
+    for number in range(4):
+        memory.append([bytearray(100) for _ in range(1000 * number)])  # other addresses
+        outcomes.append(exchange(plan, at_random(0.1, 3)))
+    assert [outcome for outcome in outcomes if outcome != outcomes[0]] == []
+
+
+def test_requests_go_on_while_nothing_gets_through_and_are_answered_afterwards() -> None:
+    outcome, _ = exchange(replace(PLAN, count=20), lost_between(1.0, 3.0))
+    assert [sent_s for sent_s, _ in outcome.requests] == pytest.approx(
+        [ROUND_TRIP_S + number * 0.4 for number in range(20)], abs=1e-4
+    )
+    late = {
+        number for number, (sent, end) in enumerate(outcome.requests) if (end or 0) > sent + 0.2
+    }
+    assert late >= {3, 4, 5, 6}
+    assert {0, 1, 2, 15, 19}.isdisjoint(late)
+    assert (unanswered(outcome), outcome.error) == ([], None)
+
+
+def test_a_path_that_is_cut_for_good_leaves_requests_unanswered_and_no_error() -> None:
+    outcome, took_s = exchange(PLAN, lost_between(1.0, 1e9))
+    assert unanswered(outcome) == [3, 4, 5, 6, 7, 8, 9]
+    assert outcome.error is None
+    assert took_s < ROUND_TRIP_S + 9 * 0.4 + PLAN.patience_s + CLOSING_S
+
+
+def test_without_a_server_the_client_ends_with_an_error() -> None:
+    outcome, took_s = exchange(PLAN, lambda _to_server, _at_s: True)
+    assert (outcome.requests, outcome.handshake_s) == ([], None)
+    assert outcome.error == "connection ended: Idle timeout"
+    assert took_s == pytest.approx(60, abs=0.1)  # aioquic's idle timeout
+
+
+def test_a_server_that_closes_in_mid_run_is_an_error_with_what_was_answered() -> None:
+    pair = Pair(lambda *given: RequestClient(given[0], PLAN, *given[1:]))
+
+    def lost(to_server: bool, at_s: float) -> bool:
+        if at_s > 1.0 and to_server and pair.server.session is not None:
+            pair.server.session.connection.close(error_code=0x100)
+        return False
+
+    pair._lost = lost
+    pair.run()
+    assert isinstance(pair.client, RequestClient)
+    assert pair.client.outcome.error == "connection ended: 256"
+    assert unanswered(pair.client.outcome) == [3]
+
+
+class Elsewhere(RequestPlan):
+    """A plan whose requests go to a path that is not there."""
+
+    @property
+    def path(self) -> str:
+        return "/nothing"
+
+
+def test_a_wrong_status_ends_the_client_with_an_error() -> None:
+    outcome, took_s = exchange(Elsewhere(750, 750, 0.4, 10, 2.0))
+    assert outcome.error == "request 0 got status 404, not 200"
+    assert unanswered(outcome) == [0]
+    assert took_s < CLOSING_S
+
+
+def test_requests_beyond_the_servers_limit_of_streams_wait_in_the_transport() -> None:
+    plan = replace(PLAN, interval_s=1e-9, count=500)
+    outcome, _ = exchange(plan)
+    assert outcome.requests[-1][0] < outcome.requests[0][0] + 1e-5
+    assert (unanswered(outcome), outcome.error) == ([], None)
+    first, last = outcome.requests[0][1], outcome.requests[-1][1]
+    assert first is not None
+    assert last is not None
+    assert last > first + 2 * ROUND_TRIP_S  # 128 at a time
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request of `Asking`."""
+
+    path: str
+    method: str = "POST"
+    body: bytes | None = b""
+    declared: int | None = None
+
+
+class Asking(Http3Client):
+    """A client that asks for several things at once, when the handshake is over."""
+
+    def __init__(self, *given: object, asks: Iterable[Ask]) -> None:
+        connection, transmit, clock = given
+        super().__init__(connection, transmit, clock)  # type: ignore[arg-type]
+        self.asks = list(asks)
+        self.statuses: dict[int, int] = {}
+        self.bodies = [Received() for _ in self.asks]
+        self.ended_at: dict[int, float] = {}
+        self.reason = ""
+
+    def _on_start(self, now: float) -> None:
+        pass
+
+    def _on_time(self, now: float) -> None:
+        pass
+
+    def _timeout(self) -> float:
+        return float("inf")
+
+    def _on_handshake(self) -> None:
+        for ask in self.asks:
+            if ask.declared is None:
+                self._request(ask.method, ask.path, ask.body)
+                continue
+            stream_id = self._connection.get_next_available_stream_id()
+            headers = [(b":method", b"POST"), (b":scheme", b"https"), (b":authority", b"x")]
+            headers += [(b":path", ask.path.encode())]
+            headers += [(b"content-length", str(ask.declared).encode())]
+            self._http.send_headers(stream_id, headers)
+            self._http.send_data(stream_id, ask.body or b"", end_stream=True)
+
+    def _on_event(self, event: H3Event) -> None:
+        assert isinstance(event, HeadersReceived | DataReceived)
+        number = event.stream_id // 4
+        if isinstance(event, HeadersReceived):
+            self.statuses[number] = int(dict(event.headers)[b":status"])
+        else:
+            self.bodies[number].take(event.data)
+        if event.stream_ended:
+            self.ended_at[number] = self._clock()
+            if len(self.ended_at) == len(self.asks):
+                self._close()
+
+    def _on_end(self, reason: str) -> None:
+        self.reason = reason
+
+
+def ask(*asks: Ask) -> Asking:
+    pair = Pair(lambda *given: Asking(*given, asks=asks))
+    pair.run()
+    assert isinstance(pair.client, Asking)
+    return pair.client
+
+
+def test_a_session_answers_small_requests_beside_a_download() -> None:
+    client = ask(
+        Ask("/bytes/3000000", "GET", None), *(Ask(f"/respond/{size}") for size in range(20))
+    )
+    assert set(client.statuses.values()) == {200}
+    assert client.bodies[0].is_content(3_000_000)
+    assert all(client.bodies[size + 1].is_content(size) for size in range(20))
+    *small, large = sorted(client.ended_at, key=lambda number: (client.ended_at[number], -number))
+    assert large == 0
+    assert max(client.ended_at[number] for number in small) == pytest.approx(
+        1.0 + 2 * ROUND_TRIP_S, abs=1e-3
+    )
+
+
+def test_a_session_sends_large_responses_in_turn() -> None:
+    client = ask(*3 * [Ask("/respond/2000000")])
+    assert all(body.is_content(2_000_000) for body in client.bodies)
+    ends = sorted(client.ended_at.values())
+    assert ends[-1] - ends[0] < 0.1 * (ends[-1] - 1.0)
+
+
+def content(size: int) -> bytes:
+    return b"".join(blocks(size))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status"),
+    [
+        (Ask("/respond/10", body=content(5)), 200),
+        (Ask("/respond/10", body=bytes(5)), 400),
+        (Ask("/respond/10", body=None), 400),  # without content-length
+        (Ask("/nothing", body=content(5)), 404),
+        (Ask("/respond/10", "GET", None), 404),
+        (Ask("/bytes/x", "GET", None), 404),
+    ],
+)
+def test_a_session_says_what_is_wrong_with_a_request(wanted: Ask, status: int) -> None:
+    client = ask(wanted)
+    assert client.statuses == {0: status}
+    assert client.bodies[0].is_content(10 if status == 200 else 0)
+
+
+@pytest.mark.parametrize("declared", [4, 6])
+def test_a_body_of_another_length_than_announced_ends_the_connection(declared: int) -> None:
+    # aioquic itself takes it for a malformed message (RFC 9114, section 4.1.2).
+    client = ask(Ask("/respond/10", body=content(5), declared=declared))
+    assert client.reason == "connection ended: content-length does not match data size"
+    assert client.statuses == {}

@@ -1,0 +1,206 @@
+"""Runner `command`, with small programs on this machine itself: no root, no network of its own."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from minitopo_dc.runners.base import Host, Transfer, TransferFailed, get_runner
+from minitopo_dc.runners.command.runner import CommandRunner
+from minitopo_dc.runners.processes import kernel_socket
+from minitopo_dc.runners.processes.session import run_transfer
+from minitopo_dc.workloads import Command, Measurement
+from tests.runners.hosts import LocalHost
+
+HOST = LocalHost()
+LISTEN = (
+    "import socket, time; s = socket.create_server(('127.0.0.1', {port})); "
+    "print('up', flush=True); time.sleep({seconds})"
+)
+
+
+class LocalRunner(CommandRunner):
+    """Leaves this machine as it is."""
+
+    name: ClassVar[str] = "command"
+
+    @contextmanager
+    def hosts(
+        self,
+        transfer: Transfer,  # noqa: ARG002
+        server: Host,  # noqa: ARG002
+        client: Host,  # noqa: ARG002
+    ) -> Iterator[None]:
+        yield
+
+
+@pytest.fixture
+def transfer(tmp_path: Path) -> Transfer:
+    return Transfer(
+        workload=Command(client=("true",)),
+        congestion_control="reno",
+        server_address="127.0.0.1",
+        port=4433,
+        client_addresses=("127.0.0.2",),
+        leg_addresses=("127.0.0.1", "127.0.0.2"),
+        directory=tmp_path / "run",
+        certificate=tmp_path / "certificate.pem",
+        key=tmp_path / "key.pem",
+        timeout_s=10.0,
+    )
+
+
+def run(transfer: Transfer, *client: str, **more: Any) -> Measurement:
+    wanted = Command.check({"client": client, **more}, "test")
+    job = replace(transfer, workload=wanted)
+    return run_transfer(LocalRunner(), job, HOST, HOST, on_start=lambda: None)
+
+
+def listening(port: int, seconds: float = 60) -> list[str]:
+    return [
+        "{python}",
+        "-c",
+        LISTEN.replace("{port}", str(port)).replace("{seconds}", f"{seconds}"),
+    ]
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
+def test_a_client_alone_is_enough_and_its_time_is_measured(transfer: Transfer) -> None:
+    measured = run(transfer, "sleep", "0.3")
+    assert 0.3 <= measured.completion_s < 2
+    assert measured.bytes_received == 0
+    assert "server_cpu_s" not in measured.details
+
+
+def test_its_words_are_no_shell_s(transfer: Transfer) -> None:
+    run(transfer, "printf", "%s", "$HOME; {{client}} `id` *")
+    assert transfer.client_output.read_text() == "$HOME; {client} `id` *"
+
+
+def test_addresses_are_in_words_and_environment(transfer: Transfer) -> None:
+    script = "env | grep ^MINITOPO_DC_ | sort; echo {server} {client} {leg_1} {leg_2} {run} {key}"
+    run(transfer, "sh", "-c", script)
+    *variables, words = transfer.client_output.read_text().splitlines()
+    assert variables == [
+        "MINITOPO_DC_CLIENT=127.0.0.2",
+        "MINITOPO_DC_LEG_1=127.0.0.1",
+        "MINITOPO_DC_LEG_2=127.0.0.2",
+        f"MINITOPO_DC_RUN={transfer.directory}",
+        "MINITOPO_DC_SERVER=127.0.0.1",
+    ]
+    assert words.split() == [
+        *("127.0.0.1", "127.0.0.2", "127.0.0.1", "127.0.0.2"),
+        *(str(transfer.directory), str(transfer.key)),
+    ]
+
+
+def test_measures_and_their_units_are_details(transfer: Transfer) -> None:
+    measures = {
+        "load_ms": {"regex": r"load (\S+) s", "scale": 1000, "unit": "ms"},
+        "requests": {"json_path": "n", "file": "page.json"},
+        "warnings": {"regex": r"(\d+) warnings", "file": "client.log"},
+    }
+    script = "echo load 1.5 s; echo 3 warnings >&2; echo '{\"n\": 40}' > $MINITOPO_DC_RUN/page.json"
+    details = run(transfer, "sh", "-c", script, measures=measures).details
+    assert {name: details[name] for name in measures} == {
+        **{"load_ms": 1500, "requests": 40, "warnings": 3},
+    }
+    assert details["units"] == {"load_ms": "ms", "requests": "", "warnings": ""}
+
+
+def test_a_server_is_waited_for_and_ended(transfer: Transfer, port: int) -> None:
+    connect = f"import socket; socket.create_connection(('127.0.0.1', {port})); print('there')"
+    run(transfer, sys.executable, "-c", connect, server=listening(port), server_ready=port)
+    assert transfer.client_output.read_text() == "there\n"
+    assert transfer.server_output.read_text() == "up\n"
+    socket.create_server(("127.0.0.1", port)).close()  # else: in use
+
+
+def test_a_server_without_a_port_has_half_a_second(transfer: Transfer) -> None:
+    script = "sleep 0.4; echo ready > $MINITOPO_DC_RUN/state; sleep 60"
+    run(transfer, "cat", "{run}/state", server=["sh", "-c", script])
+    assert transfer.client_output.read_text() == "ready\n"
+
+
+def test_a_server_may_serve_once_and_end(transfer: Transfer) -> None:
+    assert run(transfer, "sleep", "1", server=["sleep", "0.7"]).completion_s > 0.9
+
+
+@pytest.mark.parametrize("trap", ["''", "'exit 3'"])
+def test_however_a_server_ends_that_is_asked_to_does_not_matter(
+    trap: str, transfer: Transfer
+) -> None:
+    """Neither its exit code, nor that it must be killed."""
+    run(transfer, "true", server=["sh", "-c", f"trap {trap} TERM; while :; do sleep 0.05; done"])
+
+
+@pytest.mark.parametrize(
+    ("client", "more", "words"),
+    [
+        (["sh", "-c", "echo no such page >&2; exit 4"], {}, "client .* code 4: no such page"),
+        (["sh", "-c", "echo told; exit 4"], {}, "client ended with exit code 4: told"),
+        (["sh", "-c", "kill -KILL $$"], {}, "client was ended by SIGKILL"),
+        (["true"], {"exit_codes": [1]}, "client ended with exit code 0"),
+        (["true"], {"server": ["false"]}, "server ended with exit code 1 before it listened"),
+        (
+            ["sleep", "5"],
+            {"server": ["sh", "-c", "sleep 0.7; echo broken >&2; exit 2"]},
+            "server ended with exit code 2 during the transfer: broken",
+        ),
+        (["true"], {"measures": {"a": {"json_path": "x"}}}, "measure a: client.out: neither"),
+    ],
+)
+def test_a_failure_says_who_and_why(
+    client: list[str], more: dict[str, Any], words: str, transfer: Transfer
+) -> None:
+    with pytest.raises(TransferFailed, match=words):
+        run(transfer, *client, **more)
+
+
+def test_another_exit_code_may_be_success(transfer: Transfer) -> None:
+    assert run(transfer, "sh", "-c", "exit 3", exit_codes=[0, 3]).completion_s > 0
+
+
+def test_a_client_that_does_not_end_fails_in_time(transfer: Transfer) -> None:
+    with pytest.raises(TransferFailed, match=r"client did not finish within 0\.2 s"):
+        run(replace(transfer, timeout_s=0.2), "sleep", "60")
+
+
+@pytest.mark.parametrize("role", ["client", "server"])
+def test_a_program_that_is_not_here_is_lacking(role: str) -> None:
+    wanted = Command.check({"client": ["true"], role: ["no-such-program"]}, "test")
+    lacking = get_runner("command").lacking(wanted)
+    assert lacking == f"workload.{role}: no program no-such-program on this machine"
+
+
+@pytest.mark.parametrize("program", ["true", "{python}", "/bin/sh", "{run}/made-later"])
+def test_a_program_that_may_be_here_is_not_lacking(program: str) -> None:
+    assert get_runner("command").lacking(Command(client=(program,))) is None
+
+
+def test_what_hosts_cannot_have_by_default_is_unsupported_with_a_remedy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(kernel_socket, "ALLOWED", tmp_path / "allowed")
+    monkeypatch.setattr(
+        "minitopo_dc.runners.command.runner.congestion_control_refusal", lambda _: None
+    )
+    assert get_runner("command").unsupported("cubic") is None
+    (tmp_path / "allowed").write_text("reno bbr\n")
+    assert get_runner("command").unsupported("reno") is None
+    assert get_runner("command").unsupported("cubic") == (
+        "the kernel lets no host have cubic by default (as root: "
+        "sysctl -w net.ipv4.tcp_allowed_congestion_control='reno bbr cubic')"
+    )

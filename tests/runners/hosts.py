@@ -1,0 +1,150 @@
+"""Hosts for the runners' tests: this machine itself, and two namespaces joined by two links."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from minitopo_dc.runners.base import Transfer
+from minitopo_dc.runners.payload.certificate import make_certificate
+from minitopo_dc.workloads import Workload
+
+SERVER_ADDRESS = "10.83.0.1"
+CLIENT_ADDRESSES = ("10.83.1.2", "10.83.2.2")
+PORT = 4433
+
+
+@dataclass(frozen=True)
+class LocalHost:
+    """No namespace at all: processes run as they are."""
+
+    name: str = "localhost"
+
+    def popen(
+        self, arguments: Sequence[str], *, stdout: int | IO[bytes], stderr: int | IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(arguments, stdout=stdout, stderr=stderr)
+
+
+@dataclass(frozen=True)
+class NamespaceHost:
+    """A network namespace of iproute2."""
+
+    name: str
+
+    def popen(
+        self, arguments: Sequence[str], *, stdout: int | IO[bytes], stderr: int | IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        command = ["ip", "netns", "exec", self.name, *arguments]
+        return subprocess.Popen(command, stdout=stdout, stderr=stderr)
+
+    def run(self, *arguments: str) -> str:
+        return run("ip", "netns", "exec", self.name, *arguments)
+
+    def received_bytes(self, interface: str) -> int:
+        counter = f"/sys/class/net/{interface}/statistics/rx_bytes"
+        return int(self.run("cat", counter))
+
+
+@dataclass(frozen=True)
+class TwoHosts:
+    """A server with one service address and a client with an address on each of two links."""
+
+    server: NamespaceHost
+    client: NamespaceHost
+
+    def received_bytes(self) -> list[int]:
+        return [self.client.received_bytes(f"link{leg}") for leg in (1, 2)]
+
+    @contextmanager
+    def limited(self, rate: str, queue_bytes: int = 150_000) -> Iterator[None]:
+        """Give each link a rate from server to client, with a queue of 100 packets or so."""
+        shape = ["tbf", "rate", rate, "burst", "6000", "limit", str(queue_bytes)]
+        try:
+            for link in ("link1", "link2"):
+                self.server.run("tc", "qdisc", "replace", "dev", link, "root", *shape)
+        except subprocess.CalledProcessError as error:
+            pytest.skip(f"this kernel cannot limit a link (sch_tbf): {error.stderr}")
+        try:
+            yield
+        finally:
+            for link in ("link1", "link2"):
+                self.server.run("tc", "qdisc", "delete", "dev", link, "root")
+
+    @contextmanager
+    def second_path_blocked(self) -> Iterator[None]:
+        """Let nothing of the server's reach the client's second address."""
+        blackhole = ["blackhole", f"{CLIENT_ADDRESSES[1]}/32"]
+        self.server.run("ip", "route", "add", *blackhole)
+        try:
+            yield
+        finally:
+            self.server.run("ip", "route", "delete", *blackhole)
+
+
+@contextmanager
+def two_hosts() -> Iterator[TwoHosts]:
+    """Two namespaces of unique names, removed at the end with their interfaces."""
+    names = [f"runners-{os.getpid()}-{role}" for role in ("server", "client")]
+    try:
+        for name in names:
+            run("ip", "netns", "add", name)
+        hosts = TwoHosts(*(NamespaceHost(name) for name in names))
+        _connect(hosts)
+        yield hosts
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "delete", name], check=False)
+
+
+def _connect(hosts: TwoHosts) -> None:
+    server, client = hosts.server, hosts.client
+    server.run("ip", "link", "set", "lo", "up")
+    server.run("ip", "address", "add", f"{SERVER_ADDRESS}/32", "dev", "lo")
+    for leg, address in enumerate(CLIENT_ADDRESSES, start=1):
+        link, gateway = f"link{leg}", f"10.83.{leg}.1"
+        peer = ["peer", "name", link, "netns", client.name]
+        run("ip", "link", "add", link, "netns", server.name, "type", "veth", *peer)
+        for host, local in ((server, gateway), (client, address)):
+            host.run("ip", "address", "add", f"{local}/24", "dev", link)
+            host.run("ip", "link", "set", link, "up")
+        client.run("ip", "rule", "add", "from", address, "table", str(leg))
+        client.run("ip", "route", "add", SERVER_ADDRESS, "via", gateway, "table", str(leg))
+    client.run("ip", "route", "add", SERVER_ADDRESS, "via", "10.83.1.1")
+
+
+def run(*arguments: str) -> str:
+    return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
+
+
+def processes_in(host: NamespaceHost) -> list[int]:
+    return [int(pid) for pid in run("ip", "netns", "pids", host.name).split()]
+
+
+def large_files(directory: Path) -> list[Path]:
+    """Files of a transfer's size: a run is to leave logs only."""
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return [path for path in files if path.stat().st_size > 1_000_000]
+
+
+def transfer_between(directory: Path, workload: Workload) -> Transfer:
+    """What the hosts of `two_hosts` are to do; its certificate and files are in `directory`."""
+    made = make_certificate(directory, [SERVER_ADDRESS])
+    return Transfer(
+        workload=workload,
+        congestion_control="cubic",
+        server_address=SERVER_ADDRESS,
+        port=PORT,
+        client_addresses=CLIENT_ADDRESSES,
+        directory=directory / "run",
+        certificate=made.certificate,
+        key=made.key,
+        timeout_s=60.0,
+    )

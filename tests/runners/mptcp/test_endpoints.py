@@ -1,0 +1,117 @@
+"""Which endpoints the client's host is told to have: commands only, no kernel."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import IO
+
+import pytest
+
+from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.mptcp.endpoints import Endpoints, first_endpoints
+from minitopo_dc.runners.mptcp.paths import at_its_time
+from minitopo_dc.runners.ports import is_connected
+from minitopo_dc.settings import PathEvent, PathPlan
+
+ADDRESSES = ("10.2.1.2", "10.2.2.2", "10.2.3.2")
+SHOWN = "10.2.2.2 id 2 subflow dev eth2 \n192.0.2.9 id 7 signal \n10.2.1.2 id 1 subflow dev eth1 \n"
+
+
+@dataclass
+class FakeHost:
+    """Answers as iproute2 does, and keeps what it was asked."""
+
+    name: str = "client"
+    asked: list[str] = field(default_factory=list)
+
+    def popen(
+        self, arguments: Sequence[str], *, stdout: int | IO[bytes], stderr: int | IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        self.asked.append(" ".join(arguments))
+        answer = {"address": '[{"ifname": "eth9"}]', "endpoint": SHOWN}.get(arguments[2], "")
+        return subprocess.Popen(["echo", "-n", answer], stdout=stdout, stderr=stderr)
+
+    @property
+    def told(self) -> list[str]:
+        """The changes of endpoints, in short."""
+        begin = "ip mptcp endpoint "
+        return [each.removeprefix(begin) for each in self.asked if each.startswith(begin)]
+
+
+def told(plan: PathPlan) -> list[str]:
+    host = FakeHost()
+    endpoints = Endpoints(host, ADDRESSES, plan)
+    endpoints.add_first()
+    for event in plan.events:
+        endpoints.change(event)
+    return host.told
+
+
+def test_the_initial_subflow_needs_no_endpoint() -> None:
+    assert told(PathPlan((2, 1))) == ["add 10.2.1.2 id 1 dev eth9 subflow"]
+
+
+def test_a_status_of_the_initial_subflow_needs_one() -> None:
+    plan = PathPlan((1,), (PathEvent(1, "backup", 1), PathEvent(2, "available", 1)))
+    assert told(plan) == [
+        "add 10.2.1.2 id 1 dev eth9 subflow",
+        "change id 1 backup",
+        "change id 1 nobackup",
+    ]
+
+
+def test_the_initial_subflow_is_closed_by_its_identifier_and_the_next_one_by_its_leg_s() -> None:
+    events = [(1, "open", 2), (2, "abandon", 1), (3, "open", 1), (4, "abandon", 1)]
+    plan = PathPlan((1,), tuple(PathEvent(at, what, leg) for at, what, leg in events))  # type: ignore[arg-type]
+    assert told(plan) == [
+        "add 10.2.2.2 id 2 dev eth9 subflow",
+        "delete id 0 10.2.1.2",
+        "add 10.2.1.2 id 1 dev eth9 subflow",
+        "delete id 1",
+    ]
+
+
+def test_an_initial_subflow_with_an_endpoint_loses_both() -> None:
+    plan = PathPlan((1, 3), (PathEvent(1, "backup", 1), PathEvent(2, "abandon", 1)))
+    assert told(plan)[-3:] == ["change id 1 backup", "delete id 0 10.2.1.2", "delete id 1"]
+
+
+def test_at_the_end_the_endpoints_of_the_client_s_addresses_are_removed() -> None:
+    host = FakeHost()
+    with first_endpoints(host, ADDRESSES, PathPlan((1, 2))):
+        before = len(host.told)
+    assert host.told[before:] == ["show", "delete id 2", "delete id 1"]
+
+
+def test_an_address_that_no_interface_has_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = FakeHost()
+    endpoints = Endpoints(host, ADDRESSES, PathPlan((1, 2)))
+    monkeypatch.setattr("minitopo_dc.runners.mptcp.endpoints.run", lambda *_: "[]")
+    with pytest.raises(TransferFailed, match=r"0 interfaces of client have address 10\.2\.2\.2"):
+        endpoints.add_first()
+
+
+@pytest.mark.parametrize(("at_s", "waits"), [(0.2, True), (0.0, False)])
+def test_a_change_is_made_at_its_time_or_at_once_when_that_has_passed(
+    at_s: float, waits: bool
+) -> None:
+    made: list[PathEvent] = []
+    event = PathEvent(at_s, "open", 2)
+    begin_ns = time.monotonic_ns() - (0 if waits else 50_000_000)
+    done_s = at_its_time(event, begin_ns, made.append)
+    assert made == [event]
+    assert at_s <= done_s < at_s + 2
+    assert waits or done_s >= 0.05
+
+
+def test_a_connection_is_found_once_it_is_established() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        peer = server.getsockname()
+        assert not is_connected("self", "127.0.0.3", peer)
+        with socket.create_connection(peer, source_address=("127.0.0.3", 0)):
+            assert is_connected("self", "127.0.0.3", peer)
+            assert not is_connected("self", "127.0.0.2", peer)

@@ -1,0 +1,333 @@
+"""Picoquic on the real clock: what its two runners do beyond what every runner does."""
+
+from __future__ import annotations
+
+import errno
+import json
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.picoquic.connection import Datagram
+from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
+from minitopo_dc.runners.payload.certificate import make_certificate
+from minitopo_dc.runners.picoquic.endpoint import Sockets
+from minitopo_dc.runners.processes.session import run_transfer
+from minitopo_dc.settings import PathEvent, PathPlan
+from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload
+from tests.picoquic.extension import needs_picoquic
+from tests.runners.hosts import (
+    CLIENT_ADDRESSES,
+    LocalHost,
+    TwoHosts,
+    transfer_between,
+    two_hosts,
+)
+
+HOST = LocalHost()
+LOOPBACK = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
+SIZE = 2_000_000
+
+
+def nothing() -> None:
+    """What most runs do at their start."""
+
+
+def local(
+    directory: Path,
+    workload: Workload,
+    *,
+    server: str = "127.0.0.1",
+    clients: tuple[str, ...] = LOOPBACK[:1],
+    port: int = 4471,
+    **fields: object,
+) -> Transfer:
+    """Between addresses of this machine: it needs no root."""
+    made = make_certificate(directory, [server])
+    transfer = Transfer(
+        workload=workload,
+        congestion_control="cubic",
+        server_address=server,
+        port=port,
+        client_addresses=clients,
+        directory=directory / "run",
+        certificate=made.certificate,
+        key=made.key,
+        timeout_s=30.0,
+    )
+    return replace(transfer, **fields)  # type: ignore[arg-type]
+
+
+def done(name: str, transfer: Transfer) -> Measurement:
+    return run_transfer(get_runner(name), transfer, HOST, HOST, on_start=nothing)
+
+
+@needs_picoquic
+def test_a_download_tells_what_was_negotiated_and_how_it_went(tmp_path: Path) -> None:
+    measured = done("quic-picoquic", local(tmp_path, Download(size_mb=2)))
+    details = measured.details
+    assert measured.bytes_received == SIZE
+    assert details["picoquic"].startswith("1.1.")
+    assert (details["quic_version"], details["multipath"]) == (1, False)
+    assert details["congestion_control"] == "cubic"
+    assert details["server_datagrams_sent"] > SIZE / 1200
+    assert details["server_datagrams_received"] > 5
+    assert details["receive_buffer_bytes"] > 4096
+    assert 0 < details["handshake_s"] < details["first_byte_s"] < measured.completion_s
+    assert "paths" not in details
+    assert measured.path_samples == ()
+
+
+@needs_picoquic
+@pytest.mark.parametrize("name", ["reno", "newreno", "cubic", "bbr", "bbr1", "fast", "prague"])
+def test_the_congestion_control_is_the_one_asked_for(tmp_path: Path, name: str) -> None:
+    wanted = local(tmp_path, Download(size_mb=0.1), congestion_control=name)
+    used = {"reno": "newreno"}.get(name, name)
+    assert done("quic-picoquic", wanted).details["congestion_control"] == used
+
+
+@needs_picoquic
+@pytest.mark.parametrize("legs", [2, 3])
+def test_every_path_is_told_with_what_it_carried(tmp_path: Path, legs: int) -> None:
+    wanted = local(tmp_path, Download(size_mb=8), clients=LOOPBACK[:legs])
+    measured = done("mpquic-picoquic", wanted)
+    paths = measured.details["paths"]
+    assert sorted(path["leg"] for path in paths) == list(range(1, legs + 1))
+    assert sum(path["bytes_sent"] for path in paths) > 8_000_000
+    for path in paths:
+        assert path["bytes_sent"] > 100_000
+        assert path["closed_s"] is None
+        started = measured.details["started_s"]
+        assert started <= path["opened_s"] <= started + measured.completion_s
+    assert {sample.leg for sample in measured.path_samples} == set(range(1, legs + 1))
+    last = {sample.path: sample.bytes_sent for sample in measured.path_samples}
+    assert sorted(last.values(), key=str) == sorted((path["bytes_sent"] for path in paths), key=str)
+    assert all(sample.state == "open" for sample in measured.path_samples)
+
+
+@needs_picoquic
+@pytest.mark.parametrize("transport", ["quic-picoquic", "mpquic-picoquic"])
+def test_a_duration_stops_the_client(tmp_path: Path, transport: str) -> None:
+    wanted = local(tmp_path, Download(duration_s=0.5), clients=LOOPBACK[:2])
+    measured = done(transport, wanted)
+    assert measured.completion_s == pytest.approx(0.5, abs=0.1)
+    assert measured.bytes_received > 100_000
+
+
+@needs_picoquic
+@pytest.mark.parametrize("transport", ["quic-picoquic", "mpquic-picoquic"])
+def test_requests_are_answered(tmp_path: Path, transport: str) -> None:
+    workload = RequestResponse(response_bytes=5000, interval_s=0.02, count=25)
+    measured = done(transport, local(tmp_path, workload, clients=LOOPBACK[:2]))
+    assert len(measured.rows) == 25
+    assert measured.details["socket_drops"] == 0
+
+
+@needs_picoquic
+def test_qlog_of_both_ends_is_kept(tmp_path: Path) -> None:
+    wanted = local(tmp_path, Download(size_mb=0.1), options={"qlog": True})
+    done("quic-picoquic", wanted)
+    for role in ("server", "client"):
+        (log,) = (wanted.directory / "qlog" / role).iterdir()
+        assert "packet_received" in log.read_text(encoding="utf-8")
+
+
+@needs_picoquic
+@pytest.mark.parametrize("size", [1200, 1400, 1472])
+def test_datagrams_have_the_size_asked_for(tmp_path: Path, size: int) -> None:
+    options = {"max_datagram_bytes": size, "qlog": True}
+    wanted = local(tmp_path, Download(size_mb=0.3), options=options)
+    done("quic-picoquic", wanted)
+    (log,) = (wanted.directory / "qlog" / "server").iterdir()
+    events = json.loads(log.read_text(encoding="utf-8"))["traces"][0]["events"]
+    sent = [each[3]["byte_length"] for each in events if each[2] == "datagram_sent"]
+    assert max(sent) == size
+    assert sent.count(size) > 0.9 * 300_000 / size
+
+
+def test_one_path_uses_the_first_address_and_the_paths_their_plan(tmp_path: Path) -> None:
+    transfer = local(tmp_path, Download(size_mb=1), clients=LOOPBACK[:2], begin_ns=7)
+    one = get_runner("quic-picoquic").client_command(transfer)
+    assert one[one.index("--clients") + 1 :][:2] == ["127.0.0.2", "--certificate"]
+    assert "--paths" not in one
+    plan = PathPlan((2,), (PathEvent(1.5, "open", 1),))
+    several = get_runner("mpquic-picoquic").client_command(replace(transfer, paths=plan))
+    assert several[several.index("--clients") + 1 :][:2] == ["127.0.0.2", "127.0.0.3"]
+    assert PathPlan.from_json(several[several.index("--paths") + 1]) == plan
+    assert several[several.index("--begin-ns") + 1] == "7"
+
+
+def test_more_paths_than_picoquic_has_are_refused(tmp_path: Path) -> None:
+    clients = tuple(f"127.0.0.{number}" for number in range(2, 11))
+    with pytest.raises(ValueError, match="paths on 9 legs, allowed: 8"):
+        get_runner("mpquic-picoquic").validate(
+            local(tmp_path, Download(size_mb=1), clients=clients)
+        )
+
+
+class Broken:
+    """A socket that cannot send."""
+
+    def __init__(self, reason: int) -> None:
+        self._reason = reason
+
+    def sendto(self, *_: object) -> None:
+        raise OSError(self._reason, "no")
+
+
+@pytest.fixture
+def peer() -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.bind(("127.0.0.1", 0))
+        yield udp
+
+
+def test_what_has_no_way_is_lost_and_ends_nothing(peer: socket.socket) -> None:
+    with Sockets(LOOPBACK[:2]) as sockets:
+        first, second = sockets.addresses
+        sending: dict[object, object] = sockets._by_address  # type: ignore[assignment]
+        sending[first] = Broken(errno.ENETUNREACH)
+        here = peer.getsockname()
+        datagrams: list[Datagram] = [(b"lost", first, here), (b"sent", second, here)]
+        sockets.send(datagrams)
+        assert peer.recvfrom(10) == (b"sent", second)
+        assert sockets.sent == 1
+        sending[first] = Broken(errno.EBADF)
+        with pytest.raises(OSError, match="no"):
+            sockets.send(datagrams)
+
+
+def test_what_arrives_is_told_with_both_addresses(peer: socket.socket) -> None:
+    with Sockets(LOOPBACK[:2]) as sockets:
+        first, second = sockets.addresses
+        peer.sendto(b"one", first)
+        peer.sendto(b"two", second)
+        ready = [*sockets.all, peer]  # another one that was waited for
+        source = peer.getsockname()
+        assert list(sockets.receive(ready)) == [(b"one", source, first), (b"two", source, second)]
+        assert (sockets.received, sockets.drops) == (2, 0)
+
+
+SERVER = {
+    "picoquic": "1.1.53.0",
+    "quic_version": 1,
+    "multipath": True,
+    "congestion_control": "cubic",
+    "paths": [{"leg": 1, "opened_s": 100.25, "closed_s": None, "bytes_sent": 10}],
+    "path_samples": [{"time_s": 101.0, "leg": 1, "path": 0, "state": "open"}],
+}
+CLIENT = {
+    "bytes_received": 0,
+    "sha256": "",
+    "completion_s": 2.0,
+    "stopped_s": None,
+    "error": None,
+    "started_ns": 100_200_000_000,
+}
+
+
+def read(directory: Path, client: dict[str, object], server: dict[str, object]) -> Measurement:
+    transfer = local(directory, Download(size_mb=1), clients=LOOPBACK[:2])
+    transfer = replace(transfer, begin_ns=100_000_000_000)
+    transfer.directory.mkdir()
+    transfer.client_output.write_text(json.dumps(client))
+    transfer.server_output.write_text(json.dumps(server))
+    return get_runner("mpquic-picoquic").read(transfer)
+
+
+def test_times_of_paths_count_from_time_zero_of_the_legs(tmp_path: Path) -> None:
+    measured = read(tmp_path, CLIENT, SERVER)
+    (path,) = measured.details["paths"]
+    assert (path["opened_s"], path["closed_s"]) == (0.25, None)
+    assert measured.path_samples[0].time_s == 1.0
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "words"),
+    [
+        ({"error": "closed by peer"}, {}, "client: closed by peer"),
+        ({"bytes_received": 5, "sha256": "abc"}, {}, "received 5 bytes, not those sent"),
+        ({}, {"congestion_control": "newreno"}, "congestion control newreno, not cubic"),
+        ({}, {"multipath": False}, "multipath was not negotiated"),
+        ({}, {"quic_version": None}, "the server saw no connection"),
+    ],
+)
+def test_what_was_not_asked_for_is_a_failure(
+    tmp_path: Path, client: dict[str, object], server: dict[str, object], words: str
+) -> None:
+    with pytest.raises(TransferFailed, match=words):
+        read(tmp_path, CLIENT | client, SERVER | server)
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[TwoHosts]:
+    with two_hosts() as made:
+        yield made
+
+
+@pytest.mark.alone
+@needs_picoquic
+@pytest.mark.root
+def test_a_schedule_opens_abandons_and_reopens_a_path(hosts: TwoHosts, tmp_path: Path) -> None:
+    plan = PathPlan(
+        (1,), (PathEvent(1.0, "open", 2), PathEvent(2.0, "abandon", 2), PathEvent(3.0, "open", 2))
+    )
+    transfer = replace(transfer_between(tmp_path, Download(duration_s=4.0)), paths=plan)
+    runner = get_runner("mpquic-picoquic")
+    with hosts.limited("10mbit"):
+        measured = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=nothing)
+    second = [path for path in measured.details["paths"] if path["leg"] == 2]
+    assert [path["opened_s"] for path in second] == [
+        pytest.approx(1.0, abs=0.4),
+        pytest.approx(3.0, abs=0.4),
+    ]
+    assert second[0]["closed_s"] == pytest.approx(2.0, abs=0.4)
+    assert second[1]["closed_s"] is None
+    assert all(path["bytes_sent"] > 400_000 for path in second)
+    carried = {leg: bytes_between(measured, leg, 2.5, 2.95) for leg in (1, 2)}
+    assert carried[1] > 300_000
+    assert carried[2] == 0
+
+
+def bytes_between(measured: Measurement, leg: int, begin_s: float, end_s: float) -> int:
+    """What was sent on a leg, by the samples."""
+    by_path: dict[int, list[int]] = {}
+    for sample in measured.path_samples:
+        if sample.leg == leg and begin_s <= sample.time_s <= end_s and sample.bytes_sent:
+            by_path.setdefault(sample.path, []).append(sample.bytes_sent)
+    return sum(max(each) - min(each) for each in by_path.values())
+
+
+@pytest.mark.alone
+@needs_picoquic
+@pytest.mark.root
+def test_a_backup_path_is_silent_until_it_is_needed(hosts: TwoHosts, tmp_path: Path) -> None:
+    plan = PathPlan((1, 2), (PathEvent(1.0, "backup", 2), PathEvent(2.0, "available", 2)))
+    transfer = replace(transfer_between(tmp_path, Download(duration_s=3.0)), paths=plan)
+    runner = get_runner("mpquic-picoquic")
+    with hosts.limited("10mbit"):
+        measured = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=nothing)
+    assert bytes_between(measured, 2, 1.4, 2.0) < 20_000
+    assert bytes_between(measured, 2, 2.3, 3.0) > 300_000
+    states = {sample.state for sample in measured.path_samples if sample.leg == 2}
+    assert states == {"open", "backup"}
+
+
+@needs_picoquic
+@pytest.mark.root
+def test_the_connection_begins_on_the_first_leg_of_its_plan(
+    hosts: TwoHosts, tmp_path: Path
+) -> None:
+    transfer = replace(transfer_between(tmp_path, Download(size_mb=1)), paths=PathPlan((2,), ()))
+    before = hosts.received_bytes()
+    measured = run_transfer(
+        get_runner("mpquic-picoquic"), transfer, hosts.server, hosts.client, on_start=nothing
+    )
+    received = [now - then for then, now in zip(before, hosts.received_bytes(), strict=True)]
+    assert received[0] < 10_000
+    assert received[1] > 1_000_000
+    assert [path["leg"] for path in measured.details["paths"]] == [2]
+    assert CLIENT_ADDRESSES[1] == transfer.first_address

@@ -1,0 +1,497 @@
+"""The course of a run, with small scripts as server and client: no root, no network."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import pytest
+
+from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, get_runner
+from minitopo_dc.runners.payload.certificate import make_certificate
+from minitopo_dc.runners.processes.session import Job, run_transfer, run_transfers
+from minitopo_dc.runners.tcp.runner import TcpRunner
+from minitopo_dc.workloads import Download, Measurement
+from tests.runners.hosts import LocalHost
+
+BIND = (
+    "import socket, sys, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+    "s.bind(('127.0.0.1', int(sys.argv[1]))); "
+)
+WAIT_FOREVER = "time.sleep(60)"
+HOST = LocalHost()
+
+
+@dataclass
+class ScriptRunner(Runner):
+    """A transport made of two Python scripts."""
+
+    server: str = BIND + WAIT_FOREVER
+    client: str = "pass"
+    received: int = 1000
+    started_ns: int | None = None
+    events: list[str] = field(default_factory=list)
+    name: ClassVar[str] = "script"
+    multipath: ClassVar[bool] = False
+    congestion_controls: ClassVar[tuple[str, ...]] = ("reno",)
+    socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
+    server_exit_codes: ClassVar[frozenset[int]] = frozenset({0, -signal.SIGTERM})
+
+    def missing(self) -> str | None:
+        return None
+
+    def server_command(self, transfer: Transfer) -> list[str]:
+        return [sys.executable, "-c", self.server, str(transfer.port)]
+
+    def client_command(self, transfer: Transfer) -> list[str]:
+        return [sys.executable, "-c", self.client, str(transfer.port)]
+
+    @contextmanager
+    def files(self, transfer: Transfer) -> Iterator[None]:
+        self.events.append(f"files for {transfer.download.requested_bytes}")
+        try:
+            yield
+        finally:
+            self.events.append("files removed")
+
+    def read(self, transfer: Transfer) -> Measurement:
+        self.events.append("read")
+        output = {"output": transfer.client_output.read_text()}
+        return Measurement(self.received, 2.0, output, self.started_ns)
+
+
+class OnceRunner(ScriptRunner):
+    """Its server ends by itself."""
+
+    stop_signal: ClassVar[signal.Signals | None] = None
+
+
+def free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.bind(("127.0.0.1", 0))
+        return int(udp.getsockname()[1])
+
+
+def is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        try:
+            udp.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+@pytest.fixture
+def transfer(tmp_path: Path) -> Transfer:
+    made = make_certificate(tmp_path, ["127.0.0.1"])
+    return Transfer(
+        workload=Download(size_mb=0.001),
+        congestion_control="reno",
+        server_address="127.0.0.1",
+        port=free_port(),
+        client_addresses=("127.0.0.1",),
+        directory=tmp_path / "run",
+        certificate=made.certificate,
+        key=made.key,
+        timeout_s=20.0,
+    )
+
+
+def run(runner: Runner, transfer: Transfer) -> Measurement:
+    return run_transfer(runner, transfer, HOST, HOST, on_start=lambda: None)
+
+
+def test_a_run_gives_the_measurement_and_leaves_no_server(transfer: Transfer) -> None:
+    runner = ScriptRunner(client="print('hello')")
+    measurement = run(runner, transfer)
+    assert (measurement.bytes_received, measurement.completion_s) == (1000, 2.0)
+    assert measurement.details["output"] == "hello\n"
+    assert runner.events == ["files for 1000", "read", "files removed"]
+    assert is_free(transfer.port)
+
+
+def test_client_and_reader_are_told_when_the_legs_time_began(transfer: Transfer) -> None:
+    class Reader(ScriptRunner):
+        def client_command(self, transfer: Transfer) -> list[str]:
+            return [sys.executable, "-c", f"print({transfer.begin_ns})"]
+
+        def read(self, transfer: Transfer) -> Measurement:
+            return Measurement(1000, 2.0, {"begin_ns": transfer.begin_ns, "at": called[0]} | told())
+
+    def told() -> dict[str, int]:
+        return {"client": int(transfer.client_output.read_text())}
+
+    called: list[int] = []
+    details = run_transfer(
+        Reader(), transfer, HOST, HOST, on_start=lambda: called.append(time.monotonic_ns())
+    ).details
+    assert details["begin_ns"] == details["client"]
+    assert 0 <= details["at"] - details["begin_ns"] < 1e9
+    assert transfer.begin_ns is None
+
+
+@dataclass
+class WithPaths(ScriptRunner):
+    """A transport whose paths another program changes."""
+
+    paths: str = WAIT_FOREVER
+
+    def paths_command(self, transfer: Transfer) -> list[str] | None:
+        return [sys.executable, "-c", f"import sys, time; print({transfer.begin_ns}); {self.paths}"]
+
+
+def test_a_program_that_changes_paths_is_ended_with_the_client(transfer: Transfer) -> None:
+    client = "import time; time.sleep(0.5)"
+    begun = time.monotonic()
+    details = run(WithPaths(client=client), transfer).details
+    assert time.monotonic() - begun < 10
+    assert details["paths_cpu_s"] >= 0
+
+
+def test_a_program_that_changes_paths_may_be_done_before_the_client(transfer: Transfer) -> None:
+    client = "import time; time.sleep(1)"
+    assert run(WithPaths(client=client, paths="pass"), transfer).bytes_received == 1000
+    assert int(transfer.paths_output.read_text()) > 0
+
+
+def test_a_change_of_paths_that_fails_fails_the_transfer(transfer: Transfer) -> None:
+    runner = WithPaths(client="import time; time.sleep(30)", paths="sys.exit('no such address')")
+    begun = time.monotonic()
+    with pytest.raises(TransferFailed) as caught:
+        run(runner, transfer)
+    assert str(caught.value) == "paths ended with exit code 1: no such address"
+    assert time.monotonic() - begun < 15
+
+
+def test_cpu_times_are_measured(transfer: Transfer) -> None:
+    burn = "import time\nwhile time.process_time() < 0.5: pass"
+    details = run(ScriptRunner(client=burn), transfer).details
+    assert details["client_cpu_s"] == pytest.approx(0.5, abs=0.1)
+    assert details["server_cpu_s"] < 0.4
+
+
+def test_the_start_is_told_when_the_server_listens_and_the_client_does_not_run(
+    transfer: Transfer,
+) -> None:
+    seen: list[tuple[bool, bool]] = []
+
+    def on_start() -> None:
+        seen.append((is_free(transfer.port), transfer.client_output.exists()))
+
+    run_transfer(ScriptRunner(), transfer, HOST, HOST, on_start=on_start)
+    assert seen == [(False, False)]
+
+
+def test_when_a_client_began_to_connect_counts_from_the_start(transfer: Transfer) -> None:
+    before = time.monotonic_ns()
+    runner = ScriptRunner()
+
+    def on_start() -> None:
+        runner.started_ns = time.monotonic_ns() + 10**9
+
+    details = run_transfer(runner, transfer, HOST, HOST, on_start=on_start).details
+    assert runner.started_ns is not None
+    assert 1.0 <= details["started_s"] <= (runner.started_ns - before) / 1e9
+
+
+def test_a_client_that_does_not_tell_began_as_its_process_did(transfer: Transfer) -> None:
+    started: list[int] = []
+    runner = ScriptRunner(client="import time; print(time.monotonic_ns())")
+    details = run_transfer(
+        runner, transfer, HOST, HOST, on_start=lambda: started.append(time.monotonic_ns())
+    ).details
+    ended_s = (time.monotonic_ns() - started[0]) / 1e9
+    assert 0 <= details["started_s"] <= ended_s
+
+
+@pytest.mark.parametrize("name", ["quic", "quic-ngtcp2"])
+def test_a_client_of_ours_tells_when_it_began_to_connect(transfer: Transfer, name: str) -> None:
+    runner = get_runner(name)
+    if reason := runner.unsupported(transfer.congestion_control):
+        pytest.skip(reason)
+    measurement = run(runner, replace(transfer, workload=Download(size_mb=1)))
+    assert measurement.started_ns is not None
+    assert measurement.details["started_s"] > 0
+    assert "started_ns" not in measurement.details
+
+
+def test_too_few_bytes_are_a_failure(transfer: Transfer) -> None:
+    with pytest.raises(TransferFailed, match="client received 999 of 1000 bytes"):
+        run(ScriptRunner(received=999), transfer)
+
+
+def test_a_server_that_does_not_come_up_fails_with_its_log(transfer: Transfer) -> None:
+    runner = ScriptRunner(server="raise SystemExit('no such file')")
+    with pytest.raises(
+        TransferFailed, match="server ended with exit code 1 before it listened: no"
+    ):
+        run(runner, transfer)
+
+
+def test_a_server_that_never_listens_fails(
+    transfer: Transfer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minitopo_dc.runners.processes.session.READY_TIMEOUT_S", 0.2)
+    with pytest.raises(TransferFailed, match=r"server did not listen within 0\.2 s"):
+        run(ScriptRunner(server="import time; time.sleep(60)"), transfer)
+
+
+def test_a_server_that_dies_ends_the_transfer_at_once(transfer: Transfer) -> None:
+    # It dies when the client speaks to it; the client would wait for a minute.
+    server = BIND + "s.recv(1); import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    client = (
+        "import socket, sys, time; "
+        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+        "s.sendto(b'x', ('127.0.0.1', int(sys.argv[1]))); time.sleep(60)"
+    )
+    runner = ScriptRunner(server=server, client=client)
+    with pytest.raises(TransferFailed, match="server was ended by SIGKILL during the transfer"):
+        run(runner, transfer)
+    assert "read" not in runner.events
+
+
+def test_a_server_that_ends_a_moment_behind_its_client_is_the_reason(transfer: Transfer) -> None:
+    server = BIND + "s.recv(1); time.sleep(0.2)"
+    client = (
+        "import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+        "s.sendto(b'x', ('127.0.0.1', int(sys.argv[1]))); sys.exit('no answer')"
+    )
+    with pytest.raises(TransferFailed, match="server ended with exit code 0 during the transfer"):
+        run(ScriptRunner(server=server, client=client), transfer)
+
+
+def test_a_client_that_fails_gives_its_exit_code_and_log(transfer: Transfer) -> None:
+    with pytest.raises(TransferFailed, match="client ended with exit code 1: certificate"):
+        run(ScriptRunner(client="raise SystemExit('certificate expired')"), transfer)
+
+
+def test_a_client_that_is_killed_is_a_failure(transfer: Transfer) -> None:
+    client = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    with pytest.raises(TransferFailed, match="client was ended by SIGKILL"):
+        run(ScriptRunner(client=client), transfer)
+
+
+def test_a_client_that_takes_too_long_is_ended(transfer: Transfer) -> None:
+    client = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    late = replace(transfer, timeout_s=1.0)
+    with pytest.raises(TransferFailed, match="client did not finish within 1 s"):
+        run(ScriptRunner(client=client), late)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(late.client_output.read_text()), 0)
+    assert is_free(transfer.port)
+
+
+def test_a_server_that_ends_by_itself_is_waited_for(transfer: Transfer) -> None:
+    run(OnceRunner(server=BIND + "time.sleep(0.5)"), transfer)
+
+
+def test_a_server_that_ends_by_itself_may_end_before_the_client(transfer: Transfer) -> None:
+    client = "import time; time.sleep(1)"
+    assert run(OnceRunner(server=BIND + "time.sleep(0.3)", client=client), transfer)
+
+
+def test_a_server_that_fails_after_the_transfer_is_a_failure(transfer: Transfer) -> None:
+    server = BIND + "time.sleep(0.5); raise SystemExit('disk full')"
+    with pytest.raises(TransferFailed, match="server ended with exit code 1 after the transfer: d"):
+        run(OnceRunner(server=server), transfer)
+
+
+def test_a_server_that_does_not_end_is_killed_and_a_failure(
+    transfer: Transfer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minitopo_dc.runners.processes.session.END_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("minitopo_dc.runners.processes.process.KILL_AFTER_S", 0.2)
+    deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    with pytest.raises(TransferFailed, match=r"did not end within 0\.2 s of the transfer's end"):
+        run(ScriptRunner(server=deaf + BIND + WAIT_FOREVER), transfer)
+    assert is_free(transfer.port)
+
+
+def test_an_interrupt_ends_server_and_client(transfer: Transfer) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    runner = ScriptRunner()
+    with pytest.raises(KeyboardInterrupt):
+        run_transfer(runner, transfer, HOST, HOST, on_start=interrupt)
+    assert is_free(transfer.port)
+    assert runner.events[-1] == "files removed"
+
+
+def test_a_command_that_does_not_exist_is_a_failure(transfer: Transfer) -> None:
+    class Absent(ScriptRunner):
+        def server_command(self, transfer: Transfer) -> list[str]:
+            return [f"no-such-program-{transfer.port}"]
+
+    with pytest.raises(TransferFailed, match="server cannot be started in localhost: "):
+        run(Absent(), transfer)
+
+
+@pytest.mark.parametrize("name", ["tcp", "quic", "quic-ngtcp2"])
+def test_a_single_path_transport_works_without_root_or_namespaces(
+    transfer: Transfer, name: str
+) -> None:
+    runner = get_runner(name)
+    if reason := runner.unsupported(transfer.congestion_control):
+        pytest.skip(reason)
+    large = replace(transfer, workload=Download(size_mb=1))
+    assert run(runner, large).bytes_received == 1_000_000
+
+
+def test_quic_writes_qlogs_of_both_ends(transfer: Transfer) -> None:
+    logged = replace(transfer, options={"qlog": True})
+    run(get_runner("quic"), logged)
+    for role in ("server", "client"):
+        (qlog,) = (logged.directory / "qlog" / role).glob("*.qlog")
+        assert json.loads(qlog.read_text())["traces"][0]["vantage_point"]["type"] == role
+
+
+def jobs(transfer: Transfer, *runners: ScriptRunner) -> list[Job]:
+    """A transfer for each runner, with its own port and directory."""
+    ports: set[int] = set()
+    while len(ports) < len(runners):
+        ports.add(free_port())
+    return [
+        Job(
+            runner,
+            replace(transfer, port=port, directory=transfer.directory / f"flow-{number}"),
+            f"flow-{number}",
+        )
+        for number, (runner, port) in enumerate(zip(runners, ports, strict=True), start=1)
+    ]
+
+
+def test_several_transfers_start_once_all_servers_listen(transfer: Transfer) -> None:
+    late = ScriptRunner(server="import time; time.sleep(0.5); " + BIND + WAIT_FOREVER)
+    wanted = jobs(transfer, ScriptRunner(), late)
+    listening: list[bool] = []
+
+    def on_start() -> None:
+        listening.extend(not is_free(job.transfer.port) for job in wanted)
+
+    measured = run_transfers(wanted, HOST, HOST, on_start=on_start)
+    assert [each.bytes_received for each in measured] == [1000, 1000]
+    assert listening == [True, True]
+
+
+def test_a_transfer_s_server_ends_while_another_goes_on(transfer: Transfer) -> None:
+    wanted = jobs(transfer, ScriptRunner(), ScriptRunner())
+    # The second client ends when the first one's server has given its port back.
+    client = (
+        "import socket, time\n"
+        "while True:\n"
+        "    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:\n"
+        "        try: s.bind(('127.0.0.1', %d)); break\n"
+        "        except OSError: time.sleep(0.01)\n"
+    )
+    wanted[1] = replace(wanted[1], runner=ScriptRunner(client=client % wanted[0].transfer.port))
+    measured = run_transfers(wanted, HOST, HOST, on_start=lambda: None)
+    assert len(measured) == 2
+
+
+def test_one_failure_ends_all_transfers_with_one_reason(transfer: Transfer) -> None:
+    wait = "import time; time.sleep(60)"
+    waiting = ScriptRunner(client=wait)
+    server = BIND + "time.sleep(0.5); raise SystemExit('disk full')"
+    dying = ScriptRunner(server=server, client=wait)
+    wanted = jobs(transfer, waiting, dying)
+    with pytest.raises(TransferFailed, match=r"^flow-2: server .* during the transfer: disk full$"):
+        run_transfers(wanted, HOST, HOST, on_start=lambda: None)
+    assert all(is_free(job.transfer.port) for job in wanted)
+    assert waiting.events[-1] == "files removed"
+
+
+def test_a_server_that_never_listens_starts_no_client(transfer: Transfer) -> None:
+    client = "import pathlib; pathlib.Path('started').touch()"
+    broken = ScriptRunner(server="raise SystemExit('no such address')")
+    wanted = jobs(transfer, ScriptRunner(client=client), broken)
+    with pytest.raises(TransferFailed, match=r"^flow-2: server .* before it listened: no such"):
+        run_transfers(wanted, HOST, HOST, on_start=lambda: pytest.fail("it started"))
+    assert not wanted[0].transfer.client_output.exists()
+    assert is_free(wanted[0].transfer.port)
+
+
+def test_hosts_are_set_up_once_for_all_transfers_of_a_kind(transfer: Transfer) -> None:
+    events: list[str] = []
+
+    class Preparing(ScriptRunner):
+        @contextmanager
+        def hosts(self, transfer: Transfer, server: Host, client: Host) -> Iterator[None]:
+            events.append(f"{server.name}, {client.name}: {transfer.client_addresses}")
+            yield
+            events.append("undone")
+
+        def read(self, transfer: Transfer) -> Measurement:
+            events.append("read")
+            return super().read(transfer)
+
+    run_transfers(jobs(transfer, Preparing(), Preparing()), HOST, HOST, on_start=lambda: None)
+    assert events == ["localhost, localhost: ('127.0.0.1',)", "read", "read", "undone"]
+
+
+def test_a_duration_is_refused_by_a_runner_that_has_none(transfer: Transfer) -> None:
+    with pytest.raises(ValueError, match="duration_s: the client of transport script stops at the"):
+        run(ScriptRunner(), replace(transfer, workload=Download(duration_s=1.0)))
+
+
+@pytest.mark.parametrize("name", ["tcp", "quic"])
+def test_a_download_stops_after_its_duration_with_what_arrived(
+    transfer: Transfer, name: str
+) -> None:
+    runner = get_runner(name)
+    if reason := runner.unsupported(transfer.congestion_control):
+        pytest.skip(reason)
+    endless = replace(transfer, workload=Download(duration_s=0.5))
+    measurement = run(runner, endless)
+    assert 0 < measurement.bytes_received < 10**12
+    assert measurement.completion_s > 0.4
+    assert not (endless.directory / "body").exists()
+
+
+class Stopping(ScriptRunner):
+    """Its client says that it took 2 s."""
+
+    takes_duration: ClassVar[bool] = True
+
+
+def test_a_download_that_got_nothing_in_its_duration_has_failed(transfer: Transfer) -> None:
+    with pytest.raises(TransferFailed, match="client received nothing in 2 s"):
+        run(Stopping(received=0), replace(transfer, workload=Download(duration_s=2.0)))
+
+
+def test_a_client_that_ended_long_before_its_duration_with_a_part_has_failed(
+    transfer: Transfer,
+) -> None:
+    words = "client ended after 2.000 of 2.5 s with 500 of 10"
+    with pytest.raises(TransferFailed, match=words):
+        run(Stopping(received=500), replace(transfer, workload=Download(duration_s=2.5)))
+
+
+def test_a_client_may_end_a_little_before_its_duration(transfer: Transfer) -> None:
+    measurement = run(Stopping(received=500), replace(transfer, workload=Download(duration_s=2.02)))
+    assert measurement.bytes_received == 500
+
+
+def test_curl_that_no_server_answers_received_nothing(transfer: Transfer) -> None:
+    listen = "import socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); "
+
+    class Silent(TcpRunner):
+        server_exit_codes: ClassVar[frozenset[int]] = frozenset({-signal.SIGTERM})
+
+        def server_command(self, transfer: Transfer) -> list[str]:
+            return [sys.executable, "-c", listen + WAIT_FOREVER, str(transfer.port)]
+
+    runner = Silent()
+    if reason := runner.missing():
+        pytest.skip(reason)
+    with pytest.raises(TransferFailed, match=r"client received nothing in 0\.5 s"):
+        run(runner, replace(transfer, workload=Download(duration_s=0.5)))

@@ -1,0 +1,456 @@
+"""The registry, a transfer's fields, options and content: what needs no process."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.runners.aioquic.server import initial_destination
+from minitopo_dc.runners.base import (
+    Runner,
+    Transfer,
+    TransferFailed,
+    get_runner,
+    runner,
+    runner_names,
+)
+from minitopo_dc.runners.options import NoOptions, OptionError, parse_options
+from minitopo_dc.runners.payload.certificate import make_certificate
+from minitopo_dc.runners.payload.content import (
+    BLOCK_BYTES,
+    blocks,
+    content_sha256,
+    requested_size,
+    write_content,
+)
+from minitopo_dc.runners.ports import is_bound, is_port_bound
+from minitopo_dc.runners.quic import QuicOptions
+from minitopo_dc.runners.tcp.runner import TcpOptions
+from minitopo_dc.runners.tquic.runner import TquicOptions
+from minitopo_dc.shipped import module_command
+from minitopo_dc.workloads import Download, Measurement, RequestResponse
+
+TRANSFER = Transfer(
+    workload=Download(size_mb=0.001),
+    congestion_control="cubic",
+    server_address="10.0.0.1",
+    port=4433,
+    client_addresses=("10.0.1.2", "10.0.2.2"),
+    directory=Path("run"),
+    certificate=Path("certificate.pem"),
+    key=Path("key.pem"),
+    timeout_s=10.0,
+)
+
+
+def test_all_transports_are_registered() -> None:
+    assert runner_names() == (
+        *("tcp", "quic", "quic-ngtcp2", "mptcp", "mpquic"),
+        *("quic-picoquic", "mpquic-picoquic", "icmp", "command"),
+    )
+
+
+def test_a_runner_is_found_by_its_name() -> None:
+    assert [get_runner(name).name for name in runner_names()] == list(runner_names())
+
+
+def test_an_unknown_runner_is_refused_with_the_known_names() -> None:
+    with pytest.raises(ValueError, match=r"no runner 'sctp' \(known: tcp, quic, quic-ngtcp2,"):
+        get_runner("sctp")
+
+
+def test_a_name_is_not_taken_twice() -> None:
+    with pytest.raises(ValueError, match="there is a runner 'tcp' already"):
+
+        @runner("tcp")
+        class _Other(Runner):
+            def missing(self) -> str | None:
+                return None
+
+            def server_command(self, transfer: Transfer) -> list[str]:
+                return [str(transfer)]
+
+            def client_command(self, transfer: Transfer) -> list[str]:
+                return [str(transfer)]
+
+            def read(self, transfer: Transfer) -> Measurement:
+                return Measurement(transfer.download.requested_bytes, 1.0)
+
+
+def test_a_congestion_control_that_a_tool_lacks_is_unsupported_with_the_choice() -> None:
+    reason = get_runner("mpquic").unsupported("reno")
+    assert reason == "runner mpquic has no reno (choose cubic or bbr)"
+    assert get_runner("quic").unsupported("bbr") == "runner quic has no bbr (choose reno or cubic)"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("mpquic", ["tquic_server", "TQUIC_BIN", "cargo install tquic_tools", "cargo 1.70"]),
+        ("quic-ngtcp2", ["Debian: apt-get install ngtcp2-server ngtcp2-client"]),
+        ("tcp", ["curl", "apt-get install curl"]),
+        ("mptcp", ["mptcpize", "apt-get install curl mptcpize"]),
+    ],
+)
+def test_a_missing_tool_is_named_with_how_to_get_it(
+    name: str, words: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, tmp_path)
+    reason = get_runner(name).unsupported("cubic")
+    assert reason is not None
+    assert [word for word in words if word not in reason] == []
+
+
+def only_place(
+    monkeypatch: pytest.MonkeyPatch, directory: Path, *, checkout: Path | None = None
+) -> None:
+    """No program is found but in this directory, or in this checkout."""
+    monkeypatch.setenv("PATH", str(directory))
+    monkeypatch.setattr("minitopo_dc.runners.tools.SYSTEM_PLACES", ())
+    for module in ("tools", "mpquic"):
+        monkeypatch.setattr(f"minitopo_dc.runners.{module}.checkout", lambda: checkout)
+    monkeypatch.delenv("TQUIC_BIN", raising=False)
+
+
+def programs(directory: Path, *names: str) -> Path:
+    """Make empty programs."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (directory / name).touch(mode=0o755)
+    return directory
+
+
+TQUIC = ("tquic_server", "tquic_client")
+
+
+def test_tquic_is_found_on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    only_place(monkeypatch, programs(tmp_path, *TQUIC))
+    assert get_runner("mpquic").missing() is None
+    command = get_runner("mpquic").server_command(TRANSFER)
+    assert command[0] == str(tmp_path / "tquic_server")
+
+
+def test_tquic_is_found_where_the_set_up_of_the_checkout_builds_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, tmp_path, checkout=tmp_path)
+    built = programs(tmp_path / ".cache/tquic/bin", *TQUIC)
+    assert get_runner("mpquic").server_command(TRANSFER)[0] == str(built / "tquic_server")
+
+
+def test_the_directory_of_its_variable_comes_before_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, programs(tmp_path, *TQUIC))
+    own = programs(tmp_path / "own", *TQUIC)
+    monkeypatch.setenv("TQUIC_BIN", str(own))
+    assert get_runner("mpquic").server_command(TRANSFER)[0] == str(own / "tquic_server")
+
+
+def test_a_variable_that_names_no_program_is_not_replaced_by_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, programs(tmp_path, *TQUIC))
+    assert get_runner("mpquic").missing() is None
+    monkeypatch.setenv("TQUIC_BIN", str(tmp_path / "none"))
+    assert f"is not in $TQUIC_BIN ({tmp_path / 'none'})" in str(get_runner("mpquic").missing())
+
+
+def test_without_a_checkout_no_folder_of_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, tmp_path)
+    assert get_runner("mpquic").missing() == (
+        "tquic_server is not on PATH or in $TQUIC_BIN "
+        "(get it: cargo install tquic_tools; cargo 1.70 or newer)"
+    )
+
+
+def test_in_a_checkout_its_folder_is_named_and_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, tmp_path, checkout=tmp_path)
+    assert get_runner("mpquic").missing() == (
+        "tquic_server is not on PATH, in $TQUIC_BIN or in the checkout's .cache/tquic/bin "
+        "(get it: cargo install tquic_tools --root .cache/tquic; cargo 1.70 or newer)"
+    )
+
+
+def test_why_the_set_up_could_not_build_tquic_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, tmp_path, checkout=tmp_path)
+    (tmp_path / ".cache/tquic").mkdir(parents=True)
+    (tmp_path / ".cache/tquic/unavailable").write_text("no cargo here\n")
+    assert get_runner("mpquic").missing() == "no cargo here"
+
+
+def test_a_program_that_has_gone_fails_the_transfer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_place(monkeypatch, tmp_path)
+    with pytest.raises(TransferFailed, match="gtlsserver is not on PATH"):
+        get_runner("quic-ngtcp2").server_command(TRANSFER)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"timeout_s": 0.0}, "timeout_s must be positive"),
+        ({"port": 0}, "port must be 1 to 65535"),
+        ({"client_addresses": ()}, "client_addresses must hold at least one"),
+        ({"server_address": "server"}, "server"),
+    ],
+)
+def test_a_transfer_refuses_what_cannot_be(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        replace(TRANSFER, **change)
+
+
+def test_a_multipath_runner_without_schedules_wants_two_client_addresses() -> None:
+    with pytest.raises(ValueError, match="runner mpquic: client_addresses must hold two or more"):
+        get_runner("mpquic").validate(replace(TRANSFER, client_addresses=("10.0.1.2",)))
+
+
+@pytest.mark.parametrize("name", ["mptcp", "mpquic-picoquic"])
+def test_a_multipath_runner_with_schedules_may_have_one(name: str) -> None:
+    get_runner(name).validate(replace(TRANSFER, client_addresses=("10.0.1.2",)))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("tcp", {"qlog": True}, r"runner tcp: no option 'qlog' \(known: tcp_info, tls\)"),
+        (
+            "quic",
+            {"window": 1},
+            r"no option 'window' \(known: ack_decimation, .*max_data, max_datagram_bytes, ",
+        ),
+        (
+            "quic",
+            {"max_data": "1"},
+            "option max_data must be a positive integer .*, not '1'",
+        ),
+        (
+            "quic",
+            {"max_data": True},
+            "option max_data must be a positive integer .*, not True",
+        ),
+        (
+            "quic",
+            {"max_data": 0},
+            "option max_data must be a positive integer .*, not 0",
+        ),
+        ("quic", {"qlog": 1}, "option qlog must be true or false, not 1"),
+        (
+            "quic",
+            {"receive_buffer_bytes": -1},
+            "must be a positive integer .* or null, not -1",
+        ),
+        ("quic-ngtcp2", {"scheduler": "x"}, r"no option 'scheduler' \(known: max_data, "),
+        ("quic-ngtcp2", {"max_datagram_bytes": 1199}, "is 1199, must be 1200 to 1472 with IPv4"),
+        (
+            "quic-ngtcp2",
+            {"max_stream_data": 0},
+            "must be a positive integer .*, not 0",
+        ),
+        ("mpquic", {"scheduler": "x"}, "'minrtt' or 'redundant' or 'roundrobin', not 'x'"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_what_is_allowed(
+    name: str, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(OptionError, match=words):
+        get_runner(name).validate(replace(TRANSFER, options=options))
+
+
+def test_options_have_the_documented_defaults() -> None:
+    assert parse_options(QuicOptions, {}, "quic") == QuicOptions(None, 2**24, 2**24, False, 1200)
+    assert get_runner("quic-ngtcp2").options_type is QuicOptions
+    assert parse_options(TquicOptions, {}, "mpquic").scheduler == "minrtt"
+    assert parse_options(TcpOptions, {}, "tcp") == TcpOptions("1.3")
+    assert parse_options(NoOptions, {}, "icmp") == NoOptions()
+
+
+@pytest.mark.parametrize("name", ["tcp", "mptcp"])
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_the_tls_version_is_the_only_one_that_the_clients_offer(name: str, version: str) -> None:
+    transfer = replace(TRANSFER, options={"tls": version})
+    command = get_runner(name).client_command(transfer)
+    assert f"--tlsv{version}" in command
+    assert command[command.index("--tls-max") + 1] == version
+    requests = replace(transfer, workload=RequestResponse())
+    assert get_runner(name).client_command(requests)[-20:].count(version) == 1
+
+
+def test_only_tcp_writes_what_the_kernel_says_of_its_connection() -> None:
+    transfer = replace(TRANSFER, options={"tcp_info": True})
+    *_, option, path = get_runner("tcp").server_command(transfer)
+    assert (option, path) == ("--tcp-info", str(transfer.directory / "tcp-info.csv"))
+    assert "--tcp-info" not in get_runner("tcp").server_command(TRANSFER)
+    with pytest.raises(OptionError, match="no option 'tcp_info'"):
+        get_runner("mptcp").validate(transfer)
+
+
+def test_an_option_reaches_the_command() -> None:
+    transfer = replace(TRANSFER, options={"receive_buffer_bytes": 33554432})
+    command = get_runner("quic").client_command(transfer)
+    assert command[-2:] == ["--receive-buffer", "33554432"]
+    assert "--receive-buffer" not in get_runner("quic").client_command(TRANSFER)
+
+
+@given(st.integers(min_value=0, max_value=5 * BLOCK_BYTES))
+def test_content_has_the_size_asked_for(size: int) -> None:
+    assert sum(len(block) for block in blocks(size)) == size
+
+
+def test_a_content_is_the_same_in_every_form(tmp_path: Path) -> None:
+    size = 3 * BLOCK_BYTES + 1
+    write_content(tmp_path / "file", size)
+    content = b"".join(blocks(size))
+    assert (tmp_path / "file").read_bytes() == content
+    assert content_sha256(size) == hashlib.sha256(content).hexdigest()
+
+
+@given(st.integers(min_value=0, max_value=10**12))
+def test_the_requested_size_is_read_from_the_path(size: int) -> None:
+    assert requested_size(f"/bytes/{size}") == size
+
+
+@pytest.mark.parametrize("path", ["/", "", "/bytes/", "/bytes/-1", "/bytes/x", "/a/1", "/bytes/²"])
+def test_any_other_path_has_no_size(path: str) -> None:
+    assert requested_size(path) is None
+
+
+def test_a_certificate_names_the_server_and_its_addresses(tmp_path: Path) -> None:
+    made = make_certificate(tmp_path, ["10.0.0.1"])
+    certificate = x509.load_pem_x509_certificate(made.certificate.read_bytes())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["server.test"]
+    assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == ["10.0.0.1"]
+
+
+def test_a_private_key_is_its_owners_only(tmp_path: Path) -> None:
+    made = make_certificate(tmp_path, [])
+    assert stat.S_IMODE(made.key.stat().st_mode) == 0o600
+
+
+def test_a_bound_udp_socket_is_seen_and_a_closed_one_is_not() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.bind(("127.0.0.1", 0))
+        port = udp.getsockname()[1]
+        assert is_bound(os.getpid(), "udp", "127.0.0.1", port)
+        assert not is_bound(os.getpid(), "udp", "127.0.0.2", port)
+    assert not is_bound(os.getpid(), "udp", "127.0.0.1", port)
+
+
+def test_a_tcp_socket_is_seen_once_it_listens() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
+        tcp.bind(("127.0.0.1", 0))
+        port = tcp.getsockname()[1]
+        assert not is_bound(os.getpid(), "tcp", "127.0.0.1", port)
+        tcp.listen()
+        assert is_bound(os.getpid(), "tcp", "127.0.0.1", port)
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "127.0.0.2", "::", "::1"])
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
+def test_a_port_is_seen_whatever_its_address(address: str, kind: socket.SocketKind) -> None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, kind) as bound:
+        try:
+            bound.bind((address, 0))
+        except OSError as error:
+            pytest.skip(f"this machine has no {address}: {error}")
+        port = bound.getsockname()[1]
+        if kind == socket.SOCK_STREAM:
+            assert not is_port_bound(os.getpid(), port)
+            bound.listen()
+        assert is_port_bound(os.getpid(), port)
+    assert not is_port_bound(os.getpid(), port)
+
+
+@given(st.binary(min_size=1, max_size=20))
+def test_a_clients_first_packet_gives_its_destination(destination: bytes) -> None:
+    header = b"\xc3\0\0\0\1" + bytes([len(destination)]) + destination
+    assert initial_destination(header.ljust(1200, b"\0")) == destination
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xc3\0\0\0\1\4abcd",  # shorter than 1,200 bytes
+        b"\x43\0\0\0\1\4abcd".ljust(1200, b"\0"),  # a short header
+        b"\xe3\0\0\0\1\4abcd".ljust(1200, b"\0"),  # a Handshake packet
+        b"\xc3\0\0\0\2\4abcd".ljust(1200, b"\0"),  # another version
+    ],
+)
+def test_any_other_datagram_starts_no_connection(data: bytes) -> None:
+    assert initial_destination(data) is None
+
+
+@pytest.fixture
+def ngtcp2_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A directory of programs of their names, the only ones on PATH."""
+    for tool in ("gtlsserver", "gtlsclient"):
+        (tmp_path / tool).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def test_ngtcp2s_server_serves_the_file_and_logs_when_asked_to(ngtcp2_tools: Path) -> None:
+    runner = get_runner("quic-ngtcp2")
+    assert runner.server_command(TRANSFER) == [
+        *(str(ngtcp2_tools / "gtlsserver"), "--quiet", "--htdocs", "run", "--cc", "cubic"),
+        *("--no-pmtud", "--max-udp-payload-size", "1200"),
+        *("10.0.0.1", "4433", "key.pem", "certificate.pem"),
+    ]
+    logged = runner.server_command(replace(TRANSFER, options={"qlog": True}))
+    assert logged[logged.index("--qlog-dir") + 1] == "run/qlog/server"
+
+
+def test_ngtcp2s_client_downloads_the_file_with_windows_that_stay(ngtcp2_tools: Path) -> None:
+    options = {"max_data": 2_000_000, "max_stream_data": 1_000_000, "max_datagram_bytes": 1280}
+    options["receive_buffer_bytes"] = 33_554_432
+    transfer = replace(TRANSFER, congestion_control="bbr", options=options)
+    assert get_runner("quic-ngtcp2").client_command(transfer) == [
+        *module_command("minitopo_dc.runners.ngtcp2.client"),
+        *("--receive-buffer", "33554432"),
+        *(str(ngtcp2_tools / "gtlsclient"), "--quiet", "--exit-on-all-streams-close"),
+        *("--cc", "bbr", "--no-pmtud", "--max-udp-payload-size", "1280"),
+        *("--max-data", "2000000", "--max-window", "2000000"),
+        *("--max-stream-data-bidi-local", "1000000", "--max-stream-window", "1000000"),
+        *("--sni", "server.test", "--qlog-file", "run/qlog/client/client.sqlog"),
+        *("--download", "run/download", "10.0.0.1", "4433"),
+        "https://server.test:4433/www/1000",
+    ]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_ngtcp2s_qlogs_stay_only_when_asked_for(keep: bool, tmp_path: Path) -> None:
+    transfer = replace(TRANSFER, directory=tmp_path, options={"qlog": keep})
+    with get_runner("quic-ngtcp2").files(transfer):
+        (tmp_path / "qlog" / "client" / "client.sqlog").touch()
+    assert [path.name for path in tmp_path.rglob("*.sqlog")] == ["client.sqlog"] * keep
+
+
+@pytest.mark.parametrize("name", ["quic-ngtcp2", "mpquic"])
+def test_a_served_file_is_there_during_a_run_only(name: str, tmp_path: Path) -> None:
+    transfer = replace(TRANSFER, directory=tmp_path)
+    (tmp_path / "download").mkdir()
+    (tmp_path / "download" / "1000").write_bytes(b"of a run that was killed")
+    with get_runner(name).files(transfer):
+        assert (tmp_path / "www" / "1000").stat().st_size == 1000
+        assert list((tmp_path / "download").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,105 @@
+"""Downloads that end before they are complete: the client's deadline, the server's part."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+
+from minitopo_dc.runners.aioquic.client import Download
+from minitopo_dc.runners.payload.asgi import Message, application
+from minitopo_dc.runners.payload.content import blocks, content_sha256
+
+SERVER = ("192.0.2.1", 4433)
+ENDLESS = {"type": "http", "method": "GET", "path": f"/bytes/{10**12}"}
+
+
+class Clock:
+    """A clock that tests set."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def download(clock: Clock, duration_s: float) -> Download:
+    """A client in a network without a server."""
+
+    def transmit(connection: QuicConnection) -> int:
+        return len(connection.datagrams_to_send(clock()))
+
+    connection = QuicConnection(configuration=QuicConfiguration(server_name="example"))
+    return Download(connection, "/bytes/1000", transmit, clock, duration_s=duration_s)
+
+
+def test_a_client_wakes_at_its_deadline_at_the_latest() -> None:
+    assert download(Clock(), 0.01).start(SERVER) == 1000.01
+
+
+def test_a_client_that_has_time_left_waits_for_its_connection() -> None:
+    clock = Clock()
+    late = download(clock, 1e6)
+    assert late.start(SERVER) == late._connection.get_timer()
+    clock.now += 0.01
+    late.step(clock.now, [])
+    assert late.outcome.stopped_s is None
+
+
+def test_a_client_stops_at_its_deadline_with_what_it_has() -> None:
+    clock = Clock()
+    stopped = download(clock, 0.25)
+    stopped.start(SERVER)
+    clock.now += 0.25
+    stopped.step(clock.now, [])
+    outcome = stopped.outcome
+    assert (outcome.stopped_s, outcome.completion_s, outcome.error) == (0.25, None, None)
+    assert outcome.sha256 == content_sha256(0)
+
+
+def test_a_prefix_has_the_hash_of_a_smaller_content() -> None:
+    whole = b"".join(blocks(200_000))
+    assert whole[:150_000] == b"".join(blocks(150_000))
+
+
+def test_a_server_stops_when_its_client_has_gone() -> None:
+    """hypercorn's send neither returns nor raises then (0.18)."""
+    sent: list[Message] = []
+
+    async def run() -> None:
+        gone = asyncio.Event()
+
+        async def receive() -> Message:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+            if len(sent) == 3:
+                gone.set()
+                await asyncio.Event().wait()
+
+        await application(ENDLESS, receive, send)
+
+    asyncio.run(run())
+    assert [message["type"] for message in sent] == [
+        "http.response.start",
+        *2 * ["http.response.body"],
+    ]
+
+
+def test_a_server_stops_when_sending_has_come_to_do_nothing() -> None:
+    async def run() -> None:
+        gone = asyncio.Event()
+
+        async def receive() -> Message:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(_message: Message) -> None:
+            gone.set()
+
+        await application(ENDLESS, receive, send)
+
+    asyncio.run(asyncio.wait_for(run(), 60))

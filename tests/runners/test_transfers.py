@@ -1,0 +1,291 @@
+"""Each transport between two namespaces that two links join."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.analysis.logs.qlog import server_events, server_recovery
+from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, get_runner
+from minitopo_dc.runners.mptcp.runner import MptcpRunner
+from minitopo_dc.runners.processes.session import Job, run_transfer, run_transfers
+from minitopo_dc.runners.tcp.runner import TcpRunner
+from minitopo_dc.workloads import Download
+from tests.runners.hosts import (
+    CLIENT_ADDRESSES,
+    PORT,
+    SERVER_ADDRESS,
+    TwoHosts,
+    large_files,
+    processes_in,
+    transfer_between,
+    two_hosts,
+)
+
+pytestmark = pytest.mark.root
+
+SIZE = 2_000_000
+SINGLE = ("tcp", "quic", "quic-ngtcp2", "quic-picoquic")
+MULTIPATH = ("mptcp", "mpquic", "mpquic-picoquic")
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[TwoHosts]:
+    with two_hosts() as made:
+        yield made
+        assert processes_in(made.server) == []
+        assert processes_in(made.client) == []
+
+
+@pytest.fixture
+def transfer(tmp_path: Path) -> Transfer:
+    return transfer_between(tmp_path, Download(size_mb=SIZE / 1e6))
+
+
+def supported(name: str) -> Runner:
+    runner = get_runner(name)
+    if reason := runner.unsupported("cubic"):
+        pytest.skip(reason)
+    return runner
+
+
+def nothing() -> None:
+    """What most runs do at their start."""
+
+
+@pytest.mark.parametrize("name", SINGLE + MULTIPATH)
+def test_every_byte_arrives(name: str, hosts: TwoHosts, transfer: Transfer) -> None:
+    runner = supported(name)
+    # With no limit the transfer may be over before an MPTCP subflow is up on the second link.
+    with hosts.limited("100mbit"):
+        measurement = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=nothing)
+    assert measurement.bytes_received == SIZE
+    assert 0 < measurement.completion_s < transfer.timeout_s
+    assert large_files(transfer.directory) == []
+
+
+def test_tcp_carries_a_download_over_tls_1_2_too(hosts: TwoHosts, transfer: Transfer) -> None:
+    chosen = replace(transfer, options={"tls": "1.2"})
+    done = run_transfer(supported("tcp"), chosen, hosts.server, hosts.client, on_start=nothing)
+    assert done.bytes_received == SIZE
+
+
+@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("leg", [0, 1])
+def test_a_single_path_transport_uses_the_primary_address_only(
+    name: str, leg: int, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    one = replace(transfer, client_addresses=(CLIENT_ADDRESSES[leg],))
+    before = hosts.received_bytes()
+    run_transfer(supported(name), one, hosts.server, hosts.client, on_start=nothing)
+    received = [now - then for then, now in zip(before, hosts.received_bytes(), strict=True)]
+    assert received[leg] > SIZE
+    assert received[1 - leg] < 10_000
+
+
+@pytest.mark.parametrize("name", MULTIPATH)
+def test_a_multipath_transport_uses_both_links(
+    name: str, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    runner = supported(name)
+    with hosts.limited("20mbit"):
+        before = hosts.received_bytes()
+        run_transfer(runner, transfer, hosts.server, hosts.client, on_start=nothing)
+    received = [now - then for then, now in zip(before, hosts.received_bytes(), strict=True)]
+    assert min(received) > SIZE / 5
+    assert sum(received) > SIZE
+
+
+@pytest.mark.parametrize("algorithm", ["reno", "cubic"])
+@pytest.mark.parametrize("name", ["tcp", "mptcp"])
+def test_the_kernel_uses_the_congestion_control_on_every_subflow(
+    name: str, algorithm: str, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    runner = supported(name)
+    chosen = replace(transfer, congestion_control=algorithm)
+    lines: list[str] = []
+    ended = threading.Event()
+
+    def sample() -> None:
+        while not ended.wait(0.05):
+            shown = hosts.server.run("ss", "--tcp", "--info", "--no-header", "--oneline")
+            lines.extend(line for line in shown.splitlines() if line.startswith("ESTAB"))
+
+    sampling = threading.Thread(target=sample)
+    try:
+        with hosts.limited("20mbit"):
+            run_transfer(runner, chosen, hosts.server, hosts.client, on_start=sampling.start)
+    finally:
+        ended.set()
+        sampling.join()
+    peers = {address for address in CLIENT_ADDRESSES if any(f"{address}:" in x for x in lines)}
+    assert len(peers) == (2 if runner.multipath else 1)
+    assert [line for line in lines if f" {algorithm} " not in line] == []
+
+
+@pytest.mark.parametrize("name", SINGLE + MULTIPATH)
+def test_a_killed_server_is_a_failure(name: str, hosts: TwoHosts, transfer: Transfer) -> None:
+    def kill() -> None:
+        for pid in processes_in(hosts.server):
+            os.kill(pid, signal.SIGKILL)
+
+    with pytest.raises(TransferFailed, match="server was ended by SIGKILL during the transfer"):
+        run_transfer(supported(name), transfer, hosts.server, hosts.client, on_start=kill)
+    assert large_files(transfer.directory) == []
+
+
+@pytest.mark.parametrize("name", SINGLE + MULTIPATH)
+def test_a_killed_client_is_a_failure(name: str, hosts: TwoHosts, transfer: Transfer) -> None:
+    def kill() -> None:
+        deadline = time.monotonic() + transfer.timeout_s
+        while time.monotonic() < deadline and not processes_in(hosts.client):
+            time.sleep(0.01)
+        for pid in processes_in(hosts.client):
+            os.kill(pid, signal.SIGKILL)
+
+    killing = threading.Thread(target=kill)
+    runner = supported(name)
+    with (
+        hosts.limited("1mbit"),  # 16 s for the transfer
+        pytest.raises(TransferFailed, match="client was ended by SIGKILL"),
+    ):
+        run_transfer(runner, transfer, hosts.server, hosts.client, on_start=killing.start)
+    killing.join()
+
+
+@pytest.mark.parametrize("name", SINGLE + MULTIPATH)
+def test_a_transfer_that_takes_too_long_is_a_failure(
+    name: str, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    runner, short = supported(name), replace(transfer, timeout_s=1.0)
+    with (
+        hosts.limited("1mbit"),  # 16 s for the transfer
+        pytest.raises(TransferFailed, match="client did not finish within 1 s"),
+    ):
+        run_transfer(runner, short, hosts.server, hosts.client, on_start=nothing)
+
+
+def test_mptcp_leaves_no_endpoint_and_the_old_limits(hosts: TwoHosts, transfer: Transfer) -> None:
+    hosts.client.run("ip", "mptcp", "limits", "set", "subflows", "0")
+    # Long enough for the second subflow on a busy machine: nothing limits these hosts' rate.
+    longer = replace(transfer, workload=Download(size_mb=40.0))
+    run_transfer(supported("mptcp"), longer, hosts.server, hosts.client, on_start=nothing)
+    assert hosts.client.run("ip", "mptcp", "endpoint", "show") == ""
+    assert "subflows 0" in hosts.client.run("ip", "mptcp", "limits", "show")
+
+
+class _PlainClient(MptcpRunner):
+    """A client that speaks TCP, as behind a middlebox that removes MPTCP's options."""
+
+    def curl_command(self, transfer: Transfer) -> list[str]:
+        return TcpRunner.curl_command(self, transfer)
+
+
+def test_mptcp_that_falls_back_to_tcp_is_a_failure(hosts: TwoHosts, transfer: Transfer) -> None:
+    supported("mptcp")
+    with pytest.raises(TransferFailed, match="fell back to TCP"):
+        run_transfer(_PlainClient(), transfer, hosts.server, hosts.client, on_start=nothing)
+
+
+def test_mptcp_on_one_path_only_is_a_failure(hosts: TwoHosts, transfer: Transfer) -> None:
+    runner = supported("mptcp")
+    with (
+        hosts.second_path_blocked(),
+        pytest.raises(TransferFailed, match=rf"no MPTCP subflow .* {CLIENT_ADDRESSES[1]}"),
+    ):
+        run_transfer(runner, transfer, hosts.server, hosts.client, on_start=nothing)
+
+
+def test_an_address_that_no_interface_has_is_a_failure(hosts: TwoHosts, transfer: Transfer) -> None:
+    wrong = replace(transfer, client_addresses=(CLIENT_ADDRESSES[0], "10.83.9.9"))
+    with pytest.raises(TransferFailed, match=r"0 interfaces of .* have address 10\.83\.9\.9"):
+        run_transfer(supported("mptcp"), wrong, hosts.server, hosts.client, on_start=nothing)
+
+
+@pytest.mark.parametrize("name", ["quic", "quic-ngtcp2", "quic-picoquic"])
+def test_quic_gets_the_receive_buffer_asked_for(
+    name: str, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    large = replace(transfer, options={"receive_buffer_bytes": 33_554_432})
+    details = run_transfer(
+        supported(name), large, hosts.server, hosts.client, on_start=nothing
+    ).details
+    assert details["receive_buffer_bytes"] == 33_554_432
+    assert details["socket_drops"] == 0
+
+
+@pytest.mark.parametrize("name", ["quic", "quic-ngtcp2", "quic-picoquic"])
+def test_quic_counts_what_a_small_receive_buffer_drops(
+    name: str, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    small = replace(transfer, options={"receive_buffer_bytes": 8192})
+    details = run_transfer(
+        supported(name), small, hosts.server, hosts.client, on_start=nothing
+    ).details
+    assert details["socket_drops"] > 0
+
+
+@pytest.mark.parametrize(("algorithm", "kept"), [("reno", 0.5), ("cubic", 0.7)])
+def test_ngtcp2s_server_uses_the_congestion_control_asked_for(
+    algorithm: str, kept: float, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    # RFC 9002, section 7.3.2, and RFC 9438, section 4.6: what is left of the window after a loss.
+    logged = replace(transfer, congestion_control=algorithm, options={"qlog": True})
+    with hosts.limited("20mbit", queue_bytes=15_000):
+        run_transfer(supported("quic-ngtcp2"), logged, hosts.server, hosts.client, on_start=nothing)
+    window = server_recovery(logged.directory).window["cwnd_bytes"]
+    cuts = (window / window.shift())[window.diff() < 0]
+    assert len(cuts) > 3
+    assert cuts.median() == pytest.approx(kept, abs=0.05)
+
+
+def test_ngtcp2s_datagrams_have_the_size_asked_for(hosts: TwoHosts, transfer: Transfer) -> None:
+    logged = replace(transfer, options={"qlog": True, "max_datagram_bytes": 1280})
+    run_transfer(supported("quic-ngtcp2"), logged, hosts.server, hosts.client, on_start=nothing)
+    sizes = [
+        event["data"]["raw"]["length"]
+        for event in server_events(logged.directory)
+        if event["name"] == "transport:packet_sent"
+    ]
+    assert max(sizes) == 1280
+    assert sizes.count(1280) > SIZE / 1500
+
+
+def test_ngtcp2_leaves_no_route_and_no_rule(hosts: TwoHosts, transfer: Transfer) -> None:
+    def routing() -> str:
+        ip = ("ip", "route", "show", "table")
+        return hosts.client.run("ip", "rule") + hosts.client.run(*ip, "all")
+
+    before = routing()
+    second = replace(transfer, client_addresses=(CLIENT_ADDRESSES[1],))
+    run_transfer(supported("quic-ngtcp2"), second, hosts.server, hosts.client, on_start=nothing)
+    assert routing() == before
+
+
+def test_ngtcp2_from_two_addresses_at_once_is_a_failure(
+    hosts: TwoHosts, transfer: Transfer
+) -> None:
+    runner = supported("quic-ngtcp2")
+    jobs = [
+        Job(
+            runner,
+            replace(
+                transfer,
+                port=PORT + leg,
+                client_addresses=(CLIENT_ADDRESSES[leg],),
+                directory=transfer.directory / str(leg),
+            ),
+        )
+        for leg in (0, 1)
+    ]
+    with pytest.raises(
+        TransferFailed, match=f"{SERVER_ADDRESS} .*: RTNETLINK answers: File exists"
+    ):
+        run_transfers(jobs, hosts.server, hosts.client, on_start=nothing)

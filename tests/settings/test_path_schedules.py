@@ -1,0 +1,226 @@
+"""Path schedules: what is refused, and what they say of each leg."""
+
+from __future__ import annotations
+
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.run.check import check_fields
+from minitopo_dc.runners.base import Runner
+from minitopo_dc.runners.tquic.runner import MpquicRunner
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import PathPlan, PathSchedule, SettingsError
+
+LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
+ISSUE: dict[str, Any] = {
+    "initial": [1],
+    "schedule": [{"at_s": 2, "open": 2}, {"at_s": 5, "backup": 2}, {"at_s": 7, "available": 2}],
+}
+
+
+def scenario(paths: object, **fields: Any) -> Scenario:
+    values: dict[str, Any] = {"transport": "mptcp", "mode": "multipath", "legs": [LEG, LEG]}
+    return Scenario.check(values | {"paths": paths} | fields, "test")
+
+
+def plan(initial: list[int] | None, *schedule: dict[str, Any], legs: int = 2) -> PathPlan:
+    values = {"initial": initial, "schedule": schedule}
+    return PathSchedule.check(values, "test").plan(legs)
+
+
+def test_without_a_schedule_every_leg_has_a_path_to_the_end() -> None:
+    (flow,) = scenario(None).resolved_flows
+    assert flow.paths == PathPlan.whole(2) == plan(None)
+    assert flow.paths.open_periods(2) == [(0.0, inf)]
+
+
+def test_the_connection_begins_on_the_first_initial_leg() -> None:
+    assert plan([2, 1]).initial == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        ({"initial": []}, "initial: name at least one leg"),
+        ({"initial": [1, 2, 1]}, "initial: 1, 2, 1; name each leg once"),
+        ({"initial": [3]}, "initial: leg 3 does not exist; allowed: 1 to 2"),
+        ({"initial": [0]}, "initial.0: Input should be greater than or equal to 1"),
+        (
+            {"schedule": [{"at_s": 1, "abandon": 2}, {"at_s": 0.5, "open": 2}]},
+            "schedule: at_s 0.5 must not be before 1",
+        ),
+        (
+            {"schedule": [{"at_s": 1}]},
+            "schedule.0: give exactly one of open, abandon, backup, available, with a leg's number",
+        ),
+        (
+            {"schedule": [{"at_s": 1, "open": 1, "backup": 2}]},
+            "schedule.0: give exactly one of open, abandon, backup, available, with a leg's number",
+        ),
+        (
+            {"schedule": [{"at_s": 1, "abandon": 4}]},
+            "schedule.0.abandon: leg 4 does not exist; allowed: 1 to 2",
+        ),
+        (
+            {"schedule": [{"at_s": 1, "open": 2}]},
+            "schedule.0.open: 2: its path is open; at 1 s open: 1, 2",
+        ),
+        (
+            {"initial": [1], "schedule": [{"at_s": 1, "abandon": 2}]},
+            "schedule.0.abandon: 2: no path to abandon; at 1 s open: 1",
+        ),
+        (
+            {"initial": [1], "schedule": [{"at_s": 1, "backup": 2}]},
+            "schedule.0.backup: 2: no path to make a backup; at 1 s open: 1",
+        ),
+        (
+            {"schedule": [{"at_s": 1, "available": 2}]},
+            "schedule.0.available: 2: its path is available already; at 1 s open: 1, 2",
+        ),
+        (
+            {"initial": [1], "schedule": [{"at_s": 2.5, "abandon": 1}, {"at_s": 2.5, "open": 2}]},
+            "schedule.0.abandon: 1: the last path cannot be abandoned; open another one before it "
+            "(at 2.5 s open: 1)",
+        ),
+    ],
+)
+def test_a_schedule_that_cannot_be_is_refused_with_its_place(
+    paths: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        scenario(paths)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("test: paths")
+
+
+def test_of_equal_times_the_order_of_the_list_holds() -> None:
+    swapped = plan([1], {"at_s": 2, "open": 2}, {"at_s": 2, "abandon": 1})
+    assert [event.action for event in swapped.events] == ["open", "abandon"]
+    assert swapped.open_periods(1) == [(0.0, 2.0)]
+
+
+@pytest.mark.parametrize("mode", ["sc", "dc", "dc-duplicate"])
+def test_only_multipath_has_paths(mode: str) -> None:
+    with pytest.raises(SettingsError, match=f"paths: mode {mode} has no paths; allowed: multipath"):
+        scenario(ISSUE, transport="tcp", mode=mode)
+
+
+def test_a_flow_of_mode_multipath_has_paths_of_its_own() -> None:
+    flows = [{"mode": "multipath", "paths": ISSUE}, {"mode": "sc", "transport": "tcp"}]
+    first, second = scenario(None, mode="flows", flows=flows).resolved_flows
+    assert first.paths is not None
+    assert first.paths.initial == (1,)
+    assert second.paths is None
+
+
+def test_several_flows_have_their_paths_each() -> None:
+    with pytest.raises(SettingsError, match="paths: mode flows has no paths"):
+        scenario(ISSUE, mode="flows", flows=[{"mode": "multipath"}])
+
+
+def test_a_flow_s_wrong_schedule_names_the_flow() -> None:
+    wrong = {"mode": "multipath", "paths": {"initial": [5]}}
+    with pytest.raises(SettingsError, match=r"flows\.1\.paths\.initial: leg 5 does not exist"):
+        scenario(None, mode="flows", flows=[{"mode": "sc", "transport": "tcp"}, wrong])
+
+
+def test_a_scenario_with_paths_is_read_again_as_it_was(tmp_path: Path) -> None:
+    wanted = scenario(ISSUE)
+    wanted.save(tmp_path / "scenario.yaml")
+    assert Scenario.load(tmp_path / "scenario.yaml") == wanted
+
+
+def test_a_plan_is_read_from_its_json_as_it_was() -> None:
+    wanted = scenario(ISSUE).resolved_flows[0].paths
+    assert wanted is not None
+    assert PathPlan.from_json(wanted.to_json()) == wanted
+
+
+def test_periods_end_with_abandonment_and_a_backup_is_open_but_not_available() -> None:
+    events = [(2, "open", 2), (4, "abandon", 1), (5, "backup", 2), (6, "open", 1)]
+    wanted = plan([1], *({"at_s": at_s, action: leg} for at_s, action, leg in events))
+    assert wanted.open_periods(1) == [(0.0, 4.0), (6.0, inf)]
+    assert wanted.open_periods(2) == [(2.0, inf)]
+    assert wanted.available_periods(2) == [(2.0, 5.0)]
+    statuses = [wanted.status(2, at_s) for at_s in (1.9, 2.0, 4.9, 5.0)]
+    assert statuses == [None, "available", "available", "backup"]
+
+
+def test_a_backup_that_is_abandoned_is_available_when_it_is_opened_again() -> None:
+    events = [(1, "backup", 2), (2, "abandon", 2), (3, "open", 2)]
+    wanted = plan(None, *({"at_s": at_s, action: leg} for at_s, action, leg in events))
+    assert wanted.available_periods(2) == [(0.0, 1.0), (3.0, inf)]
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "legs"),
+    [(0, 2.5, (1,)), (0, 3.0, (1, 2)), (0, 0.9, ()), (1.5, 2.4, ()), (0, 9, (1, 2))],
+)
+def test_a_leg_is_to_be_used_when_it_was_available_for_long_enough(
+    start_s: float, end_s: float, legs: tuple[int, ...]
+) -> None:
+    wanted = plan([1], {"at_s": 2, "open": 2})
+    assert tuple(wanted.periods_to_use(start_s, end_s, 1.0)) == legs
+
+
+def test_two_short_periods_are_not_one_long_one() -> None:
+    times = [(1, "open"), (1.6, "abandon"), (3, "open"), (3.6, "abandon")]
+    wanted = plan([1], *({"at_s": at_s, action: 2} for at_s, action in times))
+    assert tuple(wanted.periods_to_use(0, 9, 1.0)) == (1,)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0.01, 5)), max_size=12))
+def test_a_leg_is_available_only_while_it_is_open(steps: list[tuple[bool, float]]) -> None:
+    events: list[dict[str, Any]] = []
+    at_s, open_, backup = 0.0, True, False
+    for abandons, wait_s in steps:
+        at_s += wait_s
+        if not open_:
+            action, open_, backup = "open", True, False
+        elif abandons:
+            action, open_ = "abandon", False
+        else:
+            action, backup = ("available", False) if backup else ("backup", True)
+        events.append({"at_s": at_s, action: 2})
+    wanted = plan(None, *events)
+    opened = wanted.open_periods(2)
+    for begin, end in wanted.available_periods(2):
+        assert any(first <= begin <= end <= last for first, last in opened)
+
+
+def test_a_transport_that_keeps_its_paths_refuses_a_schedule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("minitopo_dc.runners.mptcp.runner.MptcpRunner.takes_paths", True)
+    wanted = scenario(ISSUE, transport="mpquic", congestion_control="cubic")
+    with pytest.raises(SettingsError) as caught:
+        check_fields(wanted)
+    said = str(caught.value)
+    assert said.startswith("paths: transport mpquic has a path on every leg from the beginning to")
+    assert "mptcp" in said.partition("allowed: ")[2]
+
+
+def test_a_schedule_that_changes_nothing_needs_no_transport_that_takes_one() -> None:
+    assert not MpquicRunner.takes_paths
+    check_fields(scenario({}, transport="mpquic", congestion_control="cubic"))
+
+
+def test_no_transport_takes_a_schedule_unless_it_says_so() -> None:
+    assert not Runner.takes_paths
+
+
+def test_the_paths_of_a_host_are_scheduled_for_one_flow_only() -> None:
+    first, second = {"mode": "multipath", "paths": ISSUE}, {"mode": "multipath"}
+    check_fields(scenario(None, mode="flows", flows=[first, {"mode": "sc", "transport": "tcp"}]))
+    check_fields(scenario(None, mode="flows", flows=[second, second]))
+    with pytest.raises(SettingsError) as caught:
+        check_fields(scenario(None, mode="flows", flows=[second, first]))
+    assert str(caught.value) == (
+        "flows.1.paths: the paths of transport mptcp are the client host's; leave them out, or "
+        "flows.0"
+    )

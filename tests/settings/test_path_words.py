@@ -1,0 +1,119 @@
+"""Path schedules on the command line and in Minitopo's files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc import cli
+from minitopo_dc.commands.options.scenario import rows
+from minitopo_dc.compare import planned_runs
+from minitopo_dc.minitopo import ParameterError
+from minitopo_dc.run.check import check_fields
+from minitopo_dc.settings import PathPlan, SettingsError, parse_path_words
+from minitopo_dc.settings.paths import PathEvent
+from tests.commands.test_commands import parsed, scenario
+from tests.minitopo.files import DUAL, TWO_PATHS, read
+
+WORDS = ("1", "2:open:2", "4.5:abandon:1")
+PLAN = PathPlan((1,), (PathEvent(2, "open", 2), PathEvent(4.5, "abandon", 1)))
+
+
+def test_the_first_word_has_the_initial_legs_and_the_others_are_changes() -> None:
+    assert parse_path_words(WORDS, "test").plan(2) == PLAN
+    assert parse_path_words(("2,1",), "test").plan(2).initial == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("one",), "test: 'one' is no list of legs; write LEG[,LEG...] [SECONDS:open|abandon|"),
+        (("2:open:2",), "test: '2:open:2' is no list of legs"),
+        (("1", "2:close:1"), "test: '2:close:1' is no change of a path; write LEG"),
+        (("1", "2:open"), "test: '2:open' is no change of a path"),
+        (("1", "soon:open:2"), "test: schedule.0.at_s: Input should be a valid number"),
+        (("0",), "test: initial.0: Input should be greater than or equal to 1 (allowed: 1 to"),
+        (("1", "3:open:2", "2:abandon:1"), "test: schedule: at_s 2 must not be before 3"),
+    ],
+)
+def test_a_wrong_word_is_one_clear_error(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        parse_path_words(words, "test")
+    assert str(caught.value).startswith(message)
+
+
+def test_a_comparison_schedules_the_paths_of_its_multipath_runs_only() -> None:
+    given = ("--legs", "10", "10", "--paths", *WORDS, "--transports", "tcp", "mptcp")
+    found = rows(parsed(*given), "real", "download")
+    planned = [each for _, each in planned_runs(scenario(*given), found, 1)]
+    plans = {each.mode: each.resolved_flows[0].paths for each in planned}
+    assert plans == {"sc": None, "dc": None, "dc-duplicate": None, "multipath": PLAN}
+
+
+def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named() -> None:
+    given = ("--legs", "10", "10", "--paths", *WORDS)
+    assert "mpquic" in {row["transport"] for row in rows(parsed(), "real", "download")}
+    compared = {row["transport"] for row in rows(parsed(*given), "real", "download")}
+    assert "mpquic" not in compared
+    assert {"mptcp", "tcp", "quic"} <= compared
+    named = rows(parsed(*given, "--transports", "mpquic"), "real", "download")
+    (run,) = [each for _, each in planned_runs(scenario(*given), named, 1)]
+    with pytest.raises(SettingsError, match="paths: transport mpquic has a path on every leg"):
+        check_fields(run)
+
+
+def test_a_schedule_for_no_multipath_run_is_refused() -> None:
+    with pytest.raises(SettingsError, match="--paths: no row of mode multipath"):
+        rows(parsed("--paths", "1", "--transports", "tcp"), "real", "download")
+
+
+LEG = "{downlink: {rate_mbps: 9}}"
+
+
+@pytest.mark.parametrize(
+    ("what", "words", "message"),
+    [
+        ("tcp sc", WORDS, "--paths: paths: mode sc has no paths; allowed: multipath"),
+        ("mptcp multipath", ("3",), "--paths: paths.initial: leg 3 does not exist"),
+        ("mpquic multipath", ("1",), "paths: transport mpquic has a path on every leg"),
+    ],
+)
+def test_run_takes_a_schedule_for_what_has_paths(
+    what: str,
+    words: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    transport, mode = what.split()
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        f"transport: {transport}\nmode: {mode}\nlegs: [{LEG}, {LEG}]\n"
+        "congestion_control: cubic\nclock: real\n"
+    )
+    assert cli.main(["run", str(path), "--paths", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_minitopo_file_numbers_its_paths_from_zero(tmp_path: Path) -> None:
+    xp = "xpType:mptcp\npaths:0 2:open:1 4.5:abandon:0\n"
+    assert read(tmp_path, TWO_PATHS, xp).scenario.resolved_flows[0].paths == PLAN
+
+
+@pytest.mark.parametrize(
+    ("topology", "xp", "message"),
+    [
+        (TWO_PATHS, "xpType:mptcp\npaths:0 2:opens:1\n", "xp:2: paths: '2:opens:1' is no change"),
+        (TWO_PATHS, "xpType:mptcp\npaths:0 2:open:0\n", "its path is open; at 2 s open: 1 (leg 1"),
+        (TWO_PATHS, "xpType:mptcp\npaths:2\n", "initial: leg 3 does not exist; allowed: 1 to 2"),
+        (DUAL, "paths:0\nxpType:quic\n", "xp:1: paths: mode dc has no paths to schedule"),
+        (TWO_PATHS, "xpType:tcp\npaths:0\n", "xp:2: paths: mode sc has no paths to schedule"),
+    ],
+)
+def test_a_wrong_schedule_in_a_minitopo_file_names_its_line(
+    topology: str, xp: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        read(tmp_path, topology, xp)
+    assert message in str(caught.value)

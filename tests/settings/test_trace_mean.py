@@ -1,0 +1,95 @@
+"""A leg whose trace is scaled to a mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.as_run import as_run
+from minitopo_dc.settings import LegSettings, SettingsError
+from minitopo_dc.trace import OpportunityTrace, RateTrace
+from minitopo_dc.trace.offset import scaled_to_mean
+
+LTE = "traces/lte_a.csv"
+SECOND = 1_000_000_000
+
+
+def leg(**fields: Any) -> LegSettings:
+    return LegSettings.check({"trace": LTE} | fields, "test")
+
+
+def trace(*rates: int) -> RateTrace:
+    return RateTrace("made", tuple(range(len(rates))), rates, len(rates))
+
+
+@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=20), st.integers(10**3, 10**9))
+def test_it_has_the_mean_and_the_shape(rates: list[int], mean: int) -> None:
+    if not any(rates):
+        return
+    scaled = scaled_to_mean(trace(*rates), mean).rates_bps
+    assert sum(scaled) / len(scaled) == pytest.approx(mean, abs=0.5)
+    factor = mean * len(rates) / sum(rates)
+    assert scaled == pytest.approx([rate * factor for rate in rates], abs=0.51)
+
+
+@pytest.mark.parametrize(
+    ("given_trace", "message"),
+    [
+        (trace(0, 0), "no capacity throughout"),
+        (OpportunityTrace("made", (1, 2)), "opportunities have no rate"),
+        (trace(0, 0, 0, 10), "a rate of"),
+    ],
+)
+def test_what_has_no_such_mean_is_refused(given_trace: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        scaled_to_mean(given_trace, 10**12)
+
+
+def test_a_leg_carries_its_mean_over_the_trace() -> None:
+    capacity = leg(trace_mean_mbps=5).capacity()
+    assert capacity.bits_between(0, 60 * SECOND) / 60 == pytest.approx(5e6, rel=1e-4)
+    later = leg(trace_mean_mbps=5, offset_s=7).capacity()
+    assert later.rate_at(0) == capacity.rate_at(7 * SECOND)
+
+
+def test_a_queue_in_time_is_that_of_the_mean() -> None:
+    assert leg(trace_mean_mbps=8, queue_ms=50).queue_limit_bytes() == 50_000
+
+
+def test_a_file_has_it_only_when_it_is_given() -> None:
+    made = leg(trace_mean_mbps=8)
+    assert LegSettings.check(made.model_dump(mode="json"), "again") == made
+    assert "trace_mean_mbps" not in leg().model_dump()
+
+
+def test_it_needs_a_trace() -> None:
+    with pytest.raises(SettingsError, match="trace_mean_mbps: needs a trace"):
+        leg(trace=None, rate_mbps=5, trace_mean_mbps=5)
+
+
+def test_a_trace_that_cannot_be_scaled_is_one_error_of_its_field(tmp_path: Path) -> None:
+    (tmp_path / "dead.csv").write_text("time_s,rate_mbps\n0,0\n10,0\n")
+    with pytest.raises(SettingsError, match=r"trace_mean_mbps: trace .*no capacity"):
+        leg(trace=str(tmp_path / "dead.csv"), trace_mean_mbps=5).capacity()
+
+
+def test_the_best_of_two_legs_keeps_the_queue_of_the_mean() -> None:
+    down = {"trace": LTE, "trace_mean_mbps": 8, "queue_ms": 50}
+    scenario = Scenario.check(
+        {
+            "transport": "quic-picoquic",
+            "mode": "sc",
+            "timeout_s": 20,
+            "legs": [{"downlink": down}, {"downlink": down}],
+            "handover": {"case": "sp"},
+        },
+        "test",
+    )
+    best = as_run(scenario).scenario.legs[0].downlink
+    assert best.trace_mean_mbps is None
+    assert best.queue_limit_bytes() == 50_000

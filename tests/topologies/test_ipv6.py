@@ -1,0 +1,117 @@
+"""The IPv6 that topologies give their hosts beside IPv4."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+
+from minitopo_dc.emulation.network.hosts import EmulatedHost, network
+from minitopo_dc.run.addresses import client_address, server_address
+from minitopo_dc.topologies.host import in_ipv6
+from minitopo_dc.topologies.many_clients import ManyClients
+from minitopo_dc.topologies.two_path import TwoPath
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [
+        ("10.2.1.2", "fd00:10:2:1::2"),
+        ("10.0.0.2", "fd00:10::2"),
+        ("10.2.250.0/24", "fd00:10:2:250::/64"),
+        ("10.0.0.0/16", "fd00:10::/48"),
+        ("10.102.3.1/24", "fd00:10:102:3::1/64"),
+        ("default", "default"),
+        ("gnb-leg1", "gnb-leg1"),
+        ("1/0xff", "1/0xff"),
+    ],
+)
+def test_words_for_ip_have_the_same_digits_in_ipv6(word: str, other: str) -> None:
+    assert in_ipv6(word) == other
+
+
+def test_another_version_is_refused() -> None:
+    with pytest.raises(ValueError, match="ip=5: allowed are 4 and 6"):
+        TwoPath(ip=5)
+
+
+def output(host: EmulatedHost, *command: str) -> str:
+    done = host.popen(command, stdout=subprocess.PIPE)
+    return done.communicate()[0].decode()
+
+
+def addresses(host: EmulatedHost) -> dict[str, list[dict[str, Any]]]:
+    """The IPv6 addresses of each interface but lo."""
+    links = json.loads(output(host, "ip", "-6", "-json", "address", "show") or "[]")
+    return {link["ifname"]: link["addr_info"] for link in links if link and link["ifname"] != "lo"}
+
+
+@pytest.mark.root
+def test_addresses_are_there_at_once_and_for_good() -> None:
+    with network(2, ip_version=6) as hosts:
+        found = addresses(hosts.client)
+        for leg in (1, 2):
+            (own,) = (each for each in found[f"client-lan{leg}"] if each["scope"] == "global")
+            assert (own["local"], own["prefixlen"]) == (client_address(leg, 6), 64)
+            assert "tentative" not in own
+            assert own["valid_life_time"] == 2**32 - 1
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("host", "forwards"), [("client", "0"), ("ue", "1")])
+def test_hosts_ask_no_router_and_learn_nothing_from_one(host: str, forwards: str) -> None:
+    names = ("accept_dad", "router_solicitations", "accept_ra", "autoconf", "forwarding")
+    with network(1, ip_version=6) as hosts:
+        keys = [f"net.ipv6.conf.{host}-lan1.{name}" for name in names]
+        assert output(hosts[host], "sysctl", "-n", *keys).split() == [*"0000", forwards]
+
+
+@pytest.mark.root
+def test_what_a_client_address_sends_takes_its_leg() -> None:
+    with network(2, backhaul=2, ip_version=6) as hosts:
+        for leg in (1, 2):
+            to = ("to", server_address(1, 6), "from", client_address(leg, 6))
+            route = output(hosts.ue, "ip", "-6", "route", "get", *to, "iif", f"ue-lan{leg}")
+            assert f"dev ue-leg{leg}" in route
+            marked = ("mark", str(leg), "iif", "gnb-core", "from", server_address(1, 6))
+            route = output(hosts.gnb, "ip", "-6", "route", "get", client_address(1, 6), *marked)
+            assert f"dev gnb-leg{leg}" in route
+
+
+@pytest.mark.root
+def test_without_it_hosts_have_no_ipv6_at_all() -> None:
+    with network(1) as hosts:
+        assert addresses(hosts.client) == addresses(hosts.ue) == {}
+
+
+@pytest.mark.root
+def test_each_of_many_clients_reaches_the_server_from_each_of_its_addresses() -> None:
+    setLogLevel("error")
+    net = Mininet(topo=ManyClients(2, 2, ip=6), controller=None)
+    try:
+        for client, network in (("client", 2), ("client2", 102)):
+            for leg in (1, 2):
+                source = f"fd00:10:{network}:{leg}::2"
+                words = ("ping", "-6", "-c", "1", "-W", "5", "-I", source, server_address(1, 6))
+                assert ", 0% packet loss" in output(EmulatedHost(net[client]), *words)
+                route = (
+                    "to",
+                    server_address(1, 6),
+                    "from",
+                    source,
+                    "iif",
+                    f"ue-{lan(client, leg)}",
+                )
+                found = output(EmulatedHost(net["ue"]), "ip", "-6", "route", "get", *route)
+                assert f"dev ue-leg{leg}" in found
+    finally:
+        net.stop()
+
+
+def lan(client: str, leg: int) -> str:
+    """The network of a client and a leg, as interfaces are called after it."""
+    return f"lan{leg}" if client == "client" else f"c2lan{leg}"
