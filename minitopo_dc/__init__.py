@@ -1,8 +1,215 @@
 """Link-layer Dual Connectivity against transport multipath, on one machine.
 
-The packages `pdcp`, `link` and `trace` are sans-IO cores: time is an argument (integer
-nanoseconds) and nothing in them opens a socket or reads a clock. `element` drives them with real
-packets; `emulation` builds the hosts; `scenario` says what one run is.
+This module is the API: the names below, and those in `__all__` of the cores `minitopo_dc.pdcp`,
+`minitopo_dc.link`, `minitopo_dc.trace`, of `minitopo_dc.capture` and its scapy `layers`. They keep
+their meaning from one minor version to the next, or CHANGELOG.md says what has changed. Everything
+else is private, and may change at any time.
+
+* Run a scenario, or several beside each other:
+  `Scenario`, `run_scenario`, `run_comparison`, `RunResult`
+* Load and read results:
+  `load_results`, `results_table`, `compare_table`, `save_tables`, `client_rate`, `leg_series`,
+  `leg_rates`, `path_rates`, `path_series`, `pdcp_series`, `capacity_over_time`, `connection_log`,
+  `feature_table`, `recorded_runs`, `handover_table`, `open_capacity`, `reordering_wait_ms`
+* Draw:
+  `draw_drive`, `draw_experiment`, `draw_goodput`, `draw_map`, `draw_paths`, `draw_schedule`,
+  `draw_why`, `draw_answer`
+* Campaigns:
+  `find_campaign`, `campaign_names`, `Overrides`, `read_plan`, `run_campaign`, `load_sources`,
+  `comparison`, `claims_table`, `cell_table`, `joined_table`, `agreement`, `answers`, `words_of`,
+  `explain`, `answer_map`, `headline`, `sentences`, `rule_text`, `case_text`, `case_reason`,
+  `capacity_table`, `cells_table`
+* Mininet parts (docs/mininet.md):
+  `TwoPath`, `addDualConnectivity`, `Gnb`, `Ue`, `RadioLink`, `testbed`
+* Base classes and decorators of plugins (docs/plugins.md):
+  `Runner`, `Transfer`, `TransferFailed`, `Tool`, `runner`, `Workload`, `Column`, `Download`,
+  `Measure`, `Measurement`, `RowsFigure`, `workload`, `SplitPolicy`, `LegView`, `split_policy`
+* Errors:
+  `MinitopoDcError`, `InputError`
+
+The cores are sans-IO: time is an argument (integer nanoseconds) and nothing in them opens a
+socket or reads a clock. A name is imported when it is first used, so `import minitopo_dc` costs
+nothing, and what needs Mininet is needed by those who ask for it.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from minitopo_dc.analysis import client_rate as client_rate
+    from minitopo_dc.analysis import compare_table as compare_table
+    from minitopo_dc.analysis import leg_rates as leg_rates
+    from minitopo_dc.analysis import leg_series as leg_series
+    from minitopo_dc.analysis import load_results as load_results
+    from minitopo_dc.analysis import path_rates as path_rates
+    from minitopo_dc.analysis import path_series as path_series
+    from minitopo_dc.analysis import pdcp_series as pdcp_series
+    from minitopo_dc.analysis import results_table as results_table
+    from minitopo_dc.analysis import save_tables as save_tables
+    from minitopo_dc.analysis.figures.answer import draw_answer as draw_answer
+    from minitopo_dc.analysis.figures.drive import draw_drive as draw_drive
+    from minitopo_dc.analysis.figures.paths import draw_paths as draw_paths
+    from minitopo_dc.analysis.figures.points import draw_map as draw_map
+    from minitopo_dc.analysis.figures.received import draw_goodput as draw_goodput
+    from minitopo_dc.analysis.figures.schedule import draw_schedule as draw_schedule
+    from minitopo_dc.analysis.figures.why import draw_why as draw_why
+    from minitopo_dc.analysis.learning.explanation import explain as explain
+    from minitopo_dc.analysis.logs.connection_log import connection_log as connection_log
+    from minitopo_dc.analysis.measures.features import feature_table as feature_table
+    from minitopo_dc.analysis.measures.features import recorded_runs as recorded_runs
+    from minitopo_dc.analysis.measures.handovers import handover_table as handover_table
+    from minitopo_dc.analysis.measures.open_links import open_capacity as open_capacity
+    from minitopo_dc.analysis.measures.pdcp import reordering_wait_ms as reordering_wait_ms
+    from minitopo_dc.analysis.tables.drive import capacity_table as capacity_table
+    from minitopo_dc.analysis.tables.drive import cells_table as cells_table
+    from minitopo_dc.analysis.tables.reference import agreement as agreement
+    from minitopo_dc.campaign import Overrides as Overrides
+    from minitopo_dc.campaign import campaign_names as campaign_names
+    from minitopo_dc.campaign import cell_table as cell_table
+    from minitopo_dc.campaign import claims_table as claims_table
+    from minitopo_dc.campaign import comparison as comparison
+    from minitopo_dc.campaign import find_campaign as find_campaign
+    from minitopo_dc.campaign import load_sources as load_sources
+    from minitopo_dc.campaign import read_plan as read_plan
+    from minitopo_dc.campaign import run_campaign as run_campaign
+    from minitopo_dc.campaign.report.answer import answers as answers
+    from minitopo_dc.campaign.report.answer import words_of as words_of
+    from minitopo_dc.campaign.report.answer_report import answer_map as answer_map
+    from minitopo_dc.campaign.report.answer_words import case_reason as case_reason
+    from minitopo_dc.campaign.report.answer_words import case_text as case_text
+    from minitopo_dc.campaign.report.answer_words import headline as headline
+    from minitopo_dc.campaign.report.answer_words import rule_text as rule_text
+    from minitopo_dc.campaign.report.answer_words import sentences as sentences
+    from minitopo_dc.campaign.report.figures import draw_experiment as draw_experiment
+    from minitopo_dc.campaign.report.joined import joined_table as joined_table
+    from minitopo_dc.clocks import run_scenario as run_scenario
+    from minitopo_dc.compare import run_comparison as run_comparison
+    from minitopo_dc.emulation.network.testbed import testbed as testbed
+    from minitopo_dc.errors import InputError as InputError
+    from minitopo_dc.errors import MinitopoDcError as MinitopoDcError
+    from minitopo_dc.pdcp import LegView as LegView
+    from minitopo_dc.pdcp import SplitPolicy as SplitPolicy
+    from minitopo_dc.pdcp import split_policy as split_policy
+    from minitopo_dc.run.capacity import capacity_over_time as capacity_over_time
+    from minitopo_dc.run.results import RunResult as RunResult
+    from minitopo_dc.runners.base import Runner as Runner
+    from minitopo_dc.runners.base import Transfer as Transfer
+    from minitopo_dc.runners.base import TransferFailed as TransferFailed
+    from minitopo_dc.runners.base import runner as runner
+    from minitopo_dc.runners.tools import Tool as Tool
+    from minitopo_dc.scenario import Scenario as Scenario
+    from minitopo_dc.topologies.dual_connectivity import Gnb as Gnb
+    from minitopo_dc.topologies.dual_connectivity import Ue as Ue
+    from minitopo_dc.topologies.dual_connectivity import addDualConnectivity as addDualConnectivity
+    from minitopo_dc.topologies.radio_link import RadioLink as RadioLink
+    from minitopo_dc.topologies.two_path import TwoPath as TwoPath
+    from minitopo_dc.workloads import Column as Column
+    from minitopo_dc.workloads import Download as Download
+    from minitopo_dc.workloads import Measure as Measure
+    from minitopo_dc.workloads import Measurement as Measurement
+    from minitopo_dc.workloads import RowsFigure as RowsFigure
+    from minitopo_dc.workloads import Workload as Workload
+    from minitopo_dc.workloads import workload as workload
+
+_HOMES = {
+    # Run a scenario, or several beside each other.
+    "Scenario": "minitopo_dc.scenario",
+    "run_scenario": "minitopo_dc.clocks",
+    "run_comparison": "minitopo_dc.compare",
+    "RunResult": "minitopo_dc.run.results",
+    # Load and read results.
+    "load_results": "minitopo_dc.analysis",
+    "results_table": "minitopo_dc.analysis",
+    "compare_table": "minitopo_dc.analysis",
+    "save_tables": "minitopo_dc.analysis",
+    "client_rate": "minitopo_dc.analysis",
+    "leg_series": "minitopo_dc.analysis",
+    "leg_rates": "minitopo_dc.analysis",
+    "path_rates": "minitopo_dc.analysis",
+    "path_series": "minitopo_dc.analysis",
+    "pdcp_series": "minitopo_dc.analysis",
+    "capacity_over_time": "minitopo_dc.run.capacity",
+    "connection_log": "minitopo_dc.analysis.logs.connection_log",
+    "feature_table": "minitopo_dc.analysis.measures.features",
+    "recorded_runs": "minitopo_dc.analysis.measures.features",
+    "handover_table": "minitopo_dc.analysis.measures.handovers",
+    "open_capacity": "minitopo_dc.analysis.measures.open_links",
+    "reordering_wait_ms": "minitopo_dc.analysis.measures.pdcp",
+    # Draw.
+    "draw_drive": "minitopo_dc.analysis.figures.drive",
+    "draw_experiment": "minitopo_dc.campaign.report.figures",
+    "draw_goodput": "minitopo_dc.analysis.figures.received",
+    "draw_map": "minitopo_dc.analysis.figures.points",
+    "draw_paths": "minitopo_dc.analysis.figures.paths",
+    "draw_schedule": "minitopo_dc.analysis.figures.schedule",
+    "draw_why": "minitopo_dc.analysis.figures.why",
+    "draw_answer": "minitopo_dc.analysis.figures.answer",
+    # Campaigns.
+    "find_campaign": "minitopo_dc.campaign",
+    "campaign_names": "minitopo_dc.campaign",
+    "Overrides": "minitopo_dc.campaign",
+    "read_plan": "minitopo_dc.campaign",
+    "run_campaign": "minitopo_dc.campaign",
+    "load_sources": "minitopo_dc.campaign",
+    "comparison": "minitopo_dc.campaign",
+    "claims_table": "minitopo_dc.campaign",
+    "cell_table": "minitopo_dc.campaign",
+    "joined_table": "minitopo_dc.campaign.report.joined",
+    "agreement": "minitopo_dc.analysis.tables.reference",
+    "answers": "minitopo_dc.campaign.report.answer",
+    "words_of": "minitopo_dc.campaign.report.answer",
+    "explain": "minitopo_dc.analysis.learning.explanation",
+    "answer_map": "minitopo_dc.campaign.report.answer_report",
+    "headline": "minitopo_dc.campaign.report.answer_words",
+    "sentences": "minitopo_dc.campaign.report.answer_words",
+    "rule_text": "minitopo_dc.campaign.report.answer_words",
+    "case_text": "minitopo_dc.campaign.report.answer_words",
+    "case_reason": "minitopo_dc.campaign.report.answer_words",
+    "capacity_table": "minitopo_dc.analysis.tables.drive",
+    "cells_table": "minitopo_dc.analysis.tables.drive",
+    # Mininet parts (docs/mininet.md).
+    "TwoPath": "minitopo_dc.topologies.two_path",
+    "addDualConnectivity": "minitopo_dc.topologies.dual_connectivity",
+    "Gnb": "minitopo_dc.topologies.dual_connectivity",
+    "Ue": "minitopo_dc.topologies.dual_connectivity",
+    "RadioLink": "minitopo_dc.topologies.radio_link",
+    "testbed": "minitopo_dc.emulation.network.testbed",
+    # Base classes and decorators of plugins (docs/plugins.md).
+    "Runner": "minitopo_dc.runners.base",
+    "Transfer": "minitopo_dc.runners.base",
+    "TransferFailed": "minitopo_dc.runners.base",
+    "Tool": "minitopo_dc.runners.tools",
+    "runner": "minitopo_dc.runners.base",
+    "Workload": "minitopo_dc.workloads",
+    "Column": "minitopo_dc.workloads",
+    "Download": "minitopo_dc.workloads",
+    "Measure": "minitopo_dc.workloads",
+    "Measurement": "minitopo_dc.workloads",
+    "RowsFigure": "minitopo_dc.workloads",
+    "workload": "minitopo_dc.workloads",
+    "SplitPolicy": "minitopo_dc.pdcp",
+    "LegView": "minitopo_dc.pdcp",
+    "split_policy": "minitopo_dc.pdcp",
+    # Errors.
+    "MinitopoDcError": "minitopo_dc.errors",
+    "InputError": "minitopo_dc.errors",
+}
+"""Which module each name of the API comes from."""
+__all__ = [*_HOMES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of the API when it is first used (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

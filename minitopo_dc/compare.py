@@ -1,4 +1,4 @@
-"""The comparison: which scenarios it takes, and running them one after the other."""
+"""The comparison: which scenarios it takes, and running them one after the other or at once."""
 
 from __future__ import annotations
 
@@ -7,13 +7,42 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
 from minitopo_dc.pool import Killed, in_processes
+from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.crash import crashed
 from minitopo_dc.run.judge import blank_result
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 Execute = Callable[[Scenario, Path], RunResult]
+
+
+def run_comparison(
+    base: Scenario,
+    rows: Sequence[Mapping[str, Any]],
+    directory: Path,
+    *,
+    repetitions: int = 1,
+    jobs: int = 1,
+) -> list[RunResult]:
+    """Run every row `repetitions` times; return the results, which `results_table` makes a table.
+
+    Args:
+        base: what all rows have in common.
+        rows: of each the fields in which it differs: `{"transport": "quic", "mode": "dc"}`.
+        directory: gets a folder per run; `load_results` reads it later.
+        repetitions: each with a seed of its own, which all rows share.
+        jobs: runs at once, in processes; on the real clock 1, as runs would disturb each other.
+
+    Raises:
+        InputError: a scenario is wrong, or its clock cannot run here. Nothing has been run then.
+    """
+    planned = list(planned_runs(base, rows, repetitions))
+    for _, scenario in planned[: len(rows)]:  # repetitions differ in their seed only
+        check_scenario(scenario)
+        require_clock(scenario.clock)
+    return list(run_all(planned, directory, run_checked, chosen_jobs(jobs, base.clock)))
 
 
 def planned_runs(

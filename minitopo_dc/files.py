@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from minitopo_dc.errors import MinitopoDcError
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -24,7 +26,7 @@ def write_whole(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
-class TextFileError(ValueError):
+class TextFileError(MinitopoDcError, ValueError):
     """A file is no text, or too long; the message says which, and not where."""
 
 

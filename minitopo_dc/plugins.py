@@ -24,15 +24,19 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from minitopo_dc.errors import InputError, MinitopoDcError
+
 T = TypeVar("T")
+MIGRATION = 'if it was made for version 0.1, see "Plugins of version 0.1" in docs/plugins.md'
+"""Ends the error for a plugin that is made as plugins of an earlier version were."""
 _IMPORTLIB = importlib.__file__
 
 
-class PluginError(ValueError):
+class PluginError(InputError):
     """A plugin cannot be used; the message names it and says why."""
 
 
-class UnknownNameError(ValueError):
+class UnknownNameError(MinitopoDcError, ValueError):
     """Nothing of this name is registered; the message lists the names that are."""
 
 
@@ -171,7 +175,14 @@ def _explaining(what: str) -> Iterator[None]:
         yield
     except Exception as error:
         words = " ".join(str(error).split()) or "no words"
-        raise PluginError(f"{what}: {type(error).__name__}: {words}{_place(error)}") from error
+        said = f"{what}: {type(error).__name__}: {words}{_place(error)}"
+        raise PluginError(said + (f"; {MIGRATION}" if _has_moved(error) else "")) from error
+
+
+def _has_moved(error: Exception) -> bool:
+    """Whether a plugin asks for a module or name that this package has no more, or never had."""
+    package = __name__.partition(".")[0]
+    return isinstance(error, ImportError) and (error.name or "").partition(".")[0] == package
 
 
 def _place(error: Exception) -> str:

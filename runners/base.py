@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.plugins import Registry
 from minitopo_dc.runners.addresses import ip_version
 from minitopo_dc.runners.options import NoOptions, parse_options
@@ -21,7 +22,7 @@ from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Download, Measurement, Workload, as_download
 
 
-class TransferFailed(Exception):  # noqa: N818 (it is an outcome, the status `failed`)
+class TransferFailed(MinitopoDcError):  # noqa: N818 (it is an outcome, the status `failed`)
     """A transfer did not deliver every byte as it was asked to; the text says why."""
 
 

@@ -21,6 +21,7 @@ from typing import (
 
 from pydantic import TypeAdapter, ValidationError
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.settings.ranges import Allowed
 
 T = TypeVar("T")
@@ -39,7 +40,7 @@ SocketBuffer = Annotated[int, AtMost(2**30 - 1)]
 """Bytes; the kernel doubles it, in a C int (socket(7), SO_RCVBUF)."""
 
 
-class OptionError(ValueError):
+class OptionError(MinitopoDcError, ValueError):
     """An option of a runner is unknown or has a value that is not allowed."""
 
 

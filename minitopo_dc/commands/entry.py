@@ -15,10 +15,8 @@ from types import ModuleType
 from typing import NoReturn
 
 from minitopo_dc import __version__
-from minitopo_dc.plugins import PluginError
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.errors import InputError
 from minitopo_dc.settings.base import quoted
-from minitopo_dc.trace import TraceError
 
 COMMANDS = (
     *("compare", "run", "exec", "shell", "campaign", "calibrate", "trace", "template", "minitopo"),
@@ -50,7 +48,7 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
     except Exception as error:
         if isinstance(error, BrokenPipeError) and _reader_has_gone():
             return 128 + signal.SIGPIPE
-        if _is_mistake(error):
+        if isinstance(error, InputError):
             print(f"minitopo-dc: {told(str(error))}", file=sys.stderr)  # noqa: T201
             return 2
         print(f"minitopo-dc: {unexpected(error)}", file=sys.stderr)  # noqa: T201
@@ -78,15 +76,6 @@ def _reader_has_gone() -> bool:
 def _needed(arguments: list[str]) -> Collection[str]:
     """The commands whose options are to be known: the one that is given, all for `--help`."""
     return [name for name in arguments[:1] if name in COMMANDS] or COMMANDS
-
-
-def _is_mistake(error: Exception) -> bool:
-    """Whether the input is to blame, and the error's message says how."""
-    from minitopo_dc.analysis.errors import ResultError  # noqa: PLC0415
-    from minitopo_dc.campaign.execution.store import StoreError  # noqa: PLC0415
-
-    mistakes = (SettingsError, TraceError, ResultError, StoreError, PluginError)
-    return isinstance(error, mistakes)
 
 
 def told(message: str) -> str:

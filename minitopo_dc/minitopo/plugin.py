@@ -19,6 +19,7 @@ from minitopo_dc.emulation.machine.machine import probe_kernel, save_facts
 from minitopo_dc.emulation.machine.run_registry import registered
 from minitopo_dc.emulation.network.hosts import EmulatedHost, take_down
 from minitopo_dc.emulation.network.testbed import why_no_ipv6
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.checkout_classes import Context, make_classes
 from minitopo_dc.minitopo.checkout_ipv6 import add_ipv6
@@ -45,7 +46,7 @@ SWITCHES = "ovs-vsctl"
 """Of Open vSwitch, which the ends of those links are."""
 
 
-class MinitopoError(RuntimeError):
+class MinitopoError(MinitopoDcError, RuntimeError):
     """Something of the checkout failed."""
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.page_load.devtools import DevTools, DevToolsError
 
 PROGRAMS = ("chromium", "google-chrome")
@@ -36,7 +37,7 @@ END_S = 5.0
 LAST_LINES = 5
 
 
-class BrowserError(Exception):
+class BrowserError(MinitopoDcError):
     """There is no browser, or it did not do what it was told; the text says why."""
 
 

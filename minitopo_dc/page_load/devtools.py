@@ -13,11 +13,13 @@ import select
 import time
 from typing import Any
 
+from minitopo_dc.errors import MinitopoDcError
+
 Reply = dict[str, Any]
 READ_BYTES = 65_536
 
 
-class DevToolsError(Exception):
+class DevToolsError(MinitopoDcError):
     """The browser did not answer, or answered with an error."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.page_load.site import object_bytes
 
 ENTRIES = (
@@ -19,7 +20,7 @@ STATUS_OK = 200
 Entry = Mapping[str, Any]
 
 
-class PageError(Exception):
+class PageError(MinitopoDcError):
     """The page was not loaded as asked for; the text says why."""
 
 

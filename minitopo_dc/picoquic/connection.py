@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from struct import Struct
 from typing import Any
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.picoquic.configuration import MAX_PATHS, Configuration
 from minitopo_dc.picoquic.events import (
     Closed,
@@ -42,7 +43,7 @@ MDC_DATAGRAM = Struct("NNii")
 """The structure of `helper.h`: offset, length, and the addresses' numbers."""
 
 
-class PicoquicError(RuntimeError):
+class PicoquicError(MinitopoDcError, RuntimeError):
     """Picoquic refused a call; the text says which."""
 
 

@@ -10,6 +10,7 @@ import sysconfig
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.shipped import checkout
 
 MODULE = "minitopo_dc_picoquic"
@@ -37,7 +38,7 @@ MADE_OF = ("helper.h", "endpoint.h", *HELPER, "build.py", "sources.py")
 _HERE = Path(__file__).parent
 
 
-class NotBuiltError(RuntimeError):
+class NotBuiltError(MinitopoDcError, RuntimeError):
     """The extension is not here; the text says how to get it."""
 
 

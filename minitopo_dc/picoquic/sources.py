@@ -13,6 +13,7 @@ import tarfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.picoquic.library import SOURCE
 
 PICOQUIC = (
@@ -39,7 +40,7 @@ CIFRA = (
 )
 
 
-class BuildError(RuntimeError):
+class BuildError(MinitopoDcError, RuntimeError):
     """The extension could not be made; the text says why and what to do."""
 
 

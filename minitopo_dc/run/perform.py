@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.run.as_run_files import save_as_run
 from minitopo_dc.run.check import runners_of, why_unsupported
 from minitopo_dc.run.judge import blank_result, judge
@@ -20,7 +21,7 @@ Measured = tuple[Sequence[Measurement], list[int]]
 """What each flow measured, and the IP bytes that each leg delivered downlink."""
 
 
-class RunFailedError(RuntimeError):
+class RunFailedError(MinitopoDcError, RuntimeError):
     """Something of the testbed failed: the run's numbers mean nothing; the message says what."""
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Self
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.files import read_text
 from minitopo_dc.settings.yaml_text import parse_yaml
 
@@ -25,7 +26,7 @@ MOST_QUOTED = 200
 """Characters of a value in a message."""
 
 
-class SettingsError(ValueError):
+class SettingsError(InputError):
     """A settings file or option is wrong; the message names the place and what is allowed."""
 
 

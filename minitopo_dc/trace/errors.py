@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from minitopo_dc.errors import InputError
 
-class TraceError(ValueError):
+
+class TraceError(InputError):
     """A trace file says something that cannot be read.
 
     Attributes:

@@ -17,6 +17,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from minitopo_dc.errors import MinitopoDcError
+
 DATA_BYTES = 16
 """The least that ping(8) can put its timestamp in. The whole packet has 44 bytes (IPv6: 64), which
 take 0.09 ms at 4 Mbit/s; ping's own 84 would add 0.34 ms to the round-trip time of two such paths.
@@ -26,7 +28,7 @@ _TOTALS = re.compile(r"(\d+) packets transmitted, (\d+) received")
 _TIMES = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+) ms")
 
 
-class PingFailedError(Exception):
+class PingFailedError(MinitopoDcError):
     """A ping said nothing that can be read."""
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minitopo_dc.campaign.execution.store import FULL
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.run.crash import crashed
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
@@ -16,7 +17,7 @@ from minitopo_dc.scenario import Scenario
 Execute = Callable[[Scenario, Path], RunResult]
 
 
-class DiskFullError(Exception):
+class DiskFullError(MinitopoDcError):
     """No room for a run; it has no result."""
 
 

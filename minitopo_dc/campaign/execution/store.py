@@ -31,6 +31,7 @@ from typing import Any
 
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.campaign.file.plan import Outline, Plan
+from minitopo_dc.errors import InputError
 from minitopo_dc.files import replacing, write_whole
 from minitopo_dc.run.results import RunResult
 
@@ -85,7 +86,7 @@ FLOOR_BYTES = 1 << 20
 """With less room than this a failed run has failed for want of it: one log may be so long."""
 
 
-class StoreError(ValueError):
+class StoreError(InputError):
     """A campaign's directory cannot be used as asked; the message says what to do."""
 
 

@@ -12,6 +12,7 @@ from jinja2 import meta
 from jinja2.sandbox import SandboxedEnvironment
 
 from minitopo_dc.campaign.file.paths import LABEL
+from minitopo_dc.errors import MinitopoDcError
 
 SIGN = "="
 LONGEST = 2_000
@@ -22,7 +23,7 @@ DIGITS = 9
 """Significant digits of a result: what the last bits of a sum are is the platform's."""
 
 
-class ExpressionError(ValueError):
+class ExpressionError(MinitopoDcError, ValueError):
     """An expression is malformed, or names what is not there; the message has both."""
 
 

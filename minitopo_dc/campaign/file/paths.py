@@ -12,6 +12,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Workload, get_workload, workload_names
 
@@ -23,7 +24,7 @@ LABEL = "label."
 """A factor whose name begins so describes a cell and changes nothing in its scenario."""
 
 
-class PathError(ValueError):
+class PathError(MinitopoDcError, ValueError):
     """A path leads to no field; the message names what is allowed there."""
 
 

@@ -7,6 +7,8 @@ import gc
 import os
 import sys
 
+from minitopo_dc.errors import MinitopoDcError
+
 PR_SET_TIMERSLACK = 29
 """linux/prctl.h."""
 MCL_CURRENT = 1
@@ -18,7 +20,7 @@ CPU_LATENCY = "/dev/cpu_dma_latency"
 _held: list[int] = []
 
 
-class ElementError(RuntimeError):
+class ElementError(MinitopoDcError, RuntimeError):
     """The element cannot run; the message says what to do."""
 
 

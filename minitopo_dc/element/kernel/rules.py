@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from minitopo_dc.element.kernel.namespace import inside
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.settings import IpVersion, Match
 
 THROUGH_LEG = 0x100
@@ -40,7 +41,7 @@ class Rule(NamedTuple):
     arguments: tuple[str, ...]
 
 
-class RuleError(RuntimeError):
+class RuleError(MinitopoDcError, RuntimeError):
     """iptables refused a rule."""
 
 

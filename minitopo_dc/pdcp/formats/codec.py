@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from minitopo_dc.errors import MinitopoDcError
 
-class PduError(ValueError):
+
+class PduError(MinitopoDcError, ValueError):
     """A PDU or the IP datagram that carries it is not what its format says."""
 
 

@@ -30,6 +30,7 @@ from itertools import repeat
 from types import MethodType
 from typing import Any, Protocol, TypeVar
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.pdcp.policies.view import LegView
 
 
@@ -61,7 +62,7 @@ MOST_WORDS = 200
 """Characters of another's error that are quoted: one that holds a value is as long as this."""
 
 
-class PolicyError(ValueError):
+class PolicyError(MinitopoDcError, ValueError):
     """An unknown split policy, parameters that it does not take, or a leg that does not exist."""
 
 

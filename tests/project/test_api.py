@@ -1,0 +1,126 @@
+"""The API: what `minitopo_dc` offers, that it costs nothing until used, that pages use it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import minitopo_dc
+from minitopo_dc.plugins import PluginError, load_plugins
+from tests import REPOSITORY
+
+CORES = ("minitopo_dc.pdcp", "minitopo_dc.link", "minitopo_dc.trace", "minitopo_dc.capture")
+PUBLIC = ("minitopo_dc", *CORES, "minitopo_dc.capture.layers")
+
+
+def test_every_name_can_be_had_and_is_documented() -> None:
+    assert set(minitopo_dc.__all__) <= set(dir(minitopo_dc))
+    for name in minitopo_dc.__all__:
+        assert getattr(minitopo_dc, name).__doc__, name
+        assert f"`{name}`" in (minitopo_dc.__doc__ or ""), name
+
+
+def test_types_and_names_come_from_the_same_modules() -> None:
+    tree = ast.parse(Path(minitopo_dc.__file__).read_text(encoding="utf-8"))
+    typed = {
+        alias.asname: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname
+    }
+    assert typed == minitopo_dc._HOMES
+
+
+def test_a_name_that_is_none_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'quic_client'"):
+        minitopo_dc.quic_client  # noqa: B018
+
+
+def test_the_package_alone_imports_nothing_slow() -> None:
+    program = (
+        "import sys, minitopo_dc; print(*{'pydantic', 'pandas', 'aioquic'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""
+
+
+def code() -> Iterator[tuple[str, str]]:
+    """Yield the code that users read: a place and its text."""
+    for page in [REPOSITORY / "README.md", *(REPOSITORY / "docs").rglob("*.md")]:
+        for block in re.findall(
+            r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL
+        ):
+            yield page.name, block
+    for notebook in (REPOSITORY / "notebooks").glob("*.ipynb"):
+        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "code":
+                yield notebook.name, "".join(cell["source"])
+    for example in (REPOSITORY / "examples").glob("*.py"):
+        yield example.name, example.read_text(encoding="utf-8")
+
+
+def test_pages_notebooks_and_examples_use_the_api_only() -> None:
+    imported = [
+        (place, module)
+        for place, text in code()
+        for module in re.findall(r"^\s*(?:from|import) (minitopo_dc[\w.]*)", text, re.MULTILINE)
+    ]
+    assert len(imported) > 20
+    assert [each for each in imported if each[1] not in PUBLIC] == []
+
+
+def test_the_cores_say_what_is_public() -> None:
+    for name in CORES:
+        assert importlib.import_module(name).__all__
+
+
+def errors_with_built_in_bases_alone() -> Iterator[str]:
+    files = [*(REPOSITORY / "minitopo_dc").rglob("*.py"), *(REPOSITORY / "runners").rglob("*.py")]
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                bases = [getattr(builtins, ast.unparse(base), object) for base in node.bases]
+                if bases and all(issubclass(base, Exception) for base in bases):
+                    yield node.name
+
+
+def test_every_error_has_the_one_base() -> None:
+    assert list(errors_with_built_in_bases_alone()) == ["MinitopoDcError"]
+    assert issubclass(minitopo_dc.InputError, minitopo_dc.MinitopoDcError)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from minitopo_dc.runners.content import content_sha256",
+        "import minitopo_dc.runners.quic_client",
+        "from minitopo_dc.runners.base import NoSuchName",
+    ],
+)
+def test_a_plugin_of_an_earlier_version_is_told_of_the_migration_note(
+    tmp_path: Path, line: str
+) -> None:
+    plugin = tmp_path / "old.py"
+    plugin.write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(PluginError, match=r'see "Plugins of version 0\.1" in docs/plugins\.md'):
+        load_plugins([str(plugin)])
+
+
+def test_a_plugin_that_lacks_another_s_module_is_not(tmp_path: Path) -> None:
+    plugin = tmp_path / "mine.py"
+    plugin.write_text("import no_such_module_at_all\n", encoding="utf-8")
+    with pytest.raises(PluginError) as told:
+        load_plugins([str(plugin)])
+    assert "Plugins of version" not in str(told.value)
