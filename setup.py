@@ -49,18 +49,47 @@ DEVELOPMENT = [
     "types-PyYAML",
 ]
 
+KEYWORDS = [
+    *("Dual Connectivity", "PDCP", "multipath", "QUIC", "MP-QUIC", "MPTCP"),
+    *("LTE", "5G", "WiFi", "Mininet", "network emulation", "network simulation"),
+]
+CLASSIFIERS = [
+    "Development Status :: 4 - Beta",
+    "Environment :: Console",
+    "Intended Audience :: Science/Research",
+    "Intended Audience :: Telecommunications Industry",
+    "Operating System :: POSIX :: Linux",
+    "Programming Language :: C",
+    "Programming Language :: Python :: 3 :: Only",
+    "Programming Language :: Python :: 3.11",
+    "Programming Language :: Python :: 3.12",
+    "Programming Language :: Python :: 3.13",
+    "Topic :: Scientific/Engineering",
+    "Topic :: System :: Emulators",
+    "Topic :: System :: Networking",
+    "Typing :: Typed",
+]
+
 # A package index would show the text only: docs/images is not part of a package.
 README = re.sub(r"!\[[^]]*\]\(docs/[^)]*\)\n+", "", open("README.md", encoding="utf-8").read())
+# Read and not imported: what the package imports is not installed yet.
+PACKAGE = open("minitopo_dc/__init__.py", encoding="utf-8").read()
+(VERSION,) = re.findall(r'^__version__ = "(.+)"$', PACKAGE, re.MULTILINE)
 
 # Built anew each time, outside the checkout: from a `build` folder of before, a wheel would also
 # get modules that have gone since; and the checkout may be another user's.
 with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
     setup(
         name="minitopo-dc",
-        version="0.1.0",
+        version=VERSION,
         description="Link-layer Dual Connectivity against transport multipath, on one machine",
         long_description=README,
         long_description_content_type="text/markdown",
+        author="the minitopo-dc authors",
+        license="BSD-3-Clause",  # newer setuptools warn of one among the classifiers
+        license_files=["LICENSE"],
+        keywords=KEYWORDS,
+        classifiers=CLASSIFIERS,
         python_requires=">=3.11",
         # minitopo_dc/runners, /topologies and /data are links to top-level folders, or hold such.
         packages=find_packages(include=["minitopo_dc*"]),

@@ -14,10 +14,12 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from email import message_from_string
 from pathlib import Path
 
 import pytest
 
+from minitopo_dc import __version__
 from minitopo_dc.picoquic.library import find
 from tests import REPOSITORY
 
@@ -60,6 +62,13 @@ def litter() -> set[Path]:
 def names(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as archive:
         return set(archive.namelist())
+
+
+def read(wheel: Path, name: str) -> str:
+    """A file of the wheel's metadata; which folder it is in depends on setuptools."""
+    with zipfile.ZipFile(wheel) as archive:
+        (path,) = (path for path in archive.namelist() if path.endswith(f"/{name}"))
+        return archive.read(path).decode()
 
 
 @pytest.fixture(scope="module")
@@ -145,11 +154,27 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> No
 
 
 def test_the_description_shows_no_image_that_is_not_there(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
-        text = archive.read(name).decode()
+    text = read(wheel, "METADATA")
     assert "# minitopo-dc" in text
     assert "](docs/images" not in text
+
+
+def test_the_wheel_has_the_licence_and_names_it(wheel: Path) -> None:
+    assert read(wheel, "LICENSE") == (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
+    metadata = message_from_string(read(wheel, "METADATA"))
+    assert metadata["License"] == "BSD-3-Clause"
+    assert metadata["Author"] == "the minitopo-dc authors"
+    assert metadata["Version"] == __version__
+
+
+def test_the_classifiers_are_of_the_pythons_that_it_takes(wheel: Path) -> None:
+    metadata = message_from_string(read(wheel, "METADATA"))
+    classifiers = metadata.get_all("Classifier", [])
+    assert "Typing :: Typed" in classifiers
+    assert not [each for each in classifiers if each.startswith("License")]  # `License` says it
+    prefix = "Programming Language :: Python :: 3."
+    minors = sorted(int(each.removeprefix(prefix)) for each in classifiers if prefix in each)
+    assert metadata["Requires-Python"] == f">=3.{minors[0]}"
 
 
 def test_without_links_and_beside_an_older_build_the_wheel_is_the_same(
@@ -161,7 +186,7 @@ def test_without_links_and_beside_an_older_build_the_wheel_is_the_same(
         source / "minitopo_dc",  # links followed
         ignore=shutil.ignore_patterns("__pycache__"),
     )
-    for name in ("setup.py", "pyproject.toml", "README.md"):
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(REPOSITORY / name, source)
     old = source / "build" / "lib" / "minitopo_dc"
     old.mkdir(parents=True)
