@@ -16,7 +16,7 @@ from tests import REPOSITORY
 
 README = REPOSITORY / "README.md"
 DOCS = REPOSITORY / "docs"
-PAGES = sorted({README, *DOCS.rglob("*.md"), *REPOSITORY.glob("[!.]*/README.md")})
+PAGES = sorted({*REPOSITORY.glob("*.md"), *DOCS.rglob("*.md"), *REPOSITORY.glob("[!.]*/README.md")})
 
 _COMMENT = re.compile(r"<!--\s*(.*?)\s*-->\s*", re.DOTALL)
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")

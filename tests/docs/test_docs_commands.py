@@ -30,8 +30,9 @@ TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
 OTHERS = {
     *("--", "--max-time", "--profile", "--test", "--topo"),
     *("--ignore-certificate-errors-spki-list", "--origin-to-force-quic-on"),
+    *("--privileged", "--volume"),
 }
-"""What ends options; options of curl, of a benchmark, of Mininet's mn, and of Chromium."""
+"""What ends options; options of curl, of a benchmark, of Mininet's mn, of Chromium, of podman."""
 
 SHELL = [block for page in PAGES for block in blocks(page) if block.language == "sh"]
 
