@@ -14,9 +14,9 @@ import yaml
 
 from minitopo_dc import __version__
 from minitopo_dc.commands.entry import COMMANDS
+from tests import REPOSITORY
 from tests.docs.test_docs_commands import check, commands
 
-REPOSITORY = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((REPOSITORY / ".github" / "workflows").iterdir())
 FORMS = sorted((REPOSITORY / ".github" / "ISSUE_TEMPLATE").iterdir())
 CONTAINERFILE = REPOSITORY / "Containerfile"
