@@ -14,6 +14,7 @@ from minitopo_dc.plugins import load_plugins
 from minitopo_dc.settings import (
     Direction,
     IpVersion,
+    LeftOut,
     LegSettings,
     Match,
     PdcpSettings,
@@ -21,7 +22,6 @@ from minitopo_dc.settings import (
     WifiSettings,
     check_kernel_bearer,
     check_wire_bearer,
-    equals,
 )
 from minitopo_dc.settings.ranges import Number, WholeInterval
 
@@ -51,8 +51,7 @@ class ElementLeg(Settings):
     radio: LegSettings
     seed: str
     """Seeds the losses and the jitter of this direction."""
-    # Left out of files where there is none.
-    shared: WifiEnd | None = Field(default=None, exclude_if=equals(None))
+    shared: LeftOut[WifiEnd | None] = None
     """Of a leg over WiFi, whose both directions must be in one process."""
 
     @model_validator(mode="before")
@@ -163,10 +162,9 @@ class ElementSettings(Settings):
 
     host: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
     legs: tuple[ElementLeg, ...]
-    # Both left out of files where there are none.
-    wires: tuple[WireLeg, ...] = Field(default=(), exclude_if=equals(()))
+    wires: LeftOut[tuple[WireLeg, ...]] = ()
     """Further legs, which somebody else emulates, or nobody."""
-    next_hops: tuple[NextHop, ...] = Field(default=(), exclude_if=equals(()))
+    next_hops: LeftOut[tuple[NextHop, ...]] = ()
     """Of legs and wires whose interfaces may go down and come up."""
     transmit: tuple[TransmitBearer, ...] = ()
     receive: tuple[ReceiveBearer, ...] = ()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from minitopo_dc.settings import PdcpSettings
-from minitopo_dc.settings.base import equals
+from minitopo_dc.settings.base import LeftOut
 
 FlowMode = Literal["sc", "dc", "dc-duplicate", "multipath"]
 """One leg; split over the legs below IP; sent on all legs below IP; split by the transport."""
@@ -18,9 +16,7 @@ DUAL_CONNECTIVITY: tuple[FlowMode, ...] = ("dc", "dc-duplicate")
 class UplinkPdcpSettings(PdcpSettings):
     """PDCP parameters of an uplink bearer of its own."""
 
-    split: str | None = Field(  # type: ignore[assignment]
-        default=None, exclude_if=equals(None)
-    )
+    split: LeftOut[str | None] = None  # type: ignore[assignment]
     """Split policy, also `duplicate`; none: `duplicate` in mode `dc-duplicate`, else `batch`."""
 
 

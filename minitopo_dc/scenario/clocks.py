@@ -8,7 +8,7 @@ from pydantic import Field
 
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.settings import Settings
-from minitopo_dc.settings.base import equals
+from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.settings.ranges import CpuPercent, Microseconds, Milliseconds
 
 Clock = Literal["real", "virtual"]
@@ -31,7 +31,7 @@ class RealSettings(Settings):
     backend: Literal["auto", "user", "kernel"] = "auto"
     """What legs are made of: this project's process (auto: too), or the kernel's netem and tbf
     (docs/kernel-backend.md)."""
-    client_cpu_percent: CpuPercent | None = Field(default=None, exclude_if=equals(None))
+    client_cpu_percent: LeftOut[CpuPercent | None] = None
     """CPU time that all programs of the clients have together, of one CPU; None: all there is."""
     capture: tuple[Literal["legs", "client", "server"], ...] = ()
     """What is captured (docs/captures.md): every leg, an end host's packets."""
@@ -52,7 +52,7 @@ class VirtualSettings(Settings):
     """
     cpu_us_per_packet: Microseconds = 0.0
     """CPU time of an end host for each datagram that it reads or sends."""
-    client_cpu_us_per_packet: Microseconds | None = Field(default=None, exclude_if=equals(None))
+    client_cpu_us_per_packet: LeftOut[Microseconds | None] = None
     """The same of the clients alone; None: as `cpu_us_per_packet`."""
     recovery: Recovery = "modern"
     """The installed aioquic's loss recovery, or that of aioquic in 2020 (docs/virtual-clock.md)."""

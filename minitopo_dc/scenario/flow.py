@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import Field, PlainSerializer, PlainValidator, SerializationInfo
+from pydantic import PlainSerializer, PlainValidator, SerializationInfo
 
 from minitopo_dc.scenario.bearer import FlowMode, UplinkPdcpSettings
 from minitopo_dc.settings import PathPlan, PathSchedule, PdcpSettings, Settings
-from minitopo_dc.settings.base import equals
+from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.settings.ranges import Number
 from minitopo_dc.workloads import Workload, parse_workload
 from minitopo_dc.workloads.base import workload_values
@@ -40,9 +40,8 @@ class FlowSettings(Settings):
     options: dict[str, Any] | None = None
     paths: PathSchedule | None = None
     """Of `mode: multipath`; None: a path on every leg from the beginning to the end."""
-    # Left out of files when there are none, so that those of runs without them stay as they are.
-    pdcp: PdcpSettings | None = Field(default=None, exclude_if=equals(None))
-    uplink_pdcp: UplinkPdcpSettings | None = Field(default=None, exclude_if=equals(None))
+    pdcp: LeftOut[PdcpSettings | None] = None
+    uplink_pdcp: LeftOut[UplinkPdcpSettings | None] = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, Self, get_args
 from pydantic import Field, ValidationError, model_validator
 
 from minitopo_dc.settings import Direction, LegSettings, Settings, WifiSettings
-from minitopo_dc.settings.base import equals
+from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.settings.ranges import Moment, MomentAbove
 
 Outage = tuple[Moment, MomentAbove]
@@ -24,13 +24,11 @@ def _papers_uplink() -> LegSettings:
 class RadioLeg(Settings):
     """One leg: a direction from the network to the terminal, and one back."""
 
-    # Left out of files when there is none, so that those of legs without WiFi stay as they are.
-    wifi: WifiSettings | None = Field(default=None, exclude_if=equals(None))
+    wifi: LeftOut[WifiSettings | None] = None
     """The medium that both directions share; they have no capacity of their own then."""
     downlink: LegSettings
     uplink: LegSettings = Field(default_factory=_papers_uplink)
-    # Left out of files when there are none, so that those of runs without them stay as they are.
-    outages: tuple[Outage, ...] = Field(default=(), exclude_if=equals(()))
+    outages: LeftOut[tuple[Outage, ...]] = ()
     """When both directions are down, in ascending order; beside the outages of each of them."""
 
     @model_validator(mode="before")

@@ -29,7 +29,7 @@ from minitopo_dc.settings import (
     Settings,
     SettingsError,
 )
-from minitopo_dc.settings.base import equals
+from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.settings.ranges import Moment, Number, Seconds, Seed, WholeInterval
 from minitopo_dc.workloads import Download
 
@@ -50,10 +50,10 @@ class Scenario(Settings):
     """A runner's name (docs/runners.md): tcp, quic, quic-ngtcp2, mptcp, mpquic, icmp, ..."""
     mode: Mode
     legs: Annotated[tuple[RadioLeg, ...], Field(min_length=1, max_length=250)]
-    trace_offset_s: Moment = Field(default=0.0, exclude_if=equals(0.0))
+    trace_offset_s: LeftOut[Moment] = 0.0
     """The moment, in s, at which all traces of the legs begin, beside the offset of each of them:
     one factor for several starting points of a drive."""
-    handover: HandoverSettings | None = Field(default=None, exclude_if=equals(None))
+    handover: LeftOut[HandoverSettings | None] = None
     """The legs are channels of which the best ones are used, in place of `paths`."""
     leg: Number = 1
     """The leg that `mode: sc` uses."""
@@ -67,7 +67,7 @@ class Scenario(Settings):
     split_uplink: bool = False
     """Whether the uplink is split too; by default it takes the bearer's first leg, in the papers
     leg 1."""
-    uplink_pdcp: UplinkPdcpSettings | None = Field(default=None, exclude_if=equals(None))
+    uplink_pdcp: LeftOut[UplinkPdcpSettings | None] = None
     """The parameters of the split uplink's bearer; None: those of `pdcp`."""
     workload: WorkloadField = Download()
     """What the end hosts do: `{kind: NAME, ...}`, a download unless named."""

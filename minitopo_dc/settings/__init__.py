@@ -1,6 +1,6 @@
 """Validated settings of legs and bearers, shared by element files and scenarios."""
 
-from minitopo_dc.settings.base import Settings, SettingsError, equals, read_yaml
+from minitopo_dc.settings.base import LeftOut, Settings, SettingsError, read_yaml
 from minitopo_dc.settings.bearer import PdcpSettings
 from minitopo_dc.settings.change import LegChange
 from minitopo_dc.settings.handover import HandoverSettings
@@ -29,6 +29,7 @@ __all__ = [
     "DuplicationSettings",
     "HandoverSettings",
     "IpVersion",
+    "LeftOut",
     "LegChange",
     "LegSettings",
     "Match",
@@ -46,7 +47,6 @@ __all__ = [
     "WifiSettings",
     "check_kernel_bearer",
     "check_wire_bearer",
-    "equals",
     "kernel_rates",
     "parse_path_words",
     "read_yaml",

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 
 from minitopo_dc.errors import InputError
 from minitopo_dc.files import read_text
@@ -28,6 +36,13 @@ MOST_QUOTED = 200
 
 class SettingsError(InputError):
     """A settings file or option is wrong; the message names the place and what is allowed."""
+
+
+Value = TypeVar("Value")
+_LEFT_OUT = object()
+LeftOut = Annotated[Value, _LEFT_OUT]
+"""The type of a field that files leave out while it has its default: those of runs that do not use
+it stay as they were before there was one."""
 
 
 class Settings(BaseModel):
@@ -56,18 +71,29 @@ class Settings(BaseModel):
         """
         return cls.check(read_yaml(path), str(path))
 
+    @model_serializer(mode="wrap")
+    def _written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """All fields but those that are `LeftOut`."""
+        values: dict[str, Any] = handler(self)
+        for name, default in _left_out(type(self)).items():
+            if getattr(self, name) == default:
+                values.pop(name, None)
+        return values
+
     def save(self, path: Path) -> None:
         """Write as YAML, so that `load` gives these settings back."""
         values = self.model_dump(mode="json")
         path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
 
 
-def equals(default: object) -> Callable[[object], bool]:
-    """For `exclude_if`: a field that has its default is left out of files.
-
-    So files of runs that do not use the field stay as they were before there was one.
-    """
-    return lambda value: value == default
+@cache
+def _left_out(kind: type[Settings]) -> Mapping[str, Any]:
+    """The fields of a class that are `LeftOut`, with their defaults."""
+    return {
+        name: field.get_default(call_default_factory=True)
+        for name, field in kind.model_fields.items()
+        if _LEFT_OUT in field.metadata
+    }
 
 
 def possible_path(path: Path) -> Path:

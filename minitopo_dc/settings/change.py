@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from minitopo_dc.link import Capacity, make_capacity
-from minitopo_dc.settings.base import Settings, equals
+from minitopo_dc.settings.base import LeftOut, Settings
 from minitopo_dc.settings.ranges import Milliseconds, Moment, Percent, RateOrNone
 from minitopo_dc.trace import RateTrace
 from minitopo_dc.units import NS_PER_S
@@ -25,8 +25,7 @@ class LegChange(Settings):
     delay_ms: Milliseconds | None = None
     jitter_ms: Milliseconds | None = None
     loss_percent: Percent | None = None
-    # Left out of files when there is none, so that those of legs without RLC stay as they are.
-    block_error_percent: Percent | None = Field(default=None, exclude_if=equals(None))
+    block_error_percent: LeftOut[Percent | None] = None
     """Of a leg with `rlc`."""
 
     @model_validator(mode="after")

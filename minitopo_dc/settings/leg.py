@@ -29,7 +29,7 @@ from minitopo_dc.link import (
     delay_steps,
     make_capacity,
 )
-from minitopo_dc.settings.base import FilePath, Settings, SettingsError, equals, quoted
+from minitopo_dc.settings.base import FilePath, LeftOut, Settings, SettingsError, quoted
 from minitopo_dc.settings.change import LegChange, changing_capacity, check_order
 from minitopo_dc.settings.ranges import (
     Bytes,
@@ -80,20 +80,16 @@ class LegSettings(Settings):
     """File with the capacity over time, of any format of docs/traces.md."""
     trace_column: str = DEFAULT_COLUMN
     """Column with the capacity: of a Raca file, or of any table as `NAME:UNIT`."""
-    # Left out of files when there is none, so that those of runs without it stay as they are.
-    trace_time_column: str | None = Field(default=None, exclude_if=equals(None))
+    trace_time_column: LeftOut[str | None] = None
     """Column of a table with the time, as `NAME:UNIT`; none: the first one."""
-    # Left out of files when there is none, so that those of legs without it stay as they are.
-    trace_mean_mbps: Rate | None = Field(default=None, exclude_if=equals(None))
+    trace_mean_mbps: LeftOut[Rate | None] = None
     """The trace's rates times what makes this their mean over its length; none: as they are."""
     end: EndRule = "loop"
     """After the trace's end: `loop`, `hold` the last rate, or `stop`."""
-    # Left out of files when it is 0, so that those of legs without it stay as they are.
-    offset_s: Moment = Field(default=0.0, exclude_if=equals(0.0))
+    offset_s: LeftOut[Moment] = 0.0
     """The moment of the trace, in s, at which the transfer starts."""
     delay_ms: Milliseconds = 10.0
-    # Left out of files when there is none, so that those of legs without it stay as they are.
-    delay_curve: DelayCurve | None = Field(default=None, exclude_if=equals(None))
+    delay_curve: LeftOut[DelayCurve | None] = None
     """In place of `delay_ms`: it follows the capacity (`minitopo_dc.link.models.delay_curve`)."""
     jitter_ms: Milliseconds = 1.0
     jitter: Literal["normal", "uniform"] = "normal"
@@ -102,16 +98,14 @@ class LegSettings(Settings):
     """Whether jitter may reorder packets, as netem's does; by default order is kept."""
     loss_percent: Percent = 0.0
     burst_loss: BurstLoss | None = None
-    # Left out of files when there is none, so that those of legs without RLC stay as they are.
-    rlc: RlcSettings | None = Field(default=None, exclude_if=equals(None))
+    rlc: LeftOut[RlcSettings | None] = None
     """RLC and HARQ; none: nothing is sent again. Random loss is behind it, and not its own."""
     wifi: WifiSettings | None = Field(default=None, exclude=True)
     """The medium of a leg over WiFi: both directions share it, so a scenario gives it (and a file
     holds it) beside them."""
     queue_packets: Count | None = 100
     queue_bytes: Bytes | None = None
-    # Left out of files when there is none, so that those of legs without it stay as they are.
-    queue_ms: MillisecondsAbove | None = Field(default=None, exclude_if=equals(None))
+    queue_ms: LeftOut[MillisecondsAbove | None] = None
     """How long a full queue takes at `rate_mbps` or `trace_mean_mbps`, at least one packet; then
     `queue_packets` has no default."""
     outages: tuple[tuple[Moment, MomentAbove], ...] = ()

@@ -15,9 +15,9 @@ from math import inf
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from minitopo_dc.settings.base import Settings, SettingsError, equals
+from minitopo_dc.settings.base import LeftOut, Settings, SettingsError
 from minitopo_dc.settings.ranges import Moment, Number
 
 PathAction = Literal["open", "abandon", "backup", "available"]
@@ -62,7 +62,7 @@ class PathSchedule(Settings):
     legs of the scenario, in their order, as without a schedule."""
     schedule: tuple[PathChange, ...] = ()
     """In the order of their times; of equal times the list's order holds."""
-    each_carries: bool = Field(default=True, exclude_if=equals(True))
+    each_carries: LeftOut[bool] = True
     """Whether a run fails in which a path that was there for 1 s carried no data; else only one
     that was worth using may not (`minitopo_dc.run.judge`), as a handover rule needs it."""
 

@@ -15,7 +15,7 @@ from minitopo_dc.pdcp import (
     check_discard_timer,
     check_t_reordering,
 )
-from minitopo_dc.settings.base import Settings, equals
+from minitopo_dc.settings.base import LeftOut, Settings
 from minitopo_dc.settings.ranges import (
     Bytes,
     Count,
@@ -129,44 +129,40 @@ class PdcpFields(Settings):
     """A value of TS 38.331; or `adaptive`, beyond the standard: what the receiver sees to do."""
     delivery: Literal["in-order", "out-of-order", "off"] = "in-order"
     """`out-of-order` = outOfOrderDelivery of TS 38.323; `off` = no reordering at all."""
-    # From here on left out of files where they have their defaults: so files of runs without them
-    # stay as they are.
-    report_ms: Interval | None = Field(default=None, exclude_if=equals(None))
+    report_ms: LeftOut[Interval | None] = None
     """How often the bearer's receiver reports what came by each leg; none: never.
 
     At least 1 ms: a slot of 15 kHz (TS 38.211), and less would keep the element from its packets.
     """
-    legs: tuple[Number, ...] | None = Field(default=None, exclude_if=equals(None))
+    legs: LeftOut[tuple[Number, ...] | None] = None
     """The numbers of the legs that the bearer uses, the primary one first; none: all of them.
 
     `ratio` has one share for each. An element's bearer has `legs` of its own instead.
     """
-    numbering: Literal["early", "late"] = Field(default="early", exclude_if=equals("early"))
+    numbering: LeftOut[Literal["early", "late"]] = "early"
     """When an SDU gets its COUNT: as it comes (the papers), or when a leg takes it.
 
     TS 38.323 clause 5.2.1 leaves the moment open; late, what is dropped never had a number.
     """
-    buffer_packets: Count | None = Field(default=None, exclude_if=equals(None))
+    buffer_packets: LeftOut[Count | None] = None
     """SDUs that may wait for a number or in the legs' queues; none: as many as these hold together.
 
     So the whole buffer is the same with early and with late numbering.
     """
-    discard_timer_ms: Milliseconds | Literal["infinity"] = Field(
-        default="infinity", exclude_if=equals("infinity")
-    )
+    discard_timer_ms: LeftOut[Milliseconds | Literal["infinity"]] = "infinity"
     """discardTimer: an SDU that waits so long is dropped. TS 38.331: infinity unless configured."""
-    flow_control: FlowControlSettings | None = Field(default=None, exclude_if=equals(None))
+    flow_control: LeftOut[FlowControlSettings | None] = None
     """How the legs' nodes tell what they want, over a backhaul; none: legs are beside the split."""
-    duplication: DuplicationSettings | None = Field(default=None, exclude_if=equals(None))
+    duplication: LeftOut[DuplicationSettings | None] = None
     """Which packets go on all legs, whatever the split policy says; none: none."""
-    legs_keep_order: bool = Field(default=False, exclude_if=equals(False))
+    legs_keep_order: LeftOut[bool] = False
     """Each leg delivers in order: what every leg has passed is lost, and given up at once.
 
     Beyond the standard, whose receiver knows of no legs.
     """
-    data_recovery: bool = Field(default=False, exclude_if=equals(False))
+    data_recovery: LeftOut[bool] = False
     """Reports carry a PDCP status report, for data recovery (TS 38.323 clauses 5.4.1, 5.5)."""
-    leg_failure_ms: Interval | None = Field(default=None, exclude_if=equals(None))
+    leg_failure_ms: LeftOut[Interval | None] = None
     """How long nothing has come by a leg that should have, by the reports, when it has failed.
 
     None: nobody looks, as in the papers. It is then as a leg that is down. At least `report_ms`.

@@ -18,7 +18,7 @@ from minitopo_dc.link import (
     make_capacity,
     saturated_bps,
 )
-from minitopo_dc.settings.base import Settings, equals
+from minitopo_dc.settings.base import LeftOut, Settings
 from minitopo_dc.settings.ranges import MOST_DELAY_MS, Bytes, Milliseconds, Percent, Rate, within
 from minitopo_dc.units import NS_PER_MS
 
@@ -73,8 +73,7 @@ class WifiHop(Settings):
     """So long the first packet of an A-MSDU waits for others."""
     mpdu_error_percent: Percent = _DEFAULT.mpdu_error * 100
     """How many transmissions of MPDUs fail, collisions not counted."""
-    # Left out of files when there are none, so that those of legs without them stay as they are.
-    error_bursts: ErrorBurstSettings | None = Field(default=None, exclude_if=equals(None))
+    error_bursts: LeftOut[ErrorBurstSettings | None] = None
     """When another share of them fails, in each direction for itself."""
     retries: Annotated[int, Field(ge=0, le=255)] = _DEFAULT.retries
     """Of an MPDU; then it is dropped."""
@@ -104,13 +103,10 @@ class WifiHop(Settings):
 class WifiSettings(WifiHop):
     """A leg over WiFi: its hops, and what is before them."""
 
-    # Both left out of files where they have their defaults.
-    hops: Annotated[tuple[WifiHop, ...], Field(max_length=MOST_HOPS)] = Field(
-        default=(), exclude_if=equals(())
-    )
+    hops: LeftOut[Annotated[tuple[WifiHop, ...], Field(max_length=MOST_HOPS)]] = ()
     """Given as how many there are, all alike, or as the fields of each in which it differs; none:
     one hop."""
-    wired: WiredSettings | None = Field(default=None, exclude_if=equals(None))
+    wired: LeftOut[WiredSettings | None] = None
 
     @model_validator(mode="before")
     @classmethod

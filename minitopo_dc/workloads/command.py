@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
 from minitopo_dc.settings import Settings
-from minitopo_dc.settings.base import equals
+from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.workloads.base import Column, Measurement, Workload, workload
 
 PLACEHOLDERS = ("server", "client", "run", "python", "certificate", "key", "congestion_control")
@@ -109,7 +109,7 @@ class Command(Workload):
     """The TCP or UDP port that the server binds when it is ready; None: it is after a moment."""
     exit_codes: Annotated[tuple[ExitCode, ...], Field(min_length=1)] = (0,)
     """How a client ends that has succeeded."""
-    measures: dict[MeasureName, Measure] = Field(default_factory=dict, exclude_if=equals({}))
+    measures: LeftOut[dict[MeasureName, Measure]] = Field(default_factory=dict)
 
     @field_validator("client", "server")
     @classmethod
