@@ -121,12 +121,11 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return _dry_run(arguments, file)
     plan = read_plan(file, _overrides(arguments))
-    workers = _workers(arguments, plan.outline.clock)
-    outline = plan.outline
-    store = Store(arguments.output or _directory(file, outline.version, outline.clock))
+    workers = _workers(arguments, plan.clock)
+    store = Store(arguments.output or _directory(file, plan.version, plan.clock))
     with store.open(plan):
         missing = missing_runs(plan, store, retry_failed=arguments.retry_failed)
-        _clean_killed(plan.outline.clock, arguments.scheduler)
+        _clean_killed(plan.clock, arguments.scheduler)
         left = {run.id for run in missing}
         known = timed_before([run for run in plan.runs if run.id not in left], store)
         with CampaignProgress(missing, planned=len(plan.runs), known=known) as progress:
@@ -160,7 +159,7 @@ def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
 
 def _status(arguments: argparse.Namespace) -> int:
     store = Store(arguments.directory)
-    save_table(store.outline(), store)
+    save_table(store.plan(), store)
     return _tell(store, store.damaged(), as_json=arguments.json)
 
 
@@ -189,11 +188,11 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _tell(store: Store, damaged: Mapping[str, str], *, as_json: bool) -> int:
     """Print the state; 1 unless every run is ok or unsupported."""
-    outline, done = store.outline(), store.done()
-    counts = describe_status(done, outline)
+    plan, done = store.plan(), store.done()
+    counts = describe_status(done, plan)
     failed = {
         run: done[run].reason
-        for run in outline.runs
+        for run in plan.needed_by
         if run in done and done[run].status == "failed"
     }
     if as_json:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.campaign.file.plan import PlannedRun
+from minitopo_dc.campaign.file.plan import Run
 from minitopo_dc.commands.screen.campaign_progress import CampaignProgress
 from minitopo_dc.commands.screen.progress import Progress
 from minitopo_dc.run.judge import blank_result
@@ -59,7 +59,7 @@ def test_the_time_left_is_that_of_the_pace_so_far(
 
 
 def ended(result: RunResult, planned: int, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    run = PlannedRun("abc", SCENARIO, 1)
+    run = Run("abc", SCENARIO, 1)
     with CampaignProgress([run], planned) as progress:
         progress.end(run, result)
     return capsys.readouterr().err.splitlines()

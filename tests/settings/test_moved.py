@@ -99,7 +99,7 @@ def test_joint_factors_and_cells_are_combined(tmp_path: Path) -> None:
     """Two pairs of values, each in two cells, in two configurations."""
     pairs = {"pdcp.batch": [2, 100], "workload.size_mb": [0.1, 0.2]}
     content = experiment(joint=[pairs], cells=[{"mode": "dc"}, {"mode": "sc"}])
-    cells = read_plan(write(tmp_path, content), Overrides()).outline.cells
+    cells = read_plan(write(tmp_path, content), Overrides()).cells
     found = [(cell.factors["pdcp.batch"], cell.factors["mode"]) for cell in cells]
     assert found == [(2, "dc"), (2, "sc"), (100, "dc"), (100, "sc")] * 2
     assert {cell.factors["workload.size_mb"] for cell in cells[:2]} == {0.1}

@@ -12,15 +12,14 @@ import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from minitopo_dc.campaign.execution.attempt import Execute, Job, perform
 from minitopo_dc.campaign.execution.store import StoreError
-from minitopo_dc.campaign.execution.workers import Outcome, killers
+from minitopo_dc.campaign.execution.workers import Perform, killers
+from minitopo_dc.campaign.file.plan import Run
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.settings import SettingsError
 
@@ -57,8 +56,10 @@ class Cluster:
             refuse_public(address)
         self._address = address
 
-    def __call__(self, jobs: Sequence[Job], execute: Execute) -> Iterator[Outcome]:
-        """Yield each job with its result; the others go on when one kills its workers.
+    def __call__(
+        self, runs: Sequence[Run], perform: Perform, working: Path
+    ) -> Iterator[tuple[Run, RunResult]]:
+        """Yield each run with its result; the others go on when one kills its workers.
 
         Raises:
             StoreError: no scheduler answers, or no longer; no worker may run on the real clock;
@@ -67,32 +68,32 @@ class Cluster:
         from distributed import KilledWorker  # noqa: PLC0415 (a second others need not wait)
 
         with self._connect() as client:
-            _check_workers(client, self._address, jobs)
+            _check_workers(client, self._address, runs)
             given_up = []
-            for job, future in self._ended(client, jobs, execute):
+            for run, future in self._ended(client, runs, perform):
                 try:
                     result, archive = future.result()
                 except KilledWorker:
-                    given_up.append(job)
+                    given_up.append(run)
                 except GONE:
                     raise self._gone() from None
                 else:
-                    _unpack(archive, job.directory)
-                    yield job, result
+                    _unpack(archive, working / run.id)
+                    yield run, result
             if given_up:
                 raise killers(given_up, "give the same command again, with more memory for each")
 
     def _ended(
-        self, client: Client, jobs: Sequence[Job], execute: Execute
-    ) -> Iterator[tuple[Job, Future[Any]]]:
-        """Each job with its future, when that has ended."""
+        self, client: Client, runs: Sequence[Run], perform: Perform
+    ) -> Iterator[tuple[Run, Future[Any]]]:
+        """Each run with its future, when that has ended."""
         told: SimpleQueue[Future[Any]] = SimpleQueue()
         futures = {}
-        for job in jobs:
+        for run in runs:
             future = client.submit(
-                perform_elsewhere, job, execute, resources=_resources(job), pure=False
+                perform_elsewhere, run, perform, resources=_resources(run), pure=False
             )
-            futures[future.key] = job, future
+            futures[future.key] = run, future
             future.add_done_callback(told.put)  # type: ignore[no-untyped-call]
         has_waited = False
         left = len(futures)
@@ -169,12 +170,11 @@ def refuse_public(address: str) -> None:
         )
 
 
-def perform_elsewhere(job: Job, execute: Execute) -> tuple[RunResult, bytes]:
+def perform_elsewhere(run: Run, perform: Perform) -> tuple[RunResult, bytes]:
     """Run in a temporary directory; return the result and the directory, packed."""
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        here = Path(name) / job.directory.name
-        result = perform(replace(job, directory=here), execute)
-        return result, _pack(here)
+        here = Path(name) / run.id
+        return perform(run, here), _pack(here)
 
 
 def _pack(directory: Path) -> bytes:
@@ -191,17 +191,17 @@ def _unpack(packed: bytes, directory: Path) -> None:
         archive.extractall(directory)
 
 
-def _resources(job: Job) -> dict[str, float]:
-    return {REAL_CLOCK: 1} if job.scenario.clock == "real" else {}
+def _resources(run: Run) -> dict[str, float]:
+    return {REAL_CLOCK: 1} if run.scenario.clock == "real" else {}
 
 
-def _check_workers(client: Client, address: str, jobs: Iterable[Job]) -> None:
+def _check_workers(client: Client, address: str, runs: Iterable[Run]) -> None:
     """Without such a worker the runs would wait for ever."""
     workers: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
     if not workers:
         raise StoreError(f"--scheduler {address}: has no worker; start one: dask worker {address}")
     able = any(worker.get("resources", {}).get(REAL_CLOCK) for worker in workers.values())
-    if not able and any(_resources(job) for job in jobs):
+    if not able and any(_resources(run) for run in runs):
         raise StoreError(
             f"--scheduler {address}: no worker may run on the real clock; on each machine that "
             f"may, as root: dask worker {address} --nworkers 1 --resources {REAL_CLOCK}=1"

@@ -25,9 +25,9 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from minitopo_dc.analysis.tables.load import load_result
-from minitopo_dc.campaign.execution.attempt import Execute
 from minitopo_dc.campaign.execution.store import Store
-from minitopo_dc.campaign.file.plan import PlannedRun
+from minitopo_dc.campaign.execution.workers import Execute
+from minitopo_dc.campaign.file.plan import Run
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.settings import LegSettings
@@ -200,7 +200,7 @@ def timed_runs(store: Store) -> list[Observed]:
     return _known(_recorded(each) for each in _evenly(directories))
 
 
-def timed_before(runs: Sequence[PlannedRun], store: Store) -> list[Observed]:
+def timed_before(runs: Sequence[Run], store: Store) -> list[Observed]:
     """The same of planned runs that the directory has, whose scenarios need not be read."""
     found = ((run.scenario, load_result(store.runs / run.id)) for run in _evenly(runs))
     return _known(starmap(observed_of, found))

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
-from minitopo_dc.campaign.execution.attempt import DiskFullError, Execute, Job
 from minitopo_dc.campaign.execution.store import Store, StoreError, full_disk
 from minitopo_dc.campaign.execution.table import campaign_table, cell_table, save_table
-from minitopo_dc.campaign.execution.workers import Processes, Serial, Workers
-from minitopo_dc.campaign.file.plan import Plan, PlannedRun
+from minitopo_dc.campaign.execution.workers import (
+    DiskFullError,
+    Execute,
+    Processes,
+    Serial,
+    Workers,
+    perform,
+)
+from minitopo_dc.campaign.file.plan import Plan, Run
 from minitopo_dc.clocks import run_checked
 from minitopo_dc.run.results import RunResult
 
-Ended = Callable[[PlannedRun, RunResult], None]
+Ended = Callable[[Run, RunResult], None]
 
 
-def missing_runs(plan: Plan, store: Store, *, retry_failed: bool = False) -> list[PlannedRun]:
+def missing_runs(plan: Plan, store: Store, *, retry_failed: bool = False) -> list[Run]:
     """The runs that are still to be done; one that is damaged is removed, and one of them.
 
     Args:
@@ -41,7 +48,7 @@ def missing_runs(plan: Plan, store: Store, *, retry_failed: bool = False) -> lis
 def run_missing(
     plan: Plan,
     store: Store,
-    missing: Sequence[PlannedRun],
+    missing: Sequence[Run],
     *,
     workers: Workers,
     execute: Execute,
@@ -52,18 +59,13 @@ def run_missing(
     Raises:
         StoreError: the disk is full, or the workers cannot go on. What was recorded is kept.
     """
-    retries = plan.outline.file.retries
-    jobs = {
-        run.id: Job(run.scenario, run.repetition, retries, store.working / run.id)
-        for run in missing
-    }
-    planned = {run.id: run for run in missing}
+    retried = partial(perform, execute=execute, retries=plan.file.retries)
     with _tables(plan, store), _full_disk(store):
-        for job, result in workers(list(jobs.values()), execute):
+        for run, result in workers(missing, retried, store.working):
+            directory = store.working / run.id
             if result.status == "failed":
-                store.check_room(job.directory, result.reason)
-            recorded = store.keep(job.directory, result)
-            ended(planned[job.directory.name], recorded)
+                store.check_room(directory, result.reason)
+            ended(run, store.keep(directory, result))
 
 
 @contextmanager
@@ -73,9 +75,9 @@ def _tables(plan: Plan, store: Store) -> Iterator[None]:
         yield
     except BaseException:
         with suppress(StoreError, OSError):
-            save_table(plan.outline, store)
+            save_table(plan, store)
         raise
-    save_table(plan.outline, store)
+    save_table(plan, store)
 
 
 @contextmanager
@@ -98,7 +100,7 @@ def run_campaign(plan: Plan, root: Path, jobs: int = 1) -> pd.DataFrame:
         StoreError: `root` cannot be used, or the disk is full.
         ValueError: more than one job on the real clock.
     """
-    if jobs > 1 and plan.outline.clock == "real":
+    if jobs > 1 and plan.clock == "real":
         raise ValueError(f"jobs: {jobs}; allowed on the real clock: 1")
     store = Store(root)
     workers = Serial() if jobs == 1 else Processes(jobs)
@@ -107,4 +109,4 @@ def run_campaign(plan: Plan, root: Path, jobs: int = 1) -> pd.DataFrame:
         run_missing(
             plan, store, missing, workers=workers, execute=run_checked, ended=lambda *_: None
         )
-    return cell_table(plan.outline, campaign_table(plan.outline, store))
+    return cell_table(plan, campaign_table(plan, store))

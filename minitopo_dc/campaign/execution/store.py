@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.analysis.tables.load import load_result
-from minitopo_dc.campaign.file.plan import Outline, Plan
+from minitopo_dc.campaign.file.plan import Plan
 from minitopo_dc.errors import InputError
 from minitopo_dc.files import replacing, write_whole
 from minitopo_dc.run.results import RunResult
@@ -99,14 +99,14 @@ class Store:
         self.working = root / "working"
         self._plan = root / "plan.json"
 
-    def outline(self) -> Outline:
-        """What is to be done.
+    def plan(self) -> Plan:
+        """What is to be done, without the runs' scenarios.
 
         Raises:
             StoreError: there is no campaign here.
         """
         try:
-            return Outline.from_json(self._plan.read_text(encoding="utf-8"), str(self._plan))
+            return Plan.from_json(self._plan.read_text(encoding="utf-8"), str(self._plan))
         except OSError as error:
             raise StoreError(f"{self._plan}: {error.strerror}; no campaign was run here") from None
         except ValueError as error:
@@ -150,8 +150,11 @@ class Store:
         """Hold the directory for a plan, new or resumed; what was under way is removed.
 
         Raises:
-            StoreError: another process has it, it holds another campaign, or it cannot be made.
+            StoreError: another process has it, it holds another campaign, it cannot be made, or
+                the plan has no runs, as it is one that a directory kept.
         """
+        if plan.cells and not plan.runs:
+            raise StoreError(f"{self.root}: its plan has no scenarios to run; give the file's plan")
         with reporting_full_disk(self.root):
             with self._usable():
                 self.runs.mkdir(parents=True, exist_ok=True)
@@ -162,7 +165,7 @@ class Store:
                 except OSError:
                     raise StoreError(f"{self.root}: another process runs this campaign") from None
                 with self._usable():
-                    self._take(plan.outline)
+                    self._take(plan)
                 yield
 
     def keep(self, directory: Path, result: RunResult) -> RunResult:
@@ -210,11 +213,11 @@ class Store:
                 raise
             raise StoreError(f"{self.root}: {error.strerror}; give another directory") from None
 
-    def _take(self, outline: Outline) -> None:
+    def _take(self, plan: Plan) -> None:
         """Become the directory of this campaign, or of more of it."""
         if self._plan.exists():
             kept = {directory.name for directory in self.runs.iterdir()}
-            missing = kept & set(self.outline().runs) - set(outline.runs)
+            missing = kept & set(self.plan().needed_by) - set(plan.needed_by)
             if missing:
                 raise StoreError(
                     f"{self.root}: holds another campaign, or other options of this one "
@@ -223,7 +226,7 @@ class Store:
         shutil.rmtree(self.working, ignore_errors=True)
         self.working.mkdir()
         with replacing(self._plan) as partial:
-            partial.write_text(outline.to_json(), encoding="utf-8")
+            partial.write_text(plan.to_json(), encoding="utf-8")
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -286,9 +289,9 @@ def _flush(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def describe_status(done: dict[str, RunResult], outline: Outline) -> dict[str, Any]:
+def describe_status(done: dict[str, RunResult], plan: Plan) -> dict[str, Any]:
     """Numbers of runs: planned, ok, failed, unsupported, missing."""
-    wanted = outline.runs
+    wanted = plan.needed_by
     states = [done[run].status for run in wanted if run in done]
     counts = {status: states.count(status) for status in ("ok", "failed", "unsupported")}
     return {"runs": len(wanted), **counts, "missing": len(wanted) - len(states)}

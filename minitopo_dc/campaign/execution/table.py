@@ -11,17 +11,17 @@ import pandas as pd
 from minitopo_dc.analysis.tables.load import results_table
 from minitopo_dc.analysis.tables.save import save_tables
 from minitopo_dc.campaign.execution.store import Store, reporting_full_disk
-from minitopo_dc.campaign.file.plan import Outline
+from minitopo_dc.campaign.file.plan import Plan
 
 
-def campaign_table(outline: Outline, store: Store) -> pd.DataFrame:
+def campaign_table(plan: Plan, store: Store) -> pd.DataFrame:
     """All planned runs that are done, each once.
 
     The columns of `results_table`, before them `id` and `experiments` (all that need the run,
     with blanks between), behind them each field that is a factor somewhere. Empty, but with its
     columns, when no run is done.
     """
-    wanted = outline.runs
+    wanted = plan.needed_by
     done = [result for run, result in store.done().items() if run in wanted]
     if not done:
         return pd.DataFrame(columns=["id", "experiments", "status", "directory"])
@@ -29,26 +29,26 @@ def campaign_table(outline: Outline, store: Store) -> pd.DataFrame:
     identities = [Path(directory).name for directory in table["directory"]]
     table.insert(0, "id", identities)
     table.insert(1, "experiments", [" ".join(wanted[run]) for run in table["id"]])
-    for path in outline.factors:
-        values = [_plain(outline.fields[run][path]) for run in table["id"]]
+    for path in plan.factors:
+        values = [_plain(plan.fields[run][path]) for run in table["id"]]
         table[path] = pd.Series(_of_one_type(values), dtype=object).infer_objects()
     return table
 
 
-def save_table(outline: Outline, store: Store) -> pd.DataFrame:
+def save_table(plan: Plan, store: Store) -> pd.DataFrame:
     """Write `results.csv` and `results.parquet` where that is allowed; return what is in them.
 
     Raises:
         StoreError: the disk is full.
     """
-    table = campaign_table(outline, store)
+    table = campaign_table(plan, store)
     if not table.empty and store.is_writable:
         with reporting_full_disk(store.root):
             save_tables(table, store.root)
     return table
 
 
-def cell_table(outline: Outline, runs: pd.DataFrame) -> pd.DataFrame:
+def cell_table(plan: Plan, runs: pd.DataFrame) -> pd.DataFrame:
     """One row per cell and repetition, those not done included, with the measures of its run.
 
     Columns: `experiment`, `configuration`, `cell` (a number), `repetition`, `id`, the
@@ -56,7 +56,7 @@ def cell_table(outline: Outline, runs: pd.DataFrame) -> pd.DataFrame:
     """
     found = {row["id"]: row for row in runs.to_dict("records")}
     rows: list[dict[str, Any]] = []
-    for number, cell in enumerate(outline.cells):
+    for number, cell in enumerate(plan.cells):
         for repetition, identity in enumerate(cell.runs, start=1):
             rows.append(
                 {

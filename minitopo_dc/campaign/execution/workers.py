@@ -1,39 +1,97 @@
-"""Where runs take place: here one by one, or in processes of this machine (`cluster`: on others).
+"""A run, and where runs take place: here one by one, or in processes of this machine.
 
-Each takes jobs and yields them with their results as they end, in any order.
+(`cluster`: on others.) Each yields the runs with their results as they end, in any order.
 """
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
-from minitopo_dc.campaign.execution.attempt import Execute, Job, perform
-from minitopo_dc.campaign.execution.store import StoreError
+from minitopo_dc.campaign.execution.store import FULL, StoreError
+from minitopo_dc.campaign.file.plan import Run
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.pool import Killed, in_processes
+from minitopo_dc.run.crash import crashed
 from minitopo_dc.run.results import RunResult
+from minitopo_dc.scenario import Scenario
 
 MOST_KILLS = 3
 """Of the process that one run takes place in; Dask's own default (`allowed-failures`) is 3, too."""
 
-Outcome = tuple[Job, RunResult]
+Execute = Callable[[Scenario, Path], RunResult]
+Perform = Callable[[Run, Path], RunResult]
+"""`perform` but for its other arguments; another process must be able to import it."""
+
+
+class DiskFullError(MinitopoDcError):
+    """No room for a run; it has no result."""
+
+
+def perform(run: Run, directory: Path, *, execute: Execute, retries: int) -> RunResult:
+    """Run; a failure is tried again, and the last one is the result.
+
+    The reasons of those before are in `details` as `failed_attempts`, and how long all took, in
+    real seconds, as `wall_s`.
+
+    Args:
+        run: which.
+        directory: where it takes place; made, and emptied before each attempt.
+        execute: does it once.
+        retries: how often a failure is tried again.
+
+    Raises:
+        DiskFullError: there was no room.
+    """
+    begin = time.monotonic()
+    reasons: list[str] = []
+    for _ in range(retries + 1):
+        shutil.rmtree(directory, ignore_errors=True)
+        result = _attempt(run.scenario, directory, execute)
+        if result.status != "failed":
+            break
+        reasons.append(result.reason)
+    earlier = reasons if result.status != "failed" else reasons[:-1]
+    details = result.details | {"wall_s": round(time.monotonic() - begin, 3)}
+    if earlier:
+        details["failed_attempts"] = earlier
+    return replace(result, repetition=run.repetition, details=details)
+
+
+def _attempt(scenario: Scenario, directory: Path, execute: Execute) -> RunResult:
+    try:
+        directory.mkdir(parents=True)
+        return execute(scenario, directory)
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            shutil.rmtree(directory, ignore_errors=True)  # its room is of use to the others
+            raise DiskFullError from None
+        return crashed(scenario, directory, error)
 
 
 class Workers(Protocol):
-    """Performs jobs."""
+    """Performs runs, each below `working` in a directory of its identity."""
 
-    def __call__(self, jobs: Sequence[Job], execute: Execute) -> Iterator[Outcome]:
-        """Yield each job with its result, as it ends."""
+    def __call__(
+        self, runs: Sequence[Run], perform: Perform, working: Path
+    ) -> Iterator[tuple[Run, RunResult]]:
+        """Yield each run with its result, as it ends."""
 
 
 class Serial:
     """One run at a time, in this process."""
 
-    def __call__(self, jobs: Sequence[Job], execute: Execute) -> Iterator[Outcome]:
-        """Yield each job with its result."""
-        for job in jobs:
-            yield job, perform(job, execute)
+    def __call__(
+        self, runs: Sequence[Run], perform: Perform, working: Path
+    ) -> Iterator[tuple[Run, RunResult]]:
+        """Yield each run with its result."""
+        for run in runs:
+            yield run, perform(run, working / run.id)
 
 
 class Processes:
@@ -42,36 +100,37 @@ class Processes:
     def __init__(self, number: int) -> None:
         self._number = number
 
-    def __call__(self, jobs: Sequence[Job], execute: Execute) -> Iterator[Outcome]:
-        """Yield each job with its result; one whose process was killed is begun again.
+    def __call__(
+        self, runs: Sequence[Run], perform: Perform, working: Path
+    ) -> Iterator[tuple[Run, RunResult]]:
+        """Yield each run with its result; one whose process was killed is begun again.
 
         Raises:
             StoreError: it was killed `MOST_KILLS` times; raised when all others have ended.
         """
         kills: Counter[str] = Counter()
-        given_up: list[Job] = []
-        while jobs:
-            again: list[Job] = []
-            arguments = [(job, execute) for job in jobs]
+        given_up: list[Run] = []
+        while runs:
+            again: list[Run] = []
+            arguments = [(run, working / run.id) for run in runs]
             for place, outcome in in_processes(perform, arguments, self._number):
-                job = jobs[place]
+                run = runs[place]
                 if isinstance(outcome, Exception):
                     raise outcome
                 if not isinstance(outcome, Killed):
-                    yield job, outcome
+                    yield run, outcome
                     continue
-                kills[job.directory.name] += 1
-                more = kills[job.directory.name] < MOST_KILLS
-                (again if more else given_up).append(job)
-            jobs = again
+                kills[run.id] += 1
+                (again if kills[run.id] < MOST_KILLS else given_up).append(run)
+            runs = again
         if given_up:
             raise killers(given_up, "give the same command again, with fewer --jobs")
 
 
-def killers(jobs: Sequence[Job], remedy: str) -> StoreError:
+def killers(runs: Sequence[Run], remedy: str) -> StoreError:
     """The one error of runs that had no end: they have no result."""
     return StoreError(
-        f"{len(jobs)} runs are not done: their processes were killed again and again, maybe for "
-        f"want of memory (the first: {jobs[0].directory.name}, {jobs[0].scenario.label}); all "
+        f"{len(runs)} runs are not done: their processes were killed again and again, maybe for "
+        f"want of memory (the first: {runs[0].id}, {runs[0].scenario.label}); all "
         f"others are kept: {remedy}"
     )

@@ -1,4 +1,4 @@
-"""The combinations of an experiment's factors."""
+"""The cells of an experiment: its configurations, each with every combination of its factors."""
 
 from __future__ import annotations
 
@@ -29,30 +29,34 @@ SMALLER: tuple[Version, ...] = ("quick", "sample")
 
 
 @dataclass(frozen=True)
-class Combination:
-    """A configuration with a value of each factor."""
+class Cell:
+    """A configuration of an experiment with a value of each factor."""
 
+    experiment: str
     configuration: str
-    factors: Fields
+    factors: Mapping[str, Any]
+    runs: tuple[str, ...] = ()
+    """Identities, one per repetition; none before it is planned."""
 
     def __str__(self) -> str:
-        """For messages."""
-        return ", ".join([self.configuration, *(f"{k}={v}" for k, v in self.factors.items())])
+        """Its place in the file, for messages."""
+        words = [self.configuration, *(f"{k}={v}" for k, v in self.factors.items())]
+        return f"experiments.{self.experiment} ({', '.join(words)})"
 
 
-def combine(
+def cells_of(
     file: CampaignFile,
-    experiment: Experiment,
+    name: str,
     *,
     version: Version,
     wanted: Sequence[str] = (),
     directory: Path = Path(),
-) -> Iterator[Combination]:
-    """Every combination, configuration by configuration.
+) -> Iterator[Cell]:
+    """Every cell of an experiment, configuration by configuration.
 
     Args:
         file: where the configurations are.
-        experiment: whose factors.
+        name: the experiment's.
         version: keep only the values that the experiment names for it.
         wanted: configurations, also such as are not standard; none: the version's.
         directory: where the file is.
@@ -62,14 +66,15 @@ def combine(
             values, a factor stands twice, or a name is not known: the message begins with the key
             below the experiment.
     """
+    experiment = file.experiments[name]
     _check(file, experiment)
     kept = experiment.kept(version)
     _check_number(experiment)
     combinations = list(_factors(experiment, _designed(experiment, version, directory)))
-    for name in _configurations(file, experiment, version, wanted):
+    for configuration in _configurations(file, experiment, version, wanted):
         for factors in combinations:
             if _is_kept(factors, kept):
-                yield Combination(name, factors)
+                yield Cell(name, configuration, factors)
 
 
 def _configurations(

@@ -14,16 +14,17 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
+from minitopo_dc.campaign.file.cells import Cell
 from minitopo_dc.campaign.file.design import Version
 from minitopo_dc.campaign.file.fields import CampaignFile
 from minitopo_dc.campaign.file.paths import LABEL, get_value
-from minitopo_dc.campaign.file.scenarios import Overrides, Planner, Point, read_file
+from minitopo_dc.campaign.file.scenarios import Overrides, Planner, read_file
 from minitopo_dc.clocks import default_clock
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import Direction, SettingsError
@@ -35,18 +36,7 @@ ID_DIGITS = 16
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One point of an experiment in one configuration."""
-
-    experiment: str
-    configuration: str
-    factors: Mapping[str, Any]
-    runs: tuple[str, ...]
-    """Identities, one per repetition."""
-
-
-@dataclass(frozen=True)
-class PlannedRun:
+class Run:
     """One run, wherever it is needed."""
 
     id: str
@@ -55,8 +45,8 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
-class Outline:
-    """What a store keeps of a plan: all but the scenarios, which the runs have."""
+class Plan:
+    """All cells of a campaign and, unless a directory kept it, their runs."""
 
     file: CampaignFile
     clock: Clock
@@ -64,9 +54,12 @@ class Outline:
     cells: tuple[Cell, ...]
     fields: Mapping[str, Mapping[str, Any]]
     """Of each run, by identity, the fields of its scenario that are a factor somewhere."""
+    runs: tuple[Run, ...] = ()
+    """In the order in which they are to be done. A directory keeps none (`to_json`): its runs have
+    their scenarios."""
 
     @property
-    def runs(self) -> dict[str, list[str]]:
+    def needed_by(self) -> dict[str, list[str]]:
         """Identity of each run: the experiments that need it."""
         found: dict[str, list[str]] = {}
         for cell in self.cells:
@@ -82,7 +75,7 @@ class Outline:
         return list(next(iter(self.fields.values()), {}))
 
     def to_json(self) -> str:
-        """As text, from which `from_json` makes the same."""
+        """As text, from which `from_json` makes the same but for the runs."""
         document = {
             "clock": self.clock,
             "version": self.version,
@@ -93,7 +86,7 @@ class Outline:
         return json.dumps(document, indent=1)
 
     @classmethod
-    def from_json(cls, text: str, source: str) -> Outline:
+    def from_json(cls, text: str, source: str) -> Plan:
         """Read `to_json`'s text; ValueError when it is none."""
         try:
             document = json.loads(text)
@@ -101,9 +94,9 @@ class Outline:
                 Cell(**{**cell, "runs": tuple(cell["runs"])}) for cell in document["cells"]
             )
             file = CampaignFile.check(document["file"], source)
-            outline = cls(file, document["clock"], document["version"], cells, document["fields"])
-            outline._check()
-            return outline
+            plan = cls(file, document["clock"], document["version"], cells, document["fields"])
+            plan._check()
+            return plan
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"{source}: no plan of a campaign: {error}") from None
 
@@ -121,14 +114,6 @@ class Outline:
                     raise TypeError(f"fields of run {run!r:.40} are no mapping")
 
 
-@dataclass(frozen=True)
-class Plan:
-    """All cells, and their runs in the order in which they are to be done."""
-
-    outline: Outline
-    runs: tuple[PlannedRun, ...]
-
-
 def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: B008 (frozen)
     """Read a campaign's file and work out its runs, each validated.
 
@@ -139,15 +124,27 @@ def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: 
     file = read_file(path, overrides)
     clock = overrides.clock or file.clock or default_clock()
     planner = Planner(path, file, clock, overrides)
-    points = [point for name in planner.experiments() for point in planner.points(name)]
-    runs_of_cells = sum(point.repetitions for point in points)
+    found = [each for name in planner.experiments() for each in planner.cells(name)]
+    runs_of_cells = sum(planner.repetitions(cell.experiment) for cell, _ in found)
     if runs_of_cells > MOST_RUNS:
         raise SettingsError(f"{path}: {runs_of_cells:,} runs; allowed: {MOST_RUNS:,}")
-    runs: dict[str, PlannedRun] = {}
-    cells = tuple(_cell(point, runs) for point in points)
-    ordered = sorted(runs.values(), key=lambda run: run.repetition)
+    runs: dict[str, Run] = {}
+    cells = []
+    for cell, scenario in found:
+        its = list(_runs(scenario, planner.repetitions(cell.experiment)))
+        cells.append(replace(cell, runs=tuple(run.id for run in its)))
+        for run in its:
+            runs.setdefault(run.id, run)
+    ordered = tuple(sorted(runs.values(), key=lambda run: run.repetition))
     fields = _fields(file, cells, ordered)
-    return Plan(Outline(file, clock, overrides.version, cells, fields), tuple(ordered))
+    return Plan(file, clock, overrides.version, tuple(cells), fields, ordered)
+
+
+def _runs(scenario: Scenario, repetitions: int) -> Iterator[Run]:
+    """Of a cell: the seed of each repetition is the first one's plus 0, 1, ..."""
+    for number in range(repetitions):
+        repeated = scenario.model_copy(update={"seed": scenario.seed + number})
+        yield Run(run_id(repeated), repeated, number + 1)
 
 
 @dataclass(frozen=True)
@@ -178,12 +175,12 @@ def count_plan(path: Path, overrides: Overrides) -> PlanCount:
     seeds: dict[str, list[tuple[int, int]]] = {}
     scenarios: dict[str, Scenario] = {}
     for name in planner.experiments():
-        for point in planner.points(name):
+        for _, scenario in planner.cells(name):
             cells += 1
-            first = point.scenario.seed
-            same = run_id(point.scenario.model_copy(update={"seed": 0}))
-            seeds.setdefault(same, []).append((first, first + point.repetitions))
-            scenarios.setdefault(same, point.scenario)
+            same = run_id(scenario.model_copy(update={"seed": 0}))
+            span = scenario.seed, scenario.seed + planner.repetitions(name)
+            seeds.setdefault(same, []).append(span)
+            scenarios.setdefault(same, scenario)
     weighted = tuple((scenarios[same], _covered(spans)) for same, spans in seeds.items())
     return PlanCount(cells, clock, weighted)
 
@@ -213,7 +210,7 @@ def run_id(scenario: Scenario) -> str:
 
 
 def _fields(
-    file: CampaignFile, cells: Iterable[Cell], runs: Iterable[PlannedRun]
+    file: CampaignFile, cells: Iterable[Cell], runs: Iterable[Run]
 ) -> dict[str, dict[str, Any]]:
     used = {cell.experiment for cell in cells}
     factors = {path for name in used for path in file.experiments[name].factors()}
@@ -228,13 +225,3 @@ def _fields(
 @cache
 def _digest_file(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-
-
-def _cell(point: Point, runs: dict[str, PlannedRun]) -> Cell:
-    identities = []
-    for repetition, scenario in enumerate(point.scenarios, start=1):
-        identity = run_id(scenario)
-        runs.setdefault(identity, PlannedRun(identity, scenario, repetition))
-        identities.append(identity)
-    chosen = point.combination
-    return Cell(point.experiment, chosen.configuration, chosen.factors, tuple(identities))

@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.campaign.file.cells import Combination, combine
+from minitopo_dc.campaign.file.cells import Cell, cells_of
 from minitopo_dc.campaign.file.design import Version, factor_names
 from minitopo_dc.campaign.file.expressions import Evaluation, ExpressionError
-from minitopo_dc.campaign.file.fields import CampaignFile, Experiment, Fields
+from minitopo_dc.campaign.file.fields import CampaignFile, Experiment
 from minitopo_dc.campaign.file.paths import LABEL, PathError, check_path, set_value
 from minitopo_dc.run.check import check_fields
 from minitopo_dc.scenario import Clock, Scenario
@@ -44,23 +44,6 @@ class Overrides:
     """Only these; none: all."""
     configurations: tuple[str, ...] = ()
     parameters: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class Point:
-    """A cell before its repetitions have identities."""
-
-    experiment: str
-    combination: Combination
-    scenario: Scenario
-    """Of the first repetition."""
-    repetitions: int
-
-    @property
-    def scenarios(self) -> Iterator[Scenario]:
-        """Of each repetition: the seed is the first one's plus 0, 1, ..."""
-        for repetition in range(self.repetitions):
-            yield self.scenario.model_copy(update={"seed": self.scenario.seed + repetition})
 
 
 def read_file(path: Path, overrides: Overrides) -> CampaignFile:
@@ -108,17 +91,17 @@ class Planner:
             raise SettingsError(f"{self._path}: --{version}: the file has no {version} version")
         return self._overrides.experiments or self._file.experiments
 
-    def points(self, name: str) -> Iterator[Point]:
-        """The cells of an experiment."""
+    def cells(self, name: str) -> Iterator[tuple[Cell, Scenario]]:
+        """Each cell of an experiment, and the scenario of its first repetition."""
         experiment = self._file.experiments[name]
         key = f"experiments.{name}"
         self._check_keys(name, experiment)
         wanted = self._overrides.configurations
         try:
-            combinations = list(
-                combine(
+            cells = list(
+                cells_of(
                     self._file,
-                    experiment,
+                    name,
                     version=self._overrides.version,
                     wanted=wanted,
                     directory=self._path.parent,
@@ -127,32 +110,31 @@ class Planner:
         except ValueError as error:
             raise SettingsError(f"{self._path}: {key}.{error}") from None
         self._check_replaced(name, experiment)
-        if not combinations and not wanted:
+        if not cells and not wanted:
             raise SettingsError(f"{self._path}: {key}.{self._overrides.version}: keeps no cell")
-        for combination in combinations:
-            where = f"{key} ({combination})"
-            scenario = self._scenario(experiment, combination, where)
-            yield Point(name, combination, scenario, self._repetitions(experiment))
+        for cell in cells:
+            yield cell, self._scenario(cell)
 
-    def _repetitions(self, experiment: Experiment) -> int:
+    def repetitions(self, name: str) -> int:
+        """How many each cell of an experiment has."""
         if self._overrides.repetitions is not None:
             return self._overrides.repetitions
-        usual = experiment.repetitions or self._file.repetitions
+        usual = self._file.experiments[name].repetitions or self._file.repetitions
         fewer = self._file.smaller(self._overrides.version).repetitions
         return usual if fewer is None else min(usual, fewer)
 
-    def _scenario(self, experiment: Experiment, combination: Combination, where: str) -> Scenario:
+    def _scenario(self, cell: Cell) -> Scenario:
         document: dict[str, Any] = {}
-        evaluation = Evaluation(combination.factors, self._known_values)
-        for fields in self._layers(experiment, combination):
+        evaluation = Evaluation(cell.factors, self._known_values)
+        for fields in self._layers(cell):
             for path, value in fields.items():
                 if not path.startswith(LABEL) and _has(self._clock, path):
                     try:
                         set_value(document, path, _as_json(evaluation.of(value)))
                     except (PathError, ExpressionError) as error:
-                        raise SettingsError(f"{self._path}: {where}: {path}: {error}") from None
+                        raise SettingsError(f"{self._path}: {cell}: {path}: {error}") from None
         self._place_traces(document)
-        return self._checked_once(document, where)
+        return self._checked_once(document, str(cell))
 
     def _checked_once(self, document: dict[str, Any], where: str) -> Scenario:
         """Cells of several experiments may mean the same scenario."""
@@ -163,18 +145,18 @@ class Planner:
             self._checked[text] = scenario
         return self._checked[text]
 
-    def _layers(self, experiment: Experiment, combination: Combination) -> Iterator[Fields]:
+    def _layers(self, cell: Cell) -> Iterator[Mapping[str, Any]]:
         yield self._file.base
         yield {"clock": self._clock}
-        yield self._file.configurations[combination.configuration]
-        yield experiment.base
+        yield self._file.configurations[cell.configuration]
+        yield self._file.experiments[cell.experiment].base
         yield self._file.smaller(self._overrides.version).fields
         for path, value in (
             ("workload.size_mb", self._overrides.size_mb),
             ("seed", self._overrides.seed),
         ):
             yield {} if value is None else {path: value}
-        yield combination.factors
+        yield cell.factors
 
     def _place_traces(self, document: dict[str, Any]) -> None:
         """A relative trace is relative to the campaign's file."""

@@ -110,7 +110,7 @@ def answers(
             table = tables[source.label]
             if table.empty:
                 continue
-            file = source.outline.file
+            file = source.plan.file
             tested = (source.label, asked.tested_on)
             if tested not in unseen:
                 unseen[tested] = _unseen(sources, source, asked.tested_on)
@@ -149,7 +149,7 @@ def _factors(experiment: Experiment) -> list[str]:
 def _unseen(sources: Sequence[Source], source: Source, name: str) -> pd.DataFrame | None:
     """The points that a tree is tested on: the source's own, or else any other one's."""
     for each in (source, *sources) if name else ():
-        experiment = each.outline.file.experiments.get(name)
+        experiment = each.plan.file.experiments.get(name)
         if experiment is not None and len(each.cells_of(name)):
             return joined_table(each, name, experiment)
     return None
@@ -187,7 +187,7 @@ def _cases(
     """All points whose runs are all ok, some of them chosen."""
     if not asked.runs:
         return
-    file = source.outline.file
+    file = source.plan.file
     values = table[asked.measure]
     cases = []
     for place, cells in enumerate(points_of(source, name, experiment)):

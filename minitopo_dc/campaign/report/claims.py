@@ -28,8 +28,8 @@ def claims_table(sources: Sequence[Source]) -> pd.DataFrame:
 
 
 def _rows(source: Source) -> Iterator[dict[str, object]]:
-    used = {cell.experiment for cell in source.outline.cells}
-    for name, experiment in source.outline.file.experiments.items():
+    used = {cell.experiment for cell in source.plan.cells}
+    for name, experiment in source.plan.file.experiments.items():
         if name not in used or not experiment.claims:
             continue
         table = joined_table(source, name, experiment)

@@ -36,7 +36,7 @@ from minitopo_dc.analysis.tables.reference import compare, read_reference, same_
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.execution.table import cell_table, save_table
 from minitopo_dc.campaign.file.fields import Curve, Experiment, Reference
-from minitopo_dc.campaign.file.plan import Outline
+from minitopo_dc.campaign.file.plan import Plan
 from minitopo_dc.run.metrics import jain_index
 from minitopo_dc.run.results import RunResult
 
@@ -77,7 +77,7 @@ class Source:
     label: str
     """Its clock; with its directory's name when another has the same clock."""
     store: Store
-    outline: Outline
+    plan: Plan
     cells: pd.DataFrame
     """`cell_table`."""
 
@@ -96,14 +96,14 @@ def load_sources(directories: Sequence[Path]) -> list[Source]:
         StoreError, ResultError: one of them holds no campaign, or a broken run.
     """
     stores = [Store(directory) for directory in directories]
-    outlines = [store.outline() for store in stores]
-    clocks = [outline.clock for outline in outlines]
+    plans = [store.plan() for store in stores]
+    clocks = [plan.clock for plan in plans]
     sources = []
-    for store, outline in zip(stores, outlines, strict=True):
-        alone = clocks.count(outline.clock) == 1
-        label = outline.clock if alone else f"{outline.clock}, {store.root.name}"
-        cells = cell_table(outline, save_table(outline, store))
-        sources.append(Source(label, store, outline, cells))
+    for store, plan in zip(stores, plans, strict=True):
+        alone = clocks.count(plan.clock) == 1
+        label = plan.clock if alone else f"{plan.clock}, {store.root.name}"
+        cells = cell_table(plan, save_table(plan, store))
+        sources.append(Source(label, store, plan, cells))
     return sources
 
 

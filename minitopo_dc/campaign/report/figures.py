@@ -112,7 +112,7 @@ def _lines(
         for marker, source in enumerate(sources):
             points = our_points(source, name, curve, figure.x)
             if not points.empty:
-                joined = source.outline.version != "sample"
+                joined = source.plan.version != "sample"
                 yield Line(f"{label}ours ({source.label})", colour, False, points, marker, joined)
         if experiment.reference is not None:
             points = their_points(experiment.reference, curve)

@@ -178,7 +178,7 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
             **FUNCTIONS,
             **NOTHING,
             **labels(factors),
-            **_configurations(source.outline.file.configurations, experiment, cells),
+            **_configurations(source.plan.file.configurations, experiment, cells),
         }
         rows.append(factors | _joined(name, experiment, names))
     return pd.DataFrame(rows, columns=None if rows else list(experiment.joined))

@@ -73,7 +73,7 @@ def write_report(sources: Sequence[Source], directory: Path) -> Path:
         OSError: a file cannot be written.
     """
     (directory / "figures").mkdir(parents=True, exist_ok=True)
-    file = sources[0].outline.file
+    file = sources[0].plan.file
     sections = [
         _section(sources, name, experiment, directory / "figures")
         for name, experiment in _experiments(sources)
@@ -102,8 +102,8 @@ def _experiments(sources: Sequence[Source]) -> Iterator[tuple[str, Experiment]]:
     """Those of all sources, each once, in the file's order."""
     seen: dict[str, Experiment] = {}
     for source in sources:
-        used = {cell.experiment for cell in source.outline.cells}
-        for name, experiment in source.outline.file.experiments.items():
+        used = {cell.experiment for cell in source.plan.cells}
+        for name, experiment in source.plan.file.experiments.items():
             if name in used:
                 seen.setdefault(name, experiment)
     yield from seen.items()
@@ -214,9 +214,9 @@ def _conditions(source: Source) -> dict[str, Any]:
     return {
         "label": source.label,
         "directory": source.store.root.name,
-        "title": source.outline.file.title,
-        "clock": source.outline.clock,
-        "version": source.outline.version,
+        "title": source.plan.file.title,
+        "clock": source.plan.clock,
+        "version": source.plan.version,
         "counts": dict(Counter(cells["status"])),
         "repetitions": int(source.cells["repetition"].max()),
         "seeds": _range(done["seed"]) if len(done) else "none",

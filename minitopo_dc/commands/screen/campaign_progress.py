@@ -8,7 +8,7 @@ from typing import Self
 
 from minitopo_dc.campaign.execution.cost import Observed
 from minitopo_dc.campaign.execution.time_left import TimeLeft
-from minitopo_dc.campaign.file.plan import PlannedRun
+from minitopo_dc.campaign.file.plan import Run
 from minitopo_dc.commands.screen.progress import StatusLine, about_left
 from minitopo_dc.run.results import RunResult
 
@@ -26,7 +26,7 @@ class CampaignProgress(StatusLine):
     """
 
     def __init__(
-        self, missing: Sequence[PlannedRun], planned: int, known: Iterable[Observed] = ()
+        self, missing: Sequence[Run], planned: int, known: Iterable[Observed] = ()
     ) -> None:
         super().__init__("")
         self._time_left = TimeLeft([run.scenario for run in missing], known)
@@ -49,7 +49,7 @@ class CampaignProgress(StatusLine):
                 f"{self._done} of {self._planned} runs are done; the same command does the rest"
             )
 
-    def end(self, run: PlannedRun, result: RunResult) -> None:
+    def end(self, run: Run, result: RunResult) -> None:
         """A run has ended and is recorded."""
         self._done += 1
         self._time_left.end(run.scenario, result)

@@ -13,12 +13,13 @@ import pytest
 from distributed import KilledWorker
 
 from minitopo_dc.campaign.execution import cluster
-from minitopo_dc.campaign.execution.attempt import Job
 from minitopo_dc.campaign.execution.cluster import Cluster, refuse_public
 from minitopo_dc.campaign.execution.store import StoreError
+from minitopo_dc.campaign.file.plan import Run
+from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
-from tests.campaign.campaigns import document, pretend
+from tests.campaign.campaigns import document
 
 ADDRESS = "tcp://127.0.0.1:8786"
 
@@ -70,7 +71,7 @@ class Client:
 
 
 @pytest.fixture
-def jobs(tmp_path: Path) -> list[Job]:
+def planned() -> list[Run]:
     base = {
         "transport": "quic",
         "mode": "sc",
@@ -78,7 +79,7 @@ def jobs(tmp_path: Path) -> list[Job]:
         "legs": document()["base"]["legs"],
     }
     scenario = Scenario.check(base, "base")
-    return [Job(scenario, 1, 0, tmp_path / name) for name in ("a", "b")]
+    return [Run(name, scenario, 1) for name in ("a", "b")]
 
 
 @pytest.fixture
@@ -89,12 +90,16 @@ def over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[.
     whole = cluster._pack(directory)
     monkeypatch.setattr(cluster, "WATCH_S", 0.01)
 
-    def run(jobs: list[Job], *outcomes: Any) -> Iterator[Any]:
+    def run(planned: list[Run], *outcomes: Any) -> Iterator[Any]:
         ended = [("ok", whole) if outcome == "ok" else outcome for outcome in outcomes]
         monkeypatch.setattr(Cluster, "_connect", lambda _: Client(ended))
-        return Cluster(ADDRESS)(jobs, pretend)
+        return Cluster(ADDRESS)(planned, never, tmp_path)
 
     yield run
+
+
+def never(run: Run, directory: Path) -> RunResult:
+    raise AssertionError(f"{run.id} in {directory}: the client has its outcome")
 
 
 def killed() -> KilledWorker:
@@ -102,25 +107,27 @@ def killed() -> KilledWorker:
 
 
 def test_a_run_that_kills_its_workers_is_one_error_behind_the_others(
-    jobs: list[Job], over: Callable[..., Any]
+    planned: list[Run], over: Callable[..., Any]
 ) -> None:
-    runs = over(jobs, killed(), "ok")
-    assert next(runs) == (jobs[1], "ok")
+    runs = over(planned, killed(), "ok")
+    assert next(runs) == (planned[1], "ok")
     with pytest.raises(StoreError, match=r"1 runs are not done: .*\(the first: a, quic-sc\)"):
         next(runs)
 
 
-def test_a_scheduler_that_has_gone_is_one_error(jobs: list[Job], over: Callable[..., Any]) -> None:
-    runs = over(jobs, "ok", asyncio.CancelledError())
-    assert next(runs) == (jobs[0], "ok")
+def test_a_scheduler_that_has_gone_is_one_error(
+    planned: list[Run], over: Callable[..., Any]
+) -> None:
+    runs = over(planned, "ok", asyncio.CancelledError())
+    assert next(runs) == (planned[0], "ok")
     with pytest.raises(StoreError, match=f"--scheduler {ADDRESS}: has gone; every run"):
         next(runs)
 
 
 def test_it_is_said_once_that_there_is_no_worker(
-    jobs: list[Job], over: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    planned: list[Run], over: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    runs = over(jobs, "ok", None)
+    runs = over(planned, "ok", None)
     next(runs)
     with pytest.raises(StoreError, match="has gone"):
         next(runs)

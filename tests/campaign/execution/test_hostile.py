@@ -57,7 +57,7 @@ def test_a_dry_run_counts_what_a_plan_has(tmp_path: Path) -> None:
     plan = read_plan(path)
     count = count_plan(path, Overrides())
     found = (count.cells, count.runs, count.clock)
-    assert found == (len(plan.outline.cells), len(plan.runs), "virtual")
+    assert found == (len(plan.cells), len(plan.runs), "virtual")
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_damaged_field_of_a_plan_is_one_message(name: str, value: Any, root: P
     plan = json.loads((root / "plan.json").read_text())
     (root / "plan.json").write_text(json.dumps(plan | {name: value}))
     with pytest.raises(StoreError, match=r"plan\.json"):
-        Store(root).outline()
+        Store(root).plan()
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,11 @@ import pandas as pd
 import pytest
 
 from benchmarks.hostile.small_disk import enlarge, small_disk
-from minitopo_dc.campaign.execution.attempt import Execute
 from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
 from minitopo_dc.campaign.execution.store import Store, StoreError, describe_status
 from minitopo_dc.campaign.execution.table import campaign_table, cell_table
-from minitopo_dc.campaign.execution.workers import Serial
-from minitopo_dc.campaign.file.plan import Plan, PlannedRun, read_plan
+from minitopo_dc.campaign.execution.workers import Execute, Serial
+from minitopo_dc.campaign.file.plan import Plan, Run, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
@@ -25,8 +24,8 @@ from tests.campaign.campaigns import document, fail, pretend, write
 
 def run(
     plan: Plan, store: Store, execute: Execute = pretend, *, retry_failed: bool = False
-) -> list[tuple[PlannedRun, RunResult]]:
-    ended: list[tuple[PlannedRun, RunResult]] = []
+) -> list[tuple[Run, RunResult]]:
+    ended: list[tuple[Run, RunResult]] = []
     with store.open(plan):
         missing = missing_runs(plan, store, retry_failed=retry_failed)
         run_missing(
@@ -134,7 +133,7 @@ def test_a_run_that_works_the_second_time_is_ok_and_tells_of_the_first(
 def test_failed_runs_are_done_again_when_asked_for(plan: Plan, store: Store) -> None:
     run(plan, store, fail)
     assert len(run(plan, store, retry_failed=True)) == 8
-    counts = describe_status(store.done(), plan.outline)
+    counts = describe_status(store.done(), plan)
     assert counts == {"runs": 8, "ok": 8, "failed": 0, "unsupported": 0, "missing": 0}
 
 
@@ -228,15 +227,23 @@ def test_a_campaign_of_which_nothing_was_run_gives_way_to_another(
     assert len(run(other, store)) == 8
 
 
+def test_a_plan_that_a_directory_kept_is_not_taken_for_one_without_runs(
+    plan: Plan, store: Store
+) -> None:
+    run(plan, store)
+    with pytest.raises(StoreError, match="no scenarios to run"):
+        run(store.plan(), store)
+
+
 def test_a_directory_without_a_campaign_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"plan.json: No such file.*no campaign was run here"):
-        Store(tmp_path).outline()
+        Store(tmp_path).plan()
 
 
 def test_a_spoilt_plan_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text("{}")
     with pytest.raises(StoreError, match="no plan of a campaign"):
-        Store(tmp_path).outline()
+        Store(tmp_path).plan()
 
 
 def test_the_table_of_cells_has_a_row_for_each_repetition_also_those_not_done(
@@ -244,7 +251,7 @@ def test_the_table_of_cells_has_a_row_for_each_repetition_also_those_not_done(
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(plan, store, interrupted_after(5))
-    cells = cell_table(plan.outline, campaign_table(plan.outline, store))
+    cells = cell_table(plan, campaign_table(plan, store))
     assert len(cells) == 8
     assert sorted(cells["status"]) == ["missing"] * 3 + ["ok"] * 5
     assert set(cells[cells["status"] == "ok"]["goodput_mbps"]) == {20.0}

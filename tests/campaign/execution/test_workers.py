@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from distributed import LocalCluster
 
-from minitopo_dc.campaign.execution.attempt import Execute
 from minitopo_dc.campaign.execution.cluster import REAL_CLOCK, Cluster
 from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
 from minitopo_dc.campaign.execution.store import Store, StoreError
-from minitopo_dc.campaign.execution.workers import Processes, Serial, Workers
+from minitopo_dc.campaign.execution.workers import Execute, Processes, Serial, Workers
 from minitopo_dc.campaign.file.plan import Plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.clocks import run_scenario

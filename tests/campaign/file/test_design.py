@@ -159,9 +159,9 @@ def test_an_unknown_field_as_factor_is_one_error(tmp_path: Path) -> None:
 
 def test_fields_follow_from_the_labels_of_a_cell(tmp_path: Path) -> None:
     made = plan(tmp_path)
-    assert len(made.outline.cells) == 12
+    assert len(made.cells) == 12
     scenarios = {run.id: run.scenario for run in made.runs}
-    for cell in made.outline.cells:
+    for cell in made.cells:
         factors, scenario = cell.factors, scenarios[cell.runs[0]]
         first, second = (leg.downlink for leg in scenario.legs)
         assert first.rate_mbps is not None
@@ -178,13 +178,13 @@ def test_a_smaller_version_keeps_points_evenly(
     wanted = {"points": 6, "factors": FACTORS, "quick": 3, "sample": 1}
     made = plan(tmp_path, version, design=wanted)
     full = plan(tmp_path, design=wanted)
-    kept = [cell for cell in full.outline.cells if cell.factors["label.point"] in points]
-    assert list(made.outline.cells) == kept
+    kept = [cell for cell in full.cells if cell.factors["label.point"] in points]
+    assert list(made.cells) == kept
 
 
 def test_a_design_goes_with_a_grid(tmp_path: Path) -> None:
     made = plan(tmp_path, grid={"pdcp.batch": [2, 100]})
-    assert len(made.outline.cells) == 24
+    assert len(made.cells) == 24
     with pytest.raises(SettingsError, match=r"label\.rtt stands in more than one"):
         plan(tmp_path, grid={"label.rtt": [1]})
 

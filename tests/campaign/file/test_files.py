@@ -63,7 +63,7 @@ def test_every_campaign_is_valid_on_the_virtual_clock(path: Path, version: Versi
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_sample_has_the_default_cell_and_one_more_of_each_table(name: str) -> None:
-    cells = read(name, version="sample").outline.cells
+    cells = read(name, version="sample").cells
     for experiment in TABLES[name]:
         assert len({str(cell.factors) for cell in cells if cell.experiment == experiment}) == 2
 
@@ -78,17 +78,17 @@ def test_throughput_is_valid_on_the_real_clock(path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "experiment"), CASES)
 def test_an_experiment_has_a_cell_for_every_row_of_its_table(name: str, experiment: str) -> None:
-    outline = read(name).outline
-    described = outline.file.experiments[experiment]
+    plan = read(name)
+    described = plan.file.experiments[experiment]
     assert described.reference is not None
     assert described.figure is not None
     assert described.reference.table == TABLES[name][experiment]
     table = read_reference(described.reference.table, described.reference.where)
     theirs = [float(text) for text in table[described.reference.x]]
-    for configuration in outline.file.configurations_of(described, "full"):
+    for configuration in plan.file.configurations_of(described, "full"):
         ours = [
             cell.factors[described.figure.x]
-            for cell in outline.cells
+            for cell in plan.cells
             if (cell.experiment, cell.configuration) == (experiment, configuration)
         ]
         assert ours == theirs
@@ -98,10 +98,10 @@ def test_an_experiment_has_a_cell_for_every_row_of_its_table(name: str, experime
 def test_rates_delays_and_ratios_are_those_of_the_table(name: str, experiment: str) -> None:
     plan = read(name)
     scenarios = {run.id: run.scenario for run in plan.runs}
-    reference = plan.outline.file.experiments[experiment].reference
+    reference = plan.file.experiments[experiment].reference
     assert reference is not None
     rows = read_reference(reference.table, reference.where).to_dict("records")
-    cells = [cell for cell in plan.outline.cells if cell.experiment == experiment]
+    cells = [cell for cell in plan.cells if cell.experiment == experiment]
     for row, cell in zip(rows, cells[: len(rows)], strict=True):
         scenario = scenarios[cell.runs[0]]
         for number, leg in enumerate(scenario.legs, start=1):

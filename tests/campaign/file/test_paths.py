@@ -39,7 +39,7 @@ def test_a_cell_is_a_panel_whose_changes_are_marked_where_they_were(tmp_path: Pa
         experiments={"open": EXPERIMENT}, configurations={"mptcp": {"transport": "mptcp"}}
     )
     sources = load_sources([run_with(tmp_path / "c", content, with_paths, clock="real")])
-    drawn = draw_experiment(sources, "open", sources[0].outline.file.experiments["open"])
+    drawn = draw_experiment(sources, "open", sources[0].plan.file.experiments["open"])
     assert drawn is not None
     marks = [(axes.texts[0].get_text(), axes.lines[2].get_xdata()[0]) for axes in drawn.axes]  # type: ignore[index]
     assert marks == [("open 2", 1), ("open 2", 2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from minitopo_dc.campaign.file import scenarios
 from minitopo_dc.campaign.file.paths import PathError, check_path, get_value, set_value
-from minitopo_dc.campaign.file.plan import Outline, Plan, read_plan, run_id
+from minitopo_dc.campaign.file.plan import Plan, read_plan, run_id
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
@@ -24,7 +25,7 @@ def plan(directory: Path, content: dict[str, Any], **overrides: Any) -> Plan:
 def test_a_grid_is_every_combination_in_every_configuration_and_repetition(tmp_path: Path) -> None:
     grid = {"pdcp.batch": [2, 100], "legs.0.downlink.loss_percent": [0, 1, 2]}
     made = plan(tmp_path, experiment(grid=grid))
-    assert len(made.outline.cells) == 2 * 2 * 3
+    assert len(made.cells) == 2 * 2 * 3
     assert len(made.runs) == 2 * 2 * 3 * 2
     found = {
         (run.scenario.pdcp.batch, run.scenario.legs[0].downlink.loss_percent) for run in made.runs
@@ -55,12 +56,12 @@ def test_a_star_is_every_item_of_a_list(tmp_path: Path) -> None:
 
 def test_a_label_describes_a_cell_and_changes_no_run(tmp_path: Path) -> None:
     made = plan(tmp_path, experiment(grid={"label.name": ["a", "b"]}))
-    assert [cell.factors for cell in made.outline.cells[:2]] == [
+    assert [cell.factors for cell in made.cells[:2]] == [
         {"label.name": "a"},
         {"label.name": "b"},
     ]
     assert len(made.runs) == 2 * 2
-    assert made.outline.cells[0].runs == made.outline.cells[1].runs
+    assert made.cells[0].runs == made.cells[1].runs
 
 
 def test_every_cell_has_the_same_seeds_and_first_repetitions_come_first(tmp_path: Path) -> None:
@@ -75,7 +76,7 @@ def test_cells_that_mean_the_same_scenario_share_their_runs(tmp_path: Path) -> N
     }
     made = plan(tmp_path, document(experiments=both))
     assert len(made.runs) == 2 * 2
-    assert set(made.outline.runs[made.runs[0].id]) == {"a", "b"}
+    assert set(made.needed_by[made.runs[0].id]) == {"a", "b"}
 
 
 def test_cells_that_mean_the_same_scenario_are_checked_once(
@@ -85,7 +86,7 @@ def test_cells_that_mean_the_same_scenario_are_checked_once(
     monkeypatch.setattr(scenarios, "check_fields", checked.append)
     same = {"title": "Same", "grid": {"pdcp.batch": [2, 100]}}
     plan = read_plan(write(tmp_path, document(experiments={"one": same, "two": same})))
-    assert (len(plan.outline.cells), len(plan.runs), len(checked)) == (8, 8, 4)
+    assert (len(plan.cells), len(plan.runs), len(checked)) == (8, 8, 4)
 
 
 def test_an_identity_depends_on_the_scenario_only(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_quick_takes_fewer_cells_repetitions_and_bytes(tmp_path: Path) -> None:
     content = experiment(grid={"pdcp.batch": [2, 10, 100]}, quick={"pdcp.batch": [2, 100]})
     content["quick"] = {"repetitions": 1, "fields": {"workload.size_mb": 0.05}}
     made = plan(tmp_path, content, version="quick")
-    assert [cell.factors["pdcp.batch"] for cell in made.outline.cells] == [2, 100] * 2
+    assert [cell.factors["pdcp.batch"] for cell in made.cells] == [2, 100] * 2
     assert [as_download(run.scenario.workload).size_mb for run in made.runs] == [0.05] * 4
     assert len(plan(tmp_path, content).runs) == 2 * 3 * 2
 
@@ -133,7 +134,7 @@ def test_sample_keeps_other_cells_than_quick(tmp_path: Path) -> None:
     kept = {"quick": {"pdcp.batch": [2, 100]}, "sample": {"pdcp.batch": [10]}}
     content = experiment(grid={"pdcp.batch": [2, 10, 100]}, **kept)
     content["sample"] = {"repetitions": 1, "configurations": ["large"]}
-    cells = plan(tmp_path, content, version="sample").outline.cells
+    cells = plan(tmp_path, content, version="sample").cells
     assert [(cell.configuration, cell.factors["pdcp.batch"]) for cell in cells] == [("large", 10)]
 
 
@@ -144,9 +145,9 @@ def test_a_version_that_the_file_does_not_have_is_refused(tmp_path: Path) -> Non
 
 def test_configurations_that_are_not_standard_have_to_be_named(tmp_path: Path) -> None:
     content = document(standard_configurations=["default"])
-    assert {cell.configuration for cell in plan(tmp_path, content).outline.cells} == {"default"}
+    assert {cell.configuration for cell in plan(tmp_path, content).cells} == {"default"}
     named = plan(tmp_path, content, configurations=("large",))
-    assert {cell.configuration for cell in named.outline.cells} == {"large"}
+    assert {cell.configuration for cell in named.cells} == {"large"}
 
 
 def test_fields_of_a_clock_are_used_on_this_clock_only(tmp_path: Path) -> None:
@@ -176,9 +177,9 @@ def test_a_relative_trace_is_relative_to_the_file(
     assert made.runs[0].scenario.legs[0].downlink.trace == tmp_path / "trace.csv"
 
 
-def test_an_outline_is_the_same_after_saving(tmp_path: Path) -> None:
-    outline = plan(tmp_path, document()).outline
-    assert Outline.from_json(outline.to_json(), "plan.json") == outline
+def test_a_plan_is_the_same_after_saving_but_for_its_runs(tmp_path: Path) -> None:
+    made = plan(tmp_path, document())
+    assert Plan.from_json(made.to_json(), "plan.json") == replace(made, runs=())
 
 
 CURVES = [{"configuration": "default", "mean": "quic_mbps"}]

@@ -87,7 +87,7 @@ def content(asked: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any
 
 def answer_of(root: Path) -> Answer:
     sources = load_sources([root])
-    experiment = sources[0].outline.file.experiments["download"]
+    experiment = sources[0].plan.file.experiments["download"]
     tables = {each.label: joined_table(each, "download", experiment) for each in sources}
     (found,) = answers(sources, "download", experiment, tables)
     return found
@@ -161,8 +161,8 @@ def test_a_test_that_was_not_run_is_said(tmp_path: Path) -> None:
 
 
 def answer_runs(root: Path, experiment: str) -> set[str]:
-    outline = load_sources([root])[0].outline
-    return {run for cell in outline.cells if cell.experiment == experiment for run in cell.runs}
+    plan = load_sources([root])[0].plan
+    return {run for cell in plan.cells if cell.experiment == experiment for run in cell.runs}
 
 
 @pytest.mark.parametrize(

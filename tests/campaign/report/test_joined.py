@@ -68,7 +68,7 @@ def campaign(directory: Path, execute: Any = made_up, **fields: Any) -> Path:
 
 def source_of(root: Path) -> tuple[Source, Experiment]:
     source = load_sources([root])[0]
-    return source, source.outline.file.experiments["points"]
+    return source, source.plan.file.experiments["points"]
 
 
 def test_a_point_has_the_medians_of_its_configurations_joined(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_run_that_failed_is_counted_as_one_that_never_ends(tmp_path: Path) -> 
 def test_a_point_with_a_missing_run_has_no_value(tmp_path: Path) -> None:
     root = campaign(tmp_path)
     source, experiment = source_of(root)
-    cell = source.outline.cells[0]
+    cell = source.plan.cells[0]
     (root / "runs" / cell.runs[0]).rename(tmp_path / "elsewhere")
     source, experiment = source_of(root)
     table = joined_table(source, "points", experiment).set_index("label.point")

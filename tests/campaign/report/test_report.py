@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.campaign.execution.attempt import Execute
+from minitopo_dc.campaign.execution.workers import Execute
 from minitopo_dc.campaign.report.evaluation import comparison, load_sources, measure
 from minitopo_dc.cli import main
 from minitopo_dc.run.results import RunResult
@@ -70,7 +70,7 @@ def report(*directories: Path, output: Path | None = None) -> str:
 
 def test_ours_are_compared_with_theirs_cell_by_cell(done: Path) -> None:
     sources = load_sources([done])
-    experiment = sources[0].outline.file.experiments["batch"]
+    experiment = sources[0].plan.file.experiments["batch"]
     rows = comparison(sources, "batch", experiment)
     default = rows[rows["curve"] == "default"].set_index("x")
     assert list(default["ours"]) == [31.0, 30.0, 30.0]
@@ -104,7 +104,7 @@ def test_cells_with_the_same_x_are_one_point_and_a_curve_has_rows_of_its_own(
     }
     content = document(configurations=configurations, experiments={"cases": cases})
     sources = load_sources([campaign(tmp_path / "c", content, pretend)])
-    rows = comparison(sources, "cases", sources[0].outline.file.experiments["cases"])
+    rows = comparison(sources, "cases", sources[0].plan.file.experiments["cases"])
     assert list(rows["x"]) == ["sp", 1] * 2
     assert list(rows["runs"]) == [3 * 2] * 4
     assert list(rows["theirs"]) == [11.35, 6.05, 11.68, 6.90]

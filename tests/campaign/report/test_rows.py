@@ -74,7 +74,7 @@ def _measured(workload: Any, seed: int) -> Measurement:
 def panels(root: Path) -> list[Axes]:
     """What the experiment's figure shows."""
     sources = load_sources([root])
-    drawn = draw_experiment(sources, "one", sources[0].outline.file.experiments["one"])
+    drawn = draw_experiment(sources, "one", sources[0].plan.file.experiments["one"])
     assert drawn is not None
     drawn.canvas.draw()
     return [axes for axes in drawn.axes if axes.lines]
