@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import yaml
@@ -157,10 +156,10 @@ def _element(rng: Random, directory: Path) -> None:
 def _build(settings: ElementSettings) -> None:
     """The cores that an element makes of its settings, on either clock."""
     paths = wifi_paths((settings,))
-    legs = {leg.leg: SimpleNamespace(leg=leg.build(paths)) for leg in settings.legs}
+    legs = {leg.leg: leg.build(paths) for leg in settings.legs}
     Schedule(settings.legs, legs, lambda _: None)
     for bearer in settings.transmit:
-        states = [legs[number].leg for number in bearer.legs if number in legs]
+        states = [legs[number] for number in bearer.legs if number in legs]
         room = settings.queue_packets(bearer)
         bearer.pdcp.transmitter(len(bearer.legs), states, queue_packets=room)
     for received in settings.receive:

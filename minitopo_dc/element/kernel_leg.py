@@ -21,7 +21,7 @@ import gc
 import heapq
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from minitopo_dc.element.drivers import Held
 from minitopo_dc.element.kernel.injection import Injector
@@ -121,6 +121,8 @@ class Qdiscs:
 
 class KernelLeg:
     """One direction of a leg: the kernel's disciplines, changed when it is time; a timed part."""
+
+    is_up: Final = True
 
     def __init__(self, interface: str, radio: LegSettings) -> None:
         steps = kernel_rates(radio).steps()

@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from minitopo_dc.capture import wall_clock_offset
 from minitopo_dc.element.captures import Captures
@@ -24,25 +25,34 @@ from minitopo_dc.element.kernel.queue import (
 )
 from minitopo_dc.element.kernel.realtime import ElementError, become_exact
 from minitopo_dc.element.kernel_leg import KernelLeg, KernelLegDriver
-from minitopo_dc.element.reports import ReportReceiver, ReportSender
+from minitopo_dc.element.reports import ReportOutlet, ReportReceiver
 from minitopo_dc.element.transmit_driver import TransmitDriver
 from minitopo_dc.element.wire import WireDriver
 from minitopo_dc.link import AnyLeg, WifiPath
-from minitopo_dc.pdcp import Feedback, sn_format
-from minitopo_dc.router.recorder import Counters, Recorder, write_summary
-from minitopo_dc.router.report_counters import add_report_counters
-from minitopo_dc.router.schedule import Schedule
+from minitopo_dc.pdcp import (
+    Feedback,
+    ReceivingEntity,
+    ReportMaker,
+    TransmittingEntity,
+    sn_format,
+)
+from minitopo_dc.router.element import AnyElement
+from minitopo_dc.router.recorder import Recorder, write_summary
+from minitopo_dc.router.reports import Way
 from minitopo_dc.router.settings import (
     READY,
     ElementLeg,
     ElementSettings,
     ReceiveBearer,
+    ReportLeg,
     ReportPath,
     TransmitBearer,
 )
 
+AnyDriver = LegDriver | KernelLegDriver | WireDriver
 
-class Element:
+
+class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
     """The legs and bearers of one router host, over the kernel's queues."""
 
     def __init__(
@@ -64,19 +74,18 @@ class Element:
         Raises:
             ElementError, OSError: the host has not what the settings name.
         """
+        super().__init__(settings)
         self.name = settings.host
-        self._settings = settings
         self._loop = loop
         self._paths = paths
         self._host = host
         with inside(host):
-            self._assemble()
+            self._make()
 
-    def _assemble(self) -> None:
+    def _make(self) -> None:
         settings = self._settings
         self._rules: list[rules.Rule] = []
         self._queues: list[KernelQueue] = []
-        self._report_senders: list[ReportSender] = []
         self._report_receivers: list[ReportReceiver] = []
         self._started: int | None = None
         self._wall_clock_offset = wall_clock_offset()
@@ -85,24 +94,19 @@ class Element:
         self._user_legs: dict[int, LegDriver] = {}
         for leg in settings.legs:
             self._add_leg(leg)
-        self._wires = {wire.leg: WireDriver(wire.leg) for wire in settings.wires}
-        self._legs = self._kernel_legs | self._user_legs | self._wires
+        wires = {wire.leg: WireDriver(wire.leg) for wire in settings.wires}
         self._next_hops = self._watched()
-        self._transmit = [self._transmitter(bearer) for bearer in settings.transmit]
-        self._receive = [self._receiver(bearer) for bearer in settings.receive]
-        self._counters = Counters(
-            settings,
-            legs={number: driver.leg.statistics for number, driver in self._legs.items()},
-            transmit=[driver.entity.statistics for driver in self._transmit],
-            receive=[driver.statistics for driver in self._receive],
+        self._assemble(
+            {**self._kernel_legs, **self._user_legs, **wires},
+            {number: driver.leg for number, driver in self._user_legs.items()},
         )
         copy = WHOLE_PACKET if settings.pcap else HEADER_ONLY
         for number, driver in self._user_legs.items():
             queue = self._queue(self._captures.departures(driver), copy)
             interface = settings.leg(number).interface
             self._rules += (rules.outgoing(interface, queue, v) for v in settings.ip_versions)
-        user_legs = [leg for leg in settings.legs if leg.leg in self._user_legs]
-        self._schedule = Schedule(user_legs, self._user_legs, self._legs_changed)
+        for sender in self._report_senders.values():
+            self._loop.add_timed(sender, first=True)  # it gives a leg a packet
         self._loop.add_timed(self._schedule, first=True)
 
     @property
@@ -117,7 +121,7 @@ class Element:
         Args:
             refused: what the kernel has refused this process.
         """
-        recorder = Recorder(list(self._counters.series()), self._settings.statistics_ms, clock())
+        recorder = Recorder(list(self.series()), self._settings.statistics_ms, clock())
         self._loop.add_timed(recorder)
         with rules.installed(self._rules, self._host):
             if self._next_hops is not None:
@@ -165,20 +169,14 @@ class Element:
         self._loop.add_source(queue)
         return queue.number
 
-    def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
+    def _transmitter(
+        self, bearer: TransmitBearer, entity: TransmittingEntity[Any]
+    ) -> TransmitDriver:
         legs = [self._captures.outlet(self._legs[number], bearer) for number in bearer.legs]
-        seen = [self._user_legs[number].leg for number in bearer.legs if number in self._user_legs]
-        driver = TransmitDriver(
-            bearer.bearer,
-            bearer.pdcp.transmitter(
-                len(legs), seen, queue_packets=self._settings.queue_packets(bearer)
-            ),
-            sn_format(bearer.pdcp.sn_bits),
-            legs,
-            self._loop,
-        )
-        if bearer.report is not None and driver.entity.feedback is not None:
-            self._listen(bearer.report, driver.entity.feedback, driver)
+        numbers = sn_format(bearer.pdcp.sn_bits)
+        driver = TransmitDriver(bearer.bearer, entity, numbers, legs, self._loop)
+        if bearer.report is not None and entity.feedback is not None:
+            self._listen(bearer.report, entity.feedback, driver)
         queue = self._queue(driver.on_packet, WHOLE_PACKET)
         self._queue_incoming(bearer.interface, bearer, queue)
         return driver
@@ -191,25 +189,19 @@ class Element:
             self._report_receivers.append(receiver)
             self._loop.add_source(receiver)
 
-    def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
+    def _receiver(
+        self, bearer: ReceiveBearer, entity: ReceivingEntity[Any], reports: ReportMaker | None
+    ) -> ReceiveDriver:
         interfaces = [self._settings.interface(number) for number in bearer.legs]
         indices = [_index(interface) for interface in interfaces]
-        entity = bearer.pdcp.receiver(len(indices))
         driver = ReceiveDriver(
             bearer.bearer,
             entity,
             sn_format(bearer.pdcp.sn_bits),
             {index: position for position, index in enumerate(indices)},
             self._loop,
-            reports=bearer.pdcp.report_maker(entity, len(indices)),
+            reports=reports,
         )
-        if bearer.report is not None and driver.reports is not None:
-            drivers = [(self._user_legs | self._wires)[each.leg] for each in bearer.report.legs]
-            ways = [(each.leg, self._captures.reports(each)) for each in drivers]
-            every = bearer.pdcp.leg_failure_ms is not None
-            sender = ReportSender(driver.reports, bearer.report, ways, every_leg=every)
-            self._report_senders.append(sender)
-            self._loop.add_timed(sender, first=True)  # it gives a leg a packet
         arrivals = self._captures.arrivals(
             driver, bearer, dict(zip(indices, bearer.legs, strict=True))
         )
@@ -217,6 +209,10 @@ class Element:
         for interface in interfaces:
             self._queue_incoming(interface, bearer, queue)
         return driver
+
+    def _report_way(self, leg: ReportLeg, port: int) -> Way:
+        driver = self._legs[leg.leg]
+        return driver.leg, ReportOutlet(self._captures.reports(driver), leg, port).send
 
     def _queue_incoming(
         self, interface: str, bearer: TransmitBearer | ReceiveBearer, queue: int
@@ -232,11 +228,7 @@ class Element:
         match line.split():
             case ["start"]:
                 self._started = now
-                for driver in self._legs.values():
-                    driver.leg.start(now)
-                self._schedule.start(now)
-                for sender in self._report_senders:
-                    sender.start(now)
+                self._start(now)
             case [("down" | "up") as state, number] if (
                 number.isdigit() and int(number) in self._legs
             ):
@@ -263,18 +255,13 @@ class Element:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         with inside(self._host):
             drops = read_drops()
-        counters = self._counters.now()
+        counters = self._counted()
         for number, leg in self._user_legs.items():
             counters["legs"][number]["malformed"] = leg.malformed
         for sender in self._transmit:
             counters["transmit"][sender.bearer]["malformed"] = sender.malformed
         for driver in self._receive:
             counters["receive"][driver.bearer]["malformed"] = driver.malformed
-        add_report_counters(
-            counters,
-            transmit={driver.bearer: driver.entity.feedback for driver in self._transmit},
-            receive={driver.bearer: driver.reports for driver in self._receive},
-        )
         summary = {
             "host": self._settings.host,
             "start_ns": self._started,

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
-from typing import Protocol
 
 from minitopo_dc.element.drivers import Outlet
 from minitopo_dc.element.kernel.injection import Injected
 from minitopo_dc.element.kernel.loop import clock
 from minitopo_dc.element.kernel.queue import BUDGET
 from minitopo_dc.element.kernel.realtime import ElementError
-from minitopo_dc.pdcp import Feedback, ReportMaker
-from minitopo_dc.router import ReportPath
+from minitopo_dc.pdcp import Feedback
+from minitopo_dc.router import ReportLeg
 
 Address = IPv4Address | IPv6Address
 HOP_LIMIT = 64
@@ -26,56 +25,24 @@ def _nothing(_now: int) -> None:
     """Nobody waits for reports."""
 
 
-class HasState(Protocol):
-    """A leg, as reports see it."""
-
-    @property
-    def is_up(self) -> bool:
-        """False in an outage."""
-
-
-class ReportSender:
-    """Puts each report on a leg when it is due; a timed part, to come before the legs' own.
+class ReportOutlet:
+    """Puts a bearer's reports on one leg.
 
     Args:
-        maker: of the reports.
-        path: the way they may take.
-        ways: for each leg of the path, the leg and what reports are put on there.
-        every_leg: whether each report takes all legs that are up, not one.
+        outlet: of the leg.
+        ends: the addresses on it.
+        port: at both ends.
     """
 
-    def __init__(
-        self,
-        maker: ReportMaker,
-        path: ReportPath,
-        ways: Sequence[tuple[HasState, Outlet]],
-        *,
-        every_leg: bool = False,
-    ) -> None:
-        self._maker = maker
-        self._port = path.port
-        self._ways = [
-            (leg, outlet, ends) for (leg, outlet), ends in zip(ways, path.legs, strict=True)
-        ]
-        self._most = len(ways) if every_leg else 1
+    def __init__(self, outlet: Outlet, ends: ReportLeg, port: int) -> None:
+        self._outlet = outlet
+        self._ends = ends
+        self._port = port
 
-    def start(self, now: int) -> None:
-        """Reports begin."""
-        self._maker.start(now)
-
-    def next_timeout(self) -> int | None:
-        """When the next report is due."""
-        return self._maker.next_timeout()
-
-    def handle(self, now: int) -> None:
-        """Send the report that is due, on the first leg that is up or on all of them."""
-        report = self._maker.poll(now)
-        if report is None:
-            return
-        up = [way for way in self._ways if way[0].is_up] or self._ways
-        for _, outlet, ends in up[: self._most]:
-            datagram = udp_datagram(ends.source, ends.destination, self._port, report)
-            outlet.push(Injected(datagram, outlet.injector), len(datagram), now)
+    def send(self, report: bytes, now: int) -> None:
+        """Put a report on the leg at `now` (ns)."""
+        datagram = udp_datagram(self._ends.source, self._ends.destination, self._port, report)
+        self._outlet.push(Injected(datagram, self._outlet.injector), len(datagram), now)
 
 
 class ReportReceiver:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.router.settings import ElementLeg
@@ -20,24 +20,16 @@ Action = Callable[[int], None]
 NO_LOSS = Bernoulli(0.0)
 
 
-class HasLeg(Protocol):
-    """A leg's driver, over real packets or in virtual time."""
-
-    @property
-    def leg(self) -> AnyLeg[Any]:
-        """The leg."""
-
-
 class Schedule:
     """The outages and changes of all legs; a timed part of the loop."""
 
     def __init__(
-        self, legs: Iterable[ElementLeg], drivers: Mapping[int, HasLeg], after: Action
+        self, settings: Iterable[ElementLeg], legs: Mapping[int, AnyLeg[Any]], after: Action
     ) -> None:
-        """Plan it; `after` is done after each change."""
+        """Plan it for the legs of these settings; `after` is done after each change."""
         self._after = after
         self._start: int | None = None
-        made = [(leg.radio, drivers[leg.leg].leg) for leg in legs]
+        made = [(each.radio, legs[each.leg]) for each in settings]
         planned = [
             (round(moment * NS_PER_S), action)
             for radio, leg in made

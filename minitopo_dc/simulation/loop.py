@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from typing import Protocol
 
 START_NS = 1_000_000_000
 """Time of the first event. Not 0: NewReno in aioquic takes what is sent at 0 for in recovery."""
@@ -60,3 +61,30 @@ class Timer:
         """Fire at `moment` unless it fires before."""
         if self.at is None or moment < self.at:
             self.set(moment)
+
+
+class Timed(Protocol):
+    """Something that has to act at a moment it names, as in the element's loop."""
+
+    def next_timeout(self) -> int | None:
+        """Return when (ns)."""
+
+    def handle(self, now: int) -> None:
+        """Do what is due at `now`."""
+
+
+class TimedPart:
+    """Lets a part act when it wants to."""
+
+    def __init__(self, loop: Loop, part: Timed) -> None:
+        self._loop = loop
+        self._part = part
+        self._timer = Timer(loop, self._fire)
+
+    def rearm(self) -> None:
+        """Ask the part for its moment; to be called at the start."""
+        self._timer.set(self._part.next_timeout())
+
+    def _fire(self) -> None:
+        self._part.handle(self._loop.now)
+        self.rearm()

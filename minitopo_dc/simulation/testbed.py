@@ -12,7 +12,7 @@ from minitopo_dc.run.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.connection import Connection
 from minitopo_dc.simulation.element import Element
-from minitopo_dc.simulation.loop import START_NS, Loop, Timer
+from minitopo_dc.simulation.loop import START_NS, Loop, TimedPart
 from minitopo_dc.simulation.packet import Packet, Take
 from minitopo_dc.simulation.series import ConnectionSeries, PacketTrace, PathSeries
 from minitopo_dc.units import NS_PER_S
@@ -95,13 +95,7 @@ class Testbed:
         if any(each.has_paths for each in self.connections):
             series.append(PathSeries(directory, self.connections))
         recorder = Recorder(series, self._scenario.statistics_ms, START_NS)
-
-        def write() -> None:
-            recorder.handle(self.loop.now)
-            timer.set(recorder.next_timeout())
-
-        timer = Timer(self.loop, write)
-        timer.set(START_NS)
+        TimedPart(self.loop, recorder).rearm()
         return recorder
 
     def _tap(self, directory: Path) -> PacketTrace:

@@ -19,7 +19,7 @@ from minitopo_dc.element.drivers import LegDriver, ReceiveDriver
 from minitopo_dc.element.kernel.injection import Injector
 from minitopo_dc.element.kernel.loop import Loop
 from minitopo_dc.element.kernel.realtime import ElementError
-from minitopo_dc.element.reports import ReportReceiver, ReportSender, udp_datagram
+from minitopo_dc.element.reports import ReportOutlet, ReportReceiver, udp_datagram
 from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
 from minitopo_dc.pdcp import (
     Feedback,
@@ -32,6 +32,7 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from minitopo_dc.router import ElementSettings, ReportPath
+from minitopo_dc.router.reports import ReportSender, Way
 from minitopo_dc.settings import PdcpSettings
 from tests.capture.packets import datagram
 from tests.element.fakes import FakePacket
@@ -109,8 +110,9 @@ class Terminal:
 
     def send_on(self, outlet: drivers.Outlet, *, every_leg: bool = False) -> ReportSender:
         """Reports take the first leg by `outlet`, else the other."""
-        ways = [(self.leg.leg, outlet), (self.other.leg, self.other)]
-        sender = ReportSender(self.maker, PATH, ways, every_leg=every_leg)
+        pairs = zip((self.leg.leg, self.other.leg), (outlet, self.other), PATH.legs, strict=True)
+        ways: list[Way] = [(leg, ReportOutlet(to, ends, PATH.port).send) for leg, to, ends in pairs]
+        sender = ReportSender(self.maker, ways, every_leg=every_leg)
         self.loop.add_timed(sender, first=True)
         return sender
 

@@ -18,19 +18,12 @@ BASE: dict[str, Any] = {"rate_mbps": 12, "delay_ms": 10, "jitter_ms": 0, "queue_
 PACKET = 1500  # 1 ms at 12 Mbit/s
 
 
-class Driver:
-    """A leg that is driven by its test."""
-
-    def __init__(self, leg: AnyLeg[int]) -> None:
-        self.leg = leg
-
-
 def arrivals(changes: list[dict[str, Any]], sent: list[int], **more: Any) -> dict[int, int]:
     """When each packet sent at one of these moments (ns after the start) arrives."""
     radio = LegSettings.check(BASE | more | {"changes": changes}, "test")
     leg: AnyLeg[int] = radio.build("1")
     element_leg = ElementLeg(leg=1, interface="l", radio=radio, seed="1")
-    schedule = Schedule([element_leg], {1: Driver(leg)}, lambda _now: None)
+    schedule = Schedule([element_leg], {1: leg}, lambda _now: None)
     leg.start(0)
     schedule.start(0)
     found: dict[int, int] = {}

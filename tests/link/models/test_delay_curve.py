@@ -70,35 +70,28 @@ def test_opportunities_count_by_the_second() -> None:
     assert found[1][1] == pytest.approx(20 * MS, abs=0.01 * MS)
 
 
-class Driver:
-    """A leg that is driven by its test."""
-
-    def __init__(self, radio: LegSettings) -> None:
-        self.leg = radio.build("1")
-
-
 def arrivals(trace: str, sent: list[int], directory: Path, **more: Any) -> list[tuple[int, int]]:
     """Number of each packet, and when (ns) it arrives, in that order."""
     (directory / "t.csv").write_text(trace)
     values = {"trace": directory / "t.csv", "delay_curve": "power", "jitter_ms": 0} | more
     radio = LegSettings.check(values, "test")
-    driver = Driver(radio)
+    leg = radio.build("1")
     schedule = Schedule(
-        [ElementLeg(leg=1, interface="l", radio=radio, seed="1")], {1: driver}, lambda _now: None
+        [ElementLeg(leg=1, interface="l", radio=radio, seed="1")], {1: leg}, lambda _now: None
     )
-    driver.leg.start(0)
+    leg.start(0)
     schedule.start(0)
     found: list[tuple[int, int]] = []
     waiting = list(enumerate(sent))
     while len(found) < len(sent):
         change = schedule.next_timeout()
-        moments = (driver.leg.next_timeout(), change, waiting[0][1] if waiting else None)
+        moments = (leg.next_timeout(), change, waiting[0][1] if waiting else None)
         now = min(moment for moment in moments if moment is not None)
         if change == now:
             schedule.handle(now)
-        found += [(number, now) for number in driver.leg.poll(now)]
+        found += [(number, now) for number in leg.poll(now)]
         if waiting and waiting[0][1] == now:
-            driver.leg.push(waiting.pop(0)[0], 1500, now)
+            leg.push(waiting.pop(0)[0], 1500, now)
     return found
 
 
