@@ -31,13 +31,17 @@ class TextFileError(MinitopoDcError, ValueError):
 
 
 def read_text(path: Path, most_bytes: int) -> str:
-    """What a file holds; of one without an end, such as a device, no more than allowed is read.
+    """Return what a regular file holds.
+
+    A pipe or a device is not opened for reading: one waits for ever, the other has no end.
 
     Raises:
-        TextFileError: it is longer, or no UTF-8.
+        TextFileError: it is longer, no UTF-8, or no regular file.
         OSError: it cannot be opened or read.
         ValueError: no file can have this name (NUL, half a character).
     """
+    if path.exists() and not path.is_file():
+        raise TextFileError("no regular file; allowed are files, no folders, pipes or devices")
     with path.open("rb") as file:
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:

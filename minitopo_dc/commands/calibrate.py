@@ -14,6 +14,7 @@ from rich.table import Table
 
 from minitopo_dc.clocks import require_real
 from minitopo_dc.commands.options.scenario import add_ip_option, add_leg_options, leg_settings
+from minitopo_dc.numbers import real, whole
 from minitopo_dc.scenario import Scenario
 
 if TYPE_CHECKING:  # Mininet, which other commands do without
@@ -27,12 +28,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_leg_options(parser, legs=("20", "20"))
     parser.add_argument(
         "--seconds",
-        type=float,
+        type=real,
         default=10,
         metavar="S",
         help="of each of the two measurements of a leg (10, at least 2)",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of losses and jitter (1)")
+    parser.add_argument("--seed", type=whole, default=1, help="of losses and jitter (1)")
     add_ip_option(parser)
     parser.add_argument("--json", action="store_true", help="print the quantities as JSON")
 

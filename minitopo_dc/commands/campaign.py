@@ -30,6 +30,7 @@ from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
 from minitopo_dc.commands.options.scenario import add_jobs_option
 from minitopo_dc.commands.screen.campaign_progress import CampaignProgress
+from minitopo_dc.numbers import real, whole
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
@@ -70,9 +71,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     _add_versions(parser.add_mutually_exclusive_group())
     parser.add_argument("--clock", choices=get_args(Clock), help="real or virtual (the file's)")
-    parser.add_argument("--size", type=float, metavar="MB", help="download (the file's)")
-    parser.add_argument("--repetitions", type=int, metavar="N", help="of each cell (the file's)")
-    parser.add_argument("--seed", type=int, help="of the first repetition (the file's)")
+    parser.add_argument("--size", type=real, metavar="MB", help="download (the file's)")
+    parser.add_argument("--repetitions", type=whole, metavar="N", help="of each cell (the file's)")
+    parser.add_argument("--seed", type=whole, help="of the first repetition (the file's)")
     parser.add_argument("--experiments", nargs="+", default=(), metavar="NAME", help="only these")
     parser.add_argument(
         "--configurations", nargs="+", default=(), metavar="NAME", help="only these"

@@ -30,6 +30,7 @@ from minitopo_dc.commands.options.schedules import add_outage_option, add_paths_
 from minitopo_dc.commands.screen.output import new_directory
 from minitopo_dc.commands.screen.progress import Progress
 from minitopo_dc.compare import planned_runs, run_all
+from minitopo_dc.numbers import whole
 from minitopo_dc.run.capacity import capacity_over_time
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.results import RunResult, flow_windows
@@ -55,7 +56,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_plugin_option(parser)
     add_jobs_option(parser)
     parser.add_argument(
-        "--repetitions", type=int, default=3, metavar="N", help="runs of each row (3)"
+        "--repetitions", type=whole, default=3, metavar="N", help="runs of each row (3)"
     )
     add_output_option(parser, "compare")
     parser.add_argument(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from minitopo_dc.commands import trace_cells
+from minitopo_dc.numbers import real, whole
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import (
     DEFAULT_COLUMN,
@@ -39,7 +40,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     _add_source(convert)
     convert.add_argument("output", type=Path)
-    convert.add_argument("--step", type=int, metavar="MS", help="resample to steps of this length")
+    convert.add_argument(
+        "--step", type=whole, metavar="MS", help="resample to steps of this length"
+    )
     _add_synthesis(actions.add_parser("synthesise", help="make an LTE-like trace, as CSV"))
     trace_cells.add(actions)
 
@@ -90,7 +93,7 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
 def _add_synthesis(parser: argparse.ArgumentParser) -> None:
     cell = CellParameters()
     parser.add_argument("output", type=Path)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=whole, default=1)
     for option, metavar, value, what in (
         ("--seconds", "S", 60.0, "length"),
         ("--mean", "MBPS", 10.0, "mean rate"),
@@ -99,7 +102,7 @@ def _add_synthesis(parser: argparse.ArgumentParser) -> None:
         ("--users", "N", cell.other_users, "mean number of other users"),
     ):
         parser.add_argument(
-            option, type=float, default=value, metavar=metavar, help=f"{what} ({value:g})"
+            option, type=real, default=value, metavar=metavar, help=f"{what} ({value:g})"
         )
 
 

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from minitopo_dc.analysis.figures.drive import drive_figure
 from minitopo_dc.analysis.tables.drive import capacity_table, cells_table
+from minitopo_dc.numbers import real, whole
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import (
     ENVIRONMENTS,
@@ -47,8 +48,8 @@ def add(actions: Any) -> None:
     drive = actions.add_parser("synthesise-drive", help="make a log of cells of a drive, as CSV")
     drive.add_argument("output", type=Path)
     drive.add_argument("--environment", choices=ENVIRONMENTS, default="entire", help="(entire)")
-    drive.add_argument("--seed", type=int, default=1)
-    drive.add_argument("--seconds", type=int, default=1800, metavar="S", help="length (1800)")
+    drive.add_argument("--seed", type=whole, default=1)
+    drive.add_argument("--seconds", type=whole, default=1800, metavar="S", help="length (1800)")
 
 
 def execute(arguments: argparse.Namespace) -> None:
@@ -80,7 +81,7 @@ def statistics_json(path: Path) -> str:
 
 def _add_radio(parser: argparse.ArgumentParser) -> None:
     radio = RadioSettings()
-    parser.add_argument("--load", type=float, default=radio.load, help=f"({radio.load:g})")
+    parser.add_argument("--load", type=real, default=radio.load, help=f"({radio.load:g})")
     parser.add_argument(
         "--interferers",
         choices=get_args(Interferers),
@@ -91,7 +92,7 @@ def _add_radio(parser: argparse.ArgumentParser) -> None:
         ("--scale", radio.scale, "of all capacities"),
         ("--floor", radio.floor_mbps, "below this a channel is absent"),
     ):
-        parser.add_argument(option, type=float, default=value, help=f"{what} ({value:g})")
+        parser.add_argument(option, type=real, default=value, help=f"{what} ({value:g})")
 
 
 def _channels(arguments: argparse.Namespace) -> tuple[Capacities, CellLog | None]:

@@ -96,7 +96,9 @@ class Scenario(Settings):
     @classmethod
     def _load_plugins(cls, values: Any) -> Any:
         """First of all: what they register may be named anywhere in the scenario."""
-        names = values.get("plugins", ()) if isinstance(values, dict) else ()
+        if not isinstance(values, dict):
+            return values
+        names = values.get("plugins", ())
         if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
             return {**values, "plugins": load_plugins(names)}
         return values

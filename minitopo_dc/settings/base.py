@@ -13,13 +13,16 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
+    GetCoreSchemaHandler,
     SerializerFunctionWrapHandler,
     ValidationError,
     model_serializer,
 )
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from minitopo_dc.errors import InputError
 from minitopo_dc.files import read_text
+from minitopo_dc.numbers import is_plain
 from minitopo_dc.settings.yaml_text import parse_yaml
 
 MOST_BYTES = 2_000_000
@@ -45,12 +48,57 @@ LeftOut = Annotated[Value, _LEFT_OUT]
 it stay as they were before there was one."""
 
 
+def _as_written(value: Any) -> Any:
+    """Refuse what pydantic would take for a number: `true` for 1, the text "1_0" for 10."""
+    if isinstance(value, bool) or (isinstance(value, str) and not is_plain(value)):
+        words = f"{quoted(value)} is no number in digits, such as 10"
+        raise PydanticCustomError("number", "{words}", {"words": words})
+    return value
+
+
+NUMBERS = ("int", "float")
+"""Types of schemas whose values are numbers."""
+NO_SCHEMAS = ("metadata", "default", "expected", "serialization", "cls", "config")
+"""Parts of a schema that hold other things."""
+
+
+def _checking_numbers(schema: Any) -> Any:
+    """Return a core schema whose whole and real numbers are `_as_written`; a union keeps names."""
+    if isinstance(schema, list):
+        return [_checking_numbers(item) for item in schema]
+    if isinstance(schema, tuple):
+        return tuple(_checking_numbers(item) for item in schema)
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "union":
+        named = [
+            (choice, choice["type"])
+            if isinstance(choice, dict) and choice["type"] in NUMBERS
+            else choice
+            for choice in schema["choices"]
+        ]
+        schema = {**schema, "choices": named}
+    if schema.get("type") in NUMBERS:
+        return core_schema.no_info_before_validator_function(_as_written, schema)
+    if schema.get("function") == {"type": "no-info", "function": _as_written}:
+        return schema  # of a class of settings within this one
+    return {
+        key: part if key in NO_SCHEMAS else _checking_numbers(part) for key, part in schema.items()
+    }
+
+
 class Settings(BaseModel):
     """Base of every validated settings class: immutable, and unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     MOVED: ClassVar[dict[str, str]] = {}
     """Fields that have another place, and which: who still writes them is told."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let every number of the class be a number as it is written (`_as_written`)."""
+        checking: CoreSchema = _checking_numbers(handler(source))
+        return checking
 
     @classmethod
     def check(cls, values: object, source: str) -> Self:

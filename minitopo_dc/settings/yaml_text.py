@@ -2,8 +2,9 @@
 
 Beyond PyYAML's safe loader these are errors, each with its line: a key that stands twice in a
 mapping (YAML 1.2, section 3.2.1.3; PyYAML takes the last one), a value that is not of the type that
-its form or its tag names (`2001-99-99`, `!!int abc`), half a character (of a surrogate's escape),
-nesting deeper than `MOST_DEPTH`, and aliases that stand for more than `MOST_NODES` values.
+its form or its tag names (`2001-99-99`, `!!int abc`), a number that YAML 1.1 reads as another than
+people do (`010` is 8 there, `1:30` is 90), half a character (of a surrogate's escape), nesting
+deeper than `MOST_DEPTH`, and aliases that stand for more than `MOST_NODES` values.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Hashable
 from typing import Any
 
 import yaml
+
+from minitopo_dc.numbers import is_plain
 
 HALF = re.compile("[\ud800-\udfff]")
 """A surrogate code point alone, which an escape can write: no UTF-8 has it, so no file can."""
@@ -67,12 +70,14 @@ class _Loader(yaml.SafeLoader):
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         """A value; one that is not of its type is an error with its line."""
+        kind = str(node.tag).rpartition(":")[2]
+        if kind in ("int", "float") and not _is_number(str(node.value)):
+            _fail(f"{str(node.value)[:60]!r} is no number in digits, such as 10", node.start_mark)
         try:
             return super().construct_object(node, deep=deep)
         except yaml.YAMLError:
             raise
         except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError):
-            kind = str(node.tag).rpartition(":")[2]
             _fail(f"{str(node.value)[:60]!r} is no {kind}", node.start_mark)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
@@ -101,6 +106,11 @@ def parse_yaml(text: str) -> Any:
         return loader.get_single_data()
     finally:
         loader.dispose()
+
+
+def _is_number(text: str) -> bool:
+    """Return whether people read it as YAML does; it also has `.inf` and `.nan`."""
+    return is_plain(text) or text.lstrip("+-").lower() in (".inf", ".nan")
 
 
 def _parts(child: Any) -> tuple[yaml.Node, ...]:

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from minitopo_dc.campaign.file.wsp import Points, wsp
 from minitopo_dc.files import read_text
+from minitopo_dc.numbers import real
 from minitopo_dc.settings import Settings
 from minitopo_dc.settings.ranges import MOST_SEED, within
 
@@ -158,12 +159,12 @@ def read_points(path: Path, names: list[str]) -> Points:
 def _shares(path: Path, number: int, row: list[str], places: Any) -> list[float]:
     if len(row) <= max(places) or not all(_is_share(row[place]) for place in places):
         raise ValueError(f"points_file: {path}: point {number}: allowed are numbers from 0 to 1")
-    return [float(row[place]) for place in places]
+    return [real(row[place]) for place in places]
 
 
 def _is_share(text: str) -> bool:
     try:
-        return 0 <= float(text) <= 1
+        return 0 <= real(text) <= 1
     except ValueError:
         return False
 

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.numbers import real
 from minitopo_dc.settings.base import exists
 from minitopo_dc.trace import DEFAULT_COLUMN
 
@@ -39,7 +40,7 @@ def add(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--trace-offset",
-        type=float,
+        type=real,
         default=0.0,
         metavar="S",
         help="the moment of all traces at which a run starts (0)",
@@ -72,6 +73,6 @@ def is_recording(leg: str) -> bool:
 
 def _capacity(value: str, end: str) -> dict[str, Any]:
     try:
-        return {"rate_mbps": float(value)}
+        return {"rate_mbps": real(value)}
     except ValueError:
         return {"trace": os.path.realpath(value), "end": end}

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from minitopo_dc.numbers import real, whole
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.yaml_text import parse_yaml
 
@@ -32,12 +33,12 @@ def add_dc_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--report-interval",
         dest="report_ms",
-        type=float,
+        type=real,
         metavar="MS",
         help="how often the receiver reports to the split policy (never)",
     )
     group.add_argument(
-        "--batch", type=int, default=100, metavar="PACKETS", help="one cycle over all legs (100)"
+        "--batch", type=whole, default=100, metavar="PACKETS", help="one cycle over all legs (100)"
     )
     group.add_argument("--ratio", metavar="A:B", help="shares of the legs in a cycle (1:1)")
     group.add_argument(
@@ -53,7 +54,9 @@ def add_dc_options(parser: argparse.ArgumentParser) -> None:
         metavar="MS",
         help="a value of TS 38.331, infinity or adaptive (200)",
     )
-    group.add_argument("--sn-bits", type=int, default=18, metavar="BITS", help="12, 16 or 18 (18)")
+    group.add_argument(
+        "--sn-bits", type=whole, default=18, metavar="BITS", help="12, 16 or 18 (18)"
+    )
     group.add_argument(
         "--delivery", default="in-order", help="in-order, out-of-order or off (in-order)"
     )

@@ -19,6 +19,7 @@ from minitopo_dc.commands.options.scenario import (
 )
 from minitopo_dc.commands.options.schedules import add_outage_option, with_outages
 from minitopo_dc.minitopo.topology import Topology, read_topology
+from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.scenario import Mode, Scenario
@@ -99,7 +100,7 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--server-ready",
-        type=int,
+        type=whole,
         metavar="PORT",
         help="wait until this TCP or UDP port is bound on the server's host (half a second)",
     )
@@ -145,8 +146,8 @@ def _add_path_options(parser: argparse.ArgumentParser) -> None:
     add_leg_options(parser)
     add_dc_options(parser)
     parser.add_argument("--mode", choices=MODES, default="dc", help="(dc)")
-    parser.add_argument("--leg", type=int, default=1, metavar="N", help="the leg of mode sc (1)")
-    parser.add_argument("--seed", type=int, default=1, help="of losses and jitter (1)")
+    parser.add_argument("--leg", type=whole, default=1, metavar="N", help="the leg of mode sc (1)")
+    parser.add_argument("--seed", type=whole, default=1, help="of losses and jitter (1)")
 
 
 def _from_options(arguments: argparse.Namespace) -> dict[str, Any]:

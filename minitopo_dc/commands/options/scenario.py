@@ -11,6 +11,7 @@ from minitopo_dc.commands.options import leg_capacity
 from minitopo_dc.commands.options.pdcp import listed, pdcp_fields, uplink_pdcp_fields
 from minitopo_dc.commands.options.schedules import path_schedule, with_outages
 from minitopo_dc.link import DelayCurve, RlcMode
+from minitopo_dc.numbers import real, whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Clock, Mode, Scenario
@@ -85,7 +86,7 @@ def add_ip_option(parser: argparse.ArgumentParser, default: int | None = 4) -> N
     parser.add_argument(
         "--ip",
         dest="ip_version",
-        type=int,
+        type=whole,
         choices=get_args(IpVersion),
         default=default,
         help=f"IP version of the transports' addresses ({default or 'as in SCENARIO.yaml'})",
@@ -117,7 +118,7 @@ def add_jobs_option(parser: argparse.ArgumentParser) -> None:
     """Runs at once (`chosen_jobs`)."""
     parser.add_argument(
         "--jobs",
-        type=int,
+        type=whole,
         metavar="N",
         help="runs at once (virtual clock: one per processor; real clock: 1)",
     )
@@ -189,8 +190,8 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
         metavar="MODE",
         help=f"of {', '.join(MODES)} (all that a transport can do)",
     )
-    group.add_argument("--leg", type=int, default=1, metavar="N", help="the leg of mode sc (1)")
-    group.add_argument("--size", type=float, metavar="MB", help="of a download, in 10^6 bytes (10)")
+    group.add_argument("--leg", type=whole, default=1, metavar="N", help="the leg of mode sc (1)")
+    group.add_argument("--size", type=real, metavar="MB", help="of a download, in 10^6 bytes (10)")
     group.add_argument(
         "--workload",
         default="download",
@@ -205,16 +206,16 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--receive-buffer",
-        type=int,
+        type=whole,
         default=LARGE_RECEIVE_BUFFER,
         metavar="BYTES",
         help="of each UDP socket of QUIC's clients (33554432; Linux' own default is 212992)",
     )
     group.add_argument(
-        "--timeout", type=float, default=300, metavar="S", help="of one transfer (300)"
+        "--timeout", type=real, default=300, metavar="S", help="of one transfer (300)"
     )
     group.add_argument(
-        "--seed", type=int, default=1, help="of losses and jitter; repetition i adds i - 1 (1)"
+        "--seed", type=whole, default=1, help="of losses and jitter; repetition i adds i - 1 (1)"
     )
 
 

@@ -72,10 +72,15 @@ def power_dbm(path: Path, line: int, text: str, name: str) -> float:
 def is_number(text: str) -> bool:
     """Whether the text is written like a number (so that a header can be told from data)."""
     try:
-        Decimal(text)
+        _decimal(text)
     except InvalidOperation:
         return False
     return True
+
+
+def _decimal(text: str) -> Decimal:
+    """Return what a text says; Python takes 1_0 for 10, which nobody writes."""
+    return Decimal("nothing" if "_" in text else text)
 
 
 def rate_bps(path: Path, line: int, text: str, name: str, unit: int) -> Decimal:
@@ -114,7 +119,7 @@ def check_length(path: Path, length_ns: int) -> None:
 
 def _finite(path: Path, line: int, text: str, allowed: str, least: Decimal) -> Decimal:
     try:
-        value = Decimal(text)
+        value = _decimal(text)
     except InvalidOperation as error:
         raise TraceError(path, line, f"{_cut(text)!r} is not a number", allowed) from error
     # What is so far from 1 is no time, rate or power, and integers of so many digits take for ever.
