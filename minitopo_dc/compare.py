@@ -10,8 +10,7 @@ from typing import Any
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
 from minitopo_dc.pool import Killed, in_processes
 from minitopo_dc.run.check import check_scenario
-from minitopo_dc.run.crash import crashed
-from minitopo_dc.run.judge import blank_result
+from minitopo_dc.run.judge import blank_result, crashed
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 

@@ -6,9 +6,8 @@ Figures have modules of their own, for Matplotlib takes a second to be imported.
 from __future__ import annotations
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.tables.leg_rates import leg_rates
 from minitopo_dc.analysis.tables.load import load_results, results_table
-from minitopo_dc.analysis.tables.path_rates import path_rates, path_series
+from minitopo_dc.analysis.tables.rates import leg_rates, path_rates, path_series
 from minitopo_dc.analysis.tables.render import render_table
 from minitopo_dc.analysis.tables.save import save_tables
 from minitopo_dc.analysis.tables.series import client_rate, leg_series, pdcp_series

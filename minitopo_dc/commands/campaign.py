@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Self, get_args
 
 from rich.console import Console
 
 from minitopo_dc.campaign.execution.cluster import Cluster
 from minitopo_dc.campaign.execution.cost import (
+    Observed,
     calibrate,
     real_cost,
     timed_before,
@@ -22,21 +24,25 @@ from minitopo_dc.campaign.execution.cost import (
 from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
 from minitopo_dc.campaign.execution.store import Store, describe_status, reporting_full_disk
 from minitopo_dc.campaign.execution.table import save_table
+from minitopo_dc.campaign.execution.time_left import TimeLeft
 from minitopo_dc.campaign.execution.workers import Processes, Serial, Workers
 from minitopo_dc.campaign.file.design import Version
 from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
-from minitopo_dc.campaign.file.plan import count_plan, read_plan
+from minitopo_dc.campaign.file.plan import Run, count_plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
 from minitopo_dc.commands.options.scenario import add_jobs_option
-from minitopo_dc.commands.screen.campaign_progress import CampaignProgress
+from minitopo_dc.commands.screen import StatusLine, about_left
 from minitopo_dc.numbers import real, whole
+from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 from minitopo_dc.settings.ranges import MOST_REPETITIONS
 
 HELP = "run, resume and report many scenarios from one file"
+LINE_EVERY_S = 30.0
+"""Where no terminal shows the status: often enough to see that it goes on."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -258,3 +264,63 @@ def _clean_killed(clock: Clock, scheduler: str | None) -> None:
         from minitopo_dc.emulation.machine.run_registry import clean  # noqa: PLC0415
 
         clean()
+
+
+class CampaignProgress(StatusLine):
+    """Says how many runs are done, each failure, and about how long the rest will take.
+
+    Args:
+        missing: the runs that are to be done.
+        planned: how many the campaign has.
+        known: those that were done before and timed.
+    """
+
+    def __init__(
+        self, missing: Sequence[Run], planned: int, known: Iterable[Observed] = ()
+    ) -> None:
+        super().__init__("")
+        self._time_left = TimeLeft([run.scenario for run in missing], known)
+        self._planned = planned
+        self._done = planned - len(missing)
+        self._failed = 0
+        self._unsupported = 0
+        self._status.update(self._text())
+        self._last_line = self._begin
+
+    def __enter__(self) -> Self:
+        if self._done:
+            self._console.print(f"{self._done} of {self._planned} runs were done before")
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if error[0] is KeyboardInterrupt:
+            self._console.print(
+                f"{self._done} of {self._planned} runs are done; the same command does the rest"
+            )
+
+    def end(self, run: Run, result: RunResult) -> None:
+        """A run has ended and is recorded."""
+        self._done += 1
+        self._time_left.end(run.scenario, result)
+        if result.status == "failed":
+            self._failed += 1
+            where = f"{run.id} ({result.transport} {result.mode}, seed {result.seed})"
+            reason = (result.reason.splitlines() or [""])[0]
+            self._console.print(f"failed: {where}: {reason}", markup=False)
+        self._unsupported += result.status == "unsupported"
+        self._status.update(self._text())
+        self._line()
+
+    def _line(self) -> None:
+        now = time.monotonic()
+        last = self._done == self._planned
+        if not self._console.is_terminal and (last or now - self._last_line >= LINE_EVERY_S):
+            self._last_line = now
+            self._console.print(self._text())
+
+    def _text(self) -> str:
+        counts = f"{self._failed} failed, {self._unsupported} unsupported"
+        left = self._time_left.seconds(self._passed_s()) if self._done < self._planned else None
+        words = [f"{self._done}/{self._planned} runs done", counts]
+        return ", ".join(words if left is None else [*words, about_left(left)])

@@ -27,8 +27,7 @@ from minitopo_dc.commands.options.scenario import (
     rows,
 )
 from minitopo_dc.commands.options.schedules import add_outage_option, add_paths_option
-from minitopo_dc.commands.screen.output import new_directory
-from minitopo_dc.commands.screen.progress import Progress
+from minitopo_dc.commands.screen import Progress, new_directory
 from minitopo_dc.compare import planned_runs, run_all
 from minitopo_dc.numbers import whole
 from minitopo_dc.run.capacity import capacity_over_time

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from minitopo_dc.clocks import require_real
 from minitopo_dc.commands.options.program import add_program_options, program_scenario
-from minitopo_dc.commands.screen.output import new_directory
+from minitopo_dc.commands.screen import new_directory
 from minitopo_dc.emulation.machine.machine import TOOLS, save_facts
 from minitopo_dc.runners.tools import not_installed
 from minitopo_dc.settings import SettingsError
@@ -127,7 +127,7 @@ def _run(scenario: Scenario, program: OwnProgram, directory: Path, *, kept: bool
     if kept:
         result.save(directory)
         if result.status == "ok":
-            from minitopo_dc.analysis.figures.legs import legs_figure  # with Matplotlib: slow
+            from minitopo_dc.analysis.figures.paths import legs_figure  # with Matplotlib: slow
 
             legs_figure(directory, directory / "legs.png")
         _say(f"results: {directory}")

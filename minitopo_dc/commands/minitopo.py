@@ -15,7 +15,7 @@ from minitopo_dc.commands.options.scenario import (
     add_minitopo_options,
     add_output_option,
 )
-from minitopo_dc.commands.screen.output import new_directory
+from minitopo_dc.commands.screen import new_directory
 
 HELP = "run inside your own Minitopo checkout, with topoType:DualConnectivity and our experiments"
 PING_LOG = "ping.log"

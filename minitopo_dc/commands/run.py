@@ -28,8 +28,7 @@ from minitopo_dc.commands.options.schedules import (
     path_schedule,
     with_outages,
 )
-from minitopo_dc.commands.screen.output import new_directory
-from minitopo_dc.commands.screen.progress import Progress
+from minitopo_dc.commands.screen import Progress, new_directory
 from minitopo_dc.compare import attempt
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.plugins import load_plugins

@@ -1,19 +1,24 @@
 """The site's server: `python -m minitopo_dc.page_load.server --http 2`.
 
 HTTP/2 over TLS 1.3 and TCP or MPTCP (hypercorn), or HTTP/3 over QUIC (aioquic). With HTTP/2 it
-prints a line of JSON at each connection's end: what the kernel said of its subflows.
+prints a line of JSON at each connection's end: what the kernel said of its subflows. A browser
+takes the certificate, as it knows its key.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import hashlib
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
 from minitopo_dc.page_load.http3 import serve_http3
 from minitopo_dc.page_load.site import OBJECTS, Site
-from minitopo_dc.page_load.trust import site_key
 from minitopo_dc.runners.payload.asgi import Application
 from minitopo_dc.runners.payload.certificate import Certificate, make_certificate
 from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
@@ -22,6 +27,8 @@ from minitopo_dc.runners.tcp.watch import ReportingApplication
 
 PORT = 4433
 """The usual one of test servers of QUIC."""
+SCALAR = int.from_bytes(hashlib.sha256(b"minitopo-dc page load").digest())
+"""The private key of every site."""
 
 
 def main() -> None:
@@ -71,6 +78,23 @@ def _options() -> argparse.Namespace:
     if options.objects < 1:
         parser().error(f"--objects: {options.objects}; allowed: 1 and more")
     return options
+
+
+def site_key() -> ec.EllipticCurvePrivateKey:
+    """The private key of every site. Everyone has it, so it protects nothing.
+
+    So the browser knows it without having been told: site and browser share no file.
+    """
+    return ec.derive_private_key(SCALAR, ec.SECP256R1())
+
+
+def site_key_hash() -> str:
+    """SHA-256 of its public key in base64 (RFC 7469, section 2.4), as Chromium wants it."""
+    public = site_key().public_key()
+    information = public.public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return base64.b64encode(hashlib.sha256(information).digest()).decode()
 
 
 if __name__ == "__main__":

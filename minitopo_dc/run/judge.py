@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -243,3 +245,13 @@ def _goodput(flow: ResolvedFlow, measured: Measurement) -> float | None:
     if not flow.workload.has_goodput:
         return None
     return goodput_mbps(measured.bytes_received, measured.completion_s)
+
+
+def crashed(scenario: Scenario, directory: Path, error: Exception) -> RunResult:
+    """The result of a run that ended with an error, whose traceback is `crash.txt`."""
+    with contextlib.suppress(OSError):
+        directory.mkdir(parents=True, exist_ok=True)
+        text = "".join(traceback.format_exception(error))
+        (directory / "crash.txt").write_text(text, encoding="utf-8")
+    words = " ".join(str(error).split())
+    return replace(blank_result(scenario, directory), reason=f"{type(error).__name__}: {words}")

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.run.as_run_files import save_as_run
 from minitopo_dc.run.check import runners_of, why_unsupported
 from minitopo_dc.run.judge import blank_result, judge
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.run.results import RunResult, save_as_run
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.scenario import AsRun, Scenario, as_run
 from minitopo_dc.workloads import Measurement

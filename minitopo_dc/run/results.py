@@ -12,6 +12,7 @@ connect `started_s` later (in `details`; 0 where it is not told, as on the virtu
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from minitopo_dc.files import write_whole
+from minitopo_dc.scenario import AsRun, Scenario
 
 Status = Literal["ok", "failed", "unsupported"]
 
@@ -82,3 +84,26 @@ def of_first_flow(run: Path, name: str) -> Path | None:
     """A file or directory that a run's first flow may have kept; None: it has not."""
     paths = (flow_directory(run, 1, alone=alone) / name for alone in (True, False))
     return next((path for path in paths if path.exists()), None)
+
+
+GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
+
+
+def save_as_run(derived: AsRun, run: Path) -> None:
+    """Write the scenario, which can be run by itself, and the handovers of a rule."""
+    derived.scenario.save(run / DERIVED)
+    if derived.handovers is not None:
+        with (run / HANDOVERS).open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["time_s", "old_leg", "new_leg"])
+            rows.writerows(derived.handovers)
+
+
+def load_as_run(run: Path) -> Scenario:
+    """The scenario that a run's numbers belong to.
+
+    Raises:
+        SettingsError: its file is missing or wrong.
+    """
+    derived = run / DERIVED
+    return Scenario.load(derived if derived.exists() else run / GIVEN)

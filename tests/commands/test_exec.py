@@ -71,7 +71,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
     monkeypatch.setattr(exec, "not_installed", lambda _: None)
     monkeypatch.setattr(exec, "save_facts", lambda _: None)
     monkeypatch.setattr(
-        "minitopo_dc.analysis.figures.legs.legs_figure", lambda _, path: path.touch()
+        "minitopo_dc.analysis.figures.paths.legs_figure", lambda _, path: path.touch()
     )
     monkeypatch.setattr(own_program, "run_program", made.run_program)
     return made

@@ -16,7 +16,7 @@ from benchmarks.hostile.inputs import FAULTS, KINDS, attempt
 from benchmarks.hostile.mutations import HOSTILE
 from minitopo_dc import cli
 from minitopo_dc.commands import trace as trace_command
-from minitopo_dc.commands.screen.output import new_directory
+from minitopo_dc.commands.screen import new_directory
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError, TransmittingEntity, make_policy, sn_format, split_policy
 from minitopo_dc.scenario import Scenario

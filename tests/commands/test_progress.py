@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.campaign.file.plan import Run
-from minitopo_dc.commands.screen.campaign_progress import CampaignProgress
-from minitopo_dc.commands.screen.progress import Progress
+from minitopo_dc.commands.campaign import CampaignProgress
+from minitopo_dc.commands.screen import Progress
 from minitopo_dc.run.judge import blank_result
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario

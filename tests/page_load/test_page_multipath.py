@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.page_load.counters import Counters, host_counters
-from minitopo_dc.page_load.multipath import check_multipath
+from minitopo_dc.page_load.multipath import Counters, check_multipath, host_counters
 from minitopo_dc.page_load.timing import PageError
 
 DEV = """Inter-|   Receive                            |  Transmit

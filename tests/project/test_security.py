@@ -15,7 +15,7 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.commands.entry import unexpected
-from minitopo_dc.commands.screen.output import new_directory
+from minitopo_dc.commands.screen import new_directory
 from minitopo_dc.emulation.machine.run_registry import VARIABLE
 
 PACKAGE = Path(cli.__file__).resolve().parent

@@ -1,19 +1,20 @@
-"""What each path of a run carried over time, drawn, and when paths were to open and to close."""
+"""What each leg and path of a run carried over time, drawn, and when paths were to change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from minitopo_dc.analysis.figures.curves import Line, Mark, Panel, draw_series
-from minitopo_dc.analysis.tables.path_rates import BIN_S, path_rates
+from minitopo_dc.analysis.tables.rates import BIN_S, leg_rates, path_rates
 from minitopo_dc.files import replacing
-from minitopo_dc.run.as_run_files import load_as_run
+from minitopo_dc.run.results import load_as_run
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import PathEvent, PathPlan
+from minitopo_dc.settings import Direction, PathEvent, PathPlan
 
 TOGETHER_S = 0.1
 """A handover opens a path and abandons another one 0.02 s later: labels would hide each other."""
@@ -101,3 +102,28 @@ def _schedules(scenario: Scenario) -> Iterator[tuple[int, PathPlan]]:
     for number, flow in enumerate(scenario.resolved_flows, start=1):
         if flow.paths and not flow.paths.is_whole(len(scenario.legs)):
             yield number, flow.paths
+
+
+def legs_figure(run: Path, path: Path) -> None:
+    """Draw the rates of a run's legs as PNG: a panel for each direction, a line for each leg.
+
+    Raises:
+        ResultError: a file of an element's is broken.
+        OSError: one of them cannot be read, or `path` cannot be written.
+    """
+    panels = [
+        Panel(direction, "rate of IP bytes (Mbit/s)", _lines(leg_rates(run, direction)))
+        for direction in get_args(Direction)
+    ]
+    with replacing(path) as partial:
+        draw_series(panels, steps=True).savefig(partial, format="png")
+
+
+def _lines(rates: pd.DataFrame) -> list[Line]:
+    lines = []
+    for number, (leg, rows) in enumerate(rates.groupby("leg")):
+        end = pd.DataFrame({"x": [rows["time_s"].iloc[-1] + BIN_S], "mean": [0.0]})
+        bins = pd.DataFrame({"x": rows["time_s"], "mean": rows["rate_mbps"]})
+        points = pd.concat([bins, end], ignore_index=True)
+        lines.append(Line(f"leg {leg}", number, False, points))
+    return lines

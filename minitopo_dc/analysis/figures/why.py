@@ -16,7 +16,7 @@ from minitopo_dc.analysis.figures.curves import COLOURS, DOTS_PER_INCH
 from minitopo_dc.analysis.figures.panel import FONT
 from minitopo_dc.analysis.measures.congestion import congestion_series
 from minitopo_dc.analysis.measures.pdcp import receive_counters
-from minitopo_dc.analysis.tables.leg_rates import leg_rates
+from minitopo_dc.analysis.tables.rates import leg_rates
 from minitopo_dc.analysis.tables.series import pdcp_series
 from minitopo_dc.units import NS_PER_MS
 

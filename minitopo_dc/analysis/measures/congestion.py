@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.tables.path_rates import path_series
+from minitopo_dc.analysis.tables.rates import path_series
 
 COLUMNS = ("time_s", "path", "cwnd_bytes", "smoothed_rtt_ms")
 FALL = 0.9

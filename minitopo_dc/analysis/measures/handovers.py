@@ -16,7 +16,7 @@ from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.measures.open_links import transfer_window
 from minitopo_dc.analysis.tables.series import leg_series
 from minitopo_dc.link import Capacity
-from minitopo_dc.run.as_run_files import HANDOVERS, load_as_run
+from minitopo_dc.run.results import HANDOVERS, load_as_run
 from minitopo_dc.trace.drives.handover import Handover
 from minitopo_dc.units import NS_PER_S
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from minitopo_dc.run.as_run_files import load_as_run
-from minitopo_dc.run.results import RunResult, flow_windows
+from minitopo_dc.run.results import RunResult, flow_windows, load_as_run
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.settings.paths import Period, without
 from minitopo_dc.units import NS_PER_S

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from minitopo_dc.analysis.tables.series import leg_series
-from minitopo_dc.run.as_run_files import load_as_run
 from minitopo_dc.run.capacity import available_bits
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.run.results import RunResult, load_as_run
 from minitopo_dc.scenario import Scenario
 
 ENOUGH = 0.8

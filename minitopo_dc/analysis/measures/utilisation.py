@@ -13,9 +13,8 @@ import pandas as pd
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.measures.pdcp import receive_counters
 from minitopo_dc.analysis.tables.series import leg_series, pdcp_series
-from minitopo_dc.run.as_run_files import load_as_run
 from minitopo_dc.run.capacity import available_bits
-from minitopo_dc.run.results import RunResult, flow_windows
+from minitopo_dc.run.results import RunResult, flow_windows, load_as_run
 
 END_TOLERANCE = 0.01
 """Of a bin: a client that is told to stop after whole seconds may do so a few ms before."""

@@ -17,7 +17,7 @@ from minitopo_dc.campaign.execution.store import FULL, StoreError
 from minitopo_dc.campaign.file.plan import Run
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.pool import Killed, in_processes
-from minitopo_dc.run.crash import crashed
+from minitopo_dc.run.judge import crashed
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 

@@ -27,8 +27,7 @@ from minitopo_dc.analysis.measures.utilisation import flow_rates, leg_rates
 from minitopo_dc.campaign.file.fields import OVER_POINTS, Curve, Experiment, Figure
 from minitopo_dc.campaign.report.evaluation import Source, curve_label, our_points, their_points
 from minitopo_dc.campaign.report.joined import joined_table
-from minitopo_dc.run.as_run_files import load_as_run
-from minitopo_dc.run.results import flow_directory
+from minitopo_dc.run.results import flow_directory, load_as_run
 
 JAIN = "jain_index"
 

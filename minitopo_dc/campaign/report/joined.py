@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
@@ -93,6 +93,12 @@ OF_COLUMNS: Mapping[str, Callable[..., Any]] = {
     "least": lambda values: float(np.min(values)),
     "most": lambda values: float(np.max(values)),
 }
+
+
+CLAIM_COLUMNS = (
+    *("experiment", "source", "claim", "published", "least", "most"),
+    *("value", "low", "high", "points", "verdict"),
+)
 
 
 @dataclass(frozen=True)
@@ -237,6 +243,35 @@ def verdicts(table: pd.DataFrame, name: str, experiment: Experiment) -> list[Ver
         ]
     except ExpressionError as error:
         raise SettingsError(f"experiments.{name}.claims: {error}") from None
+
+
+def claims_table(sources: Sequence[Source]) -> pd.DataFrame:
+    """One row per source and claim: its limits, the number, its interval, and the verdict.
+
+    Raises:
+        SettingsError: an expression names what is not there.
+        ResultError: a file of a run is broken.
+    """
+    rows = [row for source in sources for row in _claim_rows(source)]
+    return pd.DataFrame(rows, columns=list(CLAIM_COLUMNS))
+
+
+def _claim_rows(source: Source) -> Iterator[dict[str, object]]:
+    used = {cell.experiment for cell in source.plan.cells}
+    for name, experiment in source.plan.file.experiments.items():
+        if name not in used or not experiment.claims:
+            continue
+        table = joined_table(source, name, experiment)
+        for verdict in verdicts(table, name, experiment):
+            yield {"experiment": name, "source": source.label} | _claim_row(verdict)
+
+
+def _claim_row(verdict: Verdict) -> dict[str, object]:
+    claim = verdict.claim
+    limits = {"least": claim.least, "most": claim.most}
+    found = {"points": 0} if verdict.estimate is None else asdict(verdict.estimate)
+    said = {"claim": claim.text, "published": claim.source, "verdict": verdict.word}
+    return {**said, **limits, **found}
 
 
 def _benefit(multipath: float, single: Sequence[float]) -> float:

@@ -1,10 +1,10 @@
-"""A program of the user's between the hosts of a scenario."""
+"""A program of the user's between the hosts of a scenario, and the server that it talks to."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -14,7 +14,6 @@ from minitopo_dc.emulation.network.foreground import HeldSignals, in_foreground
 from minitopo_dc.emulation.network.hosts import EmulatedHost
 from minitopo_dc.emulation.network.leftovers import no_leftovers
 from minitopo_dc.emulation.network.testbed import Testbed, testbed
-from minitopo_dc.emulation.run.own_server import OwnServer, own_server
 from minitopo_dc.emulation.run.program_result import ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.run.addresses import client_address, client_gateway, server_address
 from minitopo_dc.run.perform import RunFailedError
@@ -22,12 +21,16 @@ from minitopo_dc.run.routers import client_legs
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.command.runner import program_environment as addresses_environment
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
-from minitopo_dc.runners.processes.process import run
+from minitopo_dc.runners.ports import is_port_bound
+from minitopo_dc.runners.processes.process import MOMENT_S, Process, run, wait_any
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import IpVersion
 
 Say = Callable[[str], None]
 """Takes a line for the user."""
+READY_TIMEOUT_S = 30.0
+"""As for the project's own servers (`minitopo_dc.runners.processes.session`)."""
+READY_POLL_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,3 +169,54 @@ def _use_leg(client: EmulatedHost, leg: int, ip_version: IpVersion) -> None:
             run(client, ["ip", f"-{version}", *route])
         except TransferFailed as failure:
             raise ElementFailedError(str(failure)) from failure
+
+
+class OwnServer:
+    """A running server; its standard output and error are in `server.out` and `server.err`."""
+
+    def __init__(self, host: EmulatedHost, process: Process) -> None:
+        self._host = host
+        self._process = process
+        self._reported = False
+
+    def wait_ready(self, port: int | None) -> None:
+        """Return when something is bound to the port, or without one after a moment.
+
+        Raises:
+            TransferFailed: it ended with an error, or took too long.
+        """
+        deadline = time.monotonic() + (MOMENT_S if port is None else READY_TIMEOUT_S)
+        while port is None or not is_port_bound(self._host.pid, port):
+            if self.error() is not None:
+                raise self._process.failure("before it was ready")
+            if time.monotonic() > deadline:
+                if port is None:
+                    return
+                words = f"did not bind port {port} within {READY_TIMEOUT_S:g} s"
+                raise self._process.failure(words)
+            time.sleep(READY_POLL_S)
+
+    def error(self) -> str | None:
+        """How it ended with an error; None while it runs, and when all is well (a daemon)."""
+        return str(self._process.failure("")) if self.exit_code else None
+
+    @property
+    def exit_code(self) -> int | None:
+        """Its exit code, or a signal's number below 0; None while it runs."""
+        wait_any([self._process], 0)
+        return self._process.exit_code
+
+
+@contextmanager
+def own_server(
+    host: EmulatedHost, command: Sequence[str], environment: Mapping[str, str], directory: Path
+) -> Iterator[OwnServer]:
+    """Run a server; on leaving it has ended."""
+    log = directory / "server.err"
+    with (directory / "server.out").open("wb") as output, log.open("wb") as errors:
+        popen = host.popen(command, environment=environment, stdout=output, stderr=errors)
+    process = Process("server", popen, log)
+    try:
+        yield OwnServer(host, process)
+    finally:
+        process.close()

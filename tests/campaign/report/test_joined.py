@@ -12,9 +12,15 @@ import pandas as pd
 import pytest
 
 from minitopo_dc.campaign.file.fields import Claim, Experiment
-from minitopo_dc.campaign.report.claims import claims_table
 from minitopo_dc.campaign.report.evaluation import Source, load_sources
-from minitopo_dc.campaign.report.joined import Estimate, Verdict, estimate, joined_table, verdicts
+from minitopo_dc.campaign.report.joined import (
+    Estimate,
+    Verdict,
+    claims_table,
+    estimate,
+    joined_table,
+    verdicts,
+)
 from minitopo_dc.cli import main
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.emulation.run.own_server import own_server
+from minitopo_dc.emulation.run.own_program import own_server
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.ports import is_port_bound
 from tests.emulation.local_host import LocalHost

@@ -1,8 +1,9 @@
-"""The progress of a comparison or a run."""
+"""The progress of a comparison or a run, and the directory where its results go."""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Self
 
 from rich.console import Console
@@ -11,7 +12,12 @@ from rich.status import Status
 
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
 from minitopo_dc.workloads import get_workload
+
+MOST_AT_ONCE = 100
+"""Commands that begin in the same second."""
 
 
 class StatusLine:
@@ -83,3 +89,27 @@ def _headline(result: RunResult) -> str:
         if column.measure in result.details
     )
     return ", ".join(shown)
+
+
+def new_directory(wanted: Path | None, command: str) -> Path:
+    """Make the results directory and return it.
+
+    Without one that is `wanted`, its name is the time: with `-2`, `-3`, ... behind it when another
+    command has begun in the same second.
+
+    Raises:
+        SettingsError: it exists already, so that results are never mixed, or cannot be made.
+    """
+    named = Path("results") / time.strftime(f"{command}-%Y%m%d-%H%M%S")
+    later = (named.with_name(f"{named.name}-{number}") for number in range(2, MOST_AT_ONCE + 1))
+    candidates = [wanted] if wanted else [named, *later]
+    for directory in candidates:
+        try:
+            directory.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise SettingsError(f"--output: {quoted(directory)}: {why}") from None
+        return directory
+    raise SettingsError(f"--output: {quoted(candidates[0])} exists; give a new directory")
