@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minitopo_dc.link.any_leg import AnyLeg
-from minitopo_dc.link.leg import Leg, LegParameters, LegStatistics
+from minitopo_dc.link.any_leg import AnyLeg, LegParameters, LegStatistics
+from minitopo_dc.link.leg import Leg
 from minitopo_dc.link.models.capacity import Capacity, ConstantCapacity, RateCapacity, make_capacity
 from minitopo_dc.link.models.delay import ConstantDelay, DelayModel, NormalDelay, UniformDelay
 from minitopo_dc.link.models.delay_curve import DelayCurve, curve_delay_ns, delay_steps

@@ -1,48 +1,130 @@
-"""What every leg can do, whatever carries its packets: what drivers and schedules rely on."""
+"""What every leg is like, can do and counts, whatever carries its packets.
+
+`AnyLeg` is what whoever drives a leg relies on; `QueuedLeg` is one with a drop-tail queue and
+losses of its own. How a leg works is in `leg`, `rlc` and `wifi`.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from copy import copy
+from dataclasses import dataclass
+from random import Random
+from typing import Generic, TypeVar
 
-from minitopo_dc.link.leg import LegStatistics
 from minitopo_dc.link.models.capacity import Capacity
-from minitopo_dc.link.models.delay import DelayModel
+from minitopo_dc.link.models.delay import DelayModel, NormalDelay
 from minitopo_dc.link.models.loss import LossModel
+from minitopo_dc.link.models.propagation import OrderedPropagation, ReorderingPropagation
+from minitopo_dc.units import NS_PER_S
 
 T = TypeVar("T")
 
+PAPERS_DELAY = NormalDelay(10_000_000, 1_000_000)
+"""Thesis, section 4.4 and listing 4.2: netem delay 10ms 1ms normal."""
 
-class AnyLeg(Protocol[T]):
+
+@dataclass(frozen=True, slots=True)
+class LegParameters:
+    """What a leg's direction is like, but for its capacity.
+
+    The defaults are those of "QUIC over Dual Connectivity" (journal article and thesis), but for
+    `reorder`.
+
+    Raises:
+        ValueError: a queue limit below 1.
+    """
+
+    # None: no limit. 100 packets: the thesis' listing 4.2, server side.
+    queue_packets: int | None = 100
+    queue_bytes: int | None = None
+    delay: DelayModel = PAPERS_DELAY
+    loss: LossModel | None = None
+    # False: jitter keeps the order, as LTE's RLC does (TS 36.322). True: packets overtake as with
+    # netem, which the thesis' own legs do.
+    reorder: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a queue that holds nothing."""
+        for name, limit in (
+            ("queue_packets", self.queue_packets),
+            ("queue_bytes", self.queue_bytes),
+        ):
+            if limit is not None and limit < 1:
+                raise ValueError(f"{name} = {limit} (allowed: 1 or more, or none for no limit)")
+
+
+@dataclass(frozen=True, slots=True)
+class LegStatistics:
+    """Counters since the beginning, and gauges at the last call.
+
+    `pushed_packets` = `delivered_packets` + the four `dropped_*` + `queue_packets` + `air_packets`
+    at any time. A loss on the air is counted when it happens, i.e. after the packet's
+    serialisation; `dropped_flush` has what waited when the leg was flushed.
+    """
+
+    pushed_packets: int
+    pushed_bytes: int
+    delivered_packets: int
+    delivered_bytes: int
+    dropped_queue: int
+    dropped_loss: int
+    dropped_stop: int
+    dropped_flush: int
+    queue_packets: int
+    queue_bytes: int
+    queue_max: int
+    air_packets: int
+
+
+class AnyLeg(ABC, Generic[T]):
     """One direction of a leg. Times are ns; `now` never descends from call to call."""
 
+    __slots__ = ("_dropped", "_news", "_pushed_bytes", "_pushed_packets", "_up")
+
+    def __init__(self) -> None:
+        self._up = True
+        self._pushed_packets = self._pushed_bytes = 0
+        self._dropped: list[T] = []
+        self._news: int | None = None  # when something happened that no poll has met
+
+    @abstractmethod
     def push(self, packet: T, size: int, now: int) -> bool:
-        """A packet of `size` bytes (> 0) arrives; False if it is known that it never comes out.
+        """Take a packet of `size` bytes (> 0); return False if it is known never to come out.
 
         True is a promise that :meth:`dropped` or :meth:`flush` may break, and nothing else.
         """
 
+    @abstractmethod
     def poll(self, now: int) -> list[T]:
-        """All that has arrived at the other end by `now`, in order of arrival."""
+        """Return all that has arrived at the other end by `now`, in order of arrival."""
 
     def dropped(self) -> list[T]:
-        """What :meth:`push` had promised and will never come out, known since the last call.
+        """Return what :meth:`push` had promised and will never come, known since the last call.
 
         It is known when :meth:`poll` has been called for the moment of :meth:`next_timeout`.
         """
+        dropped, self._dropped = self._dropped, []
+        return dropped
 
+    @abstractmethod
     def next_timeout(self) -> int | None:
-        """When to poll next, or None if nothing is under way."""
+        """Return when to poll next, or None if nothing is under way."""
 
+    @abstractmethod
     def start(self, now: int) -> None:
         """Make `now` the capacity's time 0."""
 
+    @abstractmethod
     def set_up(self, up: bool, now: int) -> None:
         """Take the leg up or down."""
 
+    @abstractmethod
     def flush(self, now: int, which: Callable[[T], bool] = ...) -> list[T]:
-        """Take packets out, by default all; what :meth:`push` had promised and will not come."""
+        """Take packets out, by default all; return those that :meth:`push` had promised."""
 
+    @abstractmethod
     def retune(
         self,
         now: int,
@@ -56,32 +138,124 @@ class AnyLeg(Protocol[T]):
     @property
     def is_up(self) -> bool:
         """Whether the leg serialises, as :meth:`set_up` said last."""
+        return self._up
 
     @property
+    @abstractmethod
     def mean_delay_ns(self) -> int:
         """Mean one-way delay behind queue and serialisation, as configured."""
 
+    @abstractmethod
     def backlog_bytes(self, now: int) -> int:
-        """Bytes that wait for being serialised."""
+        """Return the bytes that wait for being serialised."""
 
+    @abstractmethod
     def has_room(self, now: int, more: int) -> bool:
-        """Whether the queue would take a packet of `more` bytes at `now`."""
+        """Return whether the queue would take a packet of `more` bytes at `now`."""
+
+    @property
+    @abstractmethod
+    def joined_packets(self) -> int:
+        """Packets that joined the queue so far: the number of the latest one, from 1."""
+
+    @abstractmethod
+    def served_packets(self, now: int) -> int:
+        """Return the number of the last of them that left it with all before it by `now`."""
+
+    @abstractmethod
+    def service_end(self, now: int) -> int | None:
+        """Return when the packet in service is through at the earliest; None: none is served."""
+
+    @abstractmethod
+    def rate_bps(self, now: int) -> int:
+        """Return the rate of `now` in bit/s; 0 also when it is down, or its capacity has ended."""
+
+    def drain_ns(self, now: int, more: int = 0) -> int | None:
+        """Return how long the backlog and `more` bytes behind it take at the rate of `now`.
+
+        Returns:
+            ns, or None where no time is known: the leg is down, its rate is 0, or it has ended. The
+            rate of opportunities is their mean over the 100 ms before (`OpportunityCapacity`).
+        """
+        rate = self.rate_bps(now)
+        if not rate:
+            return None
+        return -(-(self.backlog_bytes(now) + more) * 8 * NS_PER_S // rate)
+
+    @abstractmethod
+    def statistics(self) -> LegStatistics:
+        """Return counters and gauges as of the last call: `LegStatistics`, or more than those."""
+
+
+class QueuedLeg(AnyLeg[T]):
+    """A leg with a drop-tail queue, behind which packets are lost by a model.
+
+    Losses have a random generator of their own: the k-th packet that joins the queue has the k-th
+    draw, whatever the timing. That it will be lost is known when it is pushed; it takes its place
+    and its time of service like any other.
+    """
+
+    __slots__ = (
+        *("_dropped_flush", "_dropped_queue", "_dropped_stop", "_joined_packets"),
+        *("_loss", "_loss_rng", "_queue_max"),
+    )
+
+    def __init__(self, parameters: LegParameters, rng: Random) -> None:
+        """Draw a seed from `rng`."""
+        super().__init__()
+        self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
+        self._loss_rng = Random(rng.getrandbits(64))
+        self._joined_packets = self._queue_max = 0
+        self._dropped_queue = self._dropped_stop = self._dropped_flush = 0
+
+    def push(self, packet: T, size: int, now: int) -> bool:
+        """Take a packet of `size` bytes (> 0).
+
+        Returns:
+            False if it is known that it never comes out: the queue is full, it will be lost behind
+            it, or the capacity has ended. For the others see :meth:`dropped`.
+        """
+        self._pushed_packets += 1
+        self._pushed_bytes += size
+        if not self.has_room(now, size):
+            self._dropped_queue += 1
+            return False
+        lost = self._loss is not None and self._loss.lost(self._loss_rng)
+        self._joined_packets += 1
+        waiting = self._join(packet, size, now, lost)
+        if not waiting:
+            self._joined_packets -= 1
+            self._dropped_stop += 1
+            return False
+        self._queue_max = max(self._queue_max, waiting)
+        return not lost
 
     @property
     def joined_packets(self) -> int:
         """Packets that joined the queue so far: the number of the latest one, from 1."""
+        return self._joined_packets
 
-    def served_packets(self, now: int) -> int:
-        """Number of the last of them that left the queue with all before it by `now`."""
+    @abstractmethod
+    def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
+        """Put packet number `joined_packets` into the queue, and return how many are in it then.
 
-    def service_end(self, now: int) -> int | None:
-        """When the packet in service is through at the earliest; None: none is being served."""
+        There is room, and what happens until `now` has happened.
 
-    def rate_bps(self, now: int) -> int:
-        """Rate of `now` in bit/s; 0 also when it is down, or its capacity has ended."""
+        0: the capacity has ended, and it was taken back.
+        """
 
-    def drain_ns(self, now: int, more: int = 0) -> int | None:
-        """How long the backlog and `more` bytes behind it take; None: no time is known."""
-
-    def statistics(self) -> LegStatistics:
-        """Counters and gauges as of the last call: `LegStatistics`, or more than those."""
+    def _counted(
+        self, air: OrderedPropagation[T] | ReorderingPropagation[T], dropped_loss: int
+    ) -> dict[str, int]:
+        """Return the counters of every such leg by their names."""
+        return {
+            "pushed_packets": self._pushed_packets,
+            "pushed_bytes": self._pushed_bytes,
+            "delivered_packets": air.taken_packets,
+            "delivered_bytes": air.taken_bytes,
+            "dropped_queue": self._dropped_queue,
+            "dropped_loss": dropped_loss,
+            "dropped_stop": self._dropped_stop,
+            "dropped_flush": self._dropped_flush,
+            "queue_max": self._queue_max,
+        }

@@ -22,20 +22,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from random import Random
-from typing import Generic, TypeVar
+from typing import TypeVar
 
+from minitopo_dc.link.any_leg import LegParameters, LegStatistics, QueuedLeg
 from minitopo_dc.link.models.capacity import Capacity
-from minitopo_dc.link.models.delay import DelayModel, NormalDelay
+from minitopo_dc.link.models.delay import DelayModel
 from minitopo_dc.link.models.loss import LossModel
 from minitopo_dc.link.models.propagation import OrderedPropagation, ReorderingPropagation
-from minitopo_dc.units import NS_PER_S
 
 T = TypeVar("T")
-
-PAPERS_DELAY = NormalDelay(10_000_000, 1_000_000)
-"""Thesis, section 4.4 and listing 4.2: netem delay 10ms 1ms normal."""
 
 _NEVER = 1 << 100
 """In ns, packets or bytes: beyond any run."""
@@ -43,130 +39,41 @@ _NOT_STARTED = 1 << 62
 """In ns: a time zero that every clock reading is before."""
 
 
-@dataclass(frozen=True, slots=True)
-class LegParameters:
-    """What a leg's direction is like, but for its capacity.
-
-    The defaults are those of "QUIC over Dual Connectivity" (journal article and thesis), but for
-    `reorder`.
-
-    Raises:
-        ValueError: a queue limit below 1.
-    """
-
-    # None: no limit. 100 packets: the thesis' listing 4.2, server side.
-    queue_packets: int | None = 100
-    queue_bytes: int | None = None
-    delay: DelayModel = PAPERS_DELAY
-    loss: LossModel | None = None
-    # False: jitter keeps the order, as LTE's RLC does (TS 36.322). True: packets overtake as with
-    # netem, which the thesis' own legs do.
-    reorder: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse a queue that holds nothing."""
-        for name, limit in (
-            ("queue_packets", self.queue_packets),
-            ("queue_bytes", self.queue_bytes),
-        ):
-            if limit is not None and limit < 1:
-                raise ValueError(f"{name} = {limit} (allowed: 1 or more, or none for no limit)")
-
-
-@dataclass(frozen=True, slots=True)
-class LegStatistics:
-    """Counters since the beginning, and gauges at the last call.
-
-    `pushed_packets` = `delivered_packets` + the four `dropped_*` + `queue_packets` + `air_packets`
-    at any time. A loss on the air is counted when it happens, i.e. after the packet's
-    serialisation; `dropped_flush` has what waited when the leg was flushed.
-    """
-
-    pushed_packets: int
-    pushed_bytes: int
-    delivered_packets: int
-    delivered_bytes: int
-    dropped_queue: int
-    dropped_loss: int
-    dropped_stop: int
-    dropped_flush: int
-    queue_packets: int
-    queue_bytes: int
-    queue_max: int
-    air_packets: int
-
-
-class Leg(Generic[T]):
+class Leg(QueuedLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
 
     __slots__ = (
-        *("_air", "_capacity", "_delay", "_delay_rng", "_loss", "_loss_rng", "_reorder", "_zero"),
-        *("_limit_bytes", "_limit_packets", "_queue", "_queue_bytes", "_queue_max"),
-        *("_finish", "_head_bits", "_head_delay", "_stopped", "_up"),
-        *("_dropped_flush", "_dropped_loss", "_dropped_queue", "_dropped_stop"),
-        *("_joined_packets", "_pushed_bytes", "_pushed_packets"),
+        *("_air", "_capacity", "_delay", "_delay_rng", "_dropped_loss", "_reorder", "_zero"),
+        *("_limit_bytes", "_limit_packets", "_queue", "_queue_bytes"),
+        *("_finish", "_head_bits", "_head_delay", "_stopped"),
     )
 
     def __init__(self, parameters: LegParameters, capacity: Capacity, rng: Random) -> None:
         """Take a capacity of its own (it keeps state) and draw two seeds from `rng`."""
+        super().__init__(parameters, rng)
         self._capacity = capacity
         self._delay = parameters.delay
-        self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
-        self._loss_rng = Random(rng.getrandbits(64))
         self._delay_rng = Random(rng.getrandbits(64))
         self._zero = _NOT_STARTED
         self._limit_packets = parameters.queue_packets or _NEVER
         self._limit_bytes = parameters.queue_bytes or _NEVER
         # Packet, bytes, will be lost, number.
         self._queue: deque[tuple[T, int, bool, int]] = deque()
-        self._queue_bytes = self._queue_max = 0
+        self._queue_bytes = self._dropped_loss = 0
         self._reorder = parameters.reorder
         self._air: OrderedPropagation[T] | ReorderingPropagation[T]
         self._air = ReorderingPropagation() if parameters.reorder else OrderedPropagation()
-        self._up = True
         self._stopped = False
         # The packet in service, the queue's first: when it is through (_NEVER: none is in service),
         # its bits still to go when it was last started, its delay to come.
         self._finish = _NEVER
         self._head_bits = self._head_delay = 0
-        self._pushed_packets = self._pushed_bytes = self._joined_packets = 0
-        self._dropped_queue = self._dropped_loss = self._dropped_stop = self._dropped_flush = 0
-
-    def push(self, packet: T, size: int, now: int) -> bool:
-        """A packet of `size` bytes (> 0) arrives.
-
-        Returns:
-            False if it will never come out (queue full, lost on the air, or the capacity ended).
-        """
-        if self._finish <= now:
-            self._advance(now)
-        self._pushed_packets += 1
-        self._pushed_bytes += size
-        queue = self._queue
-        waiting = len(queue) + 1
-        if waiting > self._limit_packets or self._queue_bytes + size > self._limit_bytes:
-            self._dropped_queue += 1
-            return False
-        lost = self._loss is not None and self._loss.lost(self._loss_rng)
-        self._joined_packets += 1
-        queue.append((packet, size, lost, self._joined_packets))
-        self._queue_bytes += size
-        if waiting == 1:
-            self._begin(now)
-        if self._stopped:
-            return self._refuse()
-        self._queue_max = max(self._queue_max, waiting)
-        return not lost
 
     def poll(self, now: int) -> list[T]:
         """All that has arrived at the other end by `now`, in order of arrival."""
         if self._finish <= now:
             self._advance(now)
         return self._air.take(now)
-
-    def dropped(self) -> list[T]:
-        """Nothing: what becomes of a packet is known when it is pushed, or flushed."""
-        return []
 
     def next_timeout(self) -> int | None:
         """When to poll next (ns), or None if nothing is under way."""
@@ -238,11 +145,6 @@ class Leg(Generic[T]):
             self._loss = copy(loss)
 
     @property
-    def is_up(self) -> bool:
-        """Whether the leg serialises, as :meth:`set_up` said last."""
-        return self._up
-
-    @property
     def mean_delay_ns(self) -> int:
         """Mean propagation delay as configured: what comes behind queue and serialisation."""
         return self._delay.mean_ns
@@ -265,11 +167,6 @@ class Leg(Generic[T]):
             len(self._queue) < self._limit_packets and self._queue_bytes + more <= self._limit_bytes
         )
 
-    @property
-    def joined_packets(self) -> int:
-        """Packets that joined the queue so far: the number of the latest one, from 1."""
-        return self._joined_packets
-
     def served_packets(self, now: int) -> int:
         """Number of the last of them that left the queue with all before it by `now`."""
         if self._finish <= now:
@@ -282,18 +179,6 @@ class Leg(Generic[T]):
             self._advance(now)
         return None if self._finish == _NEVER else self._finish
 
-    def drain_ns(self, now: int, more: int = 0) -> int | None:
-        """How long the backlog and `more` bytes behind it take at the rate of `now`.
-
-        Returns:
-            ns, or None where no time is known: the leg is down, its rate is 0, or it has ended. The
-            rate of opportunities is their mean over the 100 ms before (`OpportunityCapacity`).
-        """
-        rate = self.rate_bps(now)
-        if not rate:
-            return None
-        return -(-(self.backlog_bytes(now) + more) * 8 * NS_PER_S // rate)
-
     def rate_bps(self, now: int) -> int:
         """Rate of `now` in bit/s; 0 also when the leg is down, or its capacity has ended."""
         if self._finish <= now:
@@ -303,19 +188,23 @@ class Leg(Generic[T]):
     def statistics(self) -> LegStatistics:
         """Counters and gauges as of the last call."""
         return LegStatistics(
-            pushed_packets=self._pushed_packets,
-            pushed_bytes=self._pushed_bytes,
-            delivered_packets=self._air.taken_packets,
-            delivered_bytes=self._air.taken_bytes,
-            dropped_queue=self._dropped_queue,
-            dropped_loss=self._dropped_loss,
-            dropped_stop=self._dropped_stop,
-            dropped_flush=self._dropped_flush,
+            **self._counted(self._air, self._dropped_loss),
             queue_packets=len(self._queue),
             queue_bytes=self._queue_bytes,
-            queue_max=self._queue_max,
             air_packets=len(self._air),
         )
+
+    def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
+        queue = self._queue
+        queue.append((packet, size, lost, self._joined_packets))
+        self._queue_bytes += size
+        if len(queue) == 1:
+            self._begin(now)
+        if self._stopped:
+            queue.pop()
+            self._queue_bytes -= size
+            return 0
+        return len(queue)
 
     def _advance(self, now: int) -> None:
         """Serialise up to `now`, packet after packet."""
@@ -349,14 +238,6 @@ class Leg(Generic[T]):
             self._stopped = True
         else:
             self._finish = finish + zero
-
-    def _refuse(self) -> bool:
-        """Take back the newest packet: the capacity has ended."""
-        _, size, _, _ = self._queue.pop()
-        self._joined_packets -= 1
-        self._queue_bytes -= size
-        self._dropped_stop += 1
-        return False
 
     def _pause(self, now: int) -> None:
         """Interrupt the packet in service."""

@@ -28,9 +28,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from random import Random
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from minitopo_dc.link.leg import LegParameters
+from minitopo_dc.link.any_leg import LegParameters, QueuedLeg
 from minitopo_dc.link.models.capacity import Capacity
 from minitopo_dc.link.models.delay import DelayModel
 from minitopo_dc.link.models.loss import LossModel
@@ -40,7 +40,6 @@ from minitopo_dc.link.rlc.reassembly import Reassembly
 from minitopo_dc.link.rlc.sdu_queue import SduQueue
 from minitopo_dc.link.rlc.segments import RetransmissionBuffer, Sdu, Segment
 from minitopo_dc.link.rlc.slots import Slots
-from minitopo_dc.units import NS_PER_S
 
 T = TypeVar("T")
 
@@ -50,24 +49,21 @@ _NOT_STARTED = 1 << 62
 """In ns: a time zero that every clock reading is before."""
 
 
-class RlcLeg(Generic[T]):
+class RlcLeg(QueuedLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
 
     __slots__ = (
-        *("_loss", "_loss_rng", "_reassembly", "_reorder", "_rlc", "_slots"),
-        *("_dropped", "_harq", "_news", "_queue", "_queue_max", "_retransmissions"),
-        *("_begin", "_free", "_stopped", "_up", "_wake"),
-        *("_dropped_discard", "_dropped_flush", "_dropped_queue", "_dropped_radio"),
-        *("_dropped_stop", "_joined_packets", "_pushed_bytes", "_pushed_packets", "_resent"),
+        *("_harq", "_queue", "_reassembly", "_reorder", "_retransmissions", "_rlc", "_slots"),
+        *("_begin", "_free", "_stopped", "_wake"),
+        *("_dropped_discard", "_dropped_radio", "_resent"),
     )
 
     def __init__(
         self, parameters: LegParameters, rlc: RlcParameters, capacity: Capacity, rng: Random
     ) -> None:
         """Take a capacity of its own (it keeps state) and draw three seeds from `rng`."""
+        super().__init__(parameters, rng)
         self._rlc = rlc
-        self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
-        self._loss_rng = Random(rng.getrandbits(64))
         self._reassembly: Reassembly[T] = Reassembly(
             parameters.delay,
             Random(rng.getrandbits(64)),
@@ -78,54 +74,17 @@ class RlcLeg(Generic[T]):
         self._slots = Slots(capacity, rlc.slot_ns, _NOT_STARTED)
         self._reorder = parameters.reorder
         self._queue: SduQueue[T] = SduQueue(parameters, rlc.discard_ns)
-        self._queue_max = 0
         self._retransmissions: RetransmissionBuffer[T] = RetransmissionBuffer()
-        self._dropped: list[T] = []
-        self._news: int | None = None  # when something was dropped that no poll has met
-        self._up = True
         self._stopped = False
         self._free = -_NEVER  # from when on slots can be used
         self._begin = self._wake = _NEVER  # of the next slot with work; when something happens
-        self._pushed_packets = self._pushed_bytes = self._joined_packets = self._resent = 0
-        self._dropped_queue = self._dropped_stop = self._dropped_flush = 0
-        self._dropped_discard = self._dropped_radio = 0
-
-    def push(self, packet: T, size: int, now: int) -> bool:
-        """A packet of `size` bytes (> 0) arrives.
-
-        Returns:
-            False if it is known that it never comes out: queue full, to be lost behind the radio,
-            or the capacity ended. For the others see :meth:`dropped`.
-        """
-        self._advance(now)
-        self._pushed_packets += 1
-        self._pushed_bytes += size
-        if not self._queue.has_room(size):
-            self._dropped_queue += 1
-            return False
-        lost = self._loss is not None and self._loss.lost(self._loss_rng)
-        self._joined_packets += 1
-        sdu = Sdu(packet, size, number=self._joined_packets, pushed=now, lost=lost)
-        self._queue.append(sdu)
-        self._reassembly.expect(sdu)
-        waiting = len(self._queue)
-        if waiting <= 2:  # behind an SDU that is partly sent, discardTimer has a new first
-            self._plan()
-        if self._stopped:
-            return self._refuse()
-        self._queue_max = max(self._queue_max, waiting)
-        return not lost
+        self._dropped_discard = self._dropped_radio = self._resent = 0
 
     def poll(self, now: int) -> list[T]:
         """All that has arrived at the other end by `now`, in order of arrival."""
         self._advance(now)
         self._news = None
         return self._reassembly.air.take(now)
-
-    def dropped(self) -> list[T]:
-        """What :meth:`push` had promised and will never come out, known since the last call."""
-        dropped, self._dropped = self._dropped, []
-        return dropped
 
     def next_timeout(self) -> int | None:
         """When to poll next (ns), or None if nothing is under way."""
@@ -204,11 +163,6 @@ class RlcLeg(Generic[T]):
             self._loss = copy(loss)
 
     @property
-    def is_up(self) -> bool:
-        """Whether the leg sends, as :meth:`set_up` said last."""
-        return self._up
-
-    @property
     def mean_delay_ns(self) -> int:
         """Mean propagation delay as configured, and what HARQ adds to it on average."""
         return self._reassembly.delay.mean_ns + self._harq.mean_wait_ns()
@@ -222,11 +176,6 @@ class RlcLeg(Generic[T]):
         """Whether the queue would take a packet of `more` bytes at `now`."""
         self._advance(now)
         return self._queue.has_room(more)
-
-    @property
-    def joined_packets(self) -> int:
-        """Packets that joined the queue so far: the number of the latest one, from 1."""
-        return self._joined_packets
 
     def served_packets(self, now: int) -> int:
         """Number of the last of them that left the queue with all before it by `now`."""
@@ -243,21 +192,11 @@ class RlcLeg(Generic[T]):
         earliest = self._slots.following(first.pushed)
         return max(self._begin, earliest) + self._slots.length
 
-    def drain_ns(self, now: int, more: int = 0) -> int | None:
-        """How long the backlog and `more` bytes behind it take at the rate of `now`.
+    def rate_bps(self, now: int) -> int:
+        """Rate of `now` in bit/s, HARQ's part included; 0 also when it is down, or has ended.
 
         HARQ's retransmissions, of which nobody knows before, take some of it.
-
-        Returns:
-            ns, or None where no time is known: the leg is down, its rate is 0, or it has ended.
         """
-        rate = self.rate_bps(now)
-        if not rate:
-            return None
-        return -(-(self.backlog_bytes(now) + more) * 8 * NS_PER_S // rate)
-
-    def rate_bps(self, now: int) -> int:
-        """Rate of `now` in bit/s, HARQ's part included; 0 also when it is down, or has ended."""
         self._advance(now)
         return self._slots.rate_at(now) if self._up and not self._stopped else 0
 
@@ -266,17 +205,9 @@ class RlcLeg(Generic[T]):
         reassembly = self._reassembly
         under_way = self._joined_packets - reassembly.settled - len(self._queue)
         return RlcStatistics(
-            pushed_packets=self._pushed_packets,
-            pushed_bytes=self._pushed_bytes,
-            delivered_packets=reassembly.air.taken_packets,
-            delivered_bytes=reassembly.air.taken_bytes,
-            dropped_queue=self._dropped_queue,
-            dropped_loss=reassembly.dropped_loss,
-            dropped_stop=self._dropped_stop,
-            dropped_flush=self._dropped_flush,
+            **self._counted(reassembly.air, reassembly.dropped_loss),
             queue_packets=len(self._queue),
             queue_bytes=self._queue.bytes,
-            queue_max=self._queue_max,
             air_packets=under_way + len(reassembly.air),
             dropped_discard=self._dropped_discard,
             dropped_radio=self._dropped_radio,
@@ -285,6 +216,20 @@ class RlcLeg(Generic[T]):
             harq_failures=self._harq.failures,
             rlc_retransmissions=self._resent,
         )
+
+    def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
+        sdu = Sdu(packet, size, number=self._joined_packets, pushed=now, lost=lost)
+        self._queue.append(sdu)
+        self._reassembly.expect(sdu)
+        waiting = len(self._queue)
+        if waiting <= 2:  # behind an SDU that is partly sent, discardTimer has a new first
+            self._plan()
+        if self._stopped:
+            self._reassembly.forget_last()
+            self._queue.take_back()
+            self._plan()
+            return 0
+        return waiting
 
     def _advance(self, now: int) -> None:
         """Let every slot that has ended by `now` carry what it carries."""
@@ -383,12 +328,3 @@ class RlcLeg(Generic[T]):
         self._reassembly.give_up(sdu)
         if not sdu.lost:
             self._dropped.append(sdu.packet)
-
-    def _refuse(self) -> bool:
-        """Take back the newest packet: the capacity has ended."""
-        self._reassembly.forget_last()
-        self._queue.take_back()
-        self._joined_packets -= 1
-        self._dropped_stop += 1
-        self._plan()
-        return False

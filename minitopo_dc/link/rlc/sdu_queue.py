@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final, Generic, TypeVar
 
-from minitopo_dc.link.leg import LegParameters
+from minitopo_dc.link.any_leg import LegParameters
 from minitopo_dc.link.rlc.segments import Sdu
 
 T = TypeVar("T")

@@ -15,15 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from minitopo_dc.link.any_leg import AnyLeg
-from minitopo_dc.link.leg import LegStatistics
+from minitopo_dc.link.any_leg import AnyLeg, LegStatistics
 from minitopo_dc.link.models.capacity import Capacity
 from minitopo_dc.link.models.delay import DelayModel
 from minitopo_dc.link.models.loss import LossModel
 from minitopo_dc.link.wifi.parameters import WifiStatistics
-from minitopo_dc.units import NS_PER_S
 
 T = TypeVar("T")
 Sized = tuple[T, int]
@@ -55,7 +53,7 @@ class ChainPair:
                 chain.step(moment)
 
 
-class Chain(Generic[T]):
+class Chain(AnyLeg[T]):
     """One direction of a chain, a leg like any other. See the module's rules.
 
     Args:
@@ -67,14 +65,11 @@ class Chain(Generic[T]):
     def __init__(
         self, links: Sequence[AnyLeg[Sized[T]]], pair: ChainPair, radio: Sequence[AnyLeg[Sized[T]]]
     ) -> None:
+        super().__init__()
         self._links = links
         self._pair = pair
         self._radio = radio
-        self._up = True
         self._arrived: list[T] = []
-        self._dropped: list[T] = []
-        self._news: int | None = None  # when something arrived or was dropped that no poll has met
-        self._pushed_packets = self._pushed_bytes = 0
         pair.join(self)
 
     def next_event(self) -> int | None:
@@ -106,11 +101,6 @@ class Chain(Generic[T]):
         self._news = None
         arrived, self._arrived = self._arrived, []
         return arrived
-
-    def dropped(self) -> list[T]:
-        """What :meth:`push` had promised and will never come out, known since the last call."""
-        dropped, self._dropped = self._dropped, []
-        return dropped
 
     def next_timeout(self) -> int | None:
         """When to poll next (ns), or None if nothing is under way in this direction."""
@@ -148,11 +138,6 @@ class Chain(Generic[T]):
         self._radio[-1].retune(now, capacity=capacity, delay=delay, loss=loss)
 
     @property
-    def is_up(self) -> bool:
-        """As :meth:`set_up` said last."""
-        return self._up
-
-    @property
     def mean_delay_ns(self) -> int:
         """Mean delays of all links together, as configured."""
         return sum(link.mean_delay_ns for link in self._links)
@@ -186,13 +171,6 @@ class Chain(Generic[T]):
         """That of the slowest link; 0 when the direction is down."""
         self._pair.advance(now)
         return min(link.rate_bps(now) for link in self._links)
-
-    def drain_ns(self, now: int, more: int = 0) -> int | None:
-        """How long the backlog and `more` bytes take at the rate of :meth:`rate_bps` (ns)."""
-        rate = self.rate_bps(now)
-        if not rate:
-            return None
-        return -(-(self.backlog_bytes(now) + more) * 8 * NS_PER_S // rate)
 
     def statistics(self) -> LegStatistics:
         """Counters and gauges as of the last call: sums over the links, maxima of maxima.

@@ -29,7 +29,7 @@ from copy import copy
 from random import Random
 from typing import Generic, TypeVar
 
-from minitopo_dc.link.leg import LegParameters
+from minitopo_dc.link.any_leg import LegParameters, QueuedLeg
 from minitopo_dc.link.models.capacity import Capacity
 from minitopo_dc.link.models.delay import DelayModel
 from minitopo_dc.link.models.loss import LossModel
@@ -38,7 +38,6 @@ from minitopo_dc.link.wifi.medium import NEVER, WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiStatistics
 from minitopo_dc.link.wifi.station import Msdu, Outcome, Station
 from minitopo_dc.link.wifi.timing import saturated_bps
-from minitopo_dc.units import NS_PER_S
 
 T = TypeVar("T")
 
@@ -81,20 +80,15 @@ class Reordering(Generic[T]):
             self.air.put((now + self.delay.sample(self._rng), msdu.size, msdu.packet))
 
 
-class WifiLeg(Generic[T]):
+class WifiLeg(QueuedLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
 
-    __slots__ = (
-        *("_dropped", "_loss", "_loss_rng", "_medium", "_news", "_rate", "_receiver", "_station"),
-        *("_dropped_flush", "_dropped_queue", "_dropped_radio", "_up"),
-        *("_joined_packets", "_pushed_bytes", "_pushed_packets", "_queue_max"),
-    )
+    __slots__ = ("_dropped_radio", "_medium", "_rate", "_receiver", "_station")
 
     def __init__(self, parameters: LegParameters, medium: WifiMedium, rng: Random) -> None:
         """Join the medium, and draw two seeds from `rng`; those of the MAC are the medium's."""
+        super().__init__(parameters, rng)
         self._medium = medium
-        self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
-        self._loss_rng = Random(rng.getrandbits(64))
         self._receiver: Reordering[T] = Reordering(
             parameters.delay, Random(rng.getrandbits(64)), reorder=parameters.reorder
         )
@@ -103,41 +97,13 @@ class WifiLeg(Generic[T]):
         )
         medium.join(self._station)
         self._rate = saturated_bps(medium.parameters)
-        self._up = True
-        self._dropped: list[T] = []
-        self._news: int | None = None  # when something was dropped that no poll has met
-        self._pushed_packets = self._pushed_bytes = self._joined_packets = self._queue_max = 0
-        self._dropped_queue = self._dropped_flush = self._dropped_radio = 0
-
-    def push(self, packet: T, size: int, now: int) -> bool:
-        """A packet of `size` bytes (> 0) arrives.
-
-        Returns:
-            False if it is known that it never comes out: queue full, or to be lost behind the hop.
-            For the others see :meth:`dropped`.
-        """
-        self._medium.advance(now)
-        self._pushed_packets += 1
-        self._pushed_bytes += size
-        if not self._station.has_room(size):
-            self._dropped_queue += 1
-            return False
-        lost = self._loss is not None and self._loss.lost(self._loss_rng)
-        self._joined_packets += 1
-        self._station.push(Msdu(packet, size, self._joined_packets, now, lost))
-        self._queue_max = max(self._queue_max, len(self._station.queue))
-        return not lost
+        self._dropped_radio = 0
 
     def poll(self, now: int) -> list[T]:
         """All that has arrived at the other end by `now`, in order of arrival."""
         self._medium.advance(now)
         self._news = None
         return self._receiver.air.take(now)
-
-    def dropped(self) -> list[T]:
-        """What :meth:`push` had promised and will never come out, known since the last call."""
-        dropped, self._dropped = self._dropped, []
-        return dropped
 
     def next_timeout(self) -> int | None:
         """When to poll next (ns), or None if nothing is under way in this direction."""
@@ -198,11 +164,6 @@ class WifiLeg(Generic[T]):
             self._loss = copy(loss)
 
     @property
-    def is_up(self) -> bool:
-        """Whether this direction contends, as :meth:`set_up` said last."""
-        return self._up
-
-    @property
     def mean_delay_ns(self) -> int:
         """Mean delay behind the hop, as configured."""
         return self._receiver.delay.mean_ns
@@ -216,11 +177,6 @@ class WifiLeg(Generic[T]):
         """Whether the queue would take a packet of `more` bytes at `now`."""
         self._medium.advance(now)
         return self._station.has_room(more)
-
-    @property
-    def joined_packets(self) -> int:
-        """Packets that joined the queue so far: the number of the latest one, from 1."""
-        return self._joined_packets
 
     def served_packets(self, now: int) -> int:
         """Number of the last of them that left the queue with all before it by `now`."""
@@ -237,17 +193,6 @@ class WifiLeg(Generic[T]):
             return self._medium.next_event()
         return self._medium.begin_of(self._station)
 
-    def drain_ns(self, now: int, more: int = 0) -> int | None:
-        """How long the backlog and `more` bytes behind it take at the rate of :meth:`rate_bps`.
-
-        Returns:
-            ns, or None where no time is known: it is down.
-        """
-        rate = self.rate_bps(now)
-        if not rate:
-            return None
-        return -(-(self.backlog_bytes(now) + more) * 8 * NS_PER_S // rate)
-
     def rate_bps(self, now: int) -> int:
         """What it carries while it is never idle and the other direction is; 0 when it is down."""
         self._medium.advance(now)
@@ -258,17 +203,9 @@ class WifiLeg(Generic[T]):
         medium, station, receiver = self._medium, self._station, self._receiver
         settled = receiver.released + self._dropped_flush + self._dropped_radio
         return WifiStatistics(
-            pushed_packets=self._pushed_packets,
-            pushed_bytes=self._pushed_bytes,
-            delivered_packets=receiver.air.taken_packets,
-            delivered_bytes=receiver.air.taken_bytes,
-            dropped_queue=self._dropped_queue,
-            dropped_loss=receiver.dropped_loss,
-            dropped_stop=0,
-            dropped_flush=self._dropped_flush,
+            **self._counted(receiver.air, receiver.dropped_loss),
             queue_packets=len(station.queue),
             queue_bytes=station.queue_bytes,
-            queue_max=self._queue_max,
             air_packets=self._joined_packets - settled - len(station.queue) + len(receiver.air),
             dropped_radio=self._dropped_radio,
             txops=station.txops,
@@ -282,6 +219,10 @@ class WifiLeg(Generic[T]):
             medium_collision_ns=medium.collision_ns,
             medium_foreign_ns=medium.foreign_ns,
         )
+
+    def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
+        self._station.push(Msdu(packet, size, self._joined_packets, now, lost))
+        return len(self._station.queue)
 
     def _settle(self, outcome: Outcome[T], now: int) -> None:
         """A TXOP has ended."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from minitopo_dc.link.leg import LegStatistics
+from minitopo_dc.link.any_leg import LegStatistics
 from minitopo_dc.units import NS_PER_MS, NS_PER_US
 
 Aggregation = Literal["a-mpdu", "a-msdu", "none"]

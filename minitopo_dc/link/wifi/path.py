@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from minitopo_dc.link.any_leg import AnyLeg
-from minitopo_dc.link.leg import Leg, LegParameters
+from minitopo_dc.link.any_leg import AnyLeg, LegParameters
+from minitopo_dc.link.leg import Leg
 from minitopo_dc.link.models.capacity import make_capacity
 from minitopo_dc.link.models.delay import ConstantDelay
 from minitopo_dc.link.wifi.chain import Chain, ChainPair
