@@ -14,7 +14,7 @@ from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.plugins import Registry
 from minitopo_dc.runners.addresses import ip_version
-from minitopo_dc.runners.options import NoOptions, parse_options
+from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.ports import is_bound
 from minitopo_dc.runners.tools import Tool
 from minitopo_dc.runners.virtual import VirtualTransport
@@ -87,6 +87,16 @@ class Transfer:
         return ip_version((self.server_address,))
 
     @property
+    def server_settings(self) -> Path:
+        """What a server of our own is told."""
+        return self.directory / "server.json"
+
+    @property
+    def client_settings(self) -> Path:
+        """What a client of our own is told."""
+        return self.directory / "client.json"
+
+    @property
     def server_output(self) -> Path:
         """What the server writes to its standard output."""
         return self.directory / "server.out"
@@ -105,6 +115,11 @@ class Transfer:
     def client_log(self) -> Path:
         """What the client writes to its standard error."""
         return self.directory / "client.log"
+
+    @property
+    def paths_settings(self) -> Path:
+        """What the program of `Runner.paths_command` is told."""
+        return self.directory / "paths.json"
 
     @property
     def paths_output(self) -> Path:
@@ -134,6 +149,8 @@ class Runner(ABC):
     """One transport: commands, set-up of hosts, and how the outcome is read."""
 
     name: ClassVar[str]  # set by the decorator `runner`
+    # Whose code it is, where the name does not tell: shown beside the name (`label`).
+    stack: ClassVar[str] = ""
     multipath: ClassVar[bool]  # needs two client addresses or more, and uses them at once
     any_mode: ClassVar[bool] = False  # one path or several: `multipath` does not matter
     # Its programs are the user's own. No flow can be beside them, as their ports are not known.
@@ -142,7 +159,7 @@ class Runner(ABC):
     socket_table: ClassVar[Literal["tcp", "udp"]]  # where the server's socket is listed
     congestion_controls: ClassVar[tuple[str, ...]]  # that the transport's tools have
     workloads: ClassVar[tuple[str, ...]] = ("download",)  # that it carries, by their kinds
-    options_type: ClassVar[type] = NoOptions
+    options_type: ClassVar[type[Options]] = Options
     # `compare` runs it unless told otherwise.
     compared: ClassVar[bool] = True
     takes_duration: ClassVar[bool] = False  # the client can stop after a download's `duration_s`
@@ -168,6 +185,11 @@ class Runner(ABC):
     # How a server ends that did nothing wrong.
     server_exit_codes: ClassVar[frozenset[int]] = frozenset({0})
 
+    @property
+    def label(self) -> str:
+        """The name as people are shown it: with the stack."""
+        return f"{self.name} ({self.stack})" if self.stack else self.name
+
     @abstractmethod
     def missing(self) -> str | None:
         """What this machine lacks for the transport, and how to get it; None if nothing."""
@@ -186,11 +208,14 @@ class Runner(ABC):
 
     @abstractmethod
     def server_command(self, transfer: Transfer) -> list[str]:
-        """The server's command line; empty when this transfer needs none."""
+        """Return the server's command line; empty when this transfer needs none.
+
+        Asked for once, right before the start: a program's files may be written here.
+        """
 
     @abstractmethod
     def client_command(self, transfer: Transfer) -> list[str]:
-        """The client's command line."""
+        """Return the client's command line; as the server's."""
 
     def paths_command(self, transfer: Transfer) -> list[str] | None:  # noqa: ARG002 (a hook)
         """The command line of a program on the client's host that changes paths; None: no need.
@@ -256,9 +281,9 @@ class Runner(ABC):
         """Check options of this runner, for transfers over IP version 4 or 6.
 
         Raises:
-            OptionError: an option is unknown or wrong, with what is allowed.
+            SettingsError: an option is unknown or wrong, with what is allowed.
         """
-        parse_options(self.options_type, options, self.name)
+        self.options_type.check(options, f"runner {self.name}")
 
     def validate(self, transfer: Transfer) -> None:
         """Check what only this runner knows of a transfer.

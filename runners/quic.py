@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
-from minitopo_dc.runners.options import OptionError, SocketBuffer, parse_options
+from minitopo_dc.runners.options import Options, Size, SocketBuffer
 from minitopo_dc.runners.payload.content import content_sha256
-from minitopo_dc.runners.payload.request_reports import plan_of, read_requests
-from minitopo_dc.runners.payload.requests import request_arguments
-from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload, as_download
+from minitopo_dc.runners.payload.request_reports import read_requests
+from minitopo_dc.runners.programs import ProgramSettings
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.workloads import Measurement, RequestResponse, Workload
 
 
 def read_report(report: dict[str, Any], workload: Workload) -> Measurement:
@@ -46,8 +46,7 @@ def read_report(report: dict[str, Any], workload: Workload) -> Measurement:
 MEBIBYTE = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class QuicOptions:
+class QuicOptions(Options):
     """Options of `quic` and `quic-ngtcp2`: the same defaults, so that the two can be compared.
 
     The windows' default is never the limit: a leg pair of 100 Mbit/s that is blocked for
@@ -59,15 +58,15 @@ class QuicOptions:
     # As the kernel counts it. Default: the kernel's (net.core.rmem_default, 212,992 on Linux);
     # the papers' modified set-up has 33,554,432 (thesis, table 4.4).
     receive_buffer_bytes: SocketBuffer | None = None
-    max_data: int = 16 * MEBIBYTE
-    max_stream_data: int = 16 * MEBIBYTE
+    max_data: Size = 16 * MEBIBYTE
+    max_stream_data: Size = 16 * MEBIBYTE
     # Off: logging slows both ends down, and the papers measured without (thesis, section 4).
     # ngtcp2's client writes one in any run, as its times are read from it; off: it is removed.
     qlog: bool = False
     # UDP payload. Default: aioquic's own, the least that every path takes (RFC 9000, section 14);
     # the papers' aioquic of 2020 had 1,280 (thesis, section 4.1: "the size of the UDP frames").
     # ngtcp2's own way, path MTU discovery, would find 1,444 here and so have less overhead.
-    max_datagram_bytes: int = 1200
+    max_datagram_bytes: Size = 1200
 
 
 LEAST_PAYLOAD = 1200
@@ -79,20 +78,38 @@ MOST_PAYLOAD = {4: 1472, 6: 1452}
 class DatagramRunner(Runner):
     """A transport whose options have `max_datagram_bytes`, the UDP payload of a full packet."""
 
+    options_type: ClassVar[type[QuicOptions]] = QuicOptions
+
     def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:
         """Also: QUIC, and an Ethernet frame behind the headers of the IP version, allow the size.
 
         Raises:
-            OptionError: an option is unknown or wrong, or `max_datagram_bytes` below 1,200 (RFC
+            SettingsError: an option is unknown or wrong, or `max_datagram_bytes` below 1,200 (RFC
                 9000, section 14) or above `MOST_PAYLOAD`.
         """
-        given: Any = parse_options(self.options_type, options, self.name)
+        given = self.options_type.check(options, f"runner {self.name}")
         most = MOST_PAYLOAD[ip_version]
         if not LEAST_PAYLOAD <= given.max_datagram_bytes <= most:
-            raise OptionError(
+            raise SettingsError(
                 f"runner {self.name}: option max_datagram_bytes is {given.max_datagram_bytes}, "
                 f"must be {LEAST_PAYLOAD} to {most} with IPv{ip_version}"
             )
+
+    def _options(self, transfer: Transfer) -> QuicOptions:
+        return self.options_type.check(transfer.options, f"runner {self.name}")
+
+
+class QuicEnd(ProgramSettings):
+    """What both programs of a QUIC of our own are told."""
+
+    address: str
+    """The server's."""
+    port: int
+    certificate: Path
+    congestion_control: str
+    options: QuicOptions
+    qlog: Path | None
+    """The directory for the qlog file."""
 
 
 class OwnQuicRunner(DatagramRunner):
@@ -100,8 +117,19 @@ class OwnQuicRunner(DatagramRunner):
 
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     workloads: ClassVar[tuple[str, ...]] = ("download", "request-response")
-    options_type: ClassVar[type[QuicOptions]] = QuicOptions
     takes_duration: ClassVar[bool] = True
+
+    def _end(self, transfer: Transfer, role: str) -> dict[str, Any]:
+        """Return what both programs are told."""
+        options = self._options(transfer)
+        return {
+            "address": transfer.server_address,
+            "port": transfer.port,
+            "certificate": transfer.certificate,
+            "congestion_control": transfer.congestion_control,
+            "options": options,
+            "qlog": _qlog_directory(transfer, role) if options.qlog else None,
+        }
 
     @contextmanager
     def files(self, transfer: Transfer) -> Iterator[None]:
@@ -110,39 +138,6 @@ class OwnQuicRunner(DatagramRunner):
             for role in ("server", "client"):
                 _qlog_directory(transfer, role).mkdir(parents=True, exist_ok=True)
         yield
-
-    def _options(self, transfer: Transfer) -> QuicOptions:
-        return parse_options(self.options_type, transfer.options, self.name)
-
-    def _qlog(self, transfer: Transfer, role: str) -> list[str]:
-        """Where a program writes its qlog, as its arguments."""
-        qlog = self._options(transfer).qlog
-        return ["--qlog", str(_qlog_directory(transfer, role))] if qlog else []
-
-    def _flow_control(self, transfer: Transfer) -> list[str]:
-        """Windows (RFC 9000, section 4.1) as arguments."""
-        options = self._options(transfer)
-        return [
-            *("--max-data", str(options.max_data)),
-            *("--max-stream-data", str(options.max_stream_data)),
-        ]
-
-    def _receive_buffer(self, transfer: Transfer) -> list[str]:
-        """The client's, as its arguments."""
-        size = self._options(transfer).receive_buffer_bytes
-        return [] if size is None else ["--receive-buffer", str(size)]
-
-    def _load(self, workload: Workload) -> list[str]:
-        """What the client is to do, as its arguments."""
-        if isinstance(workload, RequestResponse):
-            return request_arguments(plan_of(workload))
-        download = as_download(workload)
-        until = [] if download.duration_s is None else ["--duration", str(download.duration_s)]
-        return [*self._resource(download), *until]
-
-    def _resource(self, download: Download) -> list[str]:
-        """What is downloaded, as the client's arguments."""
-        raise NotImplementedError
 
 
 def _qlog_directory(transfer: Transfer, role: str) -> Path:

@@ -7,7 +7,6 @@ from typing import Any
 
 from minitopo_dc.run.routers import client_legs, transmit_bearers
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
-from minitopo_dc.runners.options import OptionError
 from minitopo_dc.scenario import RealSettings, ResolvedFlow, Scenario, as_run
 from minitopo_dc.settings import (
     IpVersion,
@@ -135,7 +134,7 @@ def _known_runner(
     runner = get_runner(transport)
     try:
         runner.check_options(options, version)
-    except OptionError as error:
+    except SettingsError as error:
         raise SettingsError(f"{where}options: {error}") from None
     return runner
 

@@ -106,7 +106,7 @@ class Settings(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise SettingsError(_describe(error, source, cls)) from None
+            raise SettingsError(describe(error, source, cls)) from None
         except RecursionError:
             raise SettingsError(f"{source}: nested too deeply") from None
 
@@ -192,8 +192,8 @@ def quoted(value: object) -> str:
     return shown if len(shown) <= MOST_QUOTED else f"{shown[:MOST_QUOTED]}..."
 
 
-def _describe(error: ValidationError, source: str, cls: type[Settings]) -> str:
-    """One line per wrong field: where, what, and for an unknown field which are known."""
+def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
+    """Return a line per wrong field: where, what, and for an unknown field which are known."""
     lines = []
     for item in error.errors(include_url=False):
         where = ".".join(quoted(part) for part in item["loc"])
@@ -205,14 +205,15 @@ def _describe(error: ValidationError, source: str, cls: type[Settings]) -> str:
     return "\n".join(lines[:MOST_ERRORS] + ([f"{source}: {more} more"] if more > 0 else []))
 
 
-def _unknown(cls: type[Settings], location: tuple[int | str, ...]) -> str:
+def _unknown(cls: type[BaseModel], location: tuple[int | str, ...]) -> str:
     """Where a field has gone, or the names that are known at the top level.
 
     Further down the class of the field is not told: any class may have had it.
     """
     name, top = str(location[-1]), len(location) == 1
     places = (cls,) if top else (cls, *_subclasses(Settings))
-    moved = next((place.MOVED[name] for place in places if name in place.MOVED), None)
+    moves = (getattr(place, "MOVED", {}) for place in places)  # a program's settings have none
+    moved = next((each[name] for each in moves if name in each), None)
     if moved is not None:
         return f"write {moved}"
     return "unknown field" + (f"; known: {', '.join(cls.model_fields)}" if top else "")

@@ -7,7 +7,6 @@ its address closes it, MP_PRIO makes it a backup or not.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -144,16 +143,6 @@ class PathPlan:
     def is_whole(self, legs: int) -> bool:
         """Whether its paths are those without a schedule for so many legs."""
         return (self.initial, self.events) == (self.whole(legs).initial, ())
-
-    @classmethod
-    def from_json(cls, text: str) -> PathPlan:
-        """What `to_json` gave."""
-        values = json.loads(text)
-        return cls(tuple(values["initial"]), tuple(PathEvent(*each) for each in values["events"]))
-
-    def to_json(self) -> str:
-        """As one line, for a command line."""
-        return json.dumps({"initial": self.initial, "events": self.events})
 
     @property
     def legs(self) -> tuple[int, ...]:

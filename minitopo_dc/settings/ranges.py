@@ -6,7 +6,6 @@ no number overflows what it is made into: whole nanoseconds, bit/s, bytes, a C i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
@@ -31,16 +30,9 @@ LEAST_S = 1e-6
 MOST_REPETITIONS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
-    """Metadata of `Annotated`: the range in words, for who makes messages of his own."""
-
-    words: str
-
-
 def within(
     least: float, most: float, unit: str = "", *, above: bool = False, reason: str = ""
-) -> tuple[Any, WrapValidator, Allowed]:
+) -> tuple[Any, Any, WrapValidator]:
     """A field's range, as metadata of `Annotated`; what is outside is told the whole range.
 
     Args:
@@ -50,9 +42,9 @@ def within(
         above: whether only what is above `least` is allowed.
         reason: for the message: what is mostly wrong with a number that is too large.
     """
-    limits = Field(gt=least, le=most) if above else Field(ge=least, le=most)
     allowed = f"{'above ' if above else ''}{_range(least, most, unit)}"
-    return limits, _telling(allowed, reason), Allowed(allowed)
+    least_field = Field(gt=least) if above else Field(ge=least)
+    return least_field, Field(le=most, description=allowed), _telling(allowed, reason)
 
 
 def _range(least: float, most: float, unit: str) -> str:

@@ -6,7 +6,6 @@ exit code is 0 all the same.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import hashlib
 import json
@@ -16,7 +15,6 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 
 from aioquic.h3.connection import H3_ALPN
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
@@ -28,10 +26,10 @@ from minitopo_dc.runners.addresses import address_family, socket_address
 from minitopo_dc.runners.aioquic.endpoint import Transmit, transmit
 from minitopo_dc.runners.aioquic.http3_client import Http3Client
 from minitopo_dc.runners.aioquic.requests import RequestClient
+from minitopo_dc.runners.aioquic.settings import ClientSettings
 from minitopo_dc.runners.aioquic.tuned import make_connection
-from minitopo_dc.runners.aioquic.tuning import MODERN, Tuning
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
-from minitopo_dc.runners.payload.requests import RequestPlan, add_request_options, request_plan
+from minitopo_dc.runners.payload.request_reports import plan_of
 from minitopo_dc.runners.processes.udp_socket import (
     Address,
     receive_batch,
@@ -39,6 +37,7 @@ from minitopo_dc.runners.processes.udp_socket import (
     socket_drops,
     wait_readable,
 )
+from minitopo_dc.workloads import RequestResponse, Workload, as_download
 
 
 @dataclass
@@ -128,6 +127,20 @@ class Download(Http3Client):
         return self._clock() - self._start
 
 
+def make_client(
+    workload: Workload,
+    connection: QuicConnection,
+    transmit: Transmit,
+    clock: Callable[[], float] = time.monotonic,
+) -> Download | RequestClient:
+    """Return the client of a workload."""
+    if isinstance(workload, RequestResponse):
+        return RequestClient(connection, plan_of(workload), transmit, clock)
+    wanted = as_download(workload)
+    path, duration_s = f"/bytes/{wanted.requested_bytes}", wanted.duration_s or math.inf
+    return Download(connection, path, transmit, clock, duration_s=duration_s)
+
+
 def run(client: Http3Client, udp: socket.socket, server: Address) -> None:
     """Connect, do what the client is for, close; returns when the connection has ended."""
     timer = client.start(server)
@@ -138,65 +151,34 @@ def run(client: Http3Client, udp: socket.socket, server: Address) -> None:
 
 def main() -> None:
     """Download once, or send requests, and print the outcome as one line of JSON."""
-    options, plan = _options()
-    connection = make_connection(_configuration(options), options.tuning)
-    with socket.socket(address_family(options.bind), socket.SOCK_DGRAM) as udp:
-        if options.receive_buffer:
-            set_receive_buffer(udp, options.receive_buffer)
-        udp.bind((options.bind, 0))
-        send = partial(transmit, udp=udp)
-        client: Download | RequestClient
-        if plan is None:
-            client = Download(connection, options.path, send, duration_s=options.duration)
-        else:
-            client = RequestClient(connection, plan, send)
+    told = ClientSettings.given()
+    connection = make_connection(_configuration(told), told.options.tuning)
+    with socket.socket(address_family(told.bind), socket.SOCK_DGRAM) as udp:
+        if told.options.receive_buffer_bytes:
+            set_receive_buffer(udp, told.options.receive_buffer_bytes)
+        udp.bind((told.bind, 0))
+        client = make_client(told.workload, connection, partial(transmit, udp=udp))
         gc.freeze()  # what was imported is never garbage: full collections need not visit it
         started_ns = time.monotonic_ns()
-        run(client, udp, socket_address(options.address, options.port))
+        run(client, udp, socket_address(told.address, told.port))
         client.outcome.receive_buffer_bytes = udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
         client.outcome.socket_drops = socket_drops(udp)
     print(json.dumps(asdict(client.outcome) | {"started_ns": started_ns}), flush=True)  # noqa: T201
 
 
-def _configuration(options: argparse.Namespace) -> QuicConfiguration:
+def _configuration(told: ClientSettings) -> QuicConfiguration:
     configuration = QuicConfiguration(
         is_client=True,
         alpn_protocols=H3_ALPN,
-        congestion_control_algorithm=options.congestion_control,
-        max_datagram_size=options.max_datagram,
-        max_data=options.max_data,
-        max_stream_data=options.max_stream_data,
+        congestion_control_algorithm=told.congestion_control,
+        max_datagram_size=told.options.max_datagram_bytes,
+        max_data=told.options.max_data,
+        max_stream_data=told.options.max_stream_data,
         server_name=SERVER_NAME,
-        quic_logger=QuicFileLogger(str(options.qlog)) if options.qlog else None,
+        quic_logger=QuicFileLogger(str(told.qlog)) if told.qlog else None,
     )
-    configuration.load_verify_locations(str(options.certificate))
+    configuration.load_verify_locations(str(told.certificate))
     return configuration
-
-
-def _options() -> tuple[argparse.Namespace, RequestPlan | None]:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--address", required=True, help="the server's")
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--bind", required=True, help="the client's address")
-    parser.add_argument("--certificate", type=Path, required=True)
-    parser.add_argument("--congestion-control", choices=("reno", "cubic"), required=True)
-    parser.add_argument("--receive-buffer", type=int, help="bytes; without: the kernel's default")
-    parser.add_argument("--max-data", type=int, required=True, help="bytes")
-    parser.add_argument("--max-stream-data", type=int, required=True, help="bytes")
-    parser.add_argument("--max-datagram", type=int, required=True, help="bytes of UDP payload")
-    parser.add_argument("--tuning", type=Tuning.from_json, default=MODERN, help="JSON")
-    parser.add_argument("--qlog", type=Path, help="directory for the qlog file")
-    download = parser.add_argument_group("download")
-    download.add_argument("--path", help="what to download; without: requests")
-    download.add_argument("--duration", type=float, default=math.inf, help="s; without: to the end")
-    add_request_options(parser, required=False)
-    options = parser.parse_args()
-    plan = request_plan(parser, options)
-    if (plan is None) == (options.path is None):
-        parser.error("either --path or requests are needed, and not both")
-    if plan is not None and options.duration != math.inf:
-        parser.error("--duration is for a download")
-    return options, plan
 
 
 if __name__ == "__main__":

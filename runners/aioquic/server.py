@@ -7,7 +7,6 @@ closed its connection and written its qlog.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import signal
 import socket
@@ -15,7 +14,6 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from http import HTTPStatus
-from pathlib import Path
 
 from aioquic.h3.connection import H3_ALPN, ErrorCode, H3Connection
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
@@ -31,6 +29,7 @@ from minitopo_dc.runners.aioquic.endpoint import (
     events,
     transmit,
 )
+from minitopo_dc.runners.aioquic.settings import ServerSettings
 from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.aioquic.tuning import MODERN, Tuning
 from minitopo_dc.runners.payload.content import Content, Find, Posted, blocks, requested_content
@@ -185,33 +184,21 @@ def initial_destination(data: bytes) -> bytes | None:
 
 def main() -> None:
     """Serve until SIGTERM or SIGINT."""
-    options = _options()
+    told = ServerSettings.given()
     configuration = QuicConfiguration(
         is_client=False,
         alpn_protocols=H3_ALPN,
-        congestion_control_algorithm=options.congestion_control,
-        max_datagram_size=options.max_datagram,
-        quic_logger=QuicFileLogger(str(options.qlog)) if options.qlog else None,
+        congestion_control_algorithm=told.congestion_control,
+        max_datagram_size=told.options.max_datagram_bytes,
+        quic_logger=QuicFileLogger(str(told.qlog)) if told.qlog else None,
     )
-    configuration.load_cert_chain(options.certificate, options.key)
-    udp = socket.socket(address_family(options.address), socket.SOCK_DGRAM)
-    udp.bind((options.address, options.port))
-    server = Server(udp, configuration, StopSignal(signal.SIGTERM, signal.SIGINT), options.tuning)
+    configuration.load_cert_chain(told.certificate, told.key)
+    udp = socket.socket(address_family(told.address), socket.SOCK_DGRAM)
+    udp.bind((told.address, told.port))
+    stop = StopSignal(signal.SIGTERM, signal.SIGINT)
+    server = Server(udp, configuration, stop, told.options.tuning)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     server.run()
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--address", required=True)
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--certificate", type=Path, required=True)
-    parser.add_argument("--key", type=Path, required=True)
-    parser.add_argument("--congestion-control", choices=("reno", "cubic"), required=True)
-    parser.add_argument("--max-datagram", type=int, required=True, help="bytes of UDP payload")
-    parser.add_argument("--tuning", type=Tuning.from_json, default=MODERN, help="JSON")
-    parser.add_argument("--qlog", type=Path, help="directory for the qlog file")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -6,12 +6,11 @@ describes it, and the authors' changes to it (section 6.1).
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from dataclasses import dataclass
 from typing import Literal, Self
 
-from minitopo_dc.runners.options import OptionError
+from pydantic import model_validator
+
+from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.quic import QuicOptions
 from minitopo_dc.settings.ranges import AckDelay, PacingGain, Packets, RoundTrips, RttIncrease
 
@@ -20,8 +19,7 @@ Preset = Literal["modern", "v43", "bquic"]
 OF_DECIMATION = ("ack_decimation_after", "ack_decimation_rtt_share")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tuning:
+class Tuning(Options):
     """None: as the installed aioquic has it."""
 
     slow_start_exit: RttIncrease | Off | None = None
@@ -47,15 +45,6 @@ class Tuning:
     pacing_avoidance: PacingGain | None = None
     """The same after it."""
 
-    def to_json(self) -> str:
-        """As a program's argument."""
-        return json.dumps(dataclasses.asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """What `to_json` made."""
-        return cls(**json.loads(text))
-
 
 MODERN = Tuning()
 V43 = Tuning(
@@ -69,19 +58,19 @@ V43 = Tuning(
     pacing_slow_start=2,
     pacing_avoidance=1.25,
 )
-BQUIC = dataclasses.replace(
-    V43,
-    # "Increased", says section 6.1, without a value: ours, four times v43's.
-    slow_start_exit=1 / 2,
-    loss_time_threshold=1 + 1 / 2,
-    ack_decimation=10,
-    ack_decimation_after=100,
-    ack_decimation_rtt_share=1 / 4,
+BQUIC = V43.model_copy(
+    update={
+        # "Increased", says section 6.1, without a value: ours, four times v43's.
+        "slow_start_exit": 1 / 2,
+        "loss_time_threshold": 1 + 1 / 2,
+        "ack_decimation": 10,
+        "ack_decimation_after": 100,
+        "ack_decimation_rtt_share": 1 / 4,
+    }
 )
 PRESETS: dict[Preset, Tuning] = {"modern": MODERN, "v43": V43, "bquic": BQUIC}
 
 
-@dataclass(frozen=True, kw_only=True)
 class AioquicOptions(QuicOptions, Tuning):
     """Options of `quic`: those of every QUIC, a preset, and what differs from it."""
 
@@ -89,15 +78,13 @@ class AioquicOptions(QuicOptions, Tuning):
 
     @property
     def tuning(self) -> Tuning:
-        """The preset's with what was given in its place.
+        """The preset's with what was given in its place."""
+        given = self.model_dump(include=set(Tuning.model_fields), exclude_none=True)
+        return PRESETS[self.preset].model_copy(update=given)
 
-        Raises:
-            OptionError: a number of a decimation that is off.
-        """
-        names = [each.name for each in dataclasses.fields(Tuning)]
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        tuning = dataclasses.replace(PRESETS[self.preset], **given)
+    @model_validator(mode="after")
+    def _needs_no_other(self) -> Self:
         for name in OF_DECIMATION:
-            if name in given and tuning.ack_decimation in (None, "off"):
-                raise OptionError(f"runner quic: option {name} needs ack_decimation: 1 or more")
-        return tuning
+            if getattr(self, name) is not None and self.tuning.ack_decimation in (None, "off"):
+                raise ValueError(f"{name} needs ack_decimation: 1 or more")
+        return self

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,14 +13,11 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
-from minitopo_dc.runners.aioquic.client import Download
-from minitopo_dc.runners.aioquic.requests import RequestClient
+from minitopo_dc.runners.aioquic.client import make_client
 from minitopo_dc.runners.aioquic.server import Session, initial_destination
 from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.aioquic.tuning import AioquicOptions
-from minitopo_dc.runners.options import parse_options
 from minitopo_dc.runners.payload.certificate import SERVER_NAME, identify, trust
-from minitopo_dc.runners.payload.request_reports import plan_of
 from minitopo_dc.runners.quic import read_report
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
@@ -31,7 +27,7 @@ from minitopo_dc.runners.virtual import (
     VirtualHost,
 )
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads import Measurement, RequestResponse, as_download
+from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.paths import PathSample
 
 TIMER_MARGIN_NS = 1_000
@@ -126,7 +122,7 @@ class QuicConnectionPair:
     """A client, a server, and their logs."""
 
     def __init__(self, flow: VirtualFlow) -> None:
-        options = parse_options(AioquicOptions, flow.options, "quic")
+        options = AioquicOptions.check(flow.options, "runner quic")
         if options.receive_buffer_bytes:
             # The server is sent acknowledgements only; its real twin's buffer stays as it is, too.
             flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
@@ -197,7 +193,8 @@ class Client:
         )
         trust(configuration)
         connection = _connection(wanted, configuration)
-        self.application = make_client(flow, connection)
+        host = SecondsHost(flow.client_host)
+        self.application = make_client(flow.workload, connection, host.transmit, host.clock)
         self._ended = flow.ended
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
@@ -254,19 +251,4 @@ def _connection(
         wanted.options.tuning,
         destination=destination,
         draft_27=wanted.recovery == "draft-27",
-    )
-
-
-def make_client(flow: VirtualFlow, connection: QuicConnection) -> Download | RequestClient:
-    """The client of a workload."""
-    host, workload = SecondsHost(flow.client_host), flow.workload
-    if isinstance(workload, RequestResponse):
-        return RequestClient(connection, plan_of(workload), host.transmit, host.clock)
-    download = as_download(workload)
-    return Download(
-        connection,
-        f"/bytes/{download.requested_bytes}",
-        host.transmit,
-        host.clock,
-        duration_s=download.duration_s or math.inf,
     )

@@ -6,7 +6,6 @@ waits for another.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.runners.programs import ProgramSettings
 
 DATA_BYTES = 16
 """The least that ping(8) can put its timestamp in. The whole packet has 44 bytes (IPv6: 64), which
@@ -26,6 +26,19 @@ take 0.09 ms at 4 Mbit/s; ping's own 84 would add 0.34 ms to the round-trip time
 _REPLY = re.compile(r"\[(\d+\.\d+)\].*icmp_seq=(\d+) .*time=([\d.]+) ms")
 _TOTALS = re.compile(r"(\d+) packets transmitted, (\d+) received")
 _TIMES = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+) ms")
+
+
+class ClientSettings(ProgramSettings):
+    """What the program is told."""
+
+    count: int
+    """Of echoes per pair of addresses."""
+    interval_s: float
+    """Between echoes of a pair."""
+    clients: tuple[str, ...]
+    """Addresses to ping from."""
+    servers: tuple[str, ...]
+    """Addresses to ping."""
 
 
 class PingFailedError(MinitopoDcError):
@@ -78,11 +91,11 @@ def read(pair: Pair, printed: str, start: float) -> tuple[dict[str, Any], list[d
 
 def main() -> None:
     """Ping all pairs and print the report."""
-    options = _options()
+    told = ClientSettings.given()
     started_ns, begin, start = time.monotonic_ns(), time.monotonic(), time.time()
     report: dict[str, Any] = {"round_trips": [], "rows": [], "error": None}
     try:
-        for pair, printed in _ping_all(options, begin):
+        for pair, printed in _ping_all(told, begin):
             summary, rows = read(pair, printed, start)
             report["round_trips"].append(summary)
             report["rows"] += rows
@@ -92,26 +105,26 @@ def main() -> None:
     print(json.dumps({**report, "ended_s": ended_s, "started_ns": started_ns}), flush=True)  # noqa: T201
 
 
-def _ping_all(options: argparse.Namespace, begin: float) -> Iterator[tuple[Pair, str]]:
-    wanted = list(pairs(options.clients, options.servers))
+def _ping_all(told: ClientSettings, begin: float) -> Iterator[tuple[Pair, str]]:
+    wanted = list(pairs(told.clients, told.servers))
     with ExitStack() as stack:
         running = []
         for index, pair in enumerate(wanted):
-            due = begin + index / len(wanted) * options.interval
+            due = begin + index / len(wanted) * told.interval_s
             time.sleep(max(0.0, due - time.monotonic()))
-            process = stack.enter_context(_start(pair, options))
+            process = stack.enter_context(_start(pair, told))
             stack.callback(process.kill)
             running.append((pair, process))
         for pair, process in running:
             yield pair, process.communicate()[0]
 
 
-def _start(pair: Pair, options: argparse.Namespace) -> subprocess.Popen[str]:
+def _start(pair: Pair, told: ClientSettings) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [
             # It ends with this process, however that ends.
             *("setpriv", "--pdeathsig", "KILL", "ping", "-n", "-D", "-s", str(DATA_BYTES)),
-            *("-c", str(options.count), "-i", f"{options.interval:g}"),
+            *("-c", str(told.count), "-i", f"{told.interval_s:g}"),
             *("-I", pair.client, pair.server),
         ],
         env={**os.environ, "LC_ALL": "C"},
@@ -120,15 +133,6 @@ def _start(pair: Pair, options: argparse.Namespace) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
     )
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, required=True, help="of echoes per pair")
-    parser.add_argument("--interval", type=float, required=True, help="s between echoes of a pair")
-    parser.add_argument("--clients", nargs="+", required=True, help="addresses to ping from")
-    parser.add_argument("--servers", nargs="+", required=True, help="addresses to ping")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

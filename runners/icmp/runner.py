@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
+from minitopo_dc.runners.icmp.client import ClientSettings
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.tools import Tool, not_installed
-from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import Measurement, Ping, Workload
 
 
@@ -15,6 +15,7 @@ from minitopo_dc.workloads import Measurement, Ping, Workload
 class IcmpRunner(Runner):
     """From each of the client's addresses to each of the server's, all at the same time."""
 
+    stack: ClassVar[str] = "ping"
     multipath: ClassVar[bool] = False
     every_leg: ClassVar[bool] = True
     has_server: ClassVar[bool] = False
@@ -37,14 +38,15 @@ class IcmpRunner(Runner):
         raise TypeError(f"{self.name} has no server: {transfer.server_address} answers by itself")
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """`icmp_client`, which runs a ping per pair of addresses."""
+        """`minitopo_dc.runners.icmp.client`, which runs a ping per pair of addresses."""
         wanted = _ping(transfer.workload)
-        return [
-            *module_command("minitopo_dc.runners.icmp.client"),
-            *("--count", str(wanted.count), "--interval", f"{wanted.interval_s:g}"),
-            *("--clients", *transfer.client_addresses),
-            *("--servers", transfer.server_address, *transfer.more_server_addresses),
-        ]
+        told = ClientSettings(
+            count=wanted.count,
+            interval_s=wanted.interval_s,
+            clients=transfer.client_addresses,
+            servers=(transfer.server_address, *transfer.more_server_addresses),
+        )
+        return told.command("minitopo_dc.runners.icmp.client", transfer.client_settings)
 
     def read(self, transfer: Transfer) -> Measurement:
         """The client's report: a summary per pair, and a row per echo that came back."""

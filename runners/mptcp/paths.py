@@ -6,7 +6,6 @@ one line of JSON: the event, and when the kernel had been told (`done_s`).
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import IO
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.mptcp.endpoints import Endpoints
 from minitopo_dc.runners.ports import is_connected
+from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.settings import PathEvent, PathPlan
 from minitopo_dc.units import NS_PER_S
 
@@ -38,17 +38,29 @@ class ThisHost:
         return subprocess.Popen(arguments, stdout=stdout, stderr=stderr)
 
 
+class PathsSettings(ProgramSettings):
+    """What the program is told."""
+
+    paths: PathPlan
+    begin_ns: int
+    """Time zero of the paths, on the monotonic clock."""
+    addresses: tuple[str, ...]
+    """The client's, one per leg."""
+    server: str
+    """The server's address."""
+    port: int
+
+
 def main() -> None:
     """Make the changes; a change that the kernel refuses ends the program, with its words."""
-    options = _options()
-    plan = PathPlan.from_json(options.paths)
-    client = options.addresses[plan.initial[0] - 1]
-    while not is_connected("self", client, (options.server, options.port)):
+    told = PathsSettings.given()
+    client = told.addresses[told.paths.initial[0] - 1]
+    while not is_connected("self", client, (told.server, told.port)):
         time.sleep(POLL_S)
-    endpoints = Endpoints(ThisHost(), options.addresses, plan)
+    endpoints = Endpoints(ThisHost(), told.addresses, told.paths)
     try:
-        for event in plan.events:
-            done_s = at_its_time(event, options.begin_ns, endpoints.change)
+        for event in told.paths.events:
+            done_s = at_its_time(event, told.begin_ns, endpoints.change)
             print(json.dumps({**event._asdict(), "done_s": done_s}), flush=True)  # noqa: T201
     except TransferFailed as failure:
         sys.exit(str(failure))
@@ -59,16 +71,6 @@ def at_its_time(event: PathEvent, begin_ns: int, change: Callable[[PathEvent], N
     time.sleep(max(0.0, event.at_s - (time.monotonic_ns() - begin_ns) / NS_PER_S))
     change(event)
     return (time.monotonic_ns() - begin_ns) / NS_PER_S
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--paths", required=True, help="the plan, as JSON")
-    parser.add_argument("--begin-ns", type=int, required=True, help="time zero, monotonic")
-    parser.add_argument("--addresses", nargs="+", required=True, help="the client's, one per leg")
-    parser.add_argument("--server", required=True, help="the server's address")
-    parser.add_argument("--port", type=int, required=True)
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

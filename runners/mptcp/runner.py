@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal
 
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.mptcp.endpoints import first_endpoints, subflow_limit
+from minitopo_dc.runners.mptcp.paths import PathsSettings
 from minitopo_dc.runners.mptcp.report import path_changes, path_details, path_samples
 from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal
 from minitopo_dc.runners.tcp.runner import MptcpOptions, TcpRunner
 from minitopo_dc.runners.tools import Tool
-from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.paths import PATHS
 
@@ -30,7 +30,7 @@ class MptcpRunner(TcpRunner):
         *TcpRunner.tools,
         Tool("mptcpize", "--version", "mptcpize"),
     )
-    options_type: ClassVar[type] = MptcpOptions
+    options_type: ClassVar[type[MptcpOptions]] = MptcpOptions
     essential: ClassVar[bool] = False
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "mptcp"
 
@@ -58,12 +58,15 @@ class MptcpRunner(TcpRunner):
         """A program that changes the client's endpoints, if the schedule has changes."""
         if not transfer.path_plan.events:
             return None
-        return [
-            *module_command("minitopo_dc.runners.mptcp.paths"),
-            *("--paths", transfer.path_plan.to_json(), "--begin-ns", str(transfer.begin_ns)),
-            *("--addresses", *transfer.client_addresses),
-            *("--server", transfer.server_address, "--port", str(transfer.port)),
-        ]
+        assert transfer.begin_ns is not None  # it is started behind the client
+        told = PathsSettings(
+            paths=transfer.path_plan,
+            begin_ns=transfer.begin_ns,
+            addresses=transfer.client_addresses,
+            server=transfer.server_address,
+            port=transfer.port,
+        )
+        return told.command("minitopo_dc.runners.mptcp.paths", transfer.paths_settings)
 
     def read(self, transfer: Transfer) -> Measurement:
         """As `tcp`; what the kernel said of subflows is told of the paths that they are."""

@@ -7,7 +7,6 @@ from the beginning.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import json
 import os
@@ -15,12 +14,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from errno import EBADF, ESRCH
 from pathlib import Path
 from typing import Any
 
 from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
+from minitopo_dc.runners.programs import ProgramSettings
 
 PIDFD_GETFD = 438
 """asm-generic/unistd.h: the number is the same for all processors."""
@@ -28,7 +28,16 @@ POLL_S = 0.001
 """Less than the round trip in which the first answer comes."""
 
 
-def run(command: list[str], receive_buffer_bytes: int | None) -> tuple[int, dict[str, Any]]:
+class ClientSettings(ProgramSettings):
+    """What the program is told."""
+
+    words: tuple[str, ...]
+    """The command line of gtlsclient."""
+    receive_buffer_bytes: int | None
+    """None: the kernel's default."""
+
+
+def run(command: Sequence[str], receive_buffer_bytes: int | None) -> tuple[int, dict[str, Any]]:
     """Run a program to its end; returns its exit code, negative for a signal, and the report.
 
     Raises:
@@ -101,11 +110,8 @@ def _borrow(pidfd: int, number: int) -> socket.socket | None:
 
 def main() -> None:
     """End as the program did."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--receive-buffer", type=int, help="bytes; without: the kernel's default")
-    parser.add_argument("command", nargs=argparse.REMAINDER)
-    options = parser.parse_args()
-    code, report = run(options.command, options.receive_buffer)
+    told = ClientSettings.given()
+    code, report = run(told.words, told.receive_buffer_bytes)
     print(json.dumps(report), flush=True)  # noqa: T201
     if code < 0:
         os.kill(os.getpid(), -code)

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
-from minitopo_dc.runners.options import parse_options
+from minitopo_dc.runners.ngtcp2.client import ClientSettings
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.payload.content import content_sha256, file_sha256
 from minitopo_dc.runners.payload.site import downloaded_file, website
 from minitopo_dc.runners.processes.process import last_json, log_tail
 from minitopo_dc.runners.processes.source_address import source_address
-from minitopo_dc.runners.quic import DatagramRunner, QuicOptions
+from minitopo_dc.runners.quic import DatagramRunner
 from minitopo_dc.runners.tools import Tool, not_installed
-from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import Measurement
 
 QLOG_UNIT_S = 1e-3
@@ -32,10 +31,10 @@ REQUEST = '"stream_id":0,'
 class Ngtcp2Runner(DatagramRunner):
     """QUIC on one path; NewReno, CUBIC or BBR (version 1), as ngtcp2 has them."""
 
+    stack: ClassVar[str] = "ngtcp2"
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr")
-    options_type: ClassVar[type] = QuicOptions
     compared: ClassVar[bool] = False  # a second QUIC on one path: a minute more
     tools: ClassVar[tuple[Tool, ...]] = (
         Tool("gtlsserver", package="ngtcp2-server"),
@@ -68,12 +67,17 @@ class Ngtcp2Runner(DatagramRunner):
         ]
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """`quic_ngtcp2_client`, which runs gtlsclient; this writes a qlog in any case."""
+        """`minitopo_dc.runners.ngtcp2.client`, which runs gtlsclient."""
+        told = ClientSettings(
+            words=self._gtlsclient(transfer),
+            receive_buffer_bytes=self._options(transfer).receive_buffer_bytes,
+        )
+        return told.command("minitopo_dc.runners.ngtcp2.client", transfer.client_settings)
+
+    def _gtlsclient(self, transfer: Transfer) -> tuple[str, ...]:
+        """Return gtlsclient's command line, with which it writes a qlog in any case."""
         options = self._options(transfer)
-        size = options.receive_buffer_bytes
-        return [
-            *module_command("minitopo_dc.runners.ngtcp2.client"),
-            *(() if size is None else ("--receive-buffer", str(size))),
+        return (
             *(self.tool("gtlsclient"), "--quiet", "--exit-on-all-streams-close"),
             *self._transport(transfer),
             *("--max-data", str(options.max_data), "--max-window", str(options.max_data)),
@@ -83,7 +87,7 @@ class Ngtcp2Runner(DatagramRunner):
             *("--download", str(transfer.directory / "download")),
             *(transfer.server_address, str(transfer.port)),
             f"https://{SERVER_NAME}:{transfer.port}/www/{transfer.download.requested_bytes}",
-        ]
+        )
 
     @contextmanager
     def files(self, transfer: Transfer) -> Iterator[None]:
@@ -134,9 +138,6 @@ class Ngtcp2Runner(DatagramRunner):
 
     def _keeps_qlog(self, transfer: Transfer) -> bool:
         return self._options(transfer).qlog
-
-    def _options(self, transfer: Transfer) -> QuicOptions:
-        return parse_options(QuicOptions, transfer.options, self.name)
 
 
 def read_times(qlog: Path) -> tuple[float, dict[str, Any]]:

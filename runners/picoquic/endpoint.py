@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import socket
 import time
@@ -15,12 +14,8 @@ from minitopo_dc.picoquic.connection import Datagram
 from minitopo_dc.picoquic.path import Address
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
-from minitopo_dc.runners.picoquic.options import (
-    CONGESTION_CONTROLS,
-    congestion_control,
-    most_paths,
-)
 from minitopo_dc.runners.picoquic.session import ALPN, Session
+from minitopo_dc.runners.picoquic.settings import EndSettings, congestion_control, most_paths
 from minitopo_dc.runners.processes.udp_socket import (
     receive_batch,
     set_receive_buffer,
@@ -121,33 +116,18 @@ def drive(
         sockets.send(session.drive(time.monotonic_ns()))
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that client and server have."""
-    parser.add_argument("--address", required=True, help="the server's")
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument(
-        "--clients", nargs="+", required=True, help="the client's address of each leg, in order"
-    )
-    parser.add_argument("--certificate", type=Path, required=True)
-    parser.add_argument("--congestion-control", choices=CONGESTION_CONTROLS, required=True)
-    parser.add_argument("--max-data", type=int, required=True, help="bytes")
-    parser.add_argument("--max-stream-data", type=int, required=True, help="bytes")
-    parser.add_argument("--max-datagram", type=int, required=True, help="bytes of UDP payload")
-    parser.add_argument("--qlog", type=Path, help="directory for the qlog file")
-
-
-def configuration(options: argparse.Namespace, key: Path | None) -> Configuration:
+def configuration(told: EndSettings, key: Path | None) -> Configuration:
     """Of a server with its key, of a client without one."""
     return Configuration(
         is_client=key is None,
-        certificate=options.certificate,
+        certificate=told.certificate,
         key=key,
         alpn=ALPN,
         server_name=SERVER_NAME,
-        congestion_control=congestion_control(options.congestion_control),
-        max_paths=most_paths(len(options.clients)),
-        max_data=options.max_data,
-        max_stream_data=options.max_stream_data,
-        datagram_bytes=options.max_datagram,
-        qlog=options.qlog,
+        congestion_control=congestion_control(told.congestion_control),
+        max_paths=most_paths(len(told.clients)),
+        max_data=told.options.max_data,
+        max_stream_data=told.options.max_stream_data,
+        datagram_bytes=told.options.max_datagram_bytes,
+        qlog=told.qlog,
     )

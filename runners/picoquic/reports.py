@@ -6,8 +6,8 @@ from typing import Any
 
 from minitopo_dc.picoquic.library import PICOQUIC_VERSION
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runners.picoquic.options import congestion_control
 from minitopo_dc.runners.picoquic.session import Session
+from minitopo_dc.runners.picoquic.settings import congestion_control
 
 
 def describe(server: Session) -> dict[str, Any]:

@@ -8,14 +8,18 @@ from typing import Any, ClassVar
 from minitopo_dc.picoquic.configuration import MAX_PATHS
 from minitopo_dc.picoquic.library import missing
 from minitopo_dc.runners.base import Transfer, runner
-from minitopo_dc.runners.picoquic.options import CONGESTION_CONTROLS
 from minitopo_dc.runners.picoquic.reports import check_negotiated
+from minitopo_dc.runners.picoquic.settings import (
+    CONGESTION_CONTROLS,
+    ClientSettings,
+    ServerSettings,
+)
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import OwnQuicRunner, read_report
 from minitopo_dc.runners.virtual import VirtualTransport
-from minitopo_dc.shipped import module_command
+from minitopo_dc.settings import PathPlan
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads import Download, Measurement
+from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.paths import PATHS, PathSample
 
 
@@ -23,6 +27,7 @@ from minitopo_dc.workloads.paths import PATHS, PathSample
 class PicoquicRunner(OwnQuicRunner):
     """QUIC on one path."""
 
+    stack: ClassVar[str] = "picoquic"
     multipath: ClassVar[bool] = False
     congestion_controls: ClassVar[tuple[str, ...]] = CONGESTION_CONTROLS
     compared: ClassVar[bool] = False  # a second QUIC would make the main job longer
@@ -39,21 +44,22 @@ class PicoquicRunner(OwnQuicRunner):
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """`minitopo_dc.runners.picoquic.server`."""
-        return [
-            *module_command("minitopo_dc.runners.picoquic.server"),
-            *("--key", str(transfer.key)),
-            *self._both(transfer, "server"),
-        ]
+        told = ServerSettings(
+            **self._end(transfer, "server"), clients=self._addresses(transfer), key=transfer.key
+        )
+        return told.command("minitopo_dc.runners.picoquic.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """`minitopo_dc.runners.picoquic.client`."""
-        return [
-            *module_command("minitopo_dc.runners.picoquic.client"),
-            *self._both(transfer, "client"),
-            *self._receive_buffer(transfer),
-            *self._load(transfer.workload),
-            *self._plan(transfer),
-        ]
+        assert transfer.begin_ns is not None  # clients are started with it
+        told = ClientSettings(
+            **self._end(transfer, "client"),
+            clients=self._addresses(transfer),
+            paths=transfer.path_plan if self.multipath else PathPlan.whole(1),
+            begin_ns=transfer.begin_ns,
+            workload=transfer.workload,
+        )
+        return told.command("minitopo_dc.runners.picoquic.client", transfer.client_settings)
 
     def read(self, transfer: Transfer) -> Measurement:
         """The client's report, whose bytes are checked, and what the server knows."""
@@ -65,28 +71,9 @@ class PicoquicRunner(OwnQuicRunner):
         check_negotiated(server, transfer.congestion_control, multipath=several)
         return replace(measured, details={**measured.details, **server})
 
-    def _both(self, transfer: Transfer, role: str) -> list[str]:
-        """The arguments that both programs have."""
-        return [
-            *("--address", transfer.server_address, "--port", str(transfer.port)),
-            *("--clients", *self._addresses(transfer)),
-            *("--certificate", str(transfer.certificate)),
-            *("--congestion-control", transfer.congestion_control),
-            *("--max-datagram", str(self._options(transfer).max_datagram_bytes)),
-            *self._flow_control(transfer),
-            *self._qlog(transfer, role),
-        ]
-
     def _addresses(self, transfer: Transfer) -> tuple[str, ...]:
         """The client's that are used."""
-        return transfer.client_addresses[:1]
-
-    def _plan(self, transfer: Transfer) -> list[str]:  # noqa: ARG002 (of one path)
-        """When which path is there, as the client's arguments."""
-        return []
-
-    def _resource(self, download: Download) -> list[str]:
-        return ["--size", str(download.requested_bytes)]
+        return transfer.client_addresses if self.multipath else transfer.client_addresses[:1]
 
 
 @runner("mpquic-picoquic")
@@ -111,16 +98,6 @@ class MultipathPicoquicRunner(PicoquicRunner):
             details={**measured.details, PATHS: paths},
             path_samples=[PathSample(**each) for each in samples],
         )
-
-    def _addresses(self, transfer: Transfer) -> tuple[str, ...]:
-        return transfer.client_addresses
-
-    def _plan(self, transfer: Transfer) -> list[str]:
-        assert transfer.begin_ns is not None  # clients are started with it
-        return [
-            *("--paths", transfer.path_plan.to_json()),
-            *("--begin-ns", str(transfer.begin_ns)),
-        ]
 
 
 def _counted_from(begin_s: float, values: dict[str, Any], *times: str) -> dict[str, Any]:

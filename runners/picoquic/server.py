@@ -6,19 +6,18 @@ it knows of the connection, and of each of its paths. Times there are s on the m
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import signal
 import time
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from minitopo_dc.picoquic.connection import Connection, PicoquicError
-from minitopo_dc.runners.picoquic.endpoint import Sockets, add_options, configuration, drive
+from minitopo_dc.runners.picoquic.endpoint import Sockets, configuration, drive
 from minitopo_dc.runners.picoquic.reports import describe
 from minitopo_dc.runners.picoquic.service import ServerSession
+from minitopo_dc.runners.picoquic.settings import ServerSettings
 from minitopo_dc.runners.processes.stop_signal import StopSignal
 from minitopo_dc.runners.processes.udp_socket import wait_readable
 from minitopo_dc.units import NS_PER_MS
@@ -30,13 +29,13 @@ SAMPLE_NS = 100 * NS_PER_MS
 
 def main() -> None:
     """Serve one connection until SIGTERM or SIGINT, and print the report as one line of JSON."""
-    options = _options()
+    told = ServerSettings.given()
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
-    connection = Connection(configuration(options, options.key), time.monotonic_ns())
-    sample_ns = SAMPLE_NS if len(options.clients) > 1 else None
-    session = ServerSession(connection, options.clients, begin=0, sample_ns=sample_ns)
+    connection = Connection(configuration(told, told.key), time.monotonic_ns())
+    sample_ns = SAMPLE_NS if len(told.clients) > 1 else None
+    session = ServerSession(connection, told.clients, begin=0, sample_ns=sample_ns)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
-    with Sockets([options.address], options.port) as sockets:
+    with Sockets([told.address], told.port) as sockets:
         drive(session, sockets, stop.waiting, until=lambda: session.ended or stop.requested)
         session.finish(time.monotonic_ns())
         _close(session, sockets)
@@ -68,13 +67,6 @@ def _report(session: ServerSession, sockets: Sockets) -> dict[str, Any]:
         PATHS: [path.values() for path in session.paths.reports()],
         "path_samples": [asdict(sample) for sample in session.take_samples()],
     }
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    add_options(parser)
-    parser.add_argument("--key", type=Path, required=True)
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -12,15 +11,13 @@ from typing import Any, Generic, TypeVar
 from minitopo_dc.picoquic.configuration import Configuration
 from minitopo_dc.picoquic.connection import Connection, PicoquicError, seed
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runners.options import parse_options
 from minitopo_dc.runners.payload.certificate import SERVER_NAME, write_files
-from minitopo_dc.runners.payload.request_reports import plan_of
+from minitopo_dc.runners.picoquic.client import make_session
 from minitopo_dc.runners.picoquic.download import DownloadSession
-from minitopo_dc.runners.picoquic.options import congestion_control, most_paths
 from minitopo_dc.runners.picoquic.reports import check_negotiated, describe
-from minitopo_dc.runners.picoquic.requests import RequestSession
 from minitopo_dc.runners.picoquic.service import ServerSession
-from minitopo_dc.runners.picoquic.session import ALPN, ClientSession, Session
+from minitopo_dc.runners.picoquic.session import ALPN, Session
+from minitopo_dc.runners.picoquic.settings import congestion_control, most_paths
 from minitopo_dc.runners.quic import QuicOptions, read_report
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
@@ -30,7 +27,7 @@ from minitopo_dc.runners.virtual import (
     VirtualHost,
 )
 from minitopo_dc.settings import PathPlan
-from minitopo_dc.workloads import Measurement, RequestResponse, as_download
+from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.paths import PATHS, PathSample
 
 
@@ -38,14 +35,17 @@ class PicoquicPair:
     """A client and a server; one path without a plan of paths, else those of the plan."""
 
     def __init__(self, flow: VirtualFlow) -> None:
-        options = parse_options(QuicOptions, flow.options, "picoquic")
+        options = QuicOptions.check(flow.options, "runner picoquic")
         if options.receive_buffer_bytes:
             flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
         self._flow = flow
         client, server = _connections(flow, options)
-        self.client = End(_client_session(flow, client), flow.client_host, flow.ended)
-        addresses = [address for address, _ in flow.client_addresses.values()]
-        session = ServerSession(server, addresses, flow.begin)
+        plan, addresses = flow.paths or PathPlan.whole(1), list(flow.client_addresses.values())
+        asking = make_session(
+            flow.workload, client, plan, addresses, flow.server_address, begin=flow.begin
+        )
+        self.client = End(asking, flow.client_host, flow.ended)
+        session = ServerSession(server, [address for address, _ in addresses], flow.begin)
         self.server = End(session, flow.server_host, self._count_paths)
 
     def start(self) -> int | None:
@@ -170,18 +170,3 @@ def _log_directory(flow: VirtualFlow, role: str) -> Path:
     directory = flow.directory / "qlog" / role
     directory.mkdir(parents=True, exist_ok=True)
     return directory
-
-
-def _client_session(flow: VirtualFlow, connection: Connection) -> ClientSession:
-    """The client of a workload."""
-    plan = flow.paths or PathPlan.whole(1)
-    addresses = list(flow.client_addresses.values())
-    common = (connection, plan, addresses, flow.server_address, flow.begin)
-    if isinstance(flow.workload, RequestResponse):
-        return RequestSession(*common, requests=plan_of(flow.workload))
-    download = as_download(flow.workload)
-    return DownloadSession(
-        *common,
-        size_bytes=download.requested_bytes,
-        duration_s=download.duration_s or math.inf,
-    )

@@ -6,7 +6,6 @@ exit code is 0 all the same.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import json
@@ -19,9 +18,9 @@ from pathlib import Path
 
 from minitopo_dc.runners.addresses import address_family, socket_address
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
-from minitopo_dc.runners.payload.requests import RequestPlan, add_request_options, request_plan
 from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
 from minitopo_dc.runners.tcp.http2 import Http2Requests
+from minitopo_dc.runners.tcp.settings import RequestsSettings
 
 ALPN = "h2"
 """RFC 9113, section 3.2."""
@@ -131,22 +130,20 @@ def _words(error: Exception) -> str:
 
 def main() -> None:
     """Send the requests and print the outcome as one line of JSON."""
-    options, plan = _options()
-    client = Http2Requests(plan)
+    told = RequestsSettings.given()
+    client = Http2Requests(told.plan)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
-    with _connection(options) as connection:
+    with _connection(told) as connection:
         started_ns = time.monotonic_ns()
-        server = socket_address(options.address, options.port)
-        run(client, connection, server, _context(options.certificate, options.tls))
+        server = socket_address(told.address, told.port)
+        run(client, connection, server, _context(told.certificate, told.tls))
     print(json.dumps(asdict(client.outcome) | {"started_ns": started_ns}), flush=True)  # noqa: T201
 
 
-def _connection(options: argparse.Namespace) -> socket.socket:
-    made = socket.socket(
-        address_family(options.bind), socket.SOCK_STREAM, PROTOCOLS[options.protocol]
-    )
+def _connection(told: RequestsSettings) -> socket.socket:
+    made = socket.socket(address_family(told.bind), socket.SOCK_STREAM, PROTOCOLS[told.protocol])
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    made.bind((options.bind, 0))
+    made.bind((told.bind, 0))
     return made
 
 
@@ -156,21 +153,6 @@ def _context(certificate: Path, version: str) -> ssl.SSLContext:
     context.load_verify_locations(certificate)
     context.set_alpn_protocols([ALPN])
     return context
-
-
-def _options() -> tuple[argparse.Namespace, RequestPlan]:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--address", required=True, help="the server's")
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--bind", required=True, help="the client's address")
-    parser.add_argument("--protocol", choices=PROTOCOLS, required=True)
-    parser.add_argument("--certificate", type=Path, required=True)
-    parser.add_argument("--tls", choices=VERSIONS, required=True)
-    add_request_options(parser, required=True)
-    options = parser.parse_args()
-    plan = request_plan(parser, options)
-    assert plan is not None
-    return options, plan
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.runners.addresses import bracketed
@@ -15,23 +15,19 @@ from minitopo_dc.runners.base import (
     TransferFailed,
     runner,
 )
-from minitopo_dc.runners.options import parse_options
+from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.payload.content import content_sha256, file_sha256
 from minitopo_dc.runners.payload.request_reports import plan_of, read_requests
-from minitopo_dc.runners.payload.requests import request_arguments
 from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.tcp.info import FILE as TCP_INFO
+from minitopo_dc.runners.tcp.settings import RequestsSettings, ServerSettings, TlsVersion
 from minitopo_dc.runners.tools import Tool, not_installed
-from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import Download, Measurement, RequestResponse
 
-TlsVersion = Literal["1.2", "1.3"]
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class MptcpOptions:
+class MptcpOptions(Options):
     """What one can choose of HTTP/2 over TLS.
 
     Attributes:
@@ -42,7 +38,6 @@ class MptcpOptions:
     tls: TlsVersion = "1.3"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
 class TcpOptions(MptcpOptions):
     """The same, and what is recorded.
 
@@ -71,6 +66,7 @@ is three digits, 000 when no answer came, which would be no number of JSON."""
 class TcpRunner(Runner):
     """TCP on one path; any congestion control that the kernel has."""
 
+    stack: ClassVar[str] = "Linux"
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "tcp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr")
@@ -78,7 +74,7 @@ class TcpRunner(Runner):
     takes_duration: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (Tool("curl", "--version", "curl"),)
     packages: ClassVar[tuple[str, ...]] = ("h2", "hypercorn")
-    options_type: ClassVar[type] = TcpOptions
+    options_type: ClassVar[type[MptcpOptions]] = TcpOptions
     set_up: ClassVar[bool] = True
     essential: ClassVar[bool] = True
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "tcp"
@@ -95,27 +91,29 @@ class TcpRunner(Runner):
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """The server is hypercorn, started by `minitopo_dc.runners.tcp.server`."""
-        return [
-            *module_command("minitopo_dc.runners.tcp.server"),
-            *("--address", transfer.server_address, "--port", str(transfer.port)),
-            *("--protocol", self.protocol),
-            *("--certificate", str(transfer.certificate), "--key", str(transfer.key)),
-            *("--congestion-control", transfer.congestion_control),
-            *self._recording(transfer),
-        ]
+        told = ServerSettings(
+            address=transfer.server_address,
+            port=transfer.port,
+            protocol=self.protocol,
+            certificate=transfer.certificate,
+            key=transfer.key,
+            congestion_control=transfer.congestion_control,
+            tcp_info=self._tcp_info(transfer),
+        )
+        return told.command("minitopo_dc.runners.tcp.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """The client is curl, for requests and answers `tcp_requests`."""
+        """The client is curl, for requests and answers `minitopo_dc.runners.tcp.requests`."""
         if isinstance(transfer.workload, RequestResponse):
             return self._requests(transfer, transfer.workload)
         return self.curl_command(transfer)
 
     def curl_command(self, transfer: Transfer) -> list[str]:
         """Curl, deaf to a user's .curlrc and proxies."""
-        authority = f"{SERVER_NAME}:{transfer.port}"
+        authority, tls = f"{SERVER_NAME}:{transfer.port}", self._options(transfer).tls
         return [
             *("curl", "--disable", "--noproxy", "*", "--silent", "--show-error", "--fail"),
-            *("--http2", f"--tlsv{self._tls(transfer)}", "--tls-max", self._tls(transfer)),
+            *("--http2", f"--tlsv{tls}", "--tls-max", tls),
             *("--cacert", str(transfer.certificate)),
             *("--interface", transfer.first_address),
             *("--resolve", f"{authority}:{bracketed(transfer.server_address)}"),
@@ -163,23 +161,24 @@ class TcpRunner(Runner):
         return Measurement(client["bytes"], client["completion_s"], {**client, **connection})
 
     def _requests(self, transfer: Transfer, workload: RequestResponse) -> list[str]:
-        return [
-            *module_command("minitopo_dc.runners.tcp.requests"),
-            *("--address", transfer.server_address, "--port", str(transfer.port)),
-            *("--bind", transfer.first_address, "--protocol", self.protocol),
-            *("--certificate", str(transfer.certificate), "--tls", self._tls(transfer)),
-            *request_arguments(plan_of(workload)),
-        ]
+        told = RequestsSettings(
+            address=transfer.server_address,
+            port=transfer.port,
+            bind=transfer.first_address,
+            protocol=self.protocol,
+            certificate=transfer.certificate,
+            tls=self._options(transfer).tls,
+            plan=plan_of(workload),
+        )
+        return told.command("minitopo_dc.runners.tcp.requests", transfer.client_settings)
 
-    def _tls(self, transfer: Transfer) -> TlsVersion:
-        options: MptcpOptions = parse_options(self.options_type, transfer.options, self.name)
-        return options.tls
+    def _options(self, transfer: Transfer) -> MptcpOptions:
+        return self.options_type.check(transfer.options, f"runner {self.name}")
 
-    def _recording(self, transfer: Transfer) -> list[str]:
-        options: object = parse_options(self.options_type, transfer.options, self.name)
-        if not isinstance(options, TcpOptions) or not options.tcp_info:
-            return []
-        return ["--tcp-info", str(transfer.directory / TCP_INFO)]
+    def _tcp_info(self, transfer: Transfer) -> Path | None:
+        options = self._options(transfer)
+        recorded = isinstance(options, TcpOptions) and options.tcp_info
+        return transfer.directory / TCP_INFO if recorded else None
 
     def check_connection(self, transfer: Transfer, connection: dict[str, Any]) -> None:
         """Check what the kernel said of the server's end of the connection.

@@ -7,7 +7,6 @@ JSON at the connection's end: what the kernel said of it.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import socket
@@ -23,6 +22,7 @@ from hypercorn.config import Config
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS, set_congestion_control
 from minitopo_dc.runners.tcp.info import TcpInfoFile
+from minitopo_dc.runners.tcp.settings import ServerSettings
 from minitopo_dc.runners.tcp.watch import ReportingApplication
 
 # For how long a connection may lie idle, and how many requests may be open on it: as with aioquic
@@ -57,12 +57,10 @@ class _Loop(asyncio.SelectorEventLoop):
 
 def main() -> None:
     """Serve until SIGTERM or SIGINT."""
-    options = _options()
-    listener = listen(
-        options.address, options.port, PROTOCOLS[options.protocol], options.congestion_control
-    )
-    with TcpInfoFile(options.tcp_info) if options.tcp_info else nullcontext() as info:
-        serve_requests(listener, ReportingApplication(info=info), options.certificate, options.key)
+    told = ServerSettings.given()
+    listener = listen(told.address, told.port, PROTOCOLS[told.protocol], told.congestion_control)
+    with TcpInfoFile(told.tcp_info) if told.tcp_info else nullcontext() as info:
+        serve_requests(listener, ReportingApplication(info=info), told.certificate, told.key)
 
 
 def serve_requests(
@@ -88,18 +86,6 @@ def _configuration(listener: socket.socket, certificate: Path, key: Path) -> Con
     config.keep_alive_max_requests = sys.maxsize  # its own 1,000 end a connection
     config.h2_max_concurrent_streams = OPEN_REQUESTS
     return config
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--address", required=True)
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--protocol", choices=PROTOCOLS, required=True)
-    parser.add_argument("--certificate", type=Path, required=True)
-    parser.add_argument("--key", type=Path, required=True)
-    parser.add_argument("--congestion-control", required=True, help="as the kernel names it")
-    parser.add_argument("--tcp-info", type=Path, help="where to write tcp-info.csv")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

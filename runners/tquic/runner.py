@@ -6,12 +6,11 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.runners.addresses import bracketed
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
-from minitopo_dc.runners.options import parse_options
+from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.payload.content import content_sha256, file_sha256
 from minitopo_dc.runners.payload.site import downloaded_file, website
@@ -33,8 +32,7 @@ COUNTER = re.compile(r"\b(recv|sent|lost) (pkts|bytes): (\d+)")
 REQUESTS = re.compile(r"^requests: sent 1, finish 1, success 1$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class TquicOptions:
+class TquicOptions(Options):
     """Options of runner `mpquic`."""
 
     # TQUIC's own default, and the one that the papers' Picoquic comes nearest to.
@@ -45,10 +43,11 @@ class TquicOptions:
 class MpquicRunner(Runner):
     """MP-QUIC on one path per client address; CUBIC or BBR, as TQUIC has them."""
 
+    stack: ClassVar[str] = "tquic"
     multipath: ClassVar[bool] = True
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("cubic", "bbr")
-    options_type: ClassVar[type] = TquicOptions
+    options_type: ClassVar[type[Options]] = TquicOptions
     tools: ClassVar[tuple[Tool, ...]] = tuple(
         Tool(name, "--version", variable="TQUIC_BIN", built=f"{CACHE}/bin")
         for name in ("tquic_server", "tquic_client")
@@ -102,7 +101,7 @@ class MpquicRunner(Runner):
         return Measurement(received, completion_s, details)
 
     def _transport(self, transfer: Transfer) -> list[str]:
-        options = parse_options(TquicOptions, transfer.options, self.name)
+        options = TquicOptions.check(transfer.options, f"runner {self.name}")
         return [
             *("--multipath-algor", options.scheduler.upper()),
             *("--congestion-control-algor", transfer.congestion_control.upper()),

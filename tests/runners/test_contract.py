@@ -24,7 +24,7 @@ from minitopo_dc.runners.base import (
     runner,
     runner_names,
 )
-from minitopo_dc.runners.options import NoOptions, OptionError, parse_options
+from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.payload.certificate import make_certificate
 from minitopo_dc.runners.payload.content import (
     BLOCK_BYTES,
@@ -37,8 +37,10 @@ from minitopo_dc.runners.ports import is_bound, is_port_bound
 from minitopo_dc.runners.quic import QuicOptions
 from minitopo_dc.runners.tcp.runner import TcpOptions
 from minitopo_dc.runners.tquic.runner import TquicOptions
+from minitopo_dc.settings import SettingsError
 from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import Download, Measurement, RequestResponse
+from tests.runners.told import told
 
 TRANSFER = Transfer(
     workload=Download(size_mb=0.001),
@@ -117,7 +119,7 @@ def only_place(
     """No program is found but in this directory, or in this checkout."""
     monkeypatch.setenv("PATH", str(directory))
     monkeypatch.setattr("minitopo_dc.runners.tools.SYSTEM_PLACES", ())
-    for module in ("tools", "mpquic"):
+    for module in ("tools", "tquic.runner"):
         monkeypatch.setattr(f"minitopo_dc.runners.{module}.checkout", lambda: checkout)
     monkeypatch.delenv("TQUIC_BIN", raising=False)
 
@@ -270,43 +272,52 @@ def test_a_multipath_runner_with_schedules_may_have_one(name: str) -> None:
 def test_a_wrong_option_is_refused_with_what_is_allowed(
     name: str, options: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(OptionError, match=words):
+    with pytest.raises(SettingsError, match=words):
         get_runner(name).validate(replace(TRANSFER, options=options))
 
 
 def test_options_have_the_documented_defaults() -> None:
-    assert parse_options(QuicOptions, {}, "quic") == QuicOptions(None, 2**24, 2**24, False, 1200)
+    assert QuicOptions().model_dump() == {
+        **{"receive_buffer_bytes": None, "max_data": 2**24, "max_stream_data": 2**24},
+        **{"qlog": False, "max_datagram_bytes": 1200},
+    }
     assert get_runner("quic-ngtcp2").options_type is QuicOptions
-    assert parse_options(TquicOptions, {}, "mpquic").scheduler == "minrtt"
-    assert parse_options(TcpOptions, {}, "tcp") == TcpOptions("1.3")
-    assert parse_options(NoOptions, {}, "icmp") == NoOptions()
+    assert TquicOptions().scheduler == "minrtt"
+    assert TcpOptions().model_dump() == {"tls": "1.3", "tcp_info": False}
+    assert get_runner("icmp").options_type is Options
+    assert Options.check({}, "runner icmp").model_dump() == {}
 
 
 @pytest.mark.parametrize("name", ["tcp", "mptcp"])
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
-def test_the_tls_version_is_the_only_one_that_the_clients_offer(name: str, version: str) -> None:
-    transfer = replace(TRANSFER, options={"tls": version})
+def test_the_tls_version_is_the_only_one_that_the_clients_offer(
+    name: str, version: str, tmp_path: Path
+) -> None:
+    transfer = replace(TRANSFER, directory=tmp_path, options={"tls": version})
     command = get_runner(name).client_command(transfer)
     assert f"--tlsv{version}" in command
     assert command[command.index("--tls-max") + 1] == version
     requests = replace(transfer, workload=RequestResponse())
-    assert get_runner(name).client_command(requests)[-20:].count(version) == 1
+    assert told(get_runner(name).client_command(requests))["tls"] == version
 
 
-def test_only_tcp_writes_what_the_kernel_says_of_its_connection() -> None:
-    transfer = replace(TRANSFER, options={"tcp_info": True})
-    *_, option, path = get_runner("tcp").server_command(transfer)
-    assert (option, path) == ("--tcp-info", str(transfer.directory / "tcp-info.csv"))
-    assert "--tcp-info" not in get_runner("tcp").server_command(TRANSFER)
-    with pytest.raises(OptionError, match="no option 'tcp_info'"):
+def test_only_tcp_writes_what_the_kernel_says_of_its_connection(tmp_path: Path) -> None:
+    silent = replace(TRANSFER, directory=tmp_path)
+    transfer = replace(silent, options={"tcp_info": True})
+    recording = told(get_runner("tcp").server_command(transfer))
+    assert recording["tcp_info"] == str(tmp_path / "tcp-info.csv")
+    assert told(get_runner("tcp").server_command(silent))["tcp_info"] is None
+    with pytest.raises(SettingsError, match="no option 'tcp_info'"):
         get_runner("mptcp").validate(transfer)
 
 
-def test_an_option_reaches_the_command() -> None:
-    transfer = replace(TRANSFER, options={"receive_buffer_bytes": 33554432})
+def test_an_option_reaches_the_program(tmp_path: Path) -> None:
+    without = replace(TRANSFER, directory=tmp_path)
+    transfer = replace(without, options={"receive_buffer_bytes": 33554432})
     command = get_runner("quic").client_command(transfer)
-    assert command[-2:] == ["--receive-buffer", "33554432"]
-    assert "--receive-buffer" not in get_runner("quic").client_command(TRANSFER)
+    assert told(command)["options"]["receive_buffer_bytes"] == 33554432
+    command = get_runner("quic").client_command(without)
+    assert told(command)["options"]["receive_buffer_bytes"] is None
 
 
 @given(st.integers(min_value=0, max_value=5 * BLOCK_BYTES))
@@ -423,16 +434,19 @@ def test_ngtcp2s_server_serves_the_file_and_logs_when_asked_to(ngtcp2_tools: Pat
 def test_ngtcp2s_client_downloads_the_file_with_windows_that_stay(ngtcp2_tools: Path) -> None:
     options = {"max_data": 2_000_000, "max_stream_data": 1_000_000, "max_datagram_bytes": 1280}
     options["receive_buffer_bytes"] = 33_554_432
-    transfer = replace(TRANSFER, congestion_control="bbr", options=options)
-    assert get_runner("quic-ngtcp2").client_command(transfer) == [
-        *module_command("minitopo_dc.runners.ngtcp2.client"),
-        *("--receive-buffer", "33554432"),
+    transfer = replace(TRANSFER, congestion_control="bbr", options=options, directory=ngtcp2_tools)
+    command = get_runner("quic-ngtcp2").client_command(transfer)
+    assert command[:-1] == module_command("minitopo_dc.runners.ngtcp2.client")
+    given = told(command)
+    assert given["receive_buffer_bytes"] == 33_554_432
+    assert given["words"] == [
         *(str(ngtcp2_tools / "gtlsclient"), "--quiet", "--exit-on-all-streams-close"),
         *("--cc", "bbr", "--no-pmtud", "--max-udp-payload-size", "1280"),
         *("--max-data", "2000000", "--max-window", "2000000"),
         *("--max-stream-data-bidi-local", "1000000", "--max-stream-window", "1000000"),
-        *("--sni", "server.test", "--qlog-file", "run/qlog/client/client.sqlog"),
-        *("--download", "run/download", "10.0.0.1", "4433"),
+        *("--sni", "server.test", "--qlog-file"),
+        str(ngtcp2_tools / "qlog" / "client" / "client.sqlog"),
+        *("--download", str(ngtcp2_tools / "download"), "10.0.0.1", "4433"),
         "https://server.test:4433/www/1000",
     ]
 

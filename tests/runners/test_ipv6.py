@@ -11,10 +11,10 @@ import pytest
 
 from minitopo_dc.runners.addresses import bracketed, ip_version, socket_address
 from minitopo_dc.runners.base import Transfer, get_runner
-from minitopo_dc.runners.options import OptionError
 from minitopo_dc.runners.payload.certificate import make_certificate
 from minitopo_dc.runners.ports import is_bound
 from minitopo_dc.runners.processes.session import run_transfer
+from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download
 from tests.runners.hosts import LocalHost
 
@@ -112,7 +112,7 @@ def test_tquic_s_tools_are_told_addresses_in_brackets(
 def test_a_quic_datagram_must_fit_the_frame_behind_its_headers(version: int, most: int) -> None:
     quic = get_runner("quic")
     quic.check_options({"max_datagram_bytes": most}, version)
-    with pytest.raises(OptionError, match=f"must be 1200 to {most} with IPv{version}"):
+    with pytest.raises(SettingsError, match=f"must be 1200 to {most} with IPv{version}"):
         quic.check_options({"max_datagram_bytes": most + 1}, version)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 from minitopo_dc.commands.options import leg_capacity
 from minitopo_dc.commands.options.pdcp import listed, pdcp_fields, uplink_pdcp_fields
@@ -180,7 +180,8 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
         "--transports",
         nargs="+",
         metavar="NAME",
-        help=f"of {', '.join(runner_names())} (those that clock, workload and paths allow, "
+        help=f"of {', '.join(each.label for each in all_runners())} "
+        "(those that clock, workload and paths allow, "
         f"but {', '.join(each.name for each in all_runners() if not each.compared)})",
     )
     group.add_argument(
@@ -319,7 +320,7 @@ def _compared(clock: Clock, workload: str, paths: PathSchedule | None) -> list[s
 
 
 def _runner_options(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    known = get_type_hints(get_runner(name).options_type)
+    known = get_runner(name).options_type.model_fields
     options = {"receive_buffer_bytes": arguments.receive_buffer}
     return {option: value for option, value in options.items() if option in known}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,9 +22,10 @@ from minitopo_dc.runners.aioquic.tuned import (
 )
 from minitopo_dc.runners.aioquic.tuning import BQUIC, MODERN, V43, AioquicOptions, Tuning
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runners.options import OptionError, parse_options
 from minitopo_dc.runners.payload.certificate import identify, trust
+from minitopo_dc.settings import SettingsError
 from tests.runners.test_contract import TRANSFER
+from tests.runners.told import told
 
 CLIENT, SERVER = ("10.2.1.2", 50_000), ("10.0.0.2", 4433)
 DATAGRAM = 1200
@@ -31,7 +33,7 @@ LEAST_RTT = 0.040
 
 
 def tuning(**options: Any) -> Tuning:
-    return parse_options(AioquicOptions, options, "quic").tuning
+    return AioquicOptions.check(options, "runner quic").tuning
 
 
 def connected(ours: Tuning = MODERN, theirs: Tuning = MODERN) -> tuple[Any, Any]:
@@ -84,7 +86,9 @@ def test_presets_are_those_of_the_mesh_study() -> None:
 
 
 def test_an_option_takes_the_place_of_the_presets() -> None:
-    assert tuning(preset="v43", slow_start_exit="off") == replace(V43, slow_start_exit="off")
+    assert tuning(preset="v43", slow_start_exit="off") == V43.model_copy(
+        update={"slow_start_exit": "off"}
+    )
     assert tuning(packet_threshold=10) == Tuning(packet_threshold=10)
 
 
@@ -105,15 +109,19 @@ def test_an_option_takes_the_place_of_the_presets() -> None:
     ],
 )
 def test_a_wrong_option_is_told_with_what_is_allowed(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(OptionError, match=words):
+    with pytest.raises(SettingsError, match=words):
         get_runner("quic").check_options(options, 4)
 
 
-def test_both_programs_are_told_what_differs_and_nothing_else() -> None:
-    runner, tuned = get_runner("quic"), replace(TRANSFER, options={"preset": "v43"})
-    for command in (runner.server_command(tuned), runner.client_command(tuned)):
-        assert Tuning.from_json(command[command.index("--tuning") + 1]) == V43
-    assert "--tuning" not in runner.client_command(TRANSFER)
+def test_both_programs_are_told_what_differs(tmp_path: Path) -> None:
+    options = {"preset": "v43", "ack_every": 4}
+    tuned = replace(TRANSFER, directory=tmp_path, options=options)
+    for command in (
+        get_runner("quic").server_command(tuned),
+        get_runner("quic").client_command(tuned),
+    ):
+        read = AioquicOptions.check(told(command)["options"], "runner quic")
+        assert read.tuning == V43.model_copy(update={"ack_every": 4})
 
 
 def test_without_a_tuning_the_connection_is_aioquics() -> None:
@@ -211,7 +219,7 @@ def test_what_is_out_of_order_is_acknowledged_at_once() -> None:
 
 @pytest.mark.parametrize(("after", "answers"), [(1, 3), (10**6, 15)])
 def test_decimation_begins_after_so_many_packets(after: int, answers: int) -> None:
-    client, server = connected(ours=replace(BQUIC, ack_decimation_after=after))
+    client, server = connected(ours=BQUIC.model_copy(update={"ack_decimation_after": after}))
     acknowledgements(client, packets(server, 1, 2.0), 2.01)
     client.handle_timer(3.0)
     client.datagrams_to_send(3.0)
@@ -219,7 +227,7 @@ def test_decimation_begins_after_so_many_packets(after: int, answers: int) -> No
 
 
 def test_a_decimated_acknowledgement_waits_for_a_share_of_the_round_trip() -> None:
-    client, server = connected(ours=replace(BQUIC, ack_decimation_after=1))
+    client, server = connected(ours=BQUIC.model_copy(update={"ack_decimation_after": 1}))
     assert acknowledgements(client, packets(server, 1, 2.0), 2.01) == 0
     assert client.get_timer() == pytest.approx(2.01 + client._loss._rtt_min / 4)
 

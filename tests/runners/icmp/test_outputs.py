@@ -11,6 +11,7 @@ import pytest
 from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
 from minitopo_dc.runners.icmp.client import Pair, PingFailedError, pairs, read
 from minitopo_dc.workloads import Download, Measurement, Ping
+from tests.runners.told import told
 
 # As iputils 20221126 prints it (`ping -n -D -s 16`); times made up, the second answer missing.
 PRINTED = """\
@@ -96,11 +97,10 @@ def test_every_address_of_the_client_is_a_pair_with_every_one_of_the_server() ->
 
 
 def test_the_client_is_told_of_all_addresses_and_of_the_echoes(transfer: Transfer) -> None:
-    command = get_runner("icmp").client_command(transfer)
-    assert command[command.index("--count") :] == [
-        *("--count", "2", "--interval", "0.1"),
-        *("--clients", "10.2.1.2", "10.2.2.2", "--servers", "10.0.0.2", "10.0.1.2"),
-    ]
+    assert told(get_runner("icmp").client_command(transfer)) == {
+        **{"count": 2, "interval_s": 0.1},
+        **{"clients": ["10.2.1.2", "10.2.2.2"], "servers": ["10.0.0.2", "10.0.1.2"]},
+    }
 
 
 def test_the_client_s_report_is_what_was_measured(transfer: Transfer) -> None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minitopo_dc.runners.base import Host, Transfer, get_runner
-from minitopo_dc.runners.payload.requests import RequestPlan, request_arguments
+from minitopo_dc.runners.payload.requests import RequestPlan
 from minitopo_dc.runners.processes.process import Process, log_tail, running, wait_any
 from minitopo_dc.runners.processes.session import END_TIMEOUT_S
+from minitopo_dc.workloads import RequestResponse
 
 START_S = 30.0  # for a Python program on a busy machine
 
@@ -42,18 +43,9 @@ def serving(name: str, transfer: Transfer, host: Host) -> Iterator[Process]:
 
 
 def command(name: str, plan: RequestPlan, transfer: Transfer) -> list[str]:
-    program = "quic_client" if name == "quic" else "tcp_requests"
-    common = [
-        *(sys.executable, "-m", f"minitopo_dc.runners.{program}"),
-        *("--address", transfer.server_address, "--port", str(transfer.port)),
-        *("--bind", transfer.client_addresses[0]),
-        *("--certificate", str(transfer.certificate)),
-        *request_arguments(plan),
-    ]
-    if name != "quic":
-        return [*common, "--tls", "1.3", "--protocol", name]
-    windows = ("--max-data", "16777216", "--max-stream-data", "16777216")
-    return [*common, "--congestion-control", "cubic", "--max-datagram", "1200", *windows]
+    """The client's command line, for requests by a plan."""
+    workload = RequestResponse(**asdict(plan))
+    return get_runner(name).client_command(replace(transfer, workload=workload))
 
 
 @contextmanager

@@ -25,7 +25,6 @@ from tests.runners.hosts import LocalHost
 from tests.runners.payload.programs import (
     START_S,
     asking,
-    command,
     report_of,
     reports,
     serving,
@@ -216,20 +215,3 @@ def test_hypercorn_refuses_wrong_requests_and_goes_on(transfer: Transfer, tmp_pa
     with serving("tcp", transfer, HOST):
         done = subprocess.run(curl[:-4], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [answer for _, _, answer in asked]
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (["--path", "/bytes/1"], "either --path or requests are needed, and not both"),
-        (["--duration", "1"], "--duration is for a download"),
-        (["--requests", "0"], "count must be positive"),
-    ],
-)
-def test_the_quic_client_takes_a_download_or_requests(
-    change: list[str], words: str, transfer: Transfer
-) -> None:
-    arguments = [*command("quic", PLAN, transfer), *change]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert words in done.stderr

@@ -1,8 +1,7 @@
-"""Requests at a steady pace without a network: schedule, record, options, the server's part."""
+"""Requests at a steady pace without a network: schedule, record, the server's part."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import math
 from dataclasses import asdict, replace
@@ -19,9 +18,6 @@ from minitopo_dc.runners.payload.requests import (
     RequestPlan,
     Requests,
     WrongAnswer,
-    add_request_options,
-    request_arguments,
-    request_plan,
 )
 
 PLAN = RequestPlan(request_bytes=750, response_bytes=100, interval_s=0.4, count=5, patience_s=2.0)
@@ -163,39 +159,6 @@ def test_an_answer_with_another_status_is_wrong() -> None:
 def test_a_plan_refuses_what_cannot_be(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{name} must be positive and finite, not {value}"):
         replace(PLAN, **{name: value})  # type: ignore[arg-type]
-
-
-def parsed(arguments: list[str]) -> RequestPlan | None:
-    parser = argparse.ArgumentParser()
-    add_request_options(parser, required=False)
-    return request_plan(parser, parser.parse_args(arguments))
-
-
-sizes, times = st.integers(1, 10**9), st.floats(1e-6, 1e6)
-
-
-@given(st.builds(RequestPlan, sizes, sizes, times, sizes, times))
-def test_a_plan_comes_back_from_its_options(plan: RequestPlan) -> None:
-    assert parsed(request_arguments(plan)) == plan
-
-
-def test_no_options_are_no_plan() -> None:
-    assert parsed([]) is None
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (request_arguments(PLAN)[:-2], "requests also need --patience"),
-        ([*request_arguments(PLAN), "--interval", "-1"], "interval_s must be positive"),
-    ],
-)
-def test_a_wrong_plan_ends_the_program(
-    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        parsed(arguments)
-    assert words in capsys.readouterr().err
 
 
 @given(st.integers(0, 3 * BLOCK_BYTES), st.lists(st.integers(0, 3 * BLOCK_BYTES), max_size=5))

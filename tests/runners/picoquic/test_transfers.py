@@ -15,6 +15,7 @@ from minitopo_dc.picoquic.connection import Datagram
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.payload.certificate import make_certificate
 from minitopo_dc.runners.picoquic.endpoint import Sockets
+from minitopo_dc.runners.picoquic.settings import ClientSettings
 from minitopo_dc.runners.processes.session import run_transfer
 from minitopo_dc.settings import PathEvent, PathPlan
 from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload
@@ -26,6 +27,7 @@ from tests.runners.hosts import (
     transfer_between,
     two_hosts,
 )
+from tests.runners.told import told
 
 HOST = LocalHost()
 LOOPBACK = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
@@ -150,14 +152,14 @@ def test_datagrams_have_the_size_asked_for(tmp_path: Path, size: int) -> None:
 
 def test_one_path_uses_the_first_address_and_the_paths_their_plan(tmp_path: Path) -> None:
     transfer = local(tmp_path, Download(size_mb=1), clients=LOOPBACK[:2], begin_ns=7)
-    one = get_runner("quic-picoquic").client_command(transfer)
-    assert one[one.index("--clients") + 1 :][:2] == ["127.0.0.2", "--certificate"]
-    assert "--paths" not in one
+    transfer.directory.mkdir()
+    one = told(get_runner("quic-picoquic").client_command(transfer))
+    assert (one["clients"], one["paths"]["initial"]) == (["127.0.0.2"], [1])
     plan = PathPlan((2,), (PathEvent(1.5, "open", 1),))
-    several = get_runner("mpquic-picoquic").client_command(replace(transfer, paths=plan))
-    assert several[several.index("--clients") + 1 :][:2] == ["127.0.0.2", "127.0.0.3"]
-    assert PathPlan.from_json(several[several.index("--paths") + 1]) == plan
-    assert several[several.index("--begin-ns") + 1] == "7"
+    several = told(get_runner("mpquic-picoquic").client_command(replace(transfer, paths=plan)))
+    read = ClientSettings.model_validate(several)
+    assert read.clients == ("127.0.0.2", "127.0.0.3")
+    assert (read.paths, read.begin_ns) == (plan, 7)
 
 
 def test_more_paths_than_picoquic_has_are_refused(tmp_path: Path) -> None:

@@ -1,14 +1,41 @@
-"""What both ends of a flow over picoquic are told, on either clock."""
+"""What both ends of a flow over picoquic are told."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from minitopo_dc.picoquic.configuration import CONGESTION_CONTROLS as OWN
 from minitopo_dc.picoquic.configuration import MAX_PATHS
+from minitopo_dc.runners.quic import QuicEnd
+from minitopo_dc.settings import PathPlan
+from minitopo_dc.workloads import Download, RequestResponse
 
 ALIASES = {"reno": "newreno"}
 """Of congestion controls: what other transports call it."""
 CONGESTION_CONTROLS = (*ALIASES, *OWN)
 """All names."""
+
+
+class EndSettings(QuicEnd):
+    """Of both programs."""
+
+    clients: tuple[str, ...]
+    """The client's address of each leg that is used, in order."""
+
+
+class ServerSettings(EndSettings):
+    """Of the server."""
+
+    key: Path
+
+
+class ClientSettings(EndSettings):
+    """Of the client."""
+
+    paths: PathPlan
+    begin_ns: int
+    """Time zero of the paths, on the monotonic clock."""
+    workload: Download | RequestResponse
 
 
 def congestion_control(name: str) -> str:

@@ -1,0 +1,144 @@
+"""The settings files of programs: written as they are read, and what is wrong is told in a line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.runners.aioquic.settings import ClientSettings
+from minitopo_dc.runners.base import Transfer, get_runner
+from minitopo_dc.runners.payload.requests import RequestPlan
+from minitopo_dc.runners.programs import ProgramSettings
+from minitopo_dc.runners.tcp.settings import RequestsSettings
+from minitopo_dc.shipped import module_command
+from minitopo_dc.workloads import RequestResponse
+from tests.runners.test_contract import TRANSFER
+from tests.runners.told import told
+
+PROGRAMS = (
+    *("aioquic.client", "aioquic.server", "picoquic.client", "picoquic.server", "tcp.server"),
+    *("tcp.requests", "mptcp.paths", "ngtcp2.client", "icmp.client"),
+)
+sizes, times = st.integers(1, 10**9), st.floats(1e-6, 1e6)
+
+
+@pytest.fixture
+def transfer(tmp_path: Path) -> Transfer:
+    return replace(TRANSFER, directory=tmp_path, workload=RequestResponse(), begin_ns=7)
+
+
+@given(st.builds(RequestPlan, sizes, sizes, times, sizes, times))
+def test_a_plan_comes_back_from_its_file(plan: RequestPlan) -> None:
+    written = RequestsSettings(
+        address="10.0.0.1",
+        port=4433,
+        bind="10.0.1.2",
+        protocol="tcp",
+        certificate=Path("certificate.pem"),
+        tls="1.3",
+        plan=plan,
+    )
+    assert RequestsSettings.model_validate(json.loads(written.model_dump_json())) == written
+
+
+def test_each_program_has_a_file_of_its_own(transfer: Transfer) -> None:
+    runner = get_runner("quic")
+    for command in (runner.server_command(transfer), runner.client_command(transfer)):
+        assert told(command)["port"] == 4433
+    assert sorted(path.name for path in transfer.directory.iterdir()) == [
+        "client.json",
+        "server.json",
+    ]
+
+
+Refusal = Callable[[str, type[ProgramSettings]], str]
+
+
+@pytest.fixture
+def refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Refusal:
+    """What a program says of its file before it ends; without the file's name."""
+    file = tmp_path / "told.json"
+    monkeypatch.setattr(sys, "argv", ["program", str(file)])
+
+    def said_of(content: str, kind: type[ProgramSettings]) -> str:
+        file.write_text(content, encoding="utf-8")
+        with pytest.raises(SystemExit) as ended:
+            kind.given()
+        assert ended.value.code == 2
+        return capsys.readouterr().err.removesuffix("\n").removeprefix(f"{file}:").strip()
+
+    return said_of
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"port": "x"}, "port: Input should be a valid integer"),
+        ({"speed": 1}, "speed: unknown field; known: address, port, "),
+        ({"options": {"qlog": 1}}, "options.qlog: Input should be a valid boolean"),
+        ({"workload": {"size_mb": -1}}, "workload.Download.size_mb: "),
+    ],
+)
+def test_a_wrong_field_is_named(
+    change: dict[str, Any],
+    words: str,
+    transfer: Transfer,
+    refusal: Refusal,
+) -> None:
+    values = told(get_runner("quic").client_command(transfer)) | change
+    said = refusal(json.dumps(values), ClientSettings)
+    assert said.startswith(words)
+    assert "\n" not in said or "workload" in change  # which is a download, or requests
+
+
+@pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan")])
+def test_a_wrong_plan_is_told_in_a_line(
+    value: float,
+    transfer: Transfer,
+    refusal: Refusal,
+) -> None:
+    values = told(get_runner("tcp").client_command(transfer))
+    values["plan"]["interval_s"] = value
+    said = refusal(json.dumps(values), RequestsSettings)
+    assert said.startswith("plan")
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [("{\n1", "2: no JSON: "), ("", "1: no JSON: "), ("[]", "Input should")]
+)
+def test_a_file_that_holds_no_settings_is_told(
+    content: str,
+    words: str,
+    refusal: Refusal,
+) -> None:
+    assert refusal(content, ClientSettings).startswith(words)
+
+
+@pytest.mark.parametrize("arguments", [[], ["a", "b"]])
+def test_a_program_takes_one_argument(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["program", *arguments])
+    with pytest.raises(SystemExit):
+        ClientSettings.given()
+    assert capsys.readouterr().err.startswith("give one argument: ")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_program_ends_at_a_file_that_is_not_there(program: str, tmp_path: Path) -> None:
+    command = [*module_command(f"minitopo_dc.runners.{program}"), str(tmp_path / "none.json")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == f"{tmp_path / 'none.json'}: No such file or directory\n"
