@@ -25,7 +25,7 @@ from minitopo_dc.emulation.machine.preflight import (
     facts,
     transport,
 )
-from minitopo_dc.runners.base import runner_names
+from minitopo_dc.runners.base import all_runners, runner_names
 
 MARKS: dict[Status, tuple[str, str]] = {
     "missing": ("✗", "red"),
@@ -51,7 +51,8 @@ CANNOT_RUN = (
 
 def report(findings: Sequence[Finding], width: int) -> Text:
     """Return lines of `width` characters; no word is broken, so that a longer one stands out."""
-    page = _Page(column=max(len(finding.name) for finding in findings) + 8, width=width)
+    longest = max(len(_labelled(finding.name)) for finding in findings)
+    page = _Page(column=longest + 8, width=width)
     sections: dict[str, list[Finding]] = {}
     for finding in sorted(findings, key=_place):
         sections.setdefault(_title(finding), []).append(finding)
@@ -71,6 +72,12 @@ def _title(finding: Finding) -> str:
     return TITLES.get(finding.enables, finding.enables)
 
 
+def _labelled(name: str) -> str:
+    """Return what people are shown of a finding's name: with a transport's stack."""
+    labels = {transport(each.name): transport(each.label) for each in all_runners()}
+    return labels.get(name, name)
+
+
 @dataclass(frozen=True, slots=True)
 class _Page:
     """Where words go."""
@@ -83,7 +90,8 @@ class _Page:
         """What is enabled, then what it needs; an explanation of several in a row comes once."""
         worst = min((each.status for each in findings), key=list(MARKS).index)
         own = [each for each in findings if each.name == title]
-        yield from self._line("", worst, title[0].upper() + title[1:], "".join(map(_status, own)))
+        label = _labelled(title)
+        yield from self._line("", worst, label[0].upper() + label[1:], "".join(map(_status, own)))
         for words in (words for each in own for words in _explanation(each)):
             yield from self._wrapped(words, " " * 6, " " * 8)
         others = [each for each in findings if each not in own]

@@ -33,6 +33,7 @@ from minitopo_dc.numbers import whole
 from minitopo_dc.run.capacity import capacity_over_time
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.results import RunResult, flow_windows
+from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario, as_run
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Workload
@@ -102,7 +103,8 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
     if as_json:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
     else:
-        Console().print(render_table(compare_table(frame)))
+        labels = {each.name: each.label for each in all_runners()}
+        Console().print(render_table(compare_table(frame), labels))
     try:
         files = _save(base, results, frame, root)
     except OSError as error:

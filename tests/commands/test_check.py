@@ -35,11 +35,11 @@ def lines(*findings: Finding, width: int = WIDTH) -> list[str]:
 def test_findings_are_below_what_they_enable_with_a_mark_each() -> None:
     assert lines(BBR, TCP, IP, RENO) == [
         "✓ Every run on the real clock",
-        "    ✓ ip             iproute2-6.1.0",
-        "✓ Transport tcp      reno, cubic",
-        "    ✓ kernel: reno   works",
+        "    ✓ ip                     iproute2-6.1.0",
+        "✓ Transport tcp (Linux)      reno, cubic",
+        "    ✓ kernel: reno           works",
         "- Congestion controls of the kernel",
-        "    - kernel: bbr    missing, optional",
+        "    - kernel: bbr            missing, optional",
         "          No such file",
         "          -> modprobe tcp_bbr",
         "",
@@ -49,7 +49,7 @@ def test_findings_are_below_what_they_enable_with_a_mark_each() -> None:
 
 def test_what_is_enabled_has_the_mark_of_the_worst_below_it() -> None:
     assert lines(IP, QUEUE)[0] == "✗ Every run on the real clock"
-    assert lines(TCP, RENO)[0].startswith("✓ Transport tcp")
+    assert lines(TCP, RENO)[0].startswith("✓ Transport tcp (Linux)")
 
 
 def test_a_runner_s_own_advice_is_all_that_is_said() -> None:

@@ -139,6 +139,13 @@ def test_a_wrong_option_is_one_clear_error(
     assert not list(tmp_path.iterdir())
 
 
+def test_help_says_the_stack_of_each_transport(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["compare", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "of tcp (Linux), quic (aioquic), quic-ngtcp2 (ngtcp2), mptcp (Linux), " in said
+
+
 def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
     named = ["--transports", "tcp", "quic", "quic-ngtcp2", "--modes", "sc"]
     found = rows(parsed(*named, "--receive-buffer", "1"), "real", "download")

@@ -66,6 +66,14 @@ def test_a_runner_is_found_by_its_name() -> None:
     assert [get_runner(name).name for name in runner_names()] == list(runner_names())
 
 
+def test_a_runner_is_shown_with_its_stack() -> None:
+    assert [get_runner(name).label for name in runner_names()] == [
+        *("tcp (Linux)", "quic (aioquic)", "quic-ngtcp2 (ngtcp2)", "mptcp (Linux)"),
+        *("mpquic (tquic)", "quic-picoquic (picoquic)", "mpquic-picoquic (picoquic)"),
+        *("icmp (ping)", "command"),
+    ]
+
+
 def test_an_unknown_runner_is_refused_with_the_known_names() -> None:
     with pytest.raises(ValueError, match=r"no runner 'sctp' \(known: tcp, quic, quic-ngtcp2,"):
         get_runner("sctp")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -18,10 +19,13 @@ BYTES_PER_MB = 1_000_000
 STATUS_STYLES = {"ok": "green", "failed": "red", "unsupported": "yellow"}
 
 
-def render_table(comparison: pd.DataFrame) -> Table:
+def render_table(
+    comparison: pd.DataFrame, labels: Mapping[str, str] = MappingProxyType({})
+) -> Table:
     """Lay out `compare_table` for a terminal; reasons of runs that are not ok stand below it.
 
-    A transport without a run that is ok has no numbers.
+    A transport without a run that is ok has no numbers. `labels` has what is shown of a transport
+    in place of its name, broken at blanks where the terminal is narrow.
     """
     legs = leg_columns(comparison)
     table = Table(
@@ -31,7 +35,7 @@ def render_table(comparison: pd.DataFrame) -> Table:
         caption_justify="left",
         caption_style="",
     )
-    table.add_column("transport", no_wrap=True)
+    table.add_column("transport", min_width=max(map(len, comparison["transport"]), default=0))
     table.add_column("mode", no_wrap=True)
     table.add_column("runs", min_width=len("unsupported"))
     first, last = _around_the_legs(columns_of(comparison))
@@ -44,7 +48,7 @@ def render_table(comparison: pd.DataFrame) -> Table:
             notes.append(_note(len(notes) + 1, row))
         runs = _runs(row, len(notes) if row["reason"] else None)
         shown = [*_shown(row, first), *_carried(row, legs), *_shown(row, last)]
-        table.add_row(row["transport"], row["mode"], runs, *shown)
+        table.add_row(labels.get(row["transport"], row["transport"]), row["mode"], runs, *shown)
     if notes:
         table.caption = Text("\n").join(notes)
     return table

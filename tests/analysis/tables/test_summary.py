@@ -21,10 +21,10 @@ def summarise(root: Path, *runs: RunResult) -> pd.DataFrame:
     return compare_table(load_results(root))
 
 
-def rendered(comparison: pd.DataFrame, width: int = 200) -> str:
+def rendered(comparison: pd.DataFrame, width: int = 200, **labels: str) -> str:
     console = Console(width=width, color_system=None)
     with console.capture() as capture:
-        console.print(render_table(comparison))
+        console.print(render_table(comparison, labels))
     return capture.get()
 
 
@@ -129,3 +129,19 @@ def test_the_longest_names_and_two_legs_fit_80_characters(tmp_path: Path) -> Non
     assert "mpquic-picoquic multipath" in text
     assert "20.00 ± 0.00" in text
     assert "…" not in text
+
+
+def test_a_transport_is_shown_by_its_label_in_two_lines_where_there_is_no_room(
+    tmp_path: Path,
+) -> None:
+    long = [result("mpquic-picoquic", "multipath", repetition=repetition) for repetition in (1, 2)]
+    comparison = summarise(tmp_path, *long, result("own", "dc-duplicate"))
+    labels = {"mpquic-picoquic": "mpquic-picoquic (picoquic)"}
+    wide = rendered(comparison, **labels)
+    assert "mpquic-picoquic (picoquic) multipath" in wide
+    assert "own  " in wide
+    narrow = rendered(comparison, width=80, **labels)
+    assert [line.split()[0] for line in narrow.splitlines()[-3:]] == [
+        *("own", "mpquic-picoquic", "(picoquic)"),
+    ]
+    assert "…" not in narrow
