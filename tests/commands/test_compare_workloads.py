@@ -165,7 +165,7 @@ def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
     ]
     assert {"no", "median", "95th", "max."} < set(shown[0].split())
     (row,) = (line.split() for line in shown if line.startswith("quic"))
-    assert row[:6] == ["quic", "dc", "2", "ok", "5", "0"]
+    assert row[:7] == ["quic", "(aioquic)", "dc", "2", "ok", "5", "0"]
     median, p95, largest = map(float, row[6:9])
     assert 15 < median <= p95 <= largest
 

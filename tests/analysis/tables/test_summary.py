@@ -21,10 +21,12 @@ def summarise(root: Path, *runs: RunResult) -> pd.DataFrame:
     return compare_table(load_results(root))
 
 
-def rendered(comparison: pd.DataFrame, width: int = 200, **labels: str) -> str:
+def rendered(
+    comparison: pd.DataFrame, width: int = 200, labels: dict[str, str] | None = None
+) -> str:
     console = Console(width=width, color_system=None)
     with console.capture() as capture:
-        console.print(render_table(comparison, labels))
+        console.print(render_table(comparison, labels or {}))
     return capture.get()
 
 
@@ -137,10 +139,10 @@ def test_a_transport_is_shown_by_its_label_in_two_lines_where_there_is_no_room(
     long = [result("mpquic-picoquic", "multipath", repetition=repetition) for repetition in (1, 2)]
     comparison = summarise(tmp_path, *long, result("own", "dc-duplicate"))
     labels = {"mpquic-picoquic": "mpquic-picoquic (picoquic)"}
-    wide = rendered(comparison, **labels)
+    wide = rendered(comparison, labels=labels)
     assert "mpquic-picoquic (picoquic) multipath" in wide
     assert "own  " in wide
-    narrow = rendered(comparison, width=80, **labels)
+    narrow = rendered(comparison, width=80, labels=labels)
     assert [line.split()[0] for line in narrow.splitlines()[-3:]] == [
         *("own", "mpquic-picoquic", "(picoquic)"),
     ]
