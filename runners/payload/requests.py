@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, fields
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.runners.payload.content import Received
 
 
@@ -39,7 +40,7 @@ class RequestPlan:
         return f"/respond/{self.response_bytes}"
 
 
-class WrongAnswer(Exception):  # noqa: N818 (it is the server's, not this program's)
+class WrongAnswer(MinitopoDcError):  # noqa: N818 (it is the server's, not this program's)
     """An answer is not the one that was asked for; the text says of which request and why."""
 
 
