@@ -93,6 +93,14 @@ class Parser(argparse.ArgumentParser):
         """End with status 2."""
         super().error(told(message))
 
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """End, after `--help` without a word about a reader that has enough of it."""
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _reader_has_gone()
+        super().exit(status, message)
+
 
 def unexpected(error: Exception) -> str:
     """The last line of defence: one line for an error that nobody foresaw; its traceback is kept.

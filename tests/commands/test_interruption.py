@@ -119,7 +119,11 @@ def test_ctrl_c_on_a_long_virtual_run_ends_it_at_once(jobs: str, tmp_path: Path)
     assert "Traceback" not in told
 
 
-def test_a_reader_that_has_enough_ends_a_command_without_a_word() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_enough_ends_a_command_without_a_word(
+    unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     with command("-m", "minitopo_dc.cli", "trace", "--help") as shown:
         assert shown.stdout is not None
         assert shown.stderr is not None
