@@ -27,6 +27,26 @@ from minitopo_dc.emulation.machine.preflight import (
 )
 from minitopo_dc.runners.base import all_runners, runner_names
 
+HELP = "tell what this machine has and what that enables"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("--json", action="store_true", help="print facts and findings as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Return 0 when the main job can run here, else 1."""
+    findings = check()
+    if arguments.json:
+        found = {"facts": facts(), "findings": [asdict(finding) for finding in findings]}
+        print(json.dumps(found, indent=1))  # noqa: T201
+    else:
+        console = Console()
+        console.print(report(findings, console.width), soft_wrap=True)
+    return exit_status(findings)
+
+
 MARKS: dict[Status, tuple[str, str]] = {
     "missing": ("✗", "red"),
     "optional-missing": ("-", "yellow"),
@@ -140,23 +160,3 @@ def _explanation(finding: Finding) -> tuple[str, ...]:
     if finding.remedy == SEE_DETAIL:
         return (finding.detail,)
     return (finding.detail, f"-> {finding.remedy}")
-
-
-HELP = "tell what this machine has and what that enables"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
-    parser.add_argument("--json", action="store_true", help="print facts and findings as JSON")
-
-
-def execute(arguments: argparse.Namespace) -> int:
-    """Return 0 when the main job can run here, else 1."""
-    findings = check()
-    if arguments.json:
-        found = {"facts": facts(), "findings": [asdict(finding) for finding in findings]}
-        print(json.dumps(found, indent=1))  # noqa: T201
-    else:
-        console = Console()
-        console.print(report(findings, console.width), soft_wrap=True)
-    return exit_status(findings)

@@ -21,38 +21,8 @@ from minitopo_dc.runners.tools import not_installed
 from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:
-    from minitopo_dc.emulation.run.program_result import LegCount, ProgramResult
-
-
-def report_lines(result: ProgramResult) -> Iterator[str]:
-    """A line for each leg, one for each PDCP entity that receives; none of a run that failed."""
-    for number, leg in enumerate(result.legs, start=1):
-        ways = ", ".join(f"{way} {_leg(count)}" for way, count in leg.items())
-        yield f"leg {number}: {ways}"
-    for way, counters in result.pdcp.items():
-        yield f"PDCP {way}: {_pdcp(counters)}"
-
-
-def _leg(count: LegCount) -> str:
-    size = f"{count.bytes / 1e6:.2f} MB" if count.bytes >= 1e6 else f"{count.bytes / 1e3:.1f} kB"
-    return f"{size} ({count.mbps:.2f} Mbit/s, {count.dropped} dropped)"
-
-
-def _pdcp(counters: Mapping[str, Any]) -> str:
-    return (
-        f"{counters['delivered']} delivered, {counters['missing']} missing, "
-        f"{counters['duplicates']} duplicates, {counters['old']} too late, "
-        f"t-Reordering expired {_times(counters['t_reordering_expiries'])}"
-    )
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
-
-
-if TYPE_CHECKING:
     from minitopo_dc.emulation.run.own_program import OwnProgram
-    from minitopo_dc.emulation.run.program_result import ProgramResult
+    from minitopo_dc.emulation.run.program_result import LegCount, ProgramResult
     from minitopo_dc.scenario import Scenario
 
 HELP = "run a program of yours between the hosts, over one leg, Dual Connectivity or several paths"
@@ -180,3 +150,29 @@ def _directory(wanted: Path | None) -> Iterator[Path]:
 def _say(line: str) -> None:
     """A line for the user; standard output is the program's."""
     print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def report_lines(result: ProgramResult) -> Iterator[str]:
+    """A line for each leg, one for each PDCP entity that receives; none of a run that failed."""
+    for number, leg in enumerate(result.legs, start=1):
+        ways = ", ".join(f"{way} {_leg(count)}" for way, count in leg.items())
+        yield f"leg {number}: {ways}"
+    for way, counters in result.pdcp.items():
+        yield f"PDCP {way}: {_pdcp(counters)}"
+
+
+def _leg(count: LegCount) -> str:
+    size = f"{count.bytes / 1e6:.2f} MB" if count.bytes >= 1e6 else f"{count.bytes / 1e3:.1f} kB"
+    return f"{size} ({count.mbps:.2f} Mbit/s, {count.dropped} dropped)"
+
+
+def _pdcp(counters: Mapping[str, Any]) -> str:
+    return (
+        f"{counters['delivered']} delivered, {counters['missing']} missing, "
+        f"{counters['duplicates']} duplicates, {counters['old']} too late, "
+        f"t-Reordering expired {_times(counters['t_reordering_expiries'])}"
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -41,52 +41,6 @@ if TYPE_CHECKING:
     from minitopo_dc.scenario import Scenario
 
 
-def open_command_line(scenario: Scenario, directory: Path) -> int:
-    """Read commands from standard input, on running legs.
-
-    Returns:
-        0, or 1 when something of the network failed.
-    """
-    # Not above: the rest of the command line must work without Mininet.
-    # ruff: noqa: PLC0415
-    from minitopo_dc.emulation.machine.machine import save_facts
-    from minitopo_dc.emulation.network.elements import ElementFailedError, stop_all
-    from minitopo_dc.emulation.network.testbed import testbed
-
-    save_facts(directory)
-    scenario.save(directory / "scenario.yaml")
-    try:
-        with testbed(scenario, directory) as bed:
-            _say("hosts server, gnb, ue, client; try: client ping -c 3 server; exit ends it")
-            bed.start()
-            bed.hosts.command_line()
-            stop_all(bed.elements)
-    except ElementFailedError as error:
-        _say(str(error))
-        return 1
-    _say(f"files: {directory}")
-    return 0
-
-
-def check_command_line(scenario: Scenario, clock: str | None) -> None:
-    """Refuse what needs a transfer, before anything is made.
-
-    Raises:
-        SettingsError: the virtual clock, a path schedule, or a machine without the real clock.
-    """
-    what = "run: -t TOPO without an experiment opens Mininet's command line, which"
-    if clock == "virtual":
-        raise SettingsError(f"{what} needs --clock real")
-    if scenario.paths is not None:
-        raise SettingsError(f"{what} has no transfer for --paths")
-    require_real(what)
-
-
-def _say(line: str) -> None:
-    """A line for the user, where Mininet also writes what commands say."""
-    print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201
-
-
 HELP = "run one scenario file, or Minitopo's topology and experiment file"
 
 
@@ -189,3 +143,49 @@ def _round_trips(found: Iterable[Mapping[str, Any]]) -> Table:
 def _wanted_clock(scenario: Scenario) -> Clock:
     """The file's clock; if it names none, what this machine can do."""
     return scenario.clock if "clock" in scenario.model_fields_set else default_clock()
+
+
+def open_command_line(scenario: Scenario, directory: Path) -> int:
+    """Read commands from standard input, on running legs.
+
+    Returns:
+        0, or 1 when something of the network failed.
+    """
+    # Not above: the rest of the command line must work without Mininet.
+    # ruff: noqa: PLC0415
+    from minitopo_dc.emulation.machine.machine import save_facts
+    from minitopo_dc.emulation.network.elements import ElementFailedError, stop_all
+    from minitopo_dc.emulation.network.testbed import testbed
+
+    save_facts(directory)
+    scenario.save(directory / "scenario.yaml")
+    try:
+        with testbed(scenario, directory) as bed:
+            _say("hosts server, gnb, ue, client; try: client ping -c 3 server; exit ends it")
+            bed.start()
+            bed.hosts.command_line()
+            stop_all(bed.elements)
+    except ElementFailedError as error:
+        _say(str(error))
+        return 1
+    _say(f"files: {directory}")
+    return 0
+
+
+def check_command_line(scenario: Scenario, clock: str | None) -> None:
+    """Refuse what needs a transfer, before anything is made.
+
+    Raises:
+        SettingsError: the virtual clock, a path schedule, or a machine without the real clock.
+    """
+    what = "run: -t TOPO without an experiment opens Mininet's command line, which"
+    if clock == "virtual":
+        raise SettingsError(f"{what} needs --clock real")
+    if scenario.paths is not None:
+        raise SettingsError(f"{what} has no transfer for --paths")
+    require_real(what)
+
+
+def _say(line: str) -> None:
+    """A line for the user, where Mininet also writes what commands say."""
+    print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201

@@ -24,40 +24,6 @@ LATEST_START_S: Final = 1.0
 quiet one (docs/results.md, "Two clocks in a run")."""
 
 
-def missed_by_client(scenario: Scenario, flow: ResolvedFlow, measured: Measurement) -> str | None:
-    """What a flow's client started too late for, as a failed run's reason; None: nothing."""
-    started_s = measured.started_s
-    if started_s <= LATEST_START_S:
-        return None
-    last = max((at_s for at_s in _moments(scenario, flow) if at_s <= started_s), default=0.0)
-    if last == 0:
-        return None
-    return (
-        f"client started {started_s:.2f} s after the elements, behind what the scenario has at "
-        f"{last:g} s: the machine gave it too little processor time"
-    )
-
-
-def _moments(scenario: Scenario, flow: ResolvedFlow) -> Iterator[float]:
-    """When something happens to a leg, whoever uses it, or to the flow's paths (s)."""
-    for leg in scenario.legs:
-        yield from leg.moments()
-    if flow.paths is not None:
-        yield from (event.at_s for event in flow.paths.events)
-
-
-MINIMUM_PATH_BYTES = 15_000
-"""A path that carried less than ten full packets carried a handshake, not data."""
-MINIMUM_PATH_S = 1.0
-"""With a schedule or outages, a path must have carried data if it was asked to be open and
-available, and its leg was up, for so long: at the papers' longest round trip of 400 ms that is
-enough to open it (MPTCP: two round trips, RFC 8684, section 3.2; QUIC: one, RFC 9000, section 8.2)
-and for a first window of ten packets."""
-WORTH_USING = 100 * MINIMUM_PATH_BYTES
-"""Bytes that a leg could have carried in one go, of which a transport must have used at least 1 %
-where not each path has to carry data: a drive also has channels of 0.01 Mbit/s, for one second."""
-
-
 def blank_result(scenario: Scenario, directory: Path) -> RunResult:
     """A failed run, to be completed; its size is what was asked for, 0 where that is a duration."""
     flows = scenario.resolved_flows
@@ -255,3 +221,37 @@ def crashed(scenario: Scenario, directory: Path, error: Exception) -> RunResult:
         (directory / "crash.txt").write_text(text, encoding="utf-8")
     words = " ".join(str(error).split())
     return replace(blank_result(scenario, directory), reason=f"{type(error).__name__}: {words}")
+
+
+def missed_by_client(scenario: Scenario, flow: ResolvedFlow, measured: Measurement) -> str | None:
+    """What a flow's client started too late for, as a failed run's reason; None: nothing."""
+    started_s = measured.started_s
+    if started_s <= LATEST_START_S:
+        return None
+    last = max((at_s for at_s in _moments(scenario, flow) if at_s <= started_s), default=0.0)
+    if last == 0:
+        return None
+    return (
+        f"client started {started_s:.2f} s after the elements, behind what the scenario has at "
+        f"{last:g} s: the machine gave it too little processor time"
+    )
+
+
+def _moments(scenario: Scenario, flow: ResolvedFlow) -> Iterator[float]:
+    """When something happens to a leg, whoever uses it, or to the flow's paths (s)."""
+    for leg in scenario.legs:
+        yield from leg.moments()
+    if flow.paths is not None:
+        yield from (event.at_s for event in flow.paths.events)
+
+
+MINIMUM_PATH_BYTES = 15_000
+"""A path that carried less than ten full packets carried a handshake, not data."""
+MINIMUM_PATH_S = 1.0
+"""With a schedule or outages, a path must have carried data if it was asked to be open and
+available, and its leg was up, for so long: at the papers' longest round trip of 400 ms that is
+enough to open it (MPTCP: two round trips, RFC 8684, section 3.2; QUIC: one, RFC 9000, section 8.2)
+and for a first window of ten packets."""
+WORTH_USING = 100 * MINIMUM_PATH_BYTES
+"""Bytes that a leg could have carried in one go, of which a transport must have used at least 1 %
+where not each path has to carry data: a drive also has channels of 0.01 Mbit/s, for one second."""

@@ -11,42 +11,6 @@ from http import HTTPStatus
 from pathlib import Path
 
 
-class Posted:
-    """One `POST` whose body arrives in pieces; sans-IO.
-
-    A server takes the whole body before it answers, whatever the answer will be.
-    """
-
-    def __init__(self, path: str, headers: Mapping[bytes, bytes]) -> None:
-        self._size = response_size(path)
-        self._declared = headers.get(b"content-length", b"")
-        self._body = Received()
-
-    def take(self, data: bytes) -> None:
-        """The next piece of the body."""
-        self._body.take(data)
-
-    def answer(self) -> tuple[HTTPStatus, int]:
-        """The status and the size of the answer in bytes, once the body is complete.
-
-        404 for another path. 400 for a body that has not the length that it was announced with
-        (`content-length`), or that was announced with none, or that is not the content.
-        """
-        if self._size is None:
-            return HTTPStatus.NOT_FOUND, 0
-        if not self._declared.isdigit() or not self._body.is_content(int(self._declared)):
-            return HTTPStatus.BAD_REQUEST, 0
-        return HTTPStatus.OK, self._size
-
-
-BLOCK_BYTES = 64 * 1024
-BLOCK = random.Random(38323).randbytes(BLOCK_BYTES)
-"""A fixed seed: the content is the same in every run and on every machine. Random bytes, so that
-nothing on the way can shorten them."""
-SEVERAL_BLOCKS = BLOCK * 4
-"""Longer than most pieces that arrive."""
-
-
 def blocks(size_bytes: int) -> Iterator[bytes]:
     """The content of a transfer of `size_bytes`: one block repeated, the last one cut."""
     whole, rest = divmod(size_bytes, BLOCK_BYTES)
@@ -144,3 +108,39 @@ def response_size(path: str) -> int | None:
 def _size(path: str, folder: str) -> int | None:
     prefix, _, size = path.rpartition("/")
     return int(size) if prefix == folder and size.isdecimal() and size.isascii() else None
+
+
+class Posted:
+    """One `POST` whose body arrives in pieces; sans-IO.
+
+    A server takes the whole body before it answers, whatever the answer will be.
+    """
+
+    def __init__(self, path: str, headers: Mapping[bytes, bytes]) -> None:
+        self._size = response_size(path)
+        self._declared = headers.get(b"content-length", b"")
+        self._body = Received()
+
+    def take(self, data: bytes) -> None:
+        """The next piece of the body."""
+        self._body.take(data)
+
+    def answer(self) -> tuple[HTTPStatus, int]:
+        """The status and the size of the answer in bytes, once the body is complete.
+
+        404 for another path. 400 for a body that has not the length that it was announced with
+        (`content-length`), or that was announced with none, or that is not the content.
+        """
+        if self._size is None:
+            return HTTPStatus.NOT_FOUND, 0
+        if not self._declared.isdigit() or not self._body.is_content(int(self._declared)):
+            return HTTPStatus.BAD_REQUEST, 0
+        return HTTPStatus.OK, self._size
+
+
+BLOCK_BYTES = 64 * 1024
+BLOCK = random.Random(38323).randbytes(BLOCK_BYTES)
+"""A fixed seed: the content is the same in every run and on every machine. Random bytes, so that
+nothing on the way can shorten them."""
+SEVERAL_BLOCKS = BLOCK * 4
+"""Longer than most pieces that arrive."""

@@ -28,55 +28,6 @@ from minitopo_dc.settings import SettingsError
 ITSELF = "a program opens its paths itself"
 
 
-def path_of_topology(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Fields of a scenario (`legs`, `mode`, its bearer, `real.backhaul`), and what is ignored.
-
-    Over a bearer where the topology has one, else over all `c2r` paths, or the only one.
-
-    Raises:
-        ParameterError: naming file and line of the first mistake, and what is allowed there.
-    """
-    topology = read_topology(file)
-    mode = _mode(topology)
-    values = {
-        "mode": mode,
-        "legs": [path.leg() for path in topology.c2r],
-        **topology.bearer,
-        "seed": topology.seed,
-        "real": {"backhaul": [path.leg() for path in topology.r2s]},
-    }
-    return values, (*topology.notes, *topology.ignored, *_notes(topology, mode))
-
-
-def _mode(topology: Topology) -> str:
-    if topology.dual_connectivity:
-        return "dc-duplicate" if topology.duplicates else "dc"
-    return "multipath" if len(topology.c2r) > 1 else "sc"
-
-
-def _notes(topology: Topology, mode: str) -> list[str]:
-    """What one program on one client has no use for."""
-    lines = topology.path_lines
-    scheduled = (
-        [] if lines is None else [lines.first.says(f"ignored, as all pathAt lines: {ITSELF}")]
-    )
-    return scheduled + [
-        path.line.says(f"backup ignored: {ITSELF}")
-        for path in topology.c2r
-        if path.backup and mode == "multipath"
-    ]
-
-
-WITHOUT_TRANSFER: dict[str, Any] = {
-    "workload": "download",
-    "size": None,
-    "congestion_control": "cubic",
-    "timeout": 300.0,
-}
-"""Transfers' options (`add_transfer_options`): a program of the user's has no use for their values,
-a scenario has them."""
-
-
 def add_program_options(parser: argparse.ArgumentParser) -> None:
     """The path, the server, and where the run is kept."""
     parser.add_argument(
@@ -210,3 +161,52 @@ def _any_transport(mode: Mode) -> dict[str, Any]:
         "congestion_control": WITHOUT_TRANSFER["congestion_control"],
         "options": {},
     }
+
+
+def path_of_topology(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Fields of a scenario (`legs`, `mode`, its bearer, `real.backhaul`), and what is ignored.
+
+    Over a bearer where the topology has one, else over all `c2r` paths, or the only one.
+
+    Raises:
+        ParameterError: naming file and line of the first mistake, and what is allowed there.
+    """
+    topology = read_topology(file)
+    mode = _mode(topology)
+    values = {
+        "mode": mode,
+        "legs": [path.leg() for path in topology.c2r],
+        **topology.bearer,
+        "seed": topology.seed,
+        "real": {"backhaul": [path.leg() for path in topology.r2s]},
+    }
+    return values, (*topology.notes, *topology.ignored, *_notes(topology, mode))
+
+
+def _mode(topology: Topology) -> str:
+    if topology.dual_connectivity:
+        return "dc-duplicate" if topology.duplicates else "dc"
+    return "multipath" if len(topology.c2r) > 1 else "sc"
+
+
+def _notes(topology: Topology, mode: str) -> list[str]:
+    """What one program on one client has no use for."""
+    lines = topology.path_lines
+    scheduled = (
+        [] if lines is None else [lines.first.says(f"ignored, as all pathAt lines: {ITSELF}")]
+    )
+    return scheduled + [
+        path.line.says(f"backup ignored: {ITSELF}")
+        for path in topology.c2r
+        if path.backup and mode == "multipath"
+    ]
+
+
+WITHOUT_TRANSFER: dict[str, Any] = {
+    "workload": "download",
+    "size": None,
+    "congestion_control": "cubic",
+    "timeout": 300.0,
+}
+"""Transfers' options (`add_transfer_options`): a program of the user's has no use for their values,
+a scenario has them."""
