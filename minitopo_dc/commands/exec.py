@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from minitopo_dc.clocks import require_real
-from minitopo_dc.commands.options.program import add_program_options, program_scenario
+from minitopo_dc.commands.options.program import add_program_options, program_scenario, program_user
 from minitopo_dc.commands.screen import new_directory
 from minitopo_dc.emulation.machine.machine import TOOLS, save_facts
 from minitopo_dc.runners.tools import not_installed
@@ -63,6 +63,7 @@ def run_own(
         SettingsError, TraceError: an option is wrong, or this machine lacks what the path needs.
     """
     server = _server(arguments)
+    user = program_user(arguments)
     scenario = program_scenario(arguments)
     require_real(arguments.command)
     if (missing := not_installed(TOOLS)) is not None:
@@ -78,7 +79,10 @@ def run_own(
         server=server,
         server_port=arguments.server_ready,
         banner=banner,
+        user=user,
     )
+    if user == "root":
+        _say(f"{command[0]} runs as root; --user NAME runs it as another")
     with _directory(arguments.output) as directory:
         result = _run(scenario, program, directory, kept=arguments.output is not None)
     return FAILED if result.exit_status is None else result.exit_status

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from pwd import getpwnam
 
 from minitopo_dc.commands.exec import run_own
-from minitopo_dc.commands.options.program import add_program_options
+from minitopo_dc.commands.options.program import add_program_options, program_user
 
 HELP = "a shell on a host of the path that exec runs programs over"
 FALLBACK = "/bin/sh"
@@ -23,7 +24,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return the shell's exit status."""
-    shell = os.environ.get("SHELL") or FALLBACK
+    user = program_user(arguments)
+    mine = os.environ.get("SHELL") if user == "root" else getpwnam(user).pw_shell
+    shell = mine or FALLBACK
     other = "MINITOPO_DC_SERVER" if arguments.host == "client" else "MINITOPO_DC_CLIENT"
     banner = f"{shell} on the {arguments.host}'s host; the other end is ${other}; exit ends it"
     return run_own(arguments, [shell], host=arguments.host, banner=banner)

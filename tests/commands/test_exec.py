@@ -67,6 +67,7 @@ class Fake:
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
     made = Fake()
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SUDO_USER", raising=False)
     monkeypatch.setattr(clocks, "why_not_real", lambda: None)
     monkeypatch.setattr(exec, "not_installed", lambda _: None)
     monkeypatch.setattr(exec, "save_facts", lambda _: None)
@@ -222,3 +223,37 @@ def test_the_client_s_address_is_that_of_the_leg_that_its_uplink_takes(
     found = program_environment(Scenario.check(values | changes, "test"))
     assert found["MINITOPO_DC_CLIENT"] == client
     assert {"MINITOPO_DC_SERVER", "MINITOPO_DC_LEG_1", "MINITOPO_DC_LEG_2"} < set(found)
+
+
+@pytest.mark.parametrize(
+    ("sudo_user", "options", "user"),
+    [
+        (None, [], "root"),
+        ("daemon", [], "daemon"),
+        ("daemon", ["--user", "nobody"], "nobody"),
+        ("daemon", ["--user", "root"], "root"),
+    ],
+)
+def test_it_runs_as_who_called_sudo_or_as_who_is_named(  # noqa: PLR0917
+    fake: Fake,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    sudo_user: str | None,
+    options: list[str],
+    user: str,
+) -> None:
+    if sudo_user is not None:
+        monkeypatch.setenv("SUDO_USER", sudo_user)
+    assert main(["exec", *LEGS, *options, "--", "true"]) == 0
+    assert [program.user for program in fake.programs] == [user]
+    assert ("true runs as root" in capsys.readouterr().err) == (user == "root")
+
+
+@pytest.mark.parametrize("command", [["exec", *LEGS, "--", "true"], ["shell", *LEGS]])
+def test_a_user_that_is_not_here_is_one_error(
+    fake: Fake, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command[1:1] = ["--user", "no-such-user"]
+    assert main(command) == 2
+    assert "--user: no user 'no-such-user' on this machine" in capsys.readouterr().err
+    assert fake.programs == []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
+from pwd import getpwnam
 from typing import Any
 
 from minitopo_dc.commands.options.pdcp import add_dc_options
@@ -56,12 +58,31 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         help="wait until this TCP or UDP port is bound on the server's host (half a second)",
     )
     parser.add_argument(
+        "--user",
+        metavar="NAME",
+        help="who program and server run as (who called sudo, $SUDO_USER; else root)",
+    )
+    parser.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
         help="keep time series, counters and a figure here; must not exist (nothing is kept)",
     )
     parser.set_defaults(**WITHOUT_TRANSFER)
+
+
+def program_user(arguments: argparse.Namespace) -> str:
+    """Return the name of the user whom program and server run as.
+
+    Raises:
+        SettingsError: this machine has no such user.
+    """
+    name: str = os.environ.get("SUDO_USER", "root") if arguments.user is None else arguments.user
+    try:
+        return getpwnam(name).pw_name
+    except KeyError:
+        source = "$SUDO_USER" if arguments.user is None else "--user"
+        raise SettingsError(f"{source}: no user {name!r:.80} on this machine") from None
 
 
 def program_scenario(arguments: argparse.Namespace) -> Scenario:

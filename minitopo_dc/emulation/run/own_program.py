@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from pwd import getpwnam
 from typing import Literal
 
 from minitopo_dc.emulation.network.elements import ElementFailedError, stop_all
@@ -45,6 +46,24 @@ class OwnProgram:
     """What the server binds when it is ready; None: it is after a moment."""
     banner: str = ""
     """A line before the program begins."""
+    user: str = "root"
+    """Who program and server run as, by name."""
+
+    def as_user(self, command: Sequence[str]) -> tuple[str, ...]:
+        """Return the command line that runs a command as the user, with his groups alone."""
+        if self.user == "root":
+            return tuple(command)
+        group = str(getpwnam(self.user).pw_gid)
+        # Once more: who changes his user loses the parent-death signal (prctl(2)).
+        change = ("--reuid", self.user, "--regid", group, "--init-groups", "--pdeathsig", "KILL")
+        return ("setpriv", *change, "--", *command)
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that say who the user is; those of root stay as they are."""
+        if self.user == "root":
+            return {}
+        entry = getpwnam(self.user)
+        return {"HOME": entry.pw_dir, "USER": self.user, "LOGNAME": self.user}
 
 
 def run_program(
@@ -114,11 +133,14 @@ class _Run:
         self, bed: Testbed, blank: ProgramResult, signals: HeldSignals
     ) -> tuple[ProgramResult, float]:
         """Also the program's time, in s."""
-        program, environment = self.program, program_environment(self.scenario)
+        program = self.program
+        environment = {**program.environment(), **program_environment(self.scenario)}
         with ExitStack() as stack:
             server = None
             if program.server:
-                started = own_server(bed.hosts.server, program.server, environment, self.directory)
+                started = own_server(
+                    bed.hosts.server, program.as_user(program.server), environment, self.directory
+                )
                 server = stack.enter_context(started)
                 server.wait_ready(program.server_port)
             watch = _Watch(bed, server, self.say)
@@ -127,7 +149,8 @@ class _Run:
             host = bed.hosts[program.host]
             bed.start()
             begin = time.monotonic()
-            status = in_foreground(host, program.command, environment, signals=signals, watch=watch)
+            command = program.as_user(program.command)
+            status = in_foreground(host, command, environment, signals=signals, watch=watch)
             seconds = time.monotonic() - begin
             watch()
             ended = server.exit_code if server is not None else None

@@ -56,6 +56,37 @@ def test_a_program_has_the_addresses_and_takes_the_leg_of_mode_sc(tmp_path: Path
     assert counts == [0, 0, 104, 104]  # 56 bytes, 8 of ICMPv6 and 40 of IPv6
 
 
+def test_program_and_server_run_as_the_user_without_capabilities(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    who = "id -un; id -Gn; echo $HOME; grep CapEff /proc/self/status"
+    server = ("--server", "sh -c 'id -un > server; sleep 100'")
+    done = run(
+        tmp_path, "exec", "--user", "nobody", *server, "--", "sh", "-c", f"{who}; cat server"
+    )
+    groups = "nogroup\n/nonexistent\nCapEff:\t0000000000000000\n"
+    assert (done.stdout, done.returncode) == (f"nobody\n{groups}nobody\n", 0), done.stderr
+    assert "runs as root" not in done.stderr
+
+
+def test_who_called_sudo_is_the_user_and_a_signal_ends_his_program(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    script = "id -un > who; echo $$ > pid.new; mv pid.new pid; while :; do sleep 0.1; done"
+    environment = {**os.environ, "SUDO_USER": "nobody"}
+    command = [*COMMAND, "exec", *LEGS, "--", "sh", "-c", script]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment) as process:
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        pid = int((tmp_path / "pid").read_text())
+        process.kill()  # whoever started the program: it ends too
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    clean()
+    assert (tmp_path / "who").read_text() == "nobody\n"
+    assert not Path(f"/proc/{pid}").exists()
+
+
 def test_a_shell_has_the_terminal(tmp_path: Path) -> None:
     """Job control needs one; dash and bash complain where they have none."""
     shell = " ".join([*COMMAND, "shell", *LEGS, "--host", "server"])
