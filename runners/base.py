@@ -347,9 +347,12 @@ def runner(name: str) -> Callable[[AnyRunner], AnyRunner]:
 
     Raises:
         ValueError: there is another runner of this name.
+        TypeError: its options are no `Options`.
     """
 
     def register(kind: AnyRunner) -> AnyRunner:
+        if not issubclass(kind.options_type, Options):
+            raise TypeError(f"runner {name}: options_type must be a subclass of {Options.__name__}")
         _RUNNERS.add(name, kind)
         kind.name = name
         return kind

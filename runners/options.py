@@ -14,6 +14,11 @@ MOST = 2**62 - 1
 Size = Annotated[int, Field(ge=1, le=MOST)]
 SocketBuffer = Annotated[int, Field(ge=1, le=2**30 - 1)]
 """Bytes; the kernel doubles it, in a C int (socket(7), SO_RCVBUF)."""
+KINDS = {
+    **{"integer": "a whole number", "number": "a number", "boolean": "true or false"},
+    **{"string": "a string", "array": "an array", "object": "a mapping", "null": "null"},
+}
+"""Of JSON's types: what stands for them in an error."""
 
 
 class Options(Settings):
@@ -56,9 +61,7 @@ def _words(schema: Mapping[str, Any]) -> str:
         return " or ".join(map(_words, schema["anyOf"]))
     if "enum" in schema or "const" in schema:
         return " or ".join(map(repr, schema.get("enum", [schema.get("const")])))
-    kind = schema.get("type", "another value")
+    kind = KINDS.get(schema.get("type", ""), "of another kind")
     if "description" in schema:  # of a range
-        return f"{'a whole number' if kind == 'integer' else 'a number'} ({schema['description']})"
-    if "maximum" in schema:
-        return f"a positive integer up to {schema['maximum']}"
-    return {"boolean": "true or false"}.get(kind, str(kind))
+        return f"{kind} ({schema['description']})"
+    return f"a positive integer up to {schema['maximum']}" if "maximum" in schema else kind

@@ -8,12 +8,13 @@ import socket
 import stat
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from cryptography import x509
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
 from minitopo_dc.runners.aioquic.server import initial_destination
 from minitopo_dc.runners.base import (
@@ -35,7 +36,7 @@ from minitopo_dc.runners.payload.content import (
 )
 from minitopo_dc.runners.ports import is_bound, is_port_bound
 from minitopo_dc.runners.quic import QuicOptions
-from minitopo_dc.runners.tcp.runner import TcpOptions
+from minitopo_dc.runners.tcp.runner import TcpOptions, TcpRunner
 from minitopo_dc.runners.tquic.runner import TquicOptions
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.shipped import module_command
@@ -95,6 +96,29 @@ def test_a_name_is_not_taken_twice() -> None:
 
             def read(self, transfer: Transfer) -> Measurement:
                 return Measurement(transfer.download.requested_bytes, 1.0)
+
+
+def test_options_that_are_no_model_are_refused() -> None:
+    class _Own(TcpRunner):
+        options_type = dict  # type: ignore[assignment]
+
+    with pytest.raises(TypeError, match="runner own: options_type must be a subclass of Options"):
+        runner("own")(_Own)
+
+
+def test_options_of_a_plugin_are_told_as_those_of_others() -> None:
+    class Own(Options):
+        colour: str = "red"
+        level: Annotated[int, Field(description="1 to 3 stars", ge=1, le=3)] = 1
+        steps: tuple[int, ...] = ()
+
+    for wrong, words in (
+        ({"colour": 1}, "runner own: option colour must be a string, not 1"),
+        ({"level": 4}, r"option level must be a whole number \(1 to 3 stars\), not 4"),
+        ({"steps": 4}, "option steps must be an array, not 4"),
+    ):
+        with pytest.raises(SettingsError, match=words):
+            Own.check(wrong, "runner own")
 
 
 def test_a_congestion_control_that_a_tool_lacks_is_unsupported_with_the_choice() -> None:
