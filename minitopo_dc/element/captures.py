@@ -111,12 +111,11 @@ class _Captured:
         self.held.drop()
 
 
-class _CapturedOutlet:
+class _CapturedOutlet(Outlet):
     """A leg, for one bearer."""
 
     def __init__(self, leg: Outlet, record: Record) -> None:
-        self.number = leg.number
-        self.injector = leg.injector
+        super().__init__(leg.number, leg.injector)
         self._leg = leg
         self._record = record
 

@@ -44,34 +44,32 @@ class Held(Protocol):
         """Discard it."""
 
 
-class Outlet(Protocol):
-    """A leg, as a bearer sees it."""
+class Outlet:
+    """A leg as a bearer sees it; this one holds nothing back."""
 
-    @property
-    def number(self) -> int:
-        """The leg's number."""
+    def __init__(self, number: int, injector: Injector) -> None:
+        """Take the leg's number, and what sends copies on it."""
+        self.number = number
+        self.injector = injector
 
-    @property
-    def injector(self) -> Injector:
-        """Sends copies on this leg."""
+    def push(self, packet: Held, size: int, now: int) -> None:  # noqa: ARG002 (a leg's)
+        """Put a packet of `size` bytes on the leg at `now` (ns): it goes on at once."""
+        packet.accept()
 
-    def push(self, packet: Held, size: int, now: int) -> None:
-        """Put a packet of `size` bytes on the leg."""
-
-    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:
-        """Take packets out of the leg's queue."""
+    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:  # noqa: ARG002
+        """Take packets out of the leg's queue: what is behind the interface is out of reach."""
+        return ()
 
 
-class LegDriver:
+class LegDriver(Outlet):
     """One leg: packets without a bearer come from its own queue, PDUs from the bearers."""
 
     def __init__(
         self, number: int, leg: AnyLeg[Held], loop: Loop, *, host: int | None = None
     ) -> None:
         """Take the core; `host`: a process of the leg's host if that is not this process' own."""
-        self.number = number
+        super().__init__(number, Injector(number, host))
         self.leg = leg
-        self.injector = Injector(number, host)
         self.malformed = 0
         self._loop = loop
         loop.add_timed(self)

@@ -20,10 +20,10 @@ from __future__ import annotations
 import gc
 import heapq
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
-from minitopo_dc.element.drivers import Held
+from minitopo_dc.element.drivers import Outlet
 from minitopo_dc.element.kernel.injection import Injector
 from minitopo_dc.element.kernel.loop import Loop, clock
 from minitopo_dc.element.kernel.realtime import ElementError
@@ -200,22 +200,13 @@ class KernelLeg:
         self._qdiscs.close()
 
 
-class KernelLegDriver:
+class KernelLegDriver(Outlet):
     """A kernel leg as the element sees it: nothing is held here, a packet goes on at once."""
 
     def __init__(self, number: int, leg: KernelLeg, loop: Loop) -> None:
-        self.number = number
+        super().__init__(number, Injector(number))
         self.leg = leg
-        self.injector = Injector(number)
         loop.add_timed(leg)
-
-    def push(self, packet: Held, size: int, now: int) -> None:  # noqa: ARG002 (a leg's)
-        """Let it go to the interface, where the kernel queues it."""
-        packet.accept()
-
-    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:  # noqa: ARG002
-        """Nothing: what the kernel has queued is out of reach."""
-        return ()
 
 
 def _timeline(radio: LegSettings, steps: Iterator[tuple[int, int]]) -> Iterator[Change]:

@@ -6,9 +6,7 @@ behind the element.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from minitopo_dc.element.drivers import Held
+from minitopo_dc.element.drivers import Held, Outlet
 from minitopo_dc.element.kernel.injection import Injector
 from minitopo_dc.link import LegStatistics
 
@@ -50,19 +48,14 @@ class Wire:
         )
 
 
-class WireDriver:
+class WireDriver(Outlet):
     """A wire as the element sees it: a packet goes on at once."""
 
     def __init__(self, number: int) -> None:
-        self.number = number
+        super().__init__(number, Injector(number))
         self.leg = Wire()
-        self.injector = Injector(number)
 
-    def push(self, packet: Held, size: int, now: int) -> None:  # noqa: ARG002 (a leg's)
+    def push(self, packet: Held, size: int, now: int) -> None:
         """Let it go to the interface."""
         self.leg.count(size)
-        packet.accept()
-
-    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:  # noqa: ARG002
-        """Nothing: what is behind the interface is out of reach."""
-        return ()
+        super().push(packet, size, now)

@@ -31,7 +31,7 @@ from minitopo_dc.pdcp.policies.policy import (
 )
 from minitopo_dc.pdcp.policies.proportional import ProportionalPolicy
 from minitopo_dc.pdcp.policies.threshold import SPLIT_THRESHOLDS, ThresholdPolicy
-from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegState, LegView
+from minitopo_dc.pdcp.policies.view import LegReport, LegState, LegView
 from minitopo_dc.pdcp.receiving.entity import Delivery, ReceivingEntity
 from minitopo_dc.pdcp.receiving.report_maker import ReportMaker
 from minitopo_dc.pdcp.receiving.t_reordering import (
@@ -84,7 +84,6 @@ __all__ = [
     "HoldingStatistics",
     "LeastDelayPolicy",
     "LegFailures",
-    "LegQueue",
     "LegReception",
     "LegReport",
     "LegState",

@@ -9,7 +9,7 @@ from minitopo_dc.pdcp import (
     ADAPTIVE,
     AdaptiveTReordering,
     LegFailures,
-    LegQueue,
+    LegState,
     PolicyError,
     ReceivingEntity,
     Recovery,
@@ -56,7 +56,7 @@ class PdcpSettings(PdcpFields):
         return policy
 
     def transmitter(
-        self, legs: int, states: Sequence[LegQueue] = (), *, queue_packets: int | None = None
+        self, legs: int, states: Sequence[LegState] = (), *, queue_packets: int | None = None
     ) -> TransmittingEntity[Any]:
         """Return a transmitting entity for a bearer over `legs` legs.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minitopo_dc.pdcp import LegReport
+from minitopo_dc.pdcp import LegReport, LegView
 
 
 @dataclass
-class WrittenLeg:
+class WrittenLeg(LegView):
     """A view whose answers are fields; `ns_per_byte` is None where no time is known."""
 
     backlog: int = 0

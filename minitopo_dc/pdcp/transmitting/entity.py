@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from minitopo_dc.pdcp.formats.classify import PacketFacts
 from minitopo_dc.pdcp.formats.codec import SnFormat
 from minitopo_dc.pdcp.policies.policy import PolicyError, SplitPolicy, policy_failure, sees_legs
-from minitopo_dc.pdcp.policies.view import LegQueue, LegState, LegView
+from minitopo_dc.pdcp.policies.view import LegState, LegView
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
 from minitopo_dc.pdcp.transmitting.duplication import SelectiveDuplication
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
@@ -80,7 +80,7 @@ class TransmittingEntity(Generic[T]):
         *,
         legs: int,
         first_count: int = 0,  # clause 7.1: initial value of TX_NEXT
-        states: Sequence[LegQueue] = (),
+        states: Sequence[LegState] = (),
         reports: bool = False,
         waiting: SduBuffer[T] | None = None,
         flow_control: Sequence[FlowControl] = (),

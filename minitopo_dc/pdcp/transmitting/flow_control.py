@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
-from minitopo_dc.pdcp.policies.view import LegQueue
+from minitopo_dc.pdcp.policies.view import LegState
 from minitopo_dc.pdcp.transmitting.leg_access import (
     LEAD_NS,
     LEAST_PACKETS,
-    Outstanding,
+    LegAccess,
     bytes_within,
     is_empty,
     serves,
@@ -74,18 +74,16 @@ class DeliveryStatus:
     is_up: bool
 
 
-class LegNode(Generic[T]):
+class LegNode(LegAccess[T]):
     """Both ends of one leg's backhaul for one bearer: the node, and what the other knows of it.
 
     Until the first status has come the other end takes it that the leg is up and wants two SDUs.
     """
 
-    def __init__(self, leg: LegQueue, control: FlowControl, *, header: int = 0) -> None:
+    def __init__(self, leg: LegState, control: FlowControl, *, header: int = 0) -> None:
         """Of a leg and its backhaul; `header` is what a PDU has in bytes more than its SDU."""
-        self._leg = leg
-        self._header = header
+        super().__init__(leg, header)
         self._control = control
-        self.inside = Outstanding(leg)
         self._due: int | None = None  # of the next status; None: the first settles it
         self._statuses: deque[tuple[int, DeliveryStatus]] = deque()
         self._line: deque[tuple[int, T, int, int]] = deque()  # due, PDU, size, COUNT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-from minitopo_dc.pdcp.policies.view import LegQueue
+from minitopo_dc.pdcp.policies.view import LegState
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
 from minitopo_dc.pdcp.transmitting.flow_control import FlowControl, LegNode
 from minitopo_dc.pdcp.transmitting.leg_access import LegAccess, NearLeg
@@ -29,7 +29,7 @@ class FollowedLegs(Generic[T]):
 
     def __init__(
         self,
-        states: Sequence[LegQueue],
+        states: Sequence[LegState],
         flow_control: Sequence[FlowControl],
         *,
         lead: int | None,

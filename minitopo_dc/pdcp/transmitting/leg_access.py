@@ -5,10 +5,11 @@ The twin with a backhaul between is `flow_control`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
-from minitopo_dc.pdcp.policies.view import LegQueue
+from minitopo_dc.pdcp.policies.view import LegState
 from minitopo_dc.units import NS_PER_S
 
 LEAD_NS: Final = 2_000_000
@@ -21,50 +22,12 @@ LEAST_PACKETS: Final = 2
 T = TypeVar("T")
 
 
-class LegAccess(Protocol[T]):
-    """A leg to the transmitting entity that does not just give it all: PDUs of type `T`."""
-
-    def __len__(self) -> int:
-        """PDUs on their way to the leg or in its queue, as of the last `settle`."""
-
-    def settle(self, now: int) -> None:
-        """All that `arrived` gave has reached the leg: look how far it is at `now` (ns)."""
-
-    def is_up(self) -> bool:
-        """Whether the leg is up, as far as the entity knows."""
-
-    @property
-    def inside(self) -> Outstanding:
-        """PDUs in its queue, as of the last `settle`."""
-
-    def takes(self, size: int, now: int) -> bool:
-        """Whether it takes an SDU of `size` bytes."""
-
-    def has_room(self, size: int, now: int) -> bool:
-        """Whether the leg's queue has room for it behind all that is on its way there."""
-
-    def credit_bytes(self) -> int | None:
-        """Bytes that its node still wants, below 0 when it has too many; None: it does not say."""
-
-    def send(self, pdu: T, size: int, count: int, now: int) -> None:
-        """Send a PDU with an SDU of `size` bytes to the leg."""
-
-    def arrived(self, now: int) -> list[T]:
-        """PDUs that reach the leg by `now`: to be given to it at once."""
-
-    def withdraw(self, now: int) -> list[T]:
-        """The leg is lost and its queue emptied: take back what has not reached it."""
-
-    def next_timeout(self, now: int, *, wanted: bool) -> int | None:
-        """When something arrives or, where that is `wanted`, it may take more than now (ns)."""
-
-
 class Outstanding:
     """PDUs of one bearer in one leg's queue, told from others' by the leg's numbers of packets."""
 
     __slots__ = ("_inside", "_leg", "bytes", "gone_bytes", "highest_count", "lost", "passed")
 
-    def __init__(self, leg: LegQueue) -> None:
+    def __init__(self, leg: LegState) -> None:
         self._leg = leg
         self._inside: deque[tuple[int, int, int]] = deque()  # number, size, COUNT
         self.bytes = 0
@@ -114,7 +77,64 @@ class Outstanding:
         self.gone_bytes += size
 
 
-class NearLeg(Generic[T]):
+class LegAccess(ABC, Generic[T]):
+    """A leg to the transmitting entity that does not just give it all: PDUs of type `T`.
+
+    Args:
+        leg: the leg.
+        header: bytes that a PDU has more than its SDU.
+    """
+
+    __slots__ = ("_header", "_leg", "inside")
+
+    def __init__(self, leg: LegState, header: int) -> None:
+        self._leg = leg
+        self._header = header
+        self.inside = Outstanding(leg)
+        """PDUs in its queue, as of the last `settle`."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """PDUs on their way to the leg or in its queue, as of the last `settle`."""
+
+    @abstractmethod
+    def settle(self, now: int) -> None:
+        """All that `arrived` gave has reached the leg: look how far it is at `now` (ns)."""
+
+    @abstractmethod
+    def is_up(self) -> bool:
+        """Whether the leg is up, as far as the entity knows."""
+
+    @abstractmethod
+    def takes(self, size: int, now: int) -> bool:
+        """Whether it takes an SDU of `size` bytes."""
+
+    @abstractmethod
+    def has_room(self, size: int, now: int) -> bool:
+        """Whether the leg's queue has room for it behind all that is on its way there."""
+
+    @abstractmethod
+    def credit_bytes(self) -> int | None:
+        """Bytes that its node still wants, below 0 when it has too many; None: it does not say."""
+
+    @abstractmethod
+    def send(self, pdu: T, size: int, count: int, now: int) -> None:
+        """Send a PDU with an SDU of `size` bytes to the leg."""
+
+    @abstractmethod
+    def arrived(self, now: int) -> list[T]:
+        """PDUs that reach the leg by `now`: to be given to it at once."""
+
+    @abstractmethod
+    def withdraw(self, now: int) -> list[T]:
+        """The leg is lost and its queue emptied: take back what has not reached it."""
+
+    @abstractmethod
+    def next_timeout(self, now: int, *, wanted: bool) -> int | None:
+        """When something arrives or, where that is `wanted`, it may take more than now (ns)."""
+
+
+class NearLeg(LegAccess[T]):
     """A leg beside its transmitting entity takes what it will serve soon, and not more.
 
     So a PDU gets its number as late as possible, and nothing that has one is dropped by the leg's
@@ -129,13 +149,11 @@ class NearLeg(Generic[T]):
         header: bytes that a PDU has more than its SDU.
     """
 
-    __slots__ = ("_header", "_lead", "_leg", "_sent", "_serves", "_settled", "inside")
+    __slots__ = ("_lead", "_sent", "_serves", "_settled")
 
-    def __init__(self, leg: LegQueue, *, lead: int | None = LEAD_NS, header: int = 0) -> None:
-        self._leg = leg
+    def __init__(self, leg: LegState, *, lead: int | None = LEAD_NS, header: int = 0) -> None:
+        super().__init__(leg, header)
         self._lead = lead
-        self._header = header
-        self.inside = Outstanding(leg)
         self._sent: list[tuple[T, int, int]] = []  # PDU, size, COUNT
         self._settled = self._serves = True
 
@@ -197,16 +215,16 @@ class NearLeg(Generic[T]):
         return self._leg.service_end(now) if wanted else None
 
 
-def is_empty(leg: LegQueue, now: int) -> bool:
+def is_empty(leg: LegState, now: int) -> bool:
     """Whether a leg's queue holds no packet, of whatever bearer."""
     return leg.served_packets(now) == leg.joined_packets
 
 
-def serves(leg: LegQueue, now: int) -> bool:
+def serves(leg: LegState, now: int) -> bool:
     """Whether a leg that is up will ever serve what is in its queue, be it nothing."""
     return leg.service_end(now) is not None or is_empty(leg, now)
 
 
-def bytes_within(leg: LegQueue, time: int, now: int) -> int:
+def bytes_within(leg: LegState, time: int, now: int) -> int:
     """Bytes that a leg serves in `time` (ns) at the rate of `now`; 0 where none is known."""
     return leg.rate_bps(now) * time // (8 * NS_PER_S)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minitopo_dc.pdcp.policies.view import LegReport, LegState
+from minitopo_dc.pdcp.policies.view import LegReport, LegState, LegView
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
 from minitopo_dc.pdcp.transmitting.followed_legs import FollowedLegs
 from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
 
 
-class ViewOfLeg:
+class ViewOfLeg(LegView):
     """Reads what the leg and the entity know: nothing is kept here."""
 
-    __slots__ = ("_access", "_bytes", "_feedback", "_leg", "_legs", "_pdus", "_state", "_waiting")
+    __slots__ = ("_access", "_bytes", "_feedback", "_leg", "_legs", "_pdus", "_waiting")
 
     def __init__(
         self,
@@ -31,8 +31,8 @@ class ViewOfLeg:
 
         `pdus` and `sent_bytes` are its counters of all legs.
         """
+        super().__init__(state)
         self._leg = leg
-        self._state = state
         self._legs = legs
         self._access = None if legs is None else legs.accesses[leg]
         self._waiting = waiting
@@ -49,23 +49,6 @@ class ViewOfLeg:
     def has_failed(self) -> bool:
         """Whether it is not used since it loses all."""
         return self._legs is not None and self._legs.has_failed(self._leg)
-
-    @property
-    def mean_delay_ns(self) -> int:
-        """The leg's."""
-        return self._state.mean_delay_ns
-
-    def backlog_bytes(self, now: int) -> int:
-        """The leg's."""
-        return self._state.backlog_bytes(now)
-
-    def has_room(self, now: int, more: int) -> bool:
-        """The leg's."""
-        return self._state.has_room(now, more)
-
-    def drain_ns(self, now: int, more: int = 0) -> int | None:
-        """The leg's; None when it has failed."""
-        return None if self.has_failed else self._state.drain_ns(now, more)
 
     def takes(self, now: int, size: int) -> bool:
         """Whether the leg takes an SDU of `size` bytes now."""
