@@ -44,7 +44,7 @@ def saturated(parameters: WifiParameters, directions: int) -> list[WifiStatistic
     medium.start(0)
     for now in range(0, SECONDS * NS_PER_S, STEP_NS):
         for leg in busy:
-            while leg.backlog_bytes(now) < WAITING_BYTES:
+            while leg.backlog_bytes(now=now) < WAITING_BYTES:
                 leg.push(None, PACKET_BYTES, now)
             leg.poll(now)
     for leg in busy:

@@ -146,12 +146,12 @@ class AnyLeg(ABC, Generic[T]):
         """Mean one-way delay behind queue and serialisation, as configured."""
 
     @abstractmethod
-    def backlog_bytes(self, now: int) -> int:
+    def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes that wait for being serialised."""
 
     @abstractmethod
-    def has_room(self, now: int, more: int) -> bool:
-        """Return whether the queue would take a packet of `more` bytes at `now`."""
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Return whether the queue would take a packet of `size` bytes at `now`."""
 
     @property
     @abstractmethod
@@ -159,28 +159,28 @@ class AnyLeg(ABC, Generic[T]):
         """Packets that joined the queue so far: the number of the latest one, from 1."""
 
     @abstractmethod
-    def served_packets(self, now: int) -> int:
+    def served_packets(self, *, now: int) -> int:
         """Return the number of the last of them that left it with all before it by `now`."""
 
     @abstractmethod
-    def service_end(self, now: int) -> int | None:
+    def service_end(self, *, now: int) -> int | None:
         """Return when the packet in service is through at the earliest; None: none is served."""
 
     @abstractmethod
-    def rate_bps(self, now: int) -> int:
+    def rate_bps(self, *, now: int) -> int:
         """Return the rate of `now` in bit/s; 0 also when it is down, or its capacity has ended."""
 
-    def drain_ns(self, now: int, more: int = 0) -> int | None:
+    def drain_ns(self, *, now: int, more: int = 0) -> int | None:
         """Return how long the backlog and `more` bytes behind it take at the rate of `now`.
 
         Returns:
             ns, or None where no time is known: the leg is down, its rate is 0, or it has ended. The
             rate of opportunities is their mean over the 100 ms before (`OpportunityCapacity`).
         """
-        rate = self.rate_bps(now)
+        rate = self.rate_bps(now=now)
         if not rate:
             return None
-        return -(-(self.backlog_bytes(now) + more) * 8 * NS_PER_S // rate)
+        return -(-(self.backlog_bytes(now=now) + more) * 8 * NS_PER_S // rate)
 
     @abstractmethod
     def statistics(self) -> LegStatistics:
@@ -217,7 +217,7 @@ class QueuedLeg(AnyLeg[T]):
         """
         self._pushed_packets += 1
         self._pushed_bytes += size
-        if not self.has_room(now, size):
+        if not self.has_room(now=now, size=size):
             self._dropped_queue += 1
             return False
         lost = self._loss is not None and self._loss.lost(self._loss_rng)

@@ -149,7 +149,7 @@ class Leg(QueuedLeg[T]):
         """Mean propagation delay as configured: what comes behind queue and serialisation."""
         return self._delay.mean_ns
 
-    def backlog_bytes(self, now: int) -> int:
+    def backlog_bytes(self, *, now: int) -> int:
         """Bytes not serialised yet: the queue, less what is through of its first packet."""
         if self._finish <= now:
             self._advance(now)
@@ -159,27 +159,27 @@ class Leg(QueuedLeg[T]):
         bits = self._head_bits if waits else self._capacity.left(now - self._zero)
         return self._queue_bytes - self._queue[0][1] - (-bits // 8)
 
-    def has_room(self, now: int, more: int) -> bool:
-        """Whether the queue would take a packet of `more` bytes at `now`."""
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Whether the queue would take a packet of `size` bytes at `now`."""
         if self._finish <= now:
             self._advance(now)
         return (
-            len(self._queue) < self._limit_packets and self._queue_bytes + more <= self._limit_bytes
+            len(self._queue) < self._limit_packets and self._queue_bytes + size <= self._limit_bytes
         )
 
-    def served_packets(self, now: int) -> int:
+    def served_packets(self, *, now: int) -> int:
         """Number of the last of them that left the queue with all before it by `now`."""
         if self._finish <= now:
             self._advance(now)
         return self._queue[0][3] - 1 if self._queue else self._joined_packets
 
-    def service_end(self, now: int) -> int | None:
+    def service_end(self, *, now: int) -> int | None:
         """When the packet in service is through (ns); None: none is being served."""
         if self._finish <= now:
             self._advance(now)
         return None if self._finish == _NEVER else self._finish
 
-    def rate_bps(self, now: int) -> int:
+    def rate_bps(self, *, now: int) -> int:
         """Rate of `now` in bit/s; 0 also when the leg is down, or its capacity has ended."""
         if self._finish <= now:
             self._advance(now)

@@ -182,7 +182,7 @@ class _Hostile:
             raise LookupError("not made")
         self._answer, self._error = answer, error
 
-    def legs(self, _size: int, _now: int, _views: Any) -> Any:
+    def legs(self, **_: Any) -> Any:
         if self._error:
             raise KeyError(self._error)
         return self._answer

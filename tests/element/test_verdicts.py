@@ -146,7 +146,7 @@ def test_what_cannot_carry_a_number_is_dropped_before_any_policy_is_asked(
     class Raises:
         """Must not be asked."""
 
-        def legs(self, *_: object) -> tuple[int, ...]:
+        def legs(self, **_: object) -> tuple[int, ...]:
             raise ZeroDivisionError
 
     entity = TransmittingEntity[Sdu](sn_format(18), Raises(), legs=2)

@@ -75,14 +75,18 @@ def test_the_mean_delay_follows_a_change() -> None:
 
 def test_an_idle_leg_has_no_backlog_and_takes_a_packet_s_own_time() -> None:
     leg = make_leg()
-    assert (leg.backlog_bytes(0), leg.drain_ns(0), leg.drain_ns(0, 1500)) == (0, 0, MS)
+    assert (leg.backlog_bytes(now=0), leg.drain_ns(now=0), leg.drain_ns(now=0, more=1500)) == (
+        0,
+        0,
+        MS,
+    )
 
 
 def test_the_backlog_is_the_queue_less_what_is_through_of_its_first_packet() -> None:
     leg = make_leg()
     for number in range(3):
         leg.push(number, 1500, 0)
-    assert [leg.backlog_bytes(now * MS // 4) for now in (0, 1, 4, 5, 12)] == [
+    assert [leg.backlog_bytes(now=now * MS // 4) for now in (0, 1, 4, 5, 12)] == [
         *(4500, 4125, 3000, 2625, 0)
     ]
 
@@ -90,8 +94,8 @@ def test_the_backlog_is_the_queue_less_what_is_through_of_its_first_packet() -> 
 def test_a_part_of_a_byte_counts_as_one() -> None:
     leg = make_leg()
     leg.push(0, 1500, 0)
-    assert leg.backlog_bytes(1) == 1500
-    assert leg.backlog_bytes(MS - 1) == 1
+    assert leg.backlog_bytes(now=1) == 1500
+    assert leg.backlog_bytes(now=MS - 1) == 1
 
 
 @pytest.mark.parametrize("up", [True, False])
@@ -106,22 +110,22 @@ def test_a_leg_that_is_down_keeps_its_backlog_and_knows_no_time() -> None:
     for number in range(2):
         leg.push(number, 1500, 0)
     leg.set_up(False, MS // 2)
-    assert (leg.backlog_bytes(9 * MS), leg.drain_ns(9 * MS)) == (2250, None)
+    assert (leg.backlog_bytes(now=9 * MS), leg.drain_ns(now=9 * MS)) == (2250, None)
     leg.set_up(True, 9 * MS)
-    assert leg.drain_ns(9 * MS) == 3 * MS // 2
+    assert leg.drain_ns(now=9 * MS) == 3 * MS // 2
 
 
 def test_the_time_is_at_the_rate_of_now_whatever_the_trace_has_next() -> None:
     trace = RateTrace("t", (0, 10 * MS, 20 * MS), (RATE, 0, 2 * RATE), 30 * MS)
     leg = make_leg(make_capacity(trace))
-    assert leg.drain_ns(9 * MS, 15_000) == 10 * MS
-    assert leg.drain_ns(10 * MS, 15_000) is None
-    assert leg.drain_ns(20 * MS, 15_000) == 5 * MS
+    assert leg.drain_ns(now=9 * MS, more=15_000) == 10 * MS
+    assert leg.drain_ns(now=10 * MS, more=15_000) is None
+    assert leg.drain_ns(now=20 * MS, more=15_000) == 5 * MS
 
 
 def test_opportunities_have_the_rate_of_the_last_100_ms() -> None:
     leg = make_leg(make_capacity(OpportunityTrace("t", tuple(range(1, 1001, 2)))))
-    assert leg.drain_ns(500 * MS, 1500) == 2 * MS
+    assert leg.drain_ns(now=500 * MS, more=1500) == 2 * MS
 
 
 def test_a_leg_that_has_ended_knows_no_time() -> None:
@@ -129,20 +133,20 @@ def test_a_leg_that_has_ended_knows_no_time() -> None:
     leg.push(0, 1500, 0)
     leg.push(1, 1600, 0)
     assert not leg.push(2, 1500, 3 * MS)
-    assert leg.drain_ns(3 * MS) is None
+    assert leg.drain_ns(now=3 * MS) is None
     rate = make_leg(make_capacity(RateTrace("t", (0,), (RATE,), MS), "stop"))
-    assert (rate.drain_ns(0), rate.drain_ns(MS)) == (0, None)
+    assert (rate.drain_ns(now=0), rate.drain_ns(now=MS)) == (0, None)
 
 
 def test_a_queue_has_room_up_to_its_limits() -> None:
     by_packets = make_leg(queue_packets=1)
     by_bytes = make_leg(queue_bytes=2000)
     for leg in (by_packets, by_bytes):
-        assert leg.has_room(0, 1500)
+        assert leg.has_room(now=0, size=1500)
         leg.push(0, 1500, 0)
-    assert not by_packets.has_room(0, 1)
-    assert (by_bytes.has_room(0, 500), by_bytes.has_room(0, 501)) == (True, False)
-    assert by_packets.has_room(MS, 1500)
+    assert not by_packets.has_room(now=0, size=1)
+    assert (by_bytes.has_room(now=0, size=500), by_bytes.has_room(now=0, size=501)) == (True, False)
+    assert by_packets.has_room(now=MS, size=1500)
 
 
 @given(parameters, makers, loads)
@@ -153,7 +157,7 @@ def test_what_has_room_is_not_dropped_at_the_queue_and_the_rest_is(
     now = 0
     for number, (gap, size) in enumerate(load):
         now += gap
-        room, dropped = leg.has_room(now, size), leg.statistics().dropped_queue
+        room, dropped = leg.has_room(now=now, size=size), leg.statistics().dropped_queue
         leg.push(number, size, now)
         assert (leg.statistics().dropped_queue == dropped) == room
 
@@ -182,9 +186,9 @@ def test_asking_a_leg_changes_nothing(
         for time, number, size in sorted(events):
             poll_until(time)
             if number < 0:
-                leg.backlog_bytes(time)
-                leg.drain_ns(time, 1500)
-                leg.has_room(time, 1500)
+                leg.backlog_bytes(now=time)
+                leg.drain_ns(now=time, more=1500)
+                leg.has_room(now=time, size=1500)
             else:
                 leg.push(number, size, time)
         poll_until(10**12)
@@ -202,7 +206,7 @@ def test_on_a_constant_rate_the_time_to_drain_is_when_the_last_packet_is_through
     for number, (gap, size) in enumerate(load):
         now += gap
         leg.push(number, size, now)
-    drain = leg.drain_ns(now)
+    drain = leg.drain_ns(now=now)
     assert drain is not None
     last = now
     while (time := leg.next_timeout()) is not None:
@@ -214,25 +218,25 @@ def test_on_a_constant_rate_the_time_to_drain_is_when_the_last_packet_is_through
 
 def test_packets_are_numbered_as_they_join_and_leave_the_queue() -> None:
     leg = make_leg(queue_packets=2)
-    assert (leg.joined_packets, leg.served_packets(0), leg.service_end(0)) == (0, 0, None)
+    assert (leg.joined_packets, leg.served_packets(now=0), leg.service_end(now=0)) == (0, 0, None)
     for packet in range(3):
         leg.push(packet, 1500, 0)
     assert leg.joined_packets == 2  # the third found the queue full
-    assert leg.service_end(0) == MS
-    assert leg.served_packets(MS - 1) == 0
-    assert leg.served_packets(MS) == 1
-    assert leg.service_end(MS) == 2 * MS
-    assert leg.served_packets(2 * MS) == 2
-    assert leg.service_end(2 * MS) is None
+    assert leg.service_end(now=0) == MS
+    assert leg.served_packets(now=MS - 1) == 0
+    assert leg.served_packets(now=MS) == 1
+    assert leg.service_end(now=MS) == 2 * MS
+    assert leg.served_packets(now=2 * MS) == 2
+    assert leg.service_end(now=2 * MS) is None
 
 
 def test_nothing_is_served_by_a_leg_that_is_down() -> None:
     leg = make_leg()
     leg.push(1, 1500, 0)
     leg.set_up(False, 0)
-    assert leg.service_end(0) is None
+    assert leg.service_end(now=0) is None
     leg.set_up(True, 5 * MS)
-    assert leg.service_end(5 * MS) == 6 * MS
+    assert leg.service_end(now=5 * MS) == 6 * MS
 
 
 def test_flushed_packets_are_told_once_and_what_is_in_propagation_arrives() -> None:
@@ -241,7 +245,7 @@ def test_flushed_packets_are_told_once_and_what_is_in_propagation_arrives() -> N
         leg.push(packet, 1500, 0)
     assert leg.flush(MS) == [1, 2]
     assert leg.flush(MS) == []
-    assert (leg.served_packets(MS), leg.joined_packets) == (3, 3)
+    assert (leg.served_packets(now=MS), leg.joined_packets) == (3, 3)
     leg.push(3, 1500, 2 * MS)
     assert leg.poll(SECOND) == [0, 3]
     assert leg.statistics().dropped_flush == 2
@@ -252,7 +256,7 @@ def test_served_is_what_left_with_all_before_it_though_others_were_taken_out_beh
     for packet in range(6):
         leg.push(packet, 1500, 0)
     assert leg.flush(0, lambda packet: packet % 2 == 1) == [1, 3, 5]
-    served = [leg.served_packets(time * MS) for time in range(4)]
+    served = [leg.served_packets(now=time * MS) for time in range(4)]
     assert served == [0, 2, 4, 6]  # numbers 1, 3 and 5 were left
     leg.push(6, 1500, 3 * MS)
-    assert (leg.joined_packets, leg.served_packets(3 * MS)) == (7, 6)
+    assert (leg.joined_packets, leg.served_packets(now=3 * MS)) == (7, 6)

@@ -118,7 +118,7 @@ class Waits:
         self.answer: tuple[int, ...] = ()
         self.shown: Sequence[LegView] = ()
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
         self.shown = views
         return self.answer
 

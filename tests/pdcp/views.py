@@ -27,26 +27,26 @@ class WrittenLeg(LegView):
     may_wait: bool = False
     credit: int | None = None
 
-    def backlog_bytes(self, now: int) -> int:  # noqa: ARG002
+    def backlog_bytes(self, *, now: int) -> int:  # noqa: ARG002
         return self.backlog
 
-    def has_room(self, now: int, more: int) -> bool:  # noqa: ARG002
+    def has_room(self, *, now: int, size: int) -> bool:  # noqa: ARG002
         return self.room
 
-    def drain_ns(self, now: int, more: int = 0) -> int | None:  # noqa: ARG002
+    def drain_ns(self, *, now: int, more: int = 0) -> int | None:  # noqa: ARG002
         return None if self.ns_per_byte is None else (self.backlog + more) * self.ns_per_byte
 
-    def takes(self, now: int, size: int) -> bool:  # noqa: ARG002
+    def takes(self, *, now: int, size: int) -> bool:  # noqa: ARG002
         return self.room
 
-    def served_packets(self, now: int) -> int:  # noqa: ARG002
+    def served_packets(self, *, now: int) -> int:  # noqa: ARG002
         return self.served
 
-    def service_end(self, now: int) -> int | None:  # noqa: ARG002
+    def service_end(self, *, now: int) -> int | None:  # noqa: ARG002
         return self.serves_until
 
-    def credit_bytes(self, now: int) -> int | None:  # noqa: ARG002
+    def credit_bytes(self, *, now: int) -> int | None:  # noqa: ARG002
         return self.credit
 
-    def rate_bps(self, now: int) -> int:  # noqa: ARG002
+    def rate_bps(self, *, now: int) -> int:  # noqa: ARG002
         return 0 if self.ns_per_byte is None else 8 * 10**9 // self.ns_per_byte

@@ -34,7 +34,7 @@ class Second:
     def __init__(self, legs: int) -> None:
         self._leg = (legs - 1,)
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
         return self._leg
 
 
@@ -222,3 +222,15 @@ def test_a_broken_entry_point_is_an_error_each_time_it_is_asked_for(
     for _ in range(2):
         with pytest.raises(PluginError, match="own_group"):
             registry.names()
+
+
+def test_a_policy_of_0_1_is_one_error_that_names_the_note(tmp_path: Path) -> None:
+    code = PACKAGE.format(name="old").replace(
+        "self, *, now: int, size: int", "self, size: int, now: int"
+    )
+    (tmp_path / "old.py").write_text(code, encoding="utf-8")
+    done = minitopo_dc(*compare("old", "--plugin", "old.py", "--clock", "virtual"), cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "split policy 'old-policy': legs(self, size, now, views): " in done.stderr
+    assert 'see "Plugins of 0.1" in docs/plugins.md' in done.stderr

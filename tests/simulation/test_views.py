@@ -32,8 +32,8 @@ class Watcher:
         self._first = range(legs)[:1]
         Seen.drains, Seen.reports = [], []
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
-        Seen.drains.append([view.drain_ns(now, size) for view in views])
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
+        Seen.drains.append([view.drain_ns(now=now, more=size) for view in views])
         report = views[0].report
         if report is not None and (not Seen.reports or Seen.reports[-1] != report):
             Seen.reports.append(report)
@@ -44,8 +44,8 @@ class Watcher:
 class Wrong(Watcher):
     """Names a leg that does not exist, but not at once."""
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
-        super().legs(size, now, views)
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
+        super().legs(now=now, size=size, views=views)
         return (len(views),) if len(Seen.drains) == 20 else (0,)
 
 

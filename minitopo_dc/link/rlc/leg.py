@@ -167,23 +167,23 @@ class RlcLeg(QueuedLeg[T]):
         """Mean propagation delay as configured, and what HARQ adds to it on average."""
         return self._reassembly.delay.mean_ns + self._harq.mean_wait_ns()
 
-    def backlog_bytes(self, now: int) -> int:
+    def backlog_bytes(self, *, now: int) -> int:
         """Bytes not sent yet, and those that RLC is to send again (TS 38.322, clause 5.5)."""
         self._advance(now)
         return -(-(self._queue.unsent_bits + self._retransmissions.bits) // 8)
 
-    def has_room(self, now: int, more: int) -> bool:
-        """Whether the queue would take a packet of `more` bytes at `now`."""
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Whether the queue would take a packet of `size` bytes at `now`."""
         self._advance(now)
-        return self._queue.has_room(more)
+        return self._queue.has_room(size)
 
-    def served_packets(self, now: int) -> int:
+    def served_packets(self, *, now: int) -> int:
         """Number of the last of them that left the queue with all before it by `now`."""
         self._advance(now)
         first = self._queue.first()
         return self._joined_packets if first is None else first.number - 1
 
-    def service_end(self, now: int) -> int | None:
+    def service_end(self, *, now: int) -> int | None:
         """The end of the next slot that may carry of the queue (ns); None: none will as it is."""
         self._advance(now)
         first = self._queue.first()
@@ -192,7 +192,7 @@ class RlcLeg(QueuedLeg[T]):
         earliest = self._slots.following(first.pushed)
         return max(self._begin, earliest) + self._slots.length
 
-    def rate_bps(self, now: int) -> int:
+    def rate_bps(self, *, now: int) -> int:
         """Rate of `now` in bit/s, HARQ's part included; 0 also when it is down, or has ended.
 
         HARQ's retransmissions, of which nobody knows before, take some of it.

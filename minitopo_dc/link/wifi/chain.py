@@ -142,35 +142,35 @@ class Chain(AnyLeg[T]):
         """Mean delays of all links together, as configured."""
         return sum(link.mean_delay_ns for link in self._links)
 
-    def backlog_bytes(self, now: int) -> int:
+    def backlog_bytes(self, *, now: int) -> int:
         """Bytes that wait in any of the links."""
         self._pair.advance(now)
-        return sum(link.backlog_bytes(now) for link in self._links)
+        return sum(link.backlog_bytes(now=now) for link in self._links)
 
-    def has_room(self, now: int, more: int) -> bool:
-        """Whether the first queue would take a packet of `more` bytes at `now`."""
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Whether the first queue would take a packet of `size` bytes at `now`."""
         self._pair.advance(now)
-        return self._links[0].has_room(now, more)
+        return self._links[0].has_room(now=now, size=size)
 
     @property
     def joined_packets(self) -> int:
         """Packets that joined the first queue so far."""
         return self._links[0].joined_packets
 
-    def served_packets(self, now: int) -> int:
+    def served_packets(self, *, now: int) -> int:
         """Number of the last of them that left it with all before it by `now`."""
         self._pair.advance(now)
-        return self._links[0].served_packets(now)
+        return self._links[0].served_packets(now=now)
 
-    def service_end(self, now: int) -> int | None:
+    def service_end(self, *, now: int) -> int | None:
         """When packets leave the first queue next at the earliest (ns)."""
         self._pair.advance(now)
-        return self._links[0].service_end(now)
+        return self._links[0].service_end(now=now)
 
-    def rate_bps(self, now: int) -> int:
+    def rate_bps(self, *, now: int) -> int:
         """That of the slowest link; 0 when the direction is down."""
         self._pair.advance(now)
-        return min(link.rate_bps(now) for link in self._links)
+        return min(link.rate_bps(now=now) for link in self._links)
 
     def statistics(self) -> LegStatistics:
         """Counters and gauges as of the last call: sums over the links, maxima of maxima.

@@ -168,23 +168,23 @@ class WifiLeg(QueuedLeg[T]):
         """Mean delay behind the hop, as configured."""
         return self._receiver.delay.mean_ns
 
-    def backlog_bytes(self, now: int) -> int:
+    def backlog_bytes(self, *, now: int) -> int:
         """Bytes that the other end of the hop does not have."""
         self._medium.advance(now)
         return self._station.backlog_bytes
 
-    def has_room(self, now: int, more: int) -> bool:
-        """Whether the queue would take a packet of `more` bytes at `now`."""
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Whether the queue would take a packet of `size` bytes at `now`."""
         self._medium.advance(now)
-        return self._station.has_room(more)
+        return self._station.has_room(size)
 
-    def served_packets(self, now: int) -> int:
+    def served_packets(self, *, now: int) -> int:
         """Number of the last of them that left the queue with all before it by `now`."""
         self._medium.advance(now)
         queue = self._station.queue
         return queue[0].number - 1 if queue else self._joined_packets
 
-    def service_end(self, now: int) -> int | None:
+    def service_end(self, *, now: int) -> int | None:
         """When packets leave the queue next at the earliest (ns); None: it is empty, or down."""
         self._medium.advance(now)
         if not self._station.queue or not self._up:
@@ -193,7 +193,7 @@ class WifiLeg(QueuedLeg[T]):
             return self._medium.next_event()
         return self._medium.begin_of(self._station)
 
-    def rate_bps(self, now: int) -> int:
+    def rate_bps(self, *, now: int) -> int:
         """What it carries while it is never idle and the other direction is; 0 when it is down."""
         self._medium.advance(now)
         return self._rate if self._up else 0

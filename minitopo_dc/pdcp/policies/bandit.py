@@ -122,7 +122,7 @@ class BanditPolicy:
         self._began: int | None = None
         self._before: Outcome | None = None
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
         """One leg; none where the SDU can wait, and the leg whose turn it is does not take it."""
         self._judge(now, views)
         weights = self._ratios[self._arm]
@@ -131,7 +131,7 @@ class BanditPolicy:
         if not shared:  # those of this ratio stand
             shared, weights = able, (1,) * len(views)
         leg = self._robin.next_leg(size, weights, shared)
-        if views[0].may_wait and not views[leg].takes(now, size):
+        if views[0].may_wait and not views[leg].takes(now=now, size=size):
             return ()
         self._robin.pay(size, weights, shared, leg)
         return self._one[leg]

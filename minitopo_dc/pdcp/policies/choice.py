@@ -32,14 +32,14 @@ class DeficitRoundRobin:
         self._owed[paid] -= size
 
 
-def candidates(size: int, now: int, views: Sequence[LegView]) -> list[int]:
+def candidates(views: Sequence[LegView], *, now: int, size: int) -> list[int]:
     """Legs that may get an SDU of `size` bytes at `now`, ascending; empty: it had better wait.
 
     Those that move (are up, with a rate above 0) and take it. Where none moves, those that are up
     and take it: with a leg of rate 0 nothing would ever happen that ends the waiting. Where SDUs
     cannot wait and none takes it: those that move, else all.
     """
-    taking = [leg for leg, view in enumerate(views) if view.takes(now, size)]
+    taking = [leg for leg, view in enumerate(views) if view.takes(now=now, size=size)]
     moving = moving_legs(now, views)
     found = [leg for leg in taking if leg in moving]
     if not moving:
@@ -51,7 +51,7 @@ def candidates(size: int, now: int, views: Sequence[LegView]) -> list[int]:
 
 def moving_legs(now: int, views: Sequence[LegView]) -> list[int]:
     """Legs that are up with a rate above 0, ascending."""
-    return [leg for leg, view in enumerate(views) if view.drain_ns(now) is not None]
+    return [leg for leg, view in enumerate(views) if view.drain_ns(now=now) is not None]
 
 
 def up_legs(views: Sequence[LegView]) -> list[int]:

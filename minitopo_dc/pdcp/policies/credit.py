@@ -26,13 +26,15 @@ class CreditPolicy:
     def __init__(self, legs: int) -> None:
         self._one = tuple((leg,) for leg in range(legs))
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
         """One leg; none where the SDU can wait, and no leg has credit.
 
         Raises:
             PolicyError: no flow control says a leg's credit.
         """
-        credits_bytes = {leg: _credit(leg, views[leg], now) for leg in candidates(size, now, views)}
+        credits_bytes = {
+            leg: _credit(leg, views[leg], now) for leg in candidates(views, now=now, size=size)
+        }
         if views[0].may_wait:
             credits_bytes = {leg: left for leg, left in credits_bytes.items() if left > 0}
         if not credits_bytes:
@@ -41,7 +43,7 @@ class CreditPolicy:
 
 
 def _credit(leg: int, view: LegView, now: int) -> int:
-    left = view.credit_bytes(now)
+    left = view.credit_bytes(now=now)
     if left is None:
         raise PolicyError(f"split policy 'credit': leg {leg + 1} of the bearer has no flow control")
     return left

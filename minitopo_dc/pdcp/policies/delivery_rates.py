@@ -40,9 +40,9 @@ class DeliveryRates:
     def observe(self, now: int, views: Sequence[LegView]) -> None:
         """An SDU comes at `now` (ns): look at the legs, and at their report if it is a new one."""
         for leg, view in enumerate(views):
-            if not view.backlog_bytes(now):
+            if not view.backlog_bytes(now=now):
                 self._idle[leg] = True
-            if view.drain_ns(now) is None:
+            if view.drain_ns(now=now) is None:
                 self._stood[leg] = True
         report = views[0].report
         if report is not None and report.at != self._at:

@@ -10,13 +10,13 @@ from minitopo_dc.pdcp.policies.policy import split_policy
 from minitopo_dc.pdcp.policies.view import LegView
 
 
-def expected_ns(view: LegView, size: int, now: int) -> int | None:
+def expected_ns(view: LegView, *, now: int, size: int) -> int | None:
     """Time until an SDU of `size` bytes is expected at the leg's end; None: none is known.
 
     The time to drain the leg's backlog and the SDU behind it at the leg's present rate, and the
     leg's mean delay. Without the PDCP header's 2 or 3 bytes, the same on each leg, and losses.
     """
-    drain = view.drain_ns(now, size)
+    drain = view.drain_ns(now=now, more=size)
     return None if drain is None else drain + view.mean_delay_ns
 
 
@@ -40,31 +40,31 @@ class LeastDelayPolicy:
     def __init__(self, legs: int) -> None:
         self._one = tuple((leg,) for leg in range(legs))
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
         """One leg; none where the SDU can wait, and had better."""
         if views[0].may_wait:
             return self._or_wait(size, now, views)
         best = 0
         least: tuple[bool, int] | None = None
         for leg, view in enumerate(views):
-            delay = expected_ns(view, size, now)
+            delay = expected_ns(view, now=now, size=size)
             if delay is None:
                 continue
-            expected = (not view.has_room(now, size), delay)
+            expected = (not view.has_room(now=now, size=size), delay)
             if least is None or expected < least:
                 best, least = leg, expected
         return self._one[best]
 
     def _or_wait(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
-        delays = ((expected_ns(view, size, now), leg) for leg, view in enumerate(views))
+        delays = ((expected_ns(view, now=now, size=size), leg) for leg, view in enumerate(views))
         known = sorted((delay, leg) for delay, leg in delays if delay is not None)
         if not known:
-            return tuple(candidates(size, now, views)[:1])
-        found = next((each for each in known if views[each[1]].takes(now, size)), None)
+            return tuple(candidates(views, now=now, size=size)[:1])
+        found = next((each for each in known if views[each[1]].takes(now=now, size=size)), None)
         if found is None:
             return ()
         delay, leg = found
         best = views[known[0][1]]
-        alone = expected_ns(best, size + best.pending_bytes, now)
+        alone = expected_ns(best, now=now, size=size + best.pending_bytes)
         in_time = delay == known[0][0] or alone is None or delay <= alone
         return self._one[leg] if in_time else ()

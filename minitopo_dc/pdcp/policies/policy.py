@@ -7,10 +7,11 @@ A policy is a class with one method, registered under the name that scenarios us
         def __init__(self, legs: int) -> None:
             self._turns = itertools.cycle([(leg,) for leg in range(legs)])
 
-        def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+        def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
             return next(self._turns)
 
-`legs` runs once per packet: make the tuples beforehand and return one of them.
+`legs` runs once per packet: make the tuples beforehand and return one of them. Times and sizes are
+given by keyword, here and in what a view is asked: two whole numbers are easily swapped.
 
 A policy that looks at `views` says so by a class attribute, `sees_legs: ClassVar[bool] = True`.
 It then is given a view of each leg, else none; where legs cannot be seen it is refused before a
@@ -69,7 +70,7 @@ class PolicyError(MinitopoDcError, ValueError):
 class SplitPolicy(Protocol):
     """What the transmitting entity asks for every SDU, in order of COUNT."""
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
         """Legs that get the PDU of an SDU of `size` bytes at `now` (ns).
 
         Indexes of the bearer's legs, from 0, ascending. Several: the PDU is duplicated (TS 38.323
@@ -78,8 +79,8 @@ class SplitPolicy(Protocol):
         receiver. A leg that does not take now is waited for with this very answer.
 
         Args:
-            size: of the IP packet, without PDCP header.
             now: ns; also what the views are to be asked with.
+            size: of the IP packet, without PDCP header.
             views: one per leg, in the bearer's order, always the same ones; none for a policy
                 without `sees_legs`.
         """
@@ -97,12 +98,15 @@ def split_policy(name: str) -> Callable[[PolicyClass], PolicyClass]:
     `make_policy` calls it with the number of legs and the scenario's parameters by keyword.
 
     Raises:
-        PolicyError: the name is taken.
+        PolicyError: the name is taken, or `legs` takes other arguments than `SplitPolicy`'s.
     """
     if name in _POLICIES:
         raise PolicyError(f"split policy {name!r} exists already")
 
     def register(policy: PolicyClass) -> PolicyClass:
+        method = getattr(policy, "legs", None) if inspect.isclass(policy) else None
+        if inspect.isfunction(method):  # else it is looked at when it is made
+            _check_legs(name, method, None)
         _POLICIES[name] = policy
         return policy
 
@@ -153,19 +157,32 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
         raise
     except Exception as error:
         raise policy_failure(factory, error) from error
-    try:
-        _check_legs(policy.legs)
-    except TypeError as error:
-        raise PolicyError(f"split policy {name!r}: legs(size, now, views): {error}") from None
+    legs_of = policy.legs
+    if isinstance(legs_of, MethodType):
+        _check_legs(name, legs_of.__func__, legs_of.__self__)
+    else:
+        _check_legs(name, legs_of)
     return policy
 
 
-def _check_legs(legs: Callable[..., tuple[int, ...]]) -> None:
-    """That a policy's `legs` can be called, else a TypeError."""
-    if isinstance(legs, MethodType):
-        _signature(legs.__func__).bind(legs.__self__, 0, 0, ())
-    else:
-        inspect.signature(legs).bind(0, 0, ())
+_ASKED_WITH: dict[str, Any] = {"now": 0, "size": 0, "views": ()}
+
+
+def _check_legs(name: str, legs: Callable[..., Any], *policy: object) -> None:
+    """Refuse a policy whose `legs` does not take what it is asked with, by keyword only."""
+    signature = _signature(legs)
+    try:
+        signature.bind(*policy, **_ASKED_WITH)
+        taken = (signature.parameters.get(each) for each in _ASKED_WITH)
+        if all(each is None or each.kind is each.KEYWORD_ONLY for each in taken):
+            return
+        fault = "now, size and views can be given by position"
+    except TypeError as error:
+        fault = str(error)
+    raise PolicyError(
+        f"split policy {name!r}: legs({', '.join(signature.parameters)}): {fault}; must be "
+        'legs(self, *, now, size, views), see "Plugins of 0.1" in docs/plugins.md'
+    )
 
 
 @cache
@@ -208,7 +225,7 @@ class BatchPolicy:
         shares = _shares(_checked_batch(batch), _checked_ratio(ratio, legs))
         self._next_turn = _turns(shares).__next__
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
         """One leg, as its turn comes; no argument matters."""
         return self._next_turn()
 
@@ -222,7 +239,7 @@ class DuplicatePolicy:
     def __init__(self, legs: int) -> None:
         self._all = tuple(range(legs))
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
         """All legs; no argument matters."""
         return self._all
 

@@ -36,10 +36,10 @@ class ProportionalPolicy:
         self._robin = DeficitRoundRobin(legs)
         self._one = tuple((leg,) for leg in range(legs))
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
         """One leg; none where the SDU can wait, and no leg takes it."""
         self._rates.observe(now, views)
-        able = candidates(size, now, views)
+        able = candidates(views, now=now, size=size)
         if not able:
             return ()
         leg = self._robin.next_leg(size, self._rates.shares, able)

@@ -45,15 +45,15 @@ class ThresholdPolicy:
         self._any = LeastDelayPolicy(legs)
         self._one = (self._primary,)
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
         """One leg; none where the SDU can wait, and had better."""
         primary = views[self._primary]
-        volume = size + primary.pending_bytes + sum(view.backlog_bytes(now) for view in views)
+        volume = size + primary.pending_bytes + sum(view.backlog_bytes(now=now) for view in views)
         reached = self._threshold is not None and volume >= self._threshold
         if reached or (primary.may_wait and not primary.is_up):
-            return self._any.legs(size, now, views)
+            return self._any.legs(now=now, size=size, views=views)
         # Not by name: what waits may reach the threshold before the primary leg takes more.
-        waits = primary.may_wait and not primary.takes(now, size)
+        waits = primary.may_wait and not primary.takes(now=now, size=size)
         return () if waits else self._one
 
 

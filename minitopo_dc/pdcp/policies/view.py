@@ -62,13 +62,13 @@ class LegState(Protocol):
     def mean_delay_ns(self) -> int:
         """Mean one-way delay behind queue and serialisation, ns, as configured."""
 
-    def backlog_bytes(self, now: int) -> int:
+    def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes of IP packets, with PDCP headers, not serialised yet at `now` (ns)."""
 
-    def has_room(self, now: int, more: int) -> bool:
-        """Return whether its queue would take a packet of `more` bytes; else it drops it."""
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Return whether its queue would take a packet of `size` bytes; else it drops it."""
 
-    def drain_ns(self, now: int, more: int = 0) -> int | None:
+    def drain_ns(self, *, now: int, more: int = 0) -> int | None:
         """Return how long the backlog and `more` bytes behind it take at the rate of `now` (ns).
 
         None where no time is known: the leg is down or has the rate 0.
@@ -78,13 +78,13 @@ class LegState(Protocol):
     def joined_packets(self) -> int:
         """Number of the latest packet in its queue."""
 
-    def served_packets(self, now: int) -> int:
+    def served_packets(self, *, now: int) -> int:
         """Return the number of the last one that has left it by `now` (ns)."""
 
-    def rate_bps(self, now: int) -> int:
+    def rate_bps(self, *, now: int) -> int:
         """Return the rate at `now` in bit/s; 0 also when it is down or has ended."""
 
-    def service_end(self, now: int) -> int | None:
+    def service_end(self, *, now: int) -> int | None:
         """Return when the packet in service is through (ns); None: none is being served."""
 
 
@@ -104,20 +104,20 @@ class LegView(ABC):
         """Mean one-way delay behind queue and serialisation, ns, as configured."""
         return self._state.mean_delay_ns
 
-    def backlog_bytes(self, now: int) -> int:
+    def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes of IP packets, with PDCP headers, not serialised yet at `now` (ns)."""
-        return self._state.backlog_bytes(now)
+        return self._state.backlog_bytes(now=now)
 
-    def has_room(self, now: int, more: int) -> bool:
-        """Return whether the leg's queue would take a packet of `more` bytes; else it drops it."""
-        return self._state.has_room(now, more)
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Return whether the leg's queue would take a packet of `size` bytes; else it drops it."""
+        return self._state.has_room(now=now, size=size)
 
-    def drain_ns(self, now: int, more: int = 0) -> int | None:
+    def drain_ns(self, *, now: int, more: int = 0) -> int | None:
         """Return how long the backlog and `more` bytes behind it take at the rate of `now` (ns).
 
         None where no time is known: the leg is down, has failed, or has the rate 0.
         """
-        return None if self.has_failed else self._state.drain_ns(now, more)
+        return None if self.has_failed else self._state.drain_ns(now=now, more=more)
 
     @property
     @abstractmethod
@@ -133,7 +133,7 @@ class LegView(ABC):
         """
 
     @abstractmethod
-    def takes(self, now: int, size: int) -> bool:
+    def takes(self, *, now: int, size: int) -> bool:
         """Return whether the leg would take an SDU of `size` bytes now.
 
         With early numbering: its queue has room. With late numbering: its node wants more.
@@ -156,7 +156,7 @@ class LegView(ABC):
         """
 
     @abstractmethod
-    def credit_bytes(self, now: int) -> int | None:
+    def credit_bytes(self, *, now: int) -> int | None:
         """Return what the leg's node still wants in bytes (TS 38.425 clause 5.4.2).
 
         Below 0 where more was sent than it wanted; None: it does not say.

@@ -126,8 +126,9 @@ class SelectiveDuplication:
     def legs(
         self,
         chosen: tuple[int, ...],
-        size: int,
+        *,
         now: int,
+        size: int,
         views: Sequence[LegView],
         facts: PacketFacts | None = None,
     ) -> tuple[int, ...]:
@@ -137,8 +138,8 @@ class SelectiveDuplication:
 
         Args:
             chosen: the split policy's answer; when it names none, nothing is added.
-            size: bytes of the IP packet.
             now: ns.
+            size: bytes of the IP packet.
             views: one per leg; none where legs cannot be seen, then all count as up.
             facts: what the packet is, where `needs_facts`.
         """
@@ -190,7 +191,7 @@ def _is_late(
     rule: DuplicationRule,
 ) -> bool:
     assert rule.deadline_ns is not None
-    delays = [expected_ns(views[leg], size, now) for leg in chosen]
+    delays = [expected_ns(views[leg], now=now, size=size) for leg in chosen]
     return all(delay is None or delay > rule.deadline_ns for delay in delays)
 
 

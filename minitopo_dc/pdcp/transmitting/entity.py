@@ -181,9 +181,11 @@ class TransmittingEntity(Generic[T]):
             return self._waiting.push(sdu, size, now, facts=facts, on_legs=len(self._legs))
         legs = self._ask(size, now)
         if self._legs is not None:
-            legs = self._legs.that_are_up(legs, size, now) or legs
+            legs = self._legs.that_are_up(legs, now=now, size=size) or legs
         if self._duplication is not None:
-            legs = self._duplication.legs(legs, size, now, self._all_views, facts)
+            legs = self._duplication.legs(
+                legs, now=now, size=size, views=self._all_views, facts=facts
+            )
         self._number(sdu, size, now, legs, now)
         return bool(legs)
 
@@ -292,7 +294,7 @@ class TransmittingEntity(Generic[T]):
     def _ask(self, size: int, now: int) -> tuple[int, ...]:
         """What the policy answers; PolicyError for an error of its own, and for no such legs."""
         try:
-            answer = self._policy.legs(size, now, self._views)
+            answer = self._policy.legs(now=now, size=size, views=self._views)
         except Exception as error:
             raise policy_failure(self._policy, error) from error
         try:
@@ -327,7 +329,7 @@ class TransmittingEntity(Generic[T]):
         if self._legs is None:
             self._ready.append(pdu)
         else:
-            self._legs.accesses[leg].send(pdu, size, pdu.count, now)
+            self._legs.accesses[leg].send(pdu, now=now, size=size, count=pdu.count)
 
     def _send_waiting(
         self, waiting: SduBuffer[T], followed: FollowedLegs[Pdu[T]], now: int
@@ -337,13 +339,15 @@ class TransmittingEntity(Generic[T]):
         while (first := waiting.first()) is not None:
             size = first.size
             self._answer = self._answer or self._ask(size, now)
-            legs = followed.that_are_up(self._answer, size, now)
-            if not followed.one_takes(legs, size, now):
+            legs = followed.that_are_up(self._answer, now=now, size=size)
+            if not followed.one_takes(legs, now=now, size=size):
                 return
             self._answer = ()
             waiting.pop()
             if self._duplication is not None:
-                legs = self._duplication.legs(legs, size, now, self._all_views, first.facts)
+                legs = self._duplication.legs(
+                    legs, now=now, size=size, views=self._all_views, facts=first.facts
+                )
             self._number(first.sdu, size, first.arrived, legs, now)
 
     def _send_again(self, recovery: Recovery[T], followed: FollowedLegs[Pdu[T]], now: int) -> None:
@@ -351,7 +355,7 @@ class TransmittingEntity(Generic[T]):
         if self.feedback is not None:
             recovery.take_status(self.feedback)
         while (first := recovery.first(now)) is not None:
-            leg = followed.soonest(first.size, now)
+            leg = followed.soonest(now=now, size=first.size)
             if leg is None or not self._has_room(followed.accesses[leg], first.size, now):
                 return
             recovery.pop()
@@ -361,7 +365,11 @@ class TransmittingEntity(Generic[T]):
 
     def _has_room(self, leg: LegAccess[Pdu[T]], size: int, now: int) -> bool:
         """Whether a leg takes a PDU again; with early numbering its queue has to have room."""
-        return leg.has_room(size, now) if self._waiting is None else leg.takes(size, now)
+        return (
+            leg.has_room(now=now, size=size)
+            if self._waiting is None
+            else leg.takes(now=now, size=size)
+        )
 
     def _next_occasion(self, followed: FollowedLegs[Pdu[T]], now: int) -> int | None:
         recovery, waiting = self._recovery, self._waiting

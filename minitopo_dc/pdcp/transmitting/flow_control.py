@@ -116,18 +116,18 @@ class LegNode(LegAccess[T]):
             return LEAST_BYTES - self._sent_bytes
         return self.status.desired_bytes - (self._sent_bytes - self.status.gone_bytes)
 
-    def takes(self, size: int, now: int) -> bool:  # noqa: ARG002  (LegAccess')
+    def takes(self, *, now: int, size: int) -> bool:  # noqa: ARG002  (LegAccess')
         """Whether the node wants an SDU of `size` bytes; one that has nothing wants any."""
         return self.is_up() and self.credit_bytes() >= min(size, LEAST_BYTES)
 
-    def has_room(self, size: int, now: int) -> bool:
+    def has_room(self, *, now: int, size: int) -> bool:
         """Whether the leg's queue has room for it and all that is on the backhaul, in bytes."""
         line = sum(size for _, _, size, _ in self._line) + len(self._line) * self._header
-        if self._leg.has_room(now, line + size + self._header):
+        if self._leg.has_room(now=now, size=line + size + self._header):
             return True
         return not self._line and is_empty(self._leg, now)
 
-    def send(self, pdu: T, size: int, count: int, now: int) -> None:
+    def send(self, pdu: T, *, now: int, size: int, count: int) -> None:
         """Put a PDU on the backhaul."""
         self._line.append((now + self._control.delay, pdu, size, count))
         self._sent_bytes += size
@@ -137,7 +137,7 @@ class LegNode(LegAccess[T]):
         arrived = []
         while self._line and self._line[0][0] <= now:
             _, pdu, size, count = self._line.popleft()
-            self.inside.put(size, count)
+            self.inside.put(size=size, count=count)
             arrived.append(pdu)
         return arrived
 
@@ -163,7 +163,7 @@ class LegNode(LegAccess[T]):
     def _made(self, now: int) -> DeliveryStatus:
         inside = self.inside
         is_up = self._leg.is_up and serves(self._leg, now)
-        within = bytes_within(self._leg, self._control.desired_ns, now) if is_up else 0
+        within = bytes_within(self._leg, now=now, time=self._control.desired_ns) if is_up else 0
         return DeliveryStatus(
             desired_bytes=max(within, LEAST_BYTES) if is_up else 0,
             highest_count=inside.highest_count,

@@ -99,11 +99,11 @@ class FollowedLegs(Generic[T]):
         """PDUs that reach their legs by `now`: to be given to them at once."""
         return [pdu for access in self.accesses for pdu in access.arrived(now)]
 
-    def one_takes(self, legs: Sequence[int], size: int, now: int) -> bool:
+    def one_takes(self, legs: Sequence[int], *, now: int, size: int) -> bool:
         """Whether one of `legs` takes an SDU of `size` bytes."""
-        return any(self.accesses[leg].takes(size, now) for leg in legs)
+        return any(self.accesses[leg].takes(now=now, size=size) for leg in legs)
 
-    def that_are_up(self, legs: tuple[int, ...], size: int, now: int) -> tuple[int, ...]:
+    def that_are_up(self, legs: tuple[int, ...], *, now: int, size: int) -> tuple[int, ...]:
         """Those of a policy's answer that are up, or in their place the leg that is soonest."""
         try:
             up = tuple(leg for leg in legs if self.is_up(leg))
@@ -111,15 +111,15 @@ class FollowedLegs(Generic[T]):
             return legs  # no answer: refused where it is numbered
         if up or not legs:
             return up
-        soonest = self.soonest(size, now)
+        soonest = self.soonest(now=now, size=size)
         return () if soonest is None else (soonest,)
 
-    def soonest(self, size: int, now: int) -> int | None:
+    def soonest(self, *, now: int, size: int) -> int | None:
         """The leg that is up on which an SDU is expected first, the lower one of equals."""
         expected = [
             (drain + state.mean_delay_ns, leg)
             for leg, state in enumerate(self._states)
-            if self.is_up(leg) and (drain := state.drain_ns(now, size)) is not None
+            if self.is_up(leg) and (drain := state.drain_ns(now=now, more=size)) is not None
         ]
         return min(expected)[1] if expected else None
 

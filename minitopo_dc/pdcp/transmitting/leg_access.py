@@ -45,7 +45,7 @@ class Outstanding:
         """How many there are."""
         return len(self._inside)
 
-    def put(self, size: int, count: int) -> None:
+    def put(self, *, size: int, count: int) -> None:
         """A PDU joins the queue as its next packet, or is dropped there."""
         inside = self._inside
         last = inside[-1][0] if inside else 0
@@ -58,7 +58,7 @@ class Outstanding:
         while inside and inside[-1][0] > joined:
             self._gone(inside.pop()[1])
             self.lost += 1
-        served = self._leg.served_packets(now)
+        served = self._leg.served_packets(now=now)
         while inside and inside[0][0] <= served:
             _, size, count = inside.popleft()
             self._gone(size)
@@ -106,11 +106,11 @@ class LegAccess(ABC, Generic[T]):
         """Whether the leg is up, as far as the entity knows."""
 
     @abstractmethod
-    def takes(self, size: int, now: int) -> bool:
+    def takes(self, *, now: int, size: int) -> bool:
         """Whether it takes an SDU of `size` bytes."""
 
     @abstractmethod
-    def has_room(self, size: int, now: int) -> bool:
+    def has_room(self, *, now: int, size: int) -> bool:
         """Whether the leg's queue has room for it behind all that is on its way there."""
 
     @abstractmethod
@@ -118,7 +118,7 @@ class LegAccess(ABC, Generic[T]):
         """Bytes that its node still wants, below 0 when it has too many; None: it does not say."""
 
     @abstractmethod
-    def send(self, pdu: T, size: int, count: int, now: int) -> None:
+    def send(self, pdu: T, *, now: int, size: int, count: int) -> None:
         """Send a PDU with an SDU of `size` bytes to the leg."""
 
     @abstractmethod
@@ -171,15 +171,15 @@ class NearLeg(LegAccess[T]):
         """Whether the leg is."""
         return self._leg.is_up and self._serves
 
-    def takes(self, size: int, now: int) -> bool:
+    def takes(self, *, now: int, size: int) -> bool:
         """Whether it serves all it has of the bearer within `lead`, and its queue has room."""
-        if not (self.is_up() and self.has_room(size, now)):
+        if not (self.is_up() and self.has_room(now=now, size=size)):
             return False
         if self._lead is None or len(self.inside) < LEAST_PACKETS:
             return True
-        return self.inside.bytes < bytes_within(self._leg, self._lead, now)
+        return self.inside.bytes < bytes_within(self._leg, now=now, time=self._lead)
 
-    def has_room(self, size: int, now: int) -> bool:
+    def has_room(self, *, now: int, size: int) -> bool:
         """Whether the queue has, or is empty: then it drops what it will never have room for.
 
         What was sent must be in the queue before more is: one PDU after the other.
@@ -187,12 +187,12 @@ class NearLeg(LegAccess[T]):
         if not self._settled:
             return False
         leg = self._leg
-        return leg.has_room(now, size + self._header) or is_empty(leg, now)
+        return leg.has_room(now=now, size=size + self._header) or is_empty(leg, now)
 
     def credit_bytes(self) -> None:
         """None: nothing is said."""
 
-    def send(self, pdu: T, size: int, count: int, now: int) -> None:  # noqa: ARG002  (LegAccess')
+    def send(self, pdu: T, *, now: int, size: int, count: int) -> None:  # noqa: ARG002  (LegAccess')
         """Give a PDU to the leg."""
         self._sent.append((pdu, size, count))
         self._settled = False
@@ -201,7 +201,7 @@ class NearLeg(LegAccess[T]):
         """What was sent."""
         sent, self._sent = self._sent, []
         for _, size, count in sent:
-            self.inside.put(size, count)
+            self.inside.put(size=size, count=count)
         return [pdu for pdu, _, _ in sent]
 
     def withdraw(self, now: int) -> list[T]:  # noqa: ARG002
@@ -212,19 +212,19 @@ class NearLeg(LegAccess[T]):
 
     def next_timeout(self, now: int, *, wanted: bool) -> int | None:
         """When the packet in service is through."""
-        return self._leg.service_end(now) if wanted else None
+        return self._leg.service_end(now=now) if wanted else None
 
 
 def is_empty(leg: LegState, now: int) -> bool:
     """Whether a leg's queue holds no packet, of whatever bearer."""
-    return leg.served_packets(now) == leg.joined_packets
+    return leg.served_packets(now=now) == leg.joined_packets
 
 
 def serves(leg: LegState, now: int) -> bool:
     """Whether a leg that is up will ever serve what is in its queue, be it nothing."""
-    return leg.service_end(now) is not None or is_empty(leg, now)
+    return leg.service_end(now=now) is not None or is_empty(leg, now)
 
 
-def bytes_within(leg: LegState, time: int, now: int) -> int:
+def bytes_within(leg: LegState, *, now: int, time: int) -> int:
     """Bytes that a leg serves in `time` (ns) at the rate of `now`; 0 where none is known."""
-    return leg.rate_bps(now) * time // (8 * NS_PER_S)
+    return leg.rate_bps(now=now) * time // (8 * NS_PER_S)

@@ -50,20 +50,20 @@ class ViewOfLeg(LegView):
         """Whether it is not used since it loses all."""
         return self._legs is not None and self._legs.has_failed(self._leg)
 
-    def takes(self, now: int, size: int) -> bool:
+    def takes(self, *, now: int, size: int) -> bool:
         """Whether the leg takes an SDU of `size` bytes now."""
         if self.has_failed:
             return False
         if self._waiting is None or self._access is None:
-            return self._state.has_room(now, size)
-        return self._access.takes(size, now)
+            return self._state.has_room(now=now, size=size)
+        return self._access.takes(now=now, size=size)
 
     @property
     def may_wait(self) -> bool:
         """Whether an SDU for which no leg is named waits."""
         return self._waiting is not None
 
-    def credit_bytes(self, now: int) -> int | None:  # noqa: ARG002  (LegView's)
+    def credit_bytes(self, *, now: int) -> int | None:  # noqa: ARG002  (LegView's)
         """What the leg's node still wants."""
         return None if self._access is None else self._access.credit_bytes()
 

@@ -212,7 +212,7 @@ def test_discard_spares_what_is_partly_sent() -> None:
     made.push(1, 100, 0)
     assert arrivals(made) == [(15.0, 0)]
     assert made.dropped() == [1]
-    assert made.served_packets(5 * MS) == 2
+    assert made.served_packets(now=5 * MS) == 2
 
 
 def test_discard_works_while_the_leg_is_down_and_is_told_in_time() -> None:
@@ -228,7 +228,7 @@ def test_discard_works_while_the_leg_is_down_and_is_told_in_time() -> None:
 def test_what_a_query_finds_dropped_wakes_the_driver() -> None:
     made = leg(replace(HALF, mode="um"), failures=[5])
     made.push(1, 100, 0)
-    assert made.has_room(100 * MS, 1)
+    assert made.has_room(now=100 * MS, size=1)
     assert made.next_timeout() == 100 * MS
     assert made.poll(100 * MS) == []
     assert made.next_timeout() is None
@@ -286,7 +286,7 @@ def test_numbers_of_packets_stay_when_some_are_flushed() -> None:
     for number in range(6):
         made.push(number, 1000, 0)
     made.flush(2 * MS, lambda number: number in (3, 5))
-    assert [made.served_packets(now * MS) for now in (2, 3, 4)] == [2, 4, 6]
+    assert [made.served_packets(now=now * MS) for now in (2, 3, 4)] == [2, 4, 6]
 
 
 def test_a_flush_takes_what_rlc_was_to_send_again() -> None:
@@ -312,8 +312,8 @@ def test_random_loss_comes_behind_the_radio_and_is_known_at_once() -> None:
 def test_the_queue_refuses_what_is_beyond_its_limit(limit: dict[str, Any]) -> None:
     made = leg(PERFECT, replace(PARAMETERS, **limit))
     assert [made.push(number, 1000, 0) for number in range(3)] == [True, True, False]
-    assert not made.has_room(MS - 1, 1000)
-    assert made.has_room(MS, 1000)
+    assert not made.has_room(now=MS - 1, size=1000)
+    assert made.has_room(now=MS, size=1000)
     assert made.statistics().dropped_queue == 1
 
 
@@ -326,7 +326,7 @@ def test_a_capacity_that_has_ended_refuses_packets() -> None:
     assert not made.push(3, 1000, 20 * MS)
     counters = made.statistics()
     assert (counters.dropped_stop, counters.queue_packets) == (1, 1)
-    assert made.drain_ns(20 * MS) is None
+    assert made.drain_ns(now=20 * MS) is None
 
 
 def test_opportunities_are_slots_that_carry_their_bytes() -> None:
@@ -346,27 +346,27 @@ def test_nothing_happens_in_slots_without_work() -> None:
 
 def test_service_is_told_slot_by_slot() -> None:
     made = leg()
-    assert (made.joined_packets, made.service_end(0)) == (0, None)
+    assert (made.joined_packets, made.service_end(now=0)) == (0, None)
     for number in range(3):
         made.push(number, 600, 0)
-    assert (made.joined_packets, made.served_packets(0), made.service_end(0)) == (3, 0, MS)
-    assert (made.served_packets(MS), made.backlog_bytes(MS)) == (1, 800)
-    assert (made.served_packets(2 * MS), made.backlog_bytes(2 * MS)) == (3, 0)
-    assert made.service_end(2 * MS) is None
+    assert (made.joined_packets, made.served_packets(now=0), made.service_end(now=0)) == (3, 0, MS)
+    assert (made.served_packets(now=MS), made.backlog_bytes(now=MS)) == (1, 800)
+    assert (made.served_packets(now=2 * MS), made.backlog_bytes(now=2 * MS)) == (3, 0)
+    assert made.service_end(now=2 * MS) is None
 
 
 def test_the_backlog_has_what_rlc_will_send_again() -> None:
     made = leg(HALF, failures=[5])
     made.push(1, 100, 0)
-    assert [made.backlog_bytes(now * MS) for now in (0, 1, 33)] == [100, 0, 100]
+    assert [made.backlog_bytes(now=now * MS) for now in (0, 1, 33)] == [100, 0, 100]
 
 
 def test_the_backlog_drains_at_the_rate() -> None:
     made = leg(HALF)
     made.push(1, 1000, 0)
-    assert made.drain_ns(0, 1000) == 2 * MS
+    assert made.drain_ns(now=0, more=1000) == 2 * MS
     made.set_up(False, 0)
-    assert made.drain_ns(0) is None
+    assert made.drain_ns(now=0) is None
 
 
 def test_the_mean_delay_has_harq_s_waits() -> None:

@@ -119,7 +119,7 @@ def test_every_packet_pushed_is_delivered_dropped_or_inside(
         assert one.pushed == seen.pushed_packets
         assert one.pushed == seen.delivered_packets + sum(dropped) + inside
         assert seen.delivered_packets == len(one.delivered)
-        assert one.leg.served_packets(one.now) <= one.leg.joined_packets
+        assert one.leg.served_packets(now=one.now) <= one.leg.joined_packets
     assert len(set(one.delivered)) == len(one.delivered)
     assert {*one.delivered, *one.gone} <= one.promised
     if rlc.in_order and not parameters.reorder:
@@ -136,7 +136,7 @@ def test_when_a_leg_is_polled_changes_nothing(
     eager, lazy = Watched(parameters, rlc, make), Watched(parameters, rlc, make)
     for gap, action in steps:
         eager.serve(eager.now + gap)
-        eager.leg.backlog_bytes(eager.now)
+        eager.leg.backlog_bytes(now=eager.now)
         lazy.now += gap
         for one in (eager, lazy):
             if action != "poll":

@@ -55,7 +55,7 @@ def saturated(p: float, mode: str, seconds: int) -> tuple[list[int], RlcStatisti
     pushed = 0
     for now in range(0, seconds * S, MS):
         found += leg.poll(now)
-        while leg.has_room(now, 1500):
+        while leg.has_room(now=now, size=1500):
             leg.push(pushed, 1500, now)
             pushed += 1
     return found, leg.statistics()

@@ -29,7 +29,7 @@ def saturate(pair: Pair, directions: tuple[int, ...], seconds: float = 2) -> lis
     end = pair.now + round(seconds * S)
     while pair.now < end:
         for direction in directions:
-            while pair.legs[direction].backlog_bytes(pair.now) < 400_000:
+            while pair.legs[direction].backlog_bytes(now=pair.now) < 400_000:
                 pair.push(direction)
         pair.serve(pair.now + 5 * MS)
     return [leg.statistics().delivered_bytes * 8 / seconds / 1e6 for leg in pair.legs]
@@ -278,14 +278,14 @@ def test_followers_learn_how_far_the_queue_is() -> None:
     leg: WifiLeg[int] = WifiLeg(PLAIN, WifiMedium(WifiParameters(), Random(1)), Random(1))
     for number in range(3):
         leg.push(number, 1500, 0)
-    assert (leg.joined_packets, leg.served_packets(0), leg.backlog_bytes(0)) == (3, 0, 4500)
-    begin = leg.service_end(0)
+    assert (leg.joined_packets, leg.served_packets(now=0), leg.backlog_bytes(now=0)) == (3, 0, 4500)
+    begin = leg.service_end(now=0)
     assert begin == leg.next_timeout()
     assert begin is not None
-    assert leg.served_packets(begin) == 3
-    assert leg.backlog_bytes(begin) == 4500
-    assert leg.service_end(begin) is None
-    assert leg.drain_ns(begin) == -(-4500 * 8 * S // saturated_bps(WifiParameters()))
+    assert leg.served_packets(now=begin) == 3
+    assert leg.backlog_bytes(now=begin) == 4500
+    assert leg.service_end(now=begin) is None
+    assert leg.drain_ns(now=begin) == -(-4500 * 8 * S // saturated_bps(WifiParameters()))
 
 
 def test_a_capacity_cannot_be_given_to_it() -> None:

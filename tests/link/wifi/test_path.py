@@ -74,9 +74,9 @@ def test_uplink_packets_meet_the_hops_the_other_way_round() -> None:
         waiting = []
         for _ in range(20):
             pair.serve(pair.now + MS)
-            waiting.append(pair.legs[direction].backlog_bytes(pair.now))
-            assert pair.legs[direction].rate_bps(pair.now) == saturated_bps(slow)
-        left_first = pair.legs[direction].served_packets(pair.now)
+            waiting.append(pair.legs[direction].backlog_bytes(now=pair.now))
+            assert pair.legs[direction].rate_bps(now=pair.now) == saturated_bps(slow)
+        left_first = pair.legs[direction].served_packets(now=pair.now)
         assert (left_first < 100) == at_first_hop
         assert waiting == sorted(waiting, reverse=True)
 
@@ -129,10 +129,10 @@ def test_in_an_outage_the_hops_are_silent_and_the_wires_go_on() -> None:
     assert not pair.legs[0].is_up
     pair.push(0)
     pair.serve(100 * MS)
-    assert pair.legs[0].rate_bps(pair.now) == 0
-    assert pair.legs[0].drain_ns(pair.now) is None
+    assert pair.legs[0].rate_bps(now=pair.now) == 0
+    assert pair.legs[0].drain_ns(now=pair.now) is None
     assert wifi_statistics(pair).queue_packets == 1
-    assert pair.legs[0].backlog_bytes(pair.now) == 1500
+    assert pair.legs[0].backlog_bytes(now=pair.now) == 1500
     pair.legs[0].set_up(True, pair.now)
     pair.serve(200 * MS)
     assert pair.delivered(0) == [0]

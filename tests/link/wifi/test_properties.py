@@ -103,8 +103,8 @@ def test_every_packet_pushed_is_delivered_dropped_or_inside(
                 seen.delivered_packets + dropped + seen.dropped_radio + inside
             )
             assert seen.air_packets >= 0
-            assert leg.served_packets(pair.now) <= leg.joined_packets
-            assert (leg.service_end(pair.now) or pair.now) >= pair.now
+            assert leg.served_packets(now=pair.now) <= leg.joined_packets
+            assert (leg.service_end(now=pair.now) or pair.now) >= pair.now
 
 
 @legs_and_chains
@@ -138,7 +138,7 @@ def test_when_it_is_polled_changes_nothing(
         pair.start()
     for gap, action, direction in steps:
         eager.serve(eager.now + gap)
-        eager.legs[direction].backlog_bytes(eager.now)
+        eager.legs[direction].backlog_bytes(now=eager.now)
         lazy.now += gap
         if action != "poll":
             act(eager, action, direction)

@@ -60,7 +60,7 @@ def test_an_answer_is_one_leg_or_where_sdus_wait_none(
             view.may_wait = may_wait
             values = {"delivered_bytes": delivered[leg], "delivered_pdus": delivered[leg] // 99}
             view.report = report(now + 1, **values) if reported else None
-        answer = policy.legs(1500, now, legs)
+        answer = policy.legs(now=now, size=1500, views=legs)
         assert answer in {(0,), (1,), (2,)} | ({()} if may_wait else set())
         if may_wait and answer:
             assert legs[answer[0]].room  # one that does not take is never waited for by name
@@ -114,23 +114,23 @@ def test_a_wrong_parameter_is_refused_with_what_is_allowed(
 
 def test_legs_that_take_and_move_are_candidates() -> None:
     legs = (WrittenLeg(), WrittenLeg(room=False), WrittenLeg(ns_per_byte=None), WrittenLeg())
-    assert candidates(1, 0, legs) == [0, 3]
+    assert candidates(legs, now=0, size=1) == [0, 3]
 
 
 def test_where_sdus_wait_full_legs_are_none() -> None:
     full, stands = WrittenLeg(room=False), WrittenLeg(ns_per_byte=None)
-    assert candidates(1, 0, (stands, full)) == [1]
+    assert candidates((stands, full), now=0, size=1) == [1]
     for leg in (full, stands):
         leg.may_wait = True
-    assert candidates(1, 0, (stands, full)) == []
+    assert candidates((stands, full), now=0, size=1) == []
 
 
 def test_where_nothing_moves_a_leg_that_is_up_is_better_than_waiting_for_nothing() -> None:
     down = WrittenLeg(ns_per_byte=None, is_up=False, may_wait=True)
     stands = WrittenLeg(ns_per_byte=None, may_wait=True)
-    assert candidates(1, 0, (down, stands)) == [1]
-    assert candidates(1, 0, (down, down)) == []
-    assert candidates(1, 0, (WrittenLeg(ns_per_byte=None, is_up=False),) * 2) == [0, 1]
+    assert candidates((down, stands), now=0, size=1) == [1]
+    assert candidates((down, down), now=0, size=1) == []
+    assert candidates((WrittenLeg(ns_per_byte=None, is_up=False),) * 2, now=0, size=1) == [0, 1]
 
 
 # Shares
@@ -170,13 +170,18 @@ def test_three_to_one_has_no_batches() -> None:
 def test_legs_share_equally_before_the_first_report() -> None:
     policy = make_policy("proportional", legs=2)
     legs = (WrittenLeg(backlog=1), WrittenLeg(backlog=1))
-    assert [policy.legs(1500, now, legs) for now in range(4)] == [(0,), (1,), (0,), (1,)]
+    assert [policy.legs(now=now, size=1500, views=legs) for now in range(4)] == [
+        (0,),
+        (1,),
+        (0,),
+        (1,),
+    ]
 
 
 def test_a_full_leg_is_passed_over_and_a_standing_one() -> None:
     policy = make_policy("proportional", legs=3)
     legs = (WrittenLeg(room=False), WrittenLeg(ns_per_byte=None), WrittenLeg())
-    assert {policy.legs(1500, now, legs) for now in range(5)} == {(2,)}
+    assert {policy.legs(now=now, size=1500, views=legs) for now in range(5)} == {(2,)}
 
 
 def shares(
@@ -190,7 +195,7 @@ def shares(
             before = leg.report.delivered_bytes if leg.report else 0
             leg.report = report(now, delivered_bytes=before + rate)
             leg.backlog = backlog
-        policy.legs(1500, now, legs)
+        policy.legs(now=now, size=1500, views=legs)
     return list(policy._rates.shares)
 
 
@@ -223,30 +228,30 @@ def test_no_leg_s_share_falls_below_the_floor() -> None:
 def test_the_primary_leg_is_taken_until_the_threshold_is_reached() -> None:
     policy = make_policy("threshold", legs=2, threshold_bytes=3200)
     other = WrittenLeg(backlog=100)
-    assert policy.legs(1500, 0, (WrittenLeg(backlog=1599), other)) == (0,)
-    assert policy.legs(1500, 0, (WrittenLeg(backlog=1600), other)) == (1,)
+    assert policy.legs(now=0, size=1500, views=(WrittenLeg(backlog=1599), other)) == (0,)
+    assert policy.legs(now=0, size=1500, views=(WrittenLeg(backlog=1600), other)) == (1,)
 
 
 def test_what_waits_behind_the_packet_counts() -> None:
     policy = make_policy("threshold", legs=2, threshold_bytes=3200)
     legs = [WrittenLeg(mean_delay_ns=5, pending_bytes=waiting) for waiting in (1699, 1699)]
     legs[1].mean_delay_ns = 0
-    assert policy.legs(1500, 0, legs) == (0,)
+    assert policy.legs(now=0, size=1500, views=legs) == (0,)
     legs[0].pending_bytes = 1700
-    assert policy.legs(1500, 0, legs) == (1,)
+    assert policy.legs(now=0, size=1500, views=legs) == (1,)
 
 
 def test_infinity_is_never_reached_and_the_primary_leg_can_be_any() -> None:
     policy = make_policy("threshold", legs=2, threshold_bytes="infinity", primary=2)
-    assert policy.legs(1500, 0, (WrittenLeg(), WrittenLeg(backlog=10**9))) == (1,)
+    assert policy.legs(now=0, size=1500, views=(WrittenLeg(), WrittenLeg(backlog=10**9))) == (1,)
 
 
 def test_below_the_threshold_a_packet_waits_for_the_primary_leg_but_not_by_name() -> None:
     policy = make_policy("threshold", legs=2)
     full, free = WrittenLeg(room=False, may_wait=True), WrittenLeg(may_wait=True)
-    assert policy.legs(1500, 0, (full, free)) == ()
+    assert policy.legs(now=0, size=1500, views=(full, free)) == ()
     full.backlog = 51_200
-    assert policy.legs(1500, 0, (full, free)) in ((1,), ())  # by least delay
+    assert policy.legs(now=0, size=1500, views=(full, free)) in ((1,), ())  # by least delay
 
 
 def test_thresholds_are_the_standard_s() -> None:
@@ -262,26 +267,26 @@ def test_thresholds_are_the_standard_s() -> None:
 def test_the_leg_with_the_most_credit_is_taken_the_lower_of_equals() -> None:
     policy = make_policy("credit", legs=3)
     legs = (WrittenLeg(credit=5), WrittenLeg(credit=9), WrittenLeg(credit=9))
-    assert policy.legs(1500, 0, legs) == (1,)
+    assert policy.legs(now=0, size=1500, views=legs) == (1,)
     legs[1].room = False
-    assert policy.legs(1500, 0, legs) == (2,)
+    assert policy.legs(now=0, size=1500, views=legs) == (2,)
 
 
 def test_without_credit_a_packet_waits_or_takes_the_leg_that_is_least_overdrawn() -> None:
     policy = make_policy("credit", legs=2)
     legs = (WrittenLeg(credit=-3000), WrittenLeg(credit=0))
-    assert policy.legs(1500, 0, legs) == (1,)
+    assert policy.legs(now=0, size=1500, views=legs) == (1,)
     for leg in legs:
         leg.may_wait = True
-    assert policy.legs(1500, 0, legs) == ()
+    assert policy.legs(now=0, size=1500, views=legs) == ()
     legs[0].credit = 1
-    assert policy.legs(1500, 0, legs) == (0,)
+    assert policy.legs(now=0, size=1500, views=legs) == (0,)
 
 
 def test_legs_without_flow_control_are_an_error() -> None:
     policy = make_policy("credit", legs=2)
     with pytest.raises(PolicyError, match="'credit': leg 2 of the bearer has no flow control"):
-        policy.legs(1500, 0, (WrittenLeg(credit=1), WrittenLeg()))
+        policy.legs(now=0, size=1500, views=(WrittenLeg(credit=1), WrittenLeg()))
 
 
 # Bandit
@@ -304,21 +309,21 @@ def test_over_many_legs_each_alone_is_a_ratio() -> None:
 def test_the_first_ratio_is_the_equal_one() -> None:
     policy = make_policy("bandit", legs=2)
     legs = (WrittenLeg(), WrittenLeg())
-    assert [policy.legs(1500, 0, legs) for _ in range(4)] == [(0,), (1,), (0,), (1,)]
+    assert [policy.legs(now=0, size=1500, views=legs) for _ in range(4)] == [(0,), (1,), (0,), (1,)]
 
 
 def test_a_packet_waits_for_the_leg_whose_turn_it_is() -> None:
     policy = make_policy("bandit", legs=2)
     legs = (WrittenLeg(may_wait=True, room=False), WrittenLeg(may_wait=True))
-    assert policy.legs(1500, 0, legs) == ()
+    assert policy.legs(now=0, size=1500, views=legs) == ()
     legs[0].room = True
-    assert policy.legs(1500, 0, legs) == (0,)
+    assert policy.legs(now=0, size=1500, views=legs) == (0,)
 
 
 def test_a_leg_that_stands_is_left_out() -> None:
     policy = make_policy("bandit", legs=2)
     legs = (WrittenLeg(ns_per_byte=None), WrittenLeg())
-    assert {policy.legs(1500, 0, legs) for _ in range(9)} == {(1,)}
+    assert {policy.legs(now=0, size=1500, views=legs) for _ in range(9)} == {(1,)}
 
 
 def test_loss_and_waiting_lessen_a_reward() -> None:

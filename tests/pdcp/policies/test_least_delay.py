@@ -23,7 +23,7 @@ legs = st.lists(
 
 
 def chosen(*views: WrittenLeg, size: int = 10) -> int:
-    (leg,) = make_policy("least-delay", legs=len(views)).legs(size, 0, views)
+    (leg,) = make_policy("least-delay", legs=len(views)).legs(now=0, size=size, views=views)
     return leg
 
 
@@ -71,7 +71,7 @@ def test_a_full_leg_is_taken_only_when_all_are_full() -> None:
 def test_no_other_leg_is_expected_to_bring_the_packet_sooner(
     views: list[WrittenLeg], size: int
 ) -> None:
-    (leg,) = LeastDelayPolicy(len(views)).legs(size, 0, views)
+    (leg,) = LeastDelayPolicy(len(views)).legs(now=0, size=size, views=views)
     known = [view for view in views if view.ns_per_byte is not None]
     candidates = [view for view in known if view.room] or known
     if not candidates:
@@ -79,7 +79,7 @@ def test_no_other_leg_is_expected_to_bring_the_packet_sooner(
         return
 
     def arrival(view: WrittenLeg) -> int:
-        drain = view.drain_ns(0, size)
+        drain = view.drain_ns(now=0, more=size)
         assert drain is not None
         return drain + view.mean_delay_ns
 
@@ -91,7 +91,7 @@ def test_no_other_leg_is_expected_to_bring_the_packet_sooner(
 def waiting(*views: WrittenLeg, size: int = 10, pending: int = 0) -> tuple[int, ...]:
     for view in views:
         view.may_wait, view.pending_bytes = True, pending
-    return make_policy("least-delay", legs=len(views)).legs(size, 0, views)
+    return make_policy("least-delay", legs=len(views)).legs(now=0, size=size, views=views)
 
 
 def test_where_sdus_wait_the_best_leg_is_taken_if_it_takes() -> None:

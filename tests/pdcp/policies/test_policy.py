@@ -29,13 +29,13 @@ class RoundRobin:
         turns = [((first + turn) % legs,) for turn in range(legs)]
         self._turns = itertools.cycle(turns)
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
         return next(self._turns)
 
 
 def runs(policy: SplitPolicy, packets: int) -> list[tuple[int, int]]:
     """(leg, packets in a row) for so many packets."""
-    legs = [policy.legs(1500, now, ()) for now in range(packets)]
+    legs = [policy.legs(now=now, size=1500, views=()) for now in range(packets)]
     return [(leg, len(list(group))) for (leg,), group in itertools.groupby(legs)]
 
 
@@ -82,7 +82,7 @@ def test_shares_add_up_to_the_batch_and_miss_the_ratio_by_less_than_one(
     batch: int, ratio: list[float]
 ) -> None:
     policy = make_policy("batch", legs=len(ratio), batch=batch, ratio=ratio)
-    sent = Counter(policy.legs(1, 0, ()) for _ in range(batch))
+    sent = Counter(policy.legs(now=0, size=1, views=()) for _ in range(batch))
     assert sum(sent.values()) == batch
     for leg, part in enumerate(ratio):
         assert abs(sent[(leg,)] - batch * part / sum(ratio)) < 1 + 1e-6
@@ -90,7 +90,7 @@ def test_shares_add_up_to_the_batch_and_miss_the_ratio_by_less_than_one(
 
 def test_duplicate_sends_every_packet_on_all_legs() -> None:
     policy = make_policy("duplicate", legs=3)
-    assert {policy.legs(40, now, ()) for now in range(10)} == {(0, 1, 2)}
+    assert {policy.legs(now=now, size=40, views=()) for now in range(10)} == {(0, 1, 2)}
 
 
 def test_a_user_adds_a_policy_by_registering_a_class() -> None:
@@ -143,18 +143,48 @@ def test_a_batch_or_ratio_that_cannot_be_is_refused(
         make_policy("batch", legs=2, **parameters)
 
 
-def test_a_policy_whose_method_takes_other_arguments_is_refused_when_it_is_made() -> None:
-    class Blind:
-        def __init__(self, legs: int) -> None: ...
+class OfOldKind:
+    def __init__(self, legs: int) -> None: ...
 
-        def legs(self, size: int, now: int) -> tuple[int, ...]:  # noqa: ARG002
-            return (0,)
+    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+        return (0,)
 
-    split_policy("test-two-arguments")(Blind)  # type: ignore[type-var]
-    with pytest.raises(
-        PolicyError, match=r"'test-two-arguments': legs\(size, now, views\): too many"
-    ):
-        make_policy("test-two-arguments", legs=2)
+
+class Lacking:
+    def __init__(self, legs: int) -> None: ...
+
+    def legs(self, *, size: int, now: int) -> tuple[int, ...]:  # noqa: ARG002
+        return (0,)
+
+
+@pytest.mark.parametrize(
+    ("policy", "fault"),
+    [
+        (OfOldKind, "can be given by position"),
+        (Lacking, "got an unexpected keyword argument 'views'"),
+    ],
+)
+def test_a_policy_whose_method_takes_other_arguments_is_refused_as_it_is_registered(
+    policy: Any, fault: str
+) -> None:
+    with pytest.raises(PolicyError) as caught:
+        split_policy("test-other-arguments")(policy)
+    told = str(caught.value)
+    assert told.startswith("split policy 'test-other-arguments': legs(self, ")
+    assert fault in told
+    assert told.endswith(
+        'must be legs(self, *, now, size, views), see "Plugins of 0.1" in docs/plugins.md'
+    )
+    assert "test-other-arguments" not in policy_names()
+
+
+def test_a_policy_that_a_function_makes_is_refused_when_it_is_made() -> None:
+    def made(legs: int) -> Any:
+        return OfOldKind(legs)
+
+    split_policy("test-made-by-a-function")(made)
+    with pytest.raises(PolicyError, match=r'see "Plugins of 0\.1" in docs/plugins\.md'):
+        make_policy("test-made-by-a-function", legs=2)
 
 
 def test_a_bearer_has_at_least_one_leg() -> None:
@@ -173,7 +203,7 @@ def test_the_policy_of_the_documentation_works() -> None:
     exec(example, {})
     policy = make_policy("shortest-queue", legs=3, small=80)
     views = (WrittenLeg(backlog=1, is_up=False), WrittenLeg(backlog=3), WrittenLeg(backlog=2))
-    assert policy.legs(81, 0, views) == (2,)
-    assert policy.legs(80, 0, views) == (1, 2)
+    assert policy.legs(now=0, size=81, views=views) == (2,)
+    assert policy.legs(now=0, size=80, views=views) == (1, 2)
     down = (WrittenLeg(is_up=False),) * 3
-    assert [policy.legs(size, 0, down) for size in (80, 81)] == [(0,), (0,)]
+    assert [policy.legs(now=0, size=size, views=down) for size in (80, 81)] == [(0,), (0,)]

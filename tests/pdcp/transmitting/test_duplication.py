@@ -28,7 +28,7 @@ def duplicates(
     views: tuple[WrittenLeg, ...] = (),
 ) -> bool:
     """Whether such a rule puts an SDU of leg 2 on both."""
-    legs = SelectiveDuplication(rule, 2).legs((1,), size, 0, views, facts)
+    legs = SelectiveDuplication(rule, 2).legs((1,), now=0, size=size, views=views, facts=facts)
     assert legs in ((1,), (0, 1))
     return legs == (0, 1)
 
@@ -70,8 +70,8 @@ def test_a_packet_that_is_late_on_its_leg_is_duplicated() -> None:
 def test_of_several_chosen_legs_one_that_is_in_time_is_enough() -> None:
     duplication = SelectiveDuplication(DuplicationRule(deadline_ns=2000), 3)
     late, in_time = WrittenLeg(backlog=10**6), WrittenLeg()
-    assert duplication.legs((0, 1), 1500, 0, (late, in_time, in_time)) == (0, 1)
-    assert duplication.legs((0,), 1500, 0, (late, in_time, in_time)) == (0, 1, 2)
+    assert duplication.legs((0, 1), now=0, size=1500, views=(late, in_time, in_time)) == (0, 1)
+    assert duplication.legs((0,), now=0, size=1500, views=(late, in_time, in_time)) == (0, 1, 2)
 
 
 def reported(leg: WrittenLeg, at_ms: int, delivered: int, lost: int) -> None:
@@ -81,14 +81,14 @@ def reported(leg: WrittenLeg, at_ms: int, delivered: int, lost: int) -> None:
 def test_a_lossy_leg_s_packets_are_duplicated_as_long_as_it_loses() -> None:
     duplication = SelectiveDuplication(DuplicationRule(loss_percent=2), 2)
     good, bad = WrittenLeg(), WrittenLeg()
-    assert duplication.legs((1,), 1500, 0, (good, bad)) == (1,)  # before any report
+    assert duplication.legs((1,), now=0, size=1500, views=(good, bad)) == (1,)  # before any report
     reported(good, 20, 100, 0)
     reported(bad, 20, 97, 3)
-    assert duplication.legs((1,), 1500, 0, (good, bad)) == (0, 1)
-    assert duplication.legs((0,), 1500, 0, (good, bad)) == (0,)
+    assert duplication.legs((1,), now=0, size=1500, views=(good, bad)) == (0, 1)
+    assert duplication.legs((0,), now=0, size=1500, views=(good, bad)) == (0,)
     reported(good, 40, 100, 0)
     reported(bad, 40, 197, 3)
-    assert duplication.legs((1,), 1500, 0, (good, bad)) == (1,)  # 1.5 % by now
+    assert duplication.legs((1,), now=0, size=1500, views=(good, bad)) == (1,)  # 1.5 % by now
 
 
 def test_old_losses_are_forgotten() -> None:
@@ -96,7 +96,7 @@ def test_old_losses_are_forgotten() -> None:
     leg = WrittenLeg()
     for second in range(10):
         reported(leg, second * 1000, 10 + second, 100)
-        duplication.legs((0,), 1500, second * NS_PER_S, (leg,))
+        duplication.legs((0,), now=second * NS_PER_S, size=1500, views=(leg,))
     assert duplication._losses.percent(0) < 2
 
 
@@ -109,7 +109,7 @@ def test_tcp_segments_that_were_sent_before_are_retransmissions(start: int) -> N
     duplication = SelectiveDuplication(DuplicationRule(retransmissions=True), 2)
 
     def again(facts: PacketFacts) -> bool:
-        return duplication.legs((0,), 1500, 0, (), facts) == (0, 1)
+        return duplication.legs((0,), now=0, size=1500, views=(), facts=facts) == (0, 1)
 
     assert [again(segment(start + at)) for at in (0, 1000, 2000)] == [False] * 3
     assert again(segment(start + 1000))
@@ -124,27 +124,32 @@ def test_tcp_segments_that_were_sent_before_are_retransmissions(start: int) -> N
 def test_flows_without_number_are_remembered_for_a_while_only() -> None:
     duplication = SelectiveDuplication(DuplicationRule(retransmissions=True), 2)
     for number in range(2 * MOST_FLOWS):
-        duplication.legs((0,), 1500, 0, (), segment(0, flow=number.to_bytes(4, "big")))
+        duplication.legs(
+            (0,), now=0, size=1500, views=(), facts=segment(0, flow=number.to_bytes(4, "big"))
+        )
     assert len(duplication._sent._next) == MOST_FLOWS
 
 
 def test_only_legs_that_are_up_get_a_copy_and_the_chosen_one_stays() -> None:
     duplication = SelectiveDuplication(DuplicationRule(below_bytes=9999), 3)
     down = WrittenLeg(is_up=False)
-    assert duplication.legs((1,), 100, 0, (down, WrittenLeg(), WrittenLeg())) == (1, 2)
-    assert duplication.legs((0,), 100, 0, (down, WrittenLeg(), down)) == (0, 1)
+    assert duplication.legs((1,), now=0, size=100, views=(down, WrittenLeg(), WrittenLeg())) == (
+        1,
+        2,
+    )
+    assert duplication.legs((0,), now=0, size=100, views=(down, WrittenLeg(), down)) == (0, 1)
 
 
 def test_an_sdu_without_leg_gets_none() -> None:
     duplication = SelectiveDuplication(DuplicationRule(below_bytes=9999), 2)
-    assert duplication.legs((), 100, 0, ()) == ()
+    assert duplication.legs((), now=0, size=100, views=()) == ()
     assert duplication.duplicated == 0
 
 
 def test_those_on_more_legs_than_the_split_named_are_counted() -> None:
     duplication = SelectiveDuplication(DuplicationRule(below_bytes=1000), 2)
     for chosen, size in (((0,), 100), ((0,), 1500), ((0, 1), 100)):
-        duplication.legs(chosen, size, 0, ())
+        duplication.legs(chosen, now=0, size=size, views=())
     assert duplication.duplicated == 1
 
 
@@ -186,6 +191,6 @@ def test_an_answer_is_the_chosen_legs_or_these_and_all_that_are_up(
 ) -> None:
     split = tuple(sorted(chosen))
     views = tuple(WrittenLeg(is_up=each) for each in up)
-    answer = SelectiveDuplication(rule, 3).legs(split, size, 0, views, facts)
+    answer = SelectiveDuplication(rule, 3).legs(split, now=0, size=size, views=views, facts=facts)
     everywhere = tuple(sorted(chosen | {leg for leg in range(3) if up[leg]}))
     assert answer in ({split, everywhere} if split else {()})

@@ -20,7 +20,7 @@ class Always:
     def __init__(self, *answer: int) -> None:
         self.answer = answer
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
         return self.answer
 
 

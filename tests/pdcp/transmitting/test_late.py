@@ -70,8 +70,8 @@ def test_a_policy_may_wait_and_is_asked_again_when_a_leg_serves() -> None:
     policy.answer = (1,)
     bearer.push(4)
     assert [leg for leg, _, _ in bearer.sent] == [1, 1]
-    assert not policy.shown[1].takes(bearer.now, SIZE)
-    assert policy.shown[0].takes(bearer.now, SIZE)
+    assert not policy.shown[1].takes(now=bearer.now, size=SIZE)
+    assert policy.shown[0].takes(now=bearer.now, size=SIZE)
 
 
 def test_a_leg_that_is_down_is_not_used() -> None:

@@ -269,10 +269,18 @@ def test_a_policy_sees_a_failed_leg_as_one_that_is_down() -> None:
     bearer = FailingBearer(policy, loses=dead((0, 0, FOREVER)))
     bearer.push(steady(10, 300))
     failed, other = policy.shown
-    assert (failed.has_failed, failed.is_up, failed.takes(bearer.now, 100)) == (True, False, False)
-    assert failed.drain_ns(bearer.now) is None
-    assert (other.has_failed, other.is_up, other.takes(bearer.now, 100)) == (False, True, True)
-    assert other.drain_ns(bearer.now) is not None
+    assert (failed.has_failed, failed.is_up, failed.takes(now=bearer.now, size=100)) == (
+        True,
+        False,
+        False,
+    )
+    assert failed.drain_ns(now=bearer.now) is None
+    assert (other.has_failed, other.is_up, other.takes(now=bearer.now, size=100)) == (
+        False,
+        True,
+        True,
+    )
+    assert other.drain_ns(now=bearer.now) is not None
 
 
 @pytest.mark.parametrize("late", [False, True])

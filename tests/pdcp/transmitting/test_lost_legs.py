@@ -105,7 +105,7 @@ def test_what_was_taken_back_from_a_leg_is_not_outstanding_behind_others_packets
     leg.start(0)
     near = NearLeg[str](leg)
     leg.push("another's", SIZE, 0)
-    near.send("own", SIZE, 0, 0)
+    near.send("own", now=0, size=SIZE, count=0)
     assert near.arrived(0) == ["own"]
     leg.push("own", SIZE, 0)
     leg.set_up(False, 0)
@@ -232,8 +232,8 @@ def test_the_threshold_s_packets_do_not_wait_for_a_primary_leg_that_is_down() ->
 def test_the_bandit_names_a_leg_without_rate_rather_than_one_that_is_down() -> None:
     down = WrittenLeg(ns_per_byte=None, is_up=False, room=False, may_wait=True)
     stands = WrittenLeg(ns_per_byte=None, may_wait=True)
-    assert BanditPolicy(2).legs(SIZE, 0, [down, stands]) == (1,)
-    assert BanditPolicy(2).legs(SIZE, 0, [stands, down]) == (0,)
+    assert BanditPolicy(2).legs(now=0, size=SIZE, views=[down, stands]) == (1,)
+    assert BanditPolicy(2).legs(now=0, size=SIZE, views=[stands, down]) == (0,)
 
 
 def test_a_copy_for_a_leg_that_is_down_or_full_is_not_waited_for() -> None:

@@ -27,7 +27,7 @@ class Watcher:
     def __init__(self) -> None:
         self.shown: list[Sequence[LegView]] = []
 
-    def legs(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
         self.shown.append(views)
         return (1,)
 
@@ -47,11 +47,11 @@ def test_a_policy_is_shown_each_leg_as_it_is_now() -> None:
     bearer(policy, *legs).push("a", 100, 0)
     first, second = policy.shown[0]
     assert (first.mean_delay_ns, second.mean_delay_ns) == (5, 0)
-    assert (second.drain_ns(0), second.drain_ns(0, 100)) == (0, 200)
+    assert (second.drain_ns(now=0), second.drain_ns(now=0, more=100)) == (0, 200)
     legs[1].backlog, legs[1].is_up, legs[1].room = 7, False, False
-    assert (second.backlog_bytes(0), second.drain_ns(0)) == (7, 14)
+    assert (second.backlog_bytes(now=0), second.drain_ns(now=0)) == (7, 14)
     assert (first.is_up, second.is_up) == (True, False)
-    assert (first.has_room(0, 100), second.has_room(0, 100)) == (True, False)
+    assert (first.has_room(now=0, size=100), second.has_room(now=0, size=100)) == (True, False)
 
 
 def test_the_views_are_the_same_ones_for_every_packet() -> None:
