@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -53,19 +54,29 @@ def draw_goodput(results: pd.DataFrame, capacities: pd.DataFrame) -> Figure:
         capacities: `time_s`, the begins of equal steps, and the mean capacity of the legs in them
             as `leg_1`, `leg_2`, ..., Mbit/s.
     """
-    figure = Figure(layout="constrained", dpi=DOTS_PER_INCH)
-    FigureCanvasAgg(figure)
-    comparison = compare_table(results).to_dict("records")
-    panels = panel_grid(figure, len(comparison))
-    for axes, summary in zip(panels, comparison, strict=True):
-        same = (results["transport"] == summary["transport"]) & (results["mode"] == summary["mode"])
-        draw_panel(axes, summary, results[same], capacities)
-    set_axes(panels)
+    figure, panels = run_panels(results)
+    for axes, summary, same in panels:
+        draw_panel(axes, summary, same, capacities)
+    set_axes([axes for axes, *_ in panels])
     _label(figure, capacities)
     return figure
 
 
-def panel_grid(figure: Figure, count: int) -> list[Axes]:
+def run_panels(
+    results: pd.DataFrame,
+) -> tuple[Figure, list[tuple[Axes, dict[Any, Any], pd.DataFrame]]]:
+    """Return a figure and, of each transport and mode, its axes, its summary and its runs."""
+    figure = Figure(layout="constrained", dpi=DOTS_PER_INCH)
+    FigureCanvasAgg(figure)
+    groups = []
+    for summary in compare_table(results).to_dict("records"):
+        same = (results["transport"] == summary["transport"]) & (results["mode"] == summary["mode"])
+        groups.append((summary, results[same]))
+    panels = _panel_grid(figure, len(groups))
+    return figure, [(axes, *group) for axes, group in zip(panels, groups, strict=True)]
+
+
+def _panel_grid(figure: Figure, count: int) -> list[Axes]:
     """Axes of equal limits, in rows; their numbers stand below the lowest of each column."""
     columns = min(MOST_COLUMNS, math.ceil(math.sqrt(count)))
     rows = math.ceil(count / columns)

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.figures.panel import FONT, RATE_COLOUR
-from minitopo_dc.analysis.figures.received import DOTS_PER_INCH, panel_grid, set_axes
-from minitopo_dc.analysis.tables.summary import compare_table
+from minitopo_dc.analysis.figures.received import run_panels, set_axes
+from minitopo_dc.analysis.tables.series import read_numbers
 from minitopo_dc.files import replacing
 from minitopo_dc.workloads import RowsFigure, Workload
 
@@ -45,18 +43,14 @@ def draw_rows(results: pd.DataFrame, workload: Workload) -> Figure:
     wanted = workload.figure
     if wanted is None:
         raise ValueError(f"workload {workload.kind} has no figure of its rows")
-    figure = Figure(layout="constrained", dpi=DOTS_PER_INCH)
-    FigureCanvasAgg(figure)
-    comparison = compare_table(results).to_dict("records")
-    panels = panel_grid(figure, len(comparison))
-    for axes, summary in zip(panels, comparison, strict=True):
-        same = (results["transport"] == summary["transport"]) & (results["mode"] == summary["mode"])
+    figure, panels = run_panels(results)
+    for axes, summary, same in panels:
         axes.set_title(f"{summary['transport']} {summary['mode']}", fontsize=9.5, family=FONT)
-        for rows in _runs(results[same], workload.kind, wanted):
+        for rows in _runs(same, workload.kind, wanted):
             _draw(axes, rows, wanted)
         if not summary["ok"]:
             axes.text(0.05, 0.5, "no run is ok", transform=axes.transAxes, family=FONT, fontsize=9)
-    set_axes(panels)
+    set_axes([axes for axes, *_ in panels])
     figure.suptitle(wanted.title, fontsize=12, family=FONT, fontweight="bold")
     figure.supxlabel(wanted.x_label, fontsize=9.5, family=FONT)
     figure.supylabel(wanted.y_label, fontsize=9.5, family=FONT)
@@ -69,16 +63,7 @@ def read_rows(run: Path, kind: str, wanted: RowsFigure) -> pd.DataFrame:
     Raises:
         ResultError: the file is missing or broken, or lacks a column of the figure.
     """
-    path = run / f"{kind}.csv"
-    try:
-        rows = pd.read_csv(path)
-        for column in (wanted.x, wanted.y, *wanted.lines):
-            rows[column] = pd.to_numeric(rows[column])
-    except KeyError as error:
-        raise ResultError(f"{path}: no column {error.args[0]}") from None
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{path}: {error}") from None
-    return rows
+    return read_numbers(run / f"{kind}.csv", (wanted.x, wanted.y, *wanted.lines))
 
 
 def lines_of(rows: pd.DataFrame, wanted: RowsFigure) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.logs.qlog import Recovery
+from minitopo_dc.analysis.tables.series import read_numbers
 from minitopo_dc.run.results import of_first_flow
 from minitopo_dc.units import NS_PER_S
 
@@ -37,13 +38,11 @@ def tcp_info(run: Path) -> pd.DataFrame:
             f"{run}: no {FILE}; its scenario, or the first of its flows, lacks options: "
             "tcp_info: true"
         )
+    table = read_numbers(path, NUMBERS)
     try:
-        table: pd.DataFrame = pd.read_csv(path)
-        for column in NUMBERS:
-            table[column] = pd.to_numeric(table[column])
         found: pd.DataFrame = table[table["client_port"] == table["client_port"].iloc[0]]
         return found.astype({"state": str}).reset_index(drop=True)
-    except (ValueError, KeyError, IndexError) as error:
+    except (KeyError, IndexError) as error:
         raise ResultError(f"{path}: {error!r}") from None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +29,24 @@ def _counters(path: Path, end: str) -> dict[int, dict[str, Any]]:
         raise ResultError(f"{path}: no whole summary: {error!r}") from None
 
 
+def _of_bearers(
+    run: Path, measure: Callable[[Collection[dict[str, Any]]], float], without: float
+) -> float:
+    """A measure of the downlink bearers' counters, or `without` any bearer."""
+    bearers = receive_counters(run).values()
+    try:
+        return measure(bearers) if bearers else without
+    except (KeyError, TypeError, ZeroDivisionError) as error:
+        raise ResultError(f"{run / 'ue-summary.json'}: no whole summary: {error!r}") from None
+
+
 def given_up(run: Path) -> float:
     """COUNTs that the downlink's receiving entities gave up; NaN when the run had no bearer.
 
     Raises:
         ResultError: `ue-summary.json` is missing or broken.
     """
-    bearers = receive_counters(run).values()
-    try:
-        return sum(bearer["missing"] for bearer in bearers) if bearers else math.nan
-    except (KeyError, TypeError) as error:
-        raise ResultError(f"{run / 'ue-summary.json'}: no whole summary: {error!r}") from None
+    return _of_bearers(run, lambda bearers: sum(each["missing"] for each in bearers), math.nan)
 
 
 def leg_failures(run: Path) -> float:
@@ -68,13 +76,13 @@ def reordering_wait_ms(run: Path) -> float:
     Raises:
         ResultError: `ue-summary.json` is missing or broken.
     """
-    bearers = receive_counters(run).values()
-    try:
-        waited = sum(bearer["waiting_total_ns"] for bearer in bearers)
-        delivered = sum(bearer["delivered"] for bearer in bearers)
-        return waited / delivered / NS_PER_MS if bearers else math.nan
-    except (KeyError, TypeError, ZeroDivisionError) as error:
-        raise ResultError(f"{run / 'ue-summary.json'}: no whole summary: {error!r}") from None
+
+    def wait(bearers: Collection[dict[str, Any]]) -> float:
+        waited: int = sum(each["waiting_total_ns"] for each in bearers)
+        delivered: int = sum(each["delivered"] for each in bearers)
+        return waited / delivered / NS_PER_MS
+
+    return _of_bearers(run, wait, math.nan)
 
 
 def longest_wait_s(run: Path) -> float:
@@ -83,8 +91,6 @@ def longest_wait_s(run: Path) -> float:
     Raises:
         ResultError: `ue-summary.json` is missing or broken.
     """
-    bearers = receive_counters(run).values()
-    try:
-        return max((bearer["waiting_maximum_ns"] for bearer in bearers), default=0) / NS_PER_S
-    except (KeyError, TypeError) as error:
-        raise ResultError(f"{run / 'ue-summary.json'}: no whole summary: {error!r}") from None
+    return _of_bearers(
+        run, lambda bearers: max(each["waiting_maximum_ns"] for each in bearers) / NS_PER_S, 0.0
+    )

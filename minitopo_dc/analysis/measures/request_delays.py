@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import pandas as pd
-
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.tables.series import read_numbers
 
 FILE = "request-response.csv"
 LATE = 0.95
@@ -34,11 +33,7 @@ def answer_p95_ms(run: Path) -> float:
 
 def _delays(run: Path) -> list[float]:
     """In ascending order."""
-    path = run / FILE
-    try:
-        column = pd.to_numeric(pd.read_csv(path)["delay_ms"])
-    except (OSError, ValueError, KeyError) as error:
-        raise ResultError(f"{path}: no table of requests: {error}") from None
+    column = read_numbers(run / FILE, ["delay_ms"])["delay_ms"]
     if column.empty:
-        raise ResultError(f"{path}: no requests")
+        raise ResultError(f"{run / FILE}: no requests")
     return sorted(math.inf if math.isnan(delay) else float(delay) for delay in column)

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.tables.series import leg_series
+from minitopo_dc.analysis.tables.series import leg_series, read_numbers
 from minitopo_dc.settings import Direction
 from minitopo_dc.workloads.paths import COLUMNS
 
@@ -42,16 +41,7 @@ def path_series(run: Path) -> pd.DataFrame:
     Raises:
         ResultError: the file is missing or broken, or lacks a column.
     """
-    path = run / "paths.csv"
-    try:
-        table = pd.read_csv(path)
-        for column in (name for name in COLUMNS if name != "state"):
-            table[column] = pd.to_numeric(table[column])
-    except KeyError as error:
-        raise ResultError(f"{path}: no column {error.args[0]}") from None
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{path}: {error}") from None
-    return table
+    return read_numbers(run / "paths.csv", (name for name in COLUMNS if name != "state"))
 
 
 def path_rates(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:

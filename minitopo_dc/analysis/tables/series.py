@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,23 @@ def _start_ns(path: Path) -> int:
     if not isinstance(start, int):
         raise ResultError(f"{path}: start_ns: {start!r}; allowed: a number of ns")
     return start
+
+
+def read_numbers(path: Path, columns: Iterable[str]) -> pd.DataFrame:
+    """Read a CSV file, of which these columns are numbers, NaN where one is not known.
+
+    Raises:
+        ResultError: the file is missing or broken, or lacks a column.
+    """
+    try:
+        table = pd.read_csv(path)
+        for column in columns:
+            table[column] = pd.to_numeric(table[column])
+    except KeyError as error:
+        raise ResultError(f"{path}: no column {error.args[0]}") from None
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{path}: {error}") from None
+    return table
 
 
 def _read(path: Path, columns: list[str]) -> pd.DataFrame:

@@ -82,15 +82,6 @@ def _thinned(found: Points, points: int) -> Points:
     return found
 
 
-def least_distance(points: Points) -> float:
-    """Of any two of the points."""
-    squared = [
-        float(((points[index + 1 :] - point) ** 2).sum(axis=1).min())
-        for index, point in enumerate(points[:-1])
-    ]
-    return math.sqrt(min(squared, default=math.inf))
-
-
 def _select(cloud: Points, distance: float) -> list[int]:
     """Rows that are kept."""
     left = np.arange(len(cloud))

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.campaign.file.wsp import least_distance, wsp
+from minitopo_dc.campaign.file.wsp import Points, wsp
 
 SEED_OF_DESIGN = 1
+
+
+def least_distance(points: Points) -> float:
+    """Of any two of the points."""
+    squared = [
+        float(((points[index + 1 :] - point) ** 2).sum(axis=1).min())
+        for index, point in enumerate(points[:-1])
+    ]
+    return math.sqrt(min(squared, default=math.inf))
 
 
 def test_the_design_of_the_papers_size_fills_the_space() -> None:
