@@ -81,7 +81,7 @@ def test_a_number_beyond_use_is_told_its_range(change: dict[str, Any], words: st
         ("a: 1\nb: 2\na: 3\n", 3, "key 'a' stands twice"),
         ("a:\n  b: 1\n  b: 1\n", 3, "key 'b' stands twice"),
         ("a: 2001-99-99\n", 1, "'2001-99-99' is no timestamp"),
-        ("\na: !!int abc\n", 2, "'abc' is no int"),
+        ("\na: !!int abc\n", 2, "'abc' is no number in digits"),
         ("a: " + "[" * (MOST_DEPTH + 1), 1, "nested too deeply; allowed: 50 levels"),
         ("a: " + "[" * 100_000, 1, "nested too deeply"),
         ("a: &a [*a]\n", 1, "an alias stands for what it is in itself"),
@@ -247,12 +247,14 @@ def test_a_byte_order_mark_is_no_part_of_minitopo_s_files(kind: str, tmp_path: P
         ("a\ud800b", "surrogates not allowed"),
         ("x" * 5000, "File name too long"),
         ("loop", "Too many levels of symbolic links"),
-        ("", "Is a directory"),
-        ("/dev/zero", "longer than 2,000,000 bytes"),
+        ("", "no regular file"),
+        ("/dev/zero", "no regular file"),
+        ("long", "longer than 2,000,000 bytes"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_error(name: str, words: str, tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "long").write_bytes(bytes(2_000_001))
     with pytest.raises(SettingsError, match=words) as caught:
         read_yaml(tmp_path / name)
     assert len(str(caught.value)) < 500

@@ -193,7 +193,7 @@ def test_the_report_says_why_there_are_no_rows(tmp_path: Path) -> None:
         ({"kind": "rows"}, "figure: kind rows needs x"),
         (FIGURE | {"x": "seed"}, f"figure.x: seed is no factor here; allowed: {X}"),
         (FIGURE | {"column": "delay_ms"}, "figure.column: unknown field"),
-        (FIGURE | {"seconds": "long"}, "figure.seconds: Input should be a valid number"),
+        (FIGURE | {"seconds": "long"}, "figure.seconds: long is no number in digits"),
     ],
 )
 def test_a_wrong_figure_is_one_error_with_its_place(
