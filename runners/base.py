@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.plugins import Registry
+from minitopo_dc.plugins import MIGRATION, Registry
 from minitopo_dc.runners.addresses import ip_version
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.ports import is_bound
@@ -352,7 +352,8 @@ def runner(name: str) -> Callable[[AnyRunner], AnyRunner]:
 
     def register(kind: AnyRunner) -> AnyRunner:
         if not issubclass(kind.options_type, Options):
-            raise TypeError(f"runner {name}: options_type must be a subclass of {Options.__name__}")
+            wanted = f"options_type must be a subclass of {Options.__name__}"
+            raise TypeError(f"runner {name}: {wanted}; {MIGRATION}")
         _RUNNERS.add(name, kind)
         kind.name = name
         return kind

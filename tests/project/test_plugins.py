@@ -233,4 +233,4 @@ def test_a_policy_of_0_1_is_one_error_that_names_the_note(tmp_path: Path) -> Non
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "split policy 'old-policy': legs(self, size, now, views): " in done.stderr
-    assert 'see "Plugins of 0.1" in docs/plugins.md' in done.stderr
+    assert 'see "Plugins of version 0.1" in docs/plugins.md' in done.stderr

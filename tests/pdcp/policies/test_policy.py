@@ -173,7 +173,7 @@ def test_a_policy_whose_method_takes_other_arguments_is_refused_as_it_is_registe
     assert told.startswith("split policy 'test-other-arguments': legs(self, ")
     assert fault in told
     assert told.endswith(
-        'must be legs(self, *, now, size, views), see "Plugins of 0.1" in docs/plugins.md'
+        'must be legs(self, *, now, size, views), see "Plugins of version 0.1" in docs/plugins.md'
     )
     assert "test-other-arguments" not in policy_names()
 
