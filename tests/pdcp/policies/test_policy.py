@@ -183,7 +183,7 @@ def test_a_policy_that_a_function_makes_is_refused_when_it_is_made() -> None:
         return OfOldKind(legs)
 
     split_policy("test-made-by-a-function")(made)
-    with pytest.raises(PolicyError, match=r'see "Plugins of 0\.1" in docs/plugins\.md'):
+    with pytest.raises(PolicyError, match=r'see "Plugins of version 0\.1" in docs/plugins\.md'):
         make_policy("test-made-by-a-function", legs=2)
 
 
