@@ -117,7 +117,7 @@ def test_a_step_averages_a_trace(tmp_path: Path) -> None:
         ("n-path.topo", ["delay=1,2"], "1,2: 2 values for 3 paths; give 1 or 3"),
         ("n-path.topo", ["rate=fast"], "line 5: path_c2r_0: bandwidth_mbps 'fast'"),
         ("n-path.topo", ["trace=none.csv"], r"trace none\.csv: No such file"),
-        ("n-path.topo", ["trace=.", "step=0"], r"trace \., step 0|trace \.: Is a directory"),
+        ("n-path.topo", ["trace=.", "step=0"], r"trace \., step 0|trace \.: no regular file"),
         ("two-path-dc.topo", ["snBits=13"], "line 12: snBits: "),
         ("download.xp", ["type=carrier-pigeon"], "line 1: xpType: .* allowed: none, ping"),
         ("download.xp", ["rmem=1 2"], "line 4: rmem: 2 numbers"),
