@@ -1,16 +1,20 @@
-"""A leg's direction under random loads: against a plain model, and what must always hold."""
+"""A leg, with and without RLC, under random loads: against a model, and what must always hold."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import asdict
 from fractions import Fraction
+from functools import partial
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.link import (
+    AnyLeg,
     Bernoulli,
     Capacity,
     ConstantCapacity,
@@ -18,6 +22,8 @@ from minitopo_dc.link import (
     GilbertElliott,
     Leg,
     LegParameters,
+    RlcLeg,
+    RlcParameters,
     UniformDelay,
     make_capacity,
 )
@@ -46,12 +52,89 @@ makers: st.SearchStrategy[Callable[[], Capacity]] = st.sampled_from(
         lambda: make_capacity(OpportunityTrace("t", (0, 1, 1, 14)), "stop"),
     ]
 )
-actions = st.lists(
-    st.tuples(
-        st.integers(0, 2 * MS),
-        st.sampled_from(["push", "push", "push", "poll", "down", "up", "start", "retune", "flush"]),
-    ),
-    max_size=60,
+rlcs = st.builds(
+    RlcParameters,
+    mode=st.sampled_from(["am", "um"]),
+    slot_ns=st.sampled_from([MS, MS // 4]),
+    block_error=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    harq_rtt_ns=st.sampled_from([MS, 2_500_000, 8 * MS]),
+    harq_retransmissions=st.integers(0, 3),
+    status_ns=st.sampled_from([0, 5 * MS]),
+    max_retx_threshold=st.integers(1, 3),
+    in_order=st.booleans(),
+    discard_ns=st.sampled_from([None, 3 * MS, 10 * MS + 1]),
+)
+ACTIONS = ["push", "push", "push", "push", "poll", "down", "up", "start", "retune", "flush"]
+steps = st.lists(
+    st.tuples(st.one_of(st.just(0), st.integers(0, 3 * MS)), st.sampled_from(ACTIONS)), max_size=60
+)
+
+
+class Watched:
+    """A leg and all that it has said; packets are their numbers."""
+
+    def __init__(
+        self,
+        parameters: LegParameters,
+        make: Callable[[], Capacity],
+        rlc: RlcParameters | None = None,
+    ) -> None:
+        self.leg: Leg[int] | RlcLeg[int]
+        if rlc is None:
+            self.leg = Leg(parameters, make(), Random(1))
+        else:
+            self.leg = RlcLeg(parameters, rlc, make(), Random(1))
+        self.keeps_order = not parameters.reorder and (rlc is None or rlc.in_order)
+        self._make = make
+        self.now = self.pushed = self.size = 0
+        self.promised: set[int] = set()
+        self.delivered: list[int] = []
+        self.gone: list[int] = []
+
+    def poll(self) -> None:
+        self.delivered += self.leg.poll(self.now)
+        dropped = self.leg.dropped()
+        assert isinstance(self.leg, RlcLeg) or not dropped
+        self.gone += dropped
+
+    def serve(self, until: int) -> None:
+        """Poll whenever the leg says so."""
+        while (due := self.leg.next_timeout()) is not None and due <= until:
+            self.now = max(self.now, due)
+            self.poll()
+        self.now = until
+
+    def act(self, action: str) -> None:
+        leg, now = self.leg, self.now
+        if action == "push":
+            size = 100 + self.pushed * 37
+            if leg.push(self.pushed, size, now):
+                self.promised.add(self.pushed)
+            self.pushed += 1
+            self.size += size
+        elif action == "poll":
+            self.poll()
+        elif action == "start":
+            leg.start(now)
+        elif action == "flush":
+            self.gone += leg.flush(now)
+        elif action == "retune":
+            leg.retune(now, capacity=self._make(), delay=ConstantDelay(MS), loss=Bernoulli(0.5))
+            if isinstance(leg, RlcLeg):
+                leg.retune(now, block_error=0.3)
+        else:
+            leg.set_up(action == "up", now)
+
+
+Kinds = st.SearchStrategy[Callable[[Callable[[], Capacity]], Watched]]
+"""What makes the same leg over a capacity each time it is called."""
+with_and_without_rlc = pytest.mark.parametrize(
+    "kinds",
+    [
+        st.builds(lambda parameters: partial(Watched, parameters), parameters),
+        st.builds(lambda parameters, rlc: partial(Watched, parameters, rlc=rlc), parameters, rlcs),
+    ],
+    ids=["plain", "RLC"],
 )
 
 
@@ -81,73 +164,96 @@ def test_departures_and_drops_are_those_of_a_plain_drop_tail_queue(
     assert out == departures
 
 
-@given(parameters, makers, actions)
+@with_and_without_rlc
+@given(st.data(), makers, steps)
 def test_every_packet_pushed_is_delivered_dropped_or_inside(
-    parameters: LegParameters,
-    make: Callable[[], Capacity],
-    steps: list[tuple[int, str]],
+    kinds: Kinds, data: st.DataObject, make: Callable[[], Capacity], steps: list[tuple[int, str]]
 ) -> None:
-    leg: Leg[int] = Leg(parameters, make(), Random(1))
-    now = pushed = size = 0
-    promised: set[int] = set()
-    delivered: list[int] = []
+    one = data.draw(kinds)(make)
     for gap, action in steps:
-        now += gap
-        if action == "push":
-            size += 100 + pushed
-            if leg.push(pushed, 100 + pushed, now):
-                promised.add(pushed)
-            pushed += 1
-        elif action == "poll":
-            delivered += leg.poll(now)
-        elif action == "start":
-            leg.start(now)
-        elif action == "flush":
-            promised -= set(leg.flush(now))
-        elif action == "retune":
-            leg.retune(now, capacity=make(), delay=ConstantDelay(MS), loss=Bernoulli(0.5))
-        else:
-            leg.set_up(action == "up", now)
-        assert leg.dropped() == []
-        seen = leg.statistics()
-        dropped = seen.dropped_queue + seen.dropped_loss + seen.dropped_stop + seen.dropped_flush
+        one.now += gap
+        one.act(action)
+        seen = one.leg.statistics()
+        dropped = [value for name, value in asdict(seen).items() if name.startswith("dropped_")]
         inside = seen.queue_packets + seen.air_packets
-        assert seen.pushed_packets == pushed
-        assert seen.pushed_bytes == size
-        assert seen.delivered_packets == len(delivered)
-        assert pushed == seen.delivered_packets + dropped + inside
-    assert len(set(delivered)) == len(delivered)
-    assert set(delivered) <= promised
-    if not parameters.reorder:
-        assert delivered == sorted(delivered)
+        assert (seen.pushed_packets, seen.pushed_bytes) == (one.pushed, one.size)
+        assert one.pushed == seen.delivered_packets + sum(dropped) + inside
+        assert seen.delivered_packets == len(one.delivered)
+        assert one.leg.served_packets(now=one.now) <= one.leg.joined_packets
+    told = [*one.delivered, *one.gone]
+    assert len(set(told)) == len(told)
+    assert set(told) <= one.promised
+    if one.keeps_order:
+        assert one.delivered == sorted(one.delivered)
 
 
-@given(parameters, loads)
-def test_all_that_is_promised_comes_out_of_a_leg_that_stays_up(
-    parameters: LegParameters, load: list[tuple[int, int]]
+@with_and_without_rlc
+@given(st.data(), steps)
+def test_all_that_is_promised_is_delivered_or_told_to_be_lost(
+    kinds: Kinds, data: st.DataObject, steps: list[tuple[int, str]]
 ) -> None:
-    leg: Leg[int] = Leg(parameters, ConstantCapacity(RATE), Random(1))
-    now = 0
-    promised, delivered = [], []
-    for number, (gap, size) in enumerate(load):
-        now += gap
-        if leg.push(number, size, now):
-            promised.append(number)
-    while (time := leg.next_timeout()) is not None:
-        delivered += leg.poll(time)
-    assert sorted(delivered) == promised
+    one = data.draw(kinds)(lambda: make_capacity(RATE))
+    for gap, action in steps:
+        one.now += gap
+        one.act(action)
+    one.act("up")
+    while (due := one.leg.next_timeout()) is not None:
+        one.now = max(one.now, due)
+        one.poll()
+    assert sorted([*one.delivered, *one.gone]) == sorted(one.promised)
+    counters = one.leg.statistics()
+    assert counters.queue_packets == counters.air_packets == 0
 
 
-@given(parameters, makers, loads, st.lists(st.integers(0, 60 * MS)))
-def test_polls_that_nobody_asked_for_change_nothing(
-    parameters: LegParameters,
+@with_and_without_rlc
+@given(st.data(), makers, steps)
+def test_when_a_leg_is_polled_changes_nothing(
+    kinds: Kinds, data: st.DataObject, make: Callable[[], Capacity], steps: list[tuple[int, str]]
+) -> None:
+    kind = data.draw(kinds)
+    eager, lazy = kind(make), kind(make)
+    for gap, action in steps:
+        eager.serve(eager.now + gap)
+        eager.leg.backlog_bytes(now=eager.now)
+        lazy.now += gap
+        for one in (eager, lazy):
+            if action != "poll":
+                one.act(action)
+    end = lazy.now + 10_000 * MS
+    eager.serve(end)
+    eager.poll()
+    lazy.now = end
+    lazy.poll()
+    assert eager.delivered == lazy.delivered
+    assert sorted(eager.gone) == sorted(lazy.gone)
+    assert eager.promised == lazy.promised
+    assert eager.leg.statistics() == lazy.leg.statistics()
+
+
+def poll(leg: AnyLeg[int], now: int) -> None:
+    assert leg.poll(now) == []
+
+
+def ask(leg: AnyLeg[int], now: int) -> None:
+    leg.backlog_bytes(now=now)
+    leg.drain_ns(now=now, more=1500)
+    leg.has_room(now=now, size=1500)
+
+
+@with_and_without_rlc
+@given(st.data(), makers, loads, st.lists(st.integers(0, 60 * MS)))
+def test_polls_and_questions_beside_the_timeouts_change_nothing(
+    kinds: Kinds,
+    data: st.DataObject,
     make: Callable[[], Capacity],
     load: list[tuple[int, int]],
     extra: list[int],
 ) -> None:
-    def run(polls: list[int]) -> list[tuple[int, int]]:
-        """(time, packet) of a driver that polls at every timeout, and at `polls`."""
-        leg: Leg[int] = Leg(parameters, make(), Random(1))
+    kind, touch = data.draw(kinds), data.draw(st.sampled_from([poll, ask]))
+
+    def run(touches: list[int]) -> list[tuple[int, int]]:
+        """(time, packet) of a driver that polls at every timeout, and touches the leg between."""
+        leg = kind(make).leg
         leg.start(0)
         out: list[tuple[int, int]] = []
 
@@ -155,20 +261,35 @@ def test_polls_that_nobody_asked_for_change_nothing(
             while (time := leg.next_timeout()) is not None and time <= end:
                 out.extend((time, packet) for packet in leg.poll(time))
 
-        arrival, events = 0, [(time, -1, 0) for time in polls]
+        arrival, events = 0, [(time, -1, 0) for time in touches]
         for number, (gap, size) in enumerate(load):
             arrival += gap
             events.append((arrival, number, size))
         for time, number, size in sorted(events):
             poll_until(time)
             if number < 0:
-                assert leg.poll(time) == []
+                touch(leg, time)
             else:
                 leg.push(number, size, time)
         poll_until(10**12)
         return out
 
     assert run([]) == run(extra)
+
+
+@given(parameters, rlcs, steps)
+def test_nothing_waits_longer_than_discard_without_being_sent(
+    parameters: LegParameters, rlc: RlcParameters, steps: list[tuple[int, str]]
+) -> None:
+    one = Watched(parameters, lambda: make_capacity(RATE), rlc)
+    assert isinstance(one.leg, RlcLeg)
+    for gap, action in steps:
+        one.serve(one.now + gap)
+        one.act(action)
+        waiting = [sdu for sdu in one.leg._queue if not sdu.started]
+        if rlc.discard_ns is not None:
+            limit = rlc.discard_ns + 2 * rlc.slot_ns
+            assert all(one.now - sdu.pushed < limit for sdu in waiting)
 
 
 @given(loads)

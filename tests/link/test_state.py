@@ -162,41 +162,6 @@ def test_what_has_room_is_not_dropped_at_the_queue_and_the_rest_is(
         assert (leg.statistics().dropped_queue == dropped) == room
 
 
-@given(parameters, makers, loads, st.lists(st.integers(0, 60 * MS)))
-def test_asking_a_leg_changes_nothing(
-    parameters: LegParameters,
-    make: Callable[[], Capacity],
-    load: list[tuple[int, int]],
-    asked: list[int],
-) -> None:
-    def run(questions: list[int]) -> list[tuple[int, int]]:
-        """(time, packet) of all that comes out."""
-        leg: Leg[int] = Leg(parameters, make(), Random(1))
-        leg.start(0)
-        arrival, events = 0, [(time, -1, 0) for time in questions]
-        for number, (gap, size) in enumerate(load):
-            arrival += gap
-            events.append((arrival, number, size))
-        out: list[tuple[int, int]] = []
-
-        def poll_until(end: int) -> None:
-            while (time := leg.next_timeout()) is not None and time <= end:
-                out.extend((time, packet) for packet in leg.poll(time))
-
-        for time, number, size in sorted(events):
-            poll_until(time)
-            if number < 0:
-                leg.backlog_bytes(now=time)
-                leg.drain_ns(now=time, more=1500)
-                leg.has_room(now=time, size=1500)
-            else:
-                leg.push(number, size, time)
-        poll_until(10**12)
-        return out
-
-    assert run([]) == run(asked)
-
-
 @given(loads)
 def test_on_a_constant_rate_the_time_to_drain_is_when_the_last_packet_is_through(
     load: list[tuple[int, int]],
