@@ -1,30 +1,51 @@
-"""Fields that follow from a cell's factors: a text that begins with `=` is an expression."""
+"""What follows from other values: a text that begins with `=` is an expression.
+
+Its language is that of `minitopo_dc.campaign.file.grammar` and docs/campaigns.md. It knows numbers,
+texts, lists, dictionaries, columns (a number for each point) and what it is given by name. It calls
+`FUNCTIONS` and no methods, and a dot looks up a key: no attribute of an object is ever read, so
+that an expression of somebody else's can do nothing but compute, and not for long.
+"""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-import jinja2
-from jinja2 import meta
-from jinja2.sandbox import SandboxedEnvironment
+import numpy as np
 
+from minitopo_dc.campaign.file.grammar import (
+    ARITHMETIC,
+    COMPARISONS,
+    MEMBERSHIP,
+    ORDER,
+    SIGN,
+    ExpressionError,
+    parsed,
+    shown,
+)
 from minitopo_dc.campaign.file.paths import LABEL
-from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.campaign.file.values import (
+    FUNCTIONS,
+    MOST_BITS,
+    Functions,
+    Keys,
+    check_size,
+    kind,
+    plain,
+)
 
-SIGN = "="
-LONGEST = 2_000
-"""Characters of an expression."""
-MOST_BITS = 10_000
-"""Of a whole number, or items of a list: far more than a field needs."""
+MOST_NUMBERS = 100_000
+"""That the steps of an expression read of columns: 10 steps over 10,000 points. A claim is worked
+out a thousand times for its interval."""
 DIGITS = 9
 """Significant digits of a result: what the last bits of a sum are is the platform's."""
-
-
-class ExpressionError(MinitopoDcError, ValueError):
-    """An expression is malformed, or names what is not there; the message has both."""
+LITERALS = {"true": True, "false": False, "none": None}
+"""As YAML writes them, besides Python's own way."""
 
 
 class Evaluation:
@@ -42,11 +63,10 @@ class Evaluation:
         self._known = known
 
     def of(self, value: Any) -> Any:
-        """A field's value, with the expressions in it worked out.
+        """Return a field's value with the expressions in it worked out.
 
         Args:
-            value: whatever a campaign's file holds; texts that begin with `=` are Jinja2
-                expressions.
+            value: whatever a campaign's file holds; texts that begin with `=` are expressions.
 
         Raises:
             ExpressionError: one cannot be worked out.
@@ -64,7 +84,7 @@ class Evaluation:
 
 
 def labels(factors: Mapping[str, Any]) -> dict[str, Any]:
-    """The labels among factors, by the names that expressions have for them."""
+    """Return the labels among factors, by the names that expressions have for them."""
     return {
         path.removeprefix(LABEL): factor
         for path, factor in factors.items()
@@ -73,64 +93,273 @@ def labels(factors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compute(text: str, names: Mapping[str, Any]) -> Any:
-    """What an expression comes to.
+    """Return what an expression comes to: a number, a text, a truth, none, a list, a dictionary.
 
     Args:
         text: the expression, behind its `=`.
-        names: what it may use.
+        names: what it may use, besides `FUNCTIONS`.
 
     Raises:
         ExpressionError: it cannot be worked out.
     """
-    try:
-        if len(text) > LONGEST:
-            raise ValueError(f"{len(text)} characters; allowed: {LONGEST}")
-        return _rounded(_compiled(text.removeprefix(SIGN).strip())(**names))
-    except (RecursionError, MemoryError):
-        raise ExpressionError(f"{text[:LONGEST]!r}: nested too deeply, or too large") from None
-    except Exception as error:  # jinja2's own, and whatever the values' operators raise
-        known = ", ".join(names) or "none"
-        raise ExpressionError(f"{text[:LONGEST]!r}: {error}; names here: {known}") from None
+    return _computed(text, _Reader(names, FUNCTIONS, infinite=False))
+
+
+def compute_number(text: str, names: Mapping[str, Any], more: Functions | None = None) -> float:
+    """Return the number that an expression comes to; what is divided by 0 is infinite, or NaN.
+
+    Args:
+        text: the expression, behind its `=`.
+        names: what it may use; arrays are columns.
+        more: functions besides `FUNCTIONS`.
+
+    Raises:
+        ExpressionError: it cannot be worked out, or comes to something else.
+    """
+    functions = FUNCTIONS if more is None else {**FUNCTIONS, **more}
+    found = _computed(text, _Reader(names, functions, infinite=True))
+    if not isinstance(found, int | float):
+        raise ExpressionError(f"{shown(text)}: comes to {kind(found)}; a number is wanted")
+    return float(found)
 
 
 def names_in(text: str) -> set[str]:
-    """The names that an expression uses.
+    """Return the names of values that an expression uses.
 
     Raises:
         ExpressionError: it is malformed.
     """
+    nodes = list(ast.walk(parsed(text)))
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    return {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}
+
+
+def _computed(text: str, reader: _Reader) -> Any:
     try:
-        parsed = _Sandbox().parse("{{" + text.removeprefix(SIGN) + "}}")
-    except jinja2.TemplateError as error:
-        raise ExpressionError(f"{text[:LONGEST]!r}: {error}") from None
-    return meta.find_undeclared_variables(parsed)
-
-
-class _Sandbox(SandboxedEnvironment):
-    """Jinja2's, without the two operators that can make a value larger than memory."""
-
-    intercepted_binops = frozenset({"*", "**"})
-
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Refuse a power or a repetition of more than `MOST_BITS`."""
-        whole = [each for each in (left, right) if isinstance(each, int)]
-        if operator == "**" and len(whole) == 2 and left.bit_length() * abs(right) > MOST_BITS:
-            raise ValueError(f"a power of more than {MOST_BITS} bits")
-        sized = [each for each in (left, right) if isinstance(each, str | list | tuple)]
-        if sized and whole and len(sized[0]) * whole[0] > MOST_BITS:
-            raise ValueError(f"a repetition to more than {MOST_BITS} items")
-        return super().call_binop(context, operator, left, right)
-
-
-@cache
-def _compiled(text: str) -> Any:
-    environment = _Sandbox(undefined=jinja2.StrictUndefined)
-    return environment.compile_expression(text, undefined_to_none=False)
+        with np.errstate(all="ignore"):
+            value = reader.value_of(parsed(text))
+        if isinstance(value, np.ndarray | Keys):
+            raise TypeError(f"comes to {kind(value)}; one value is wanted")
+        return _rounded(value)
+    except ExpressionError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise ExpressionError(f"{shown(text)}: {error}") from None
 
 
 def _rounded(value: Any) -> Any:
-    if isinstance(value, jinja2.Undefined):
-        value._fail_with_undefined_error()
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
     return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+class _Reader:
+    """Works out a tree.
+
+    Args:
+        names: values.
+        functions: by their names.
+        infinite: what is divided by 0 is infinite (or NaN), in place of an error.
+    """
+
+    def __init__(self, names: Mapping[str, Any], functions: Functions, *, infinite: bool) -> None:
+        self._names = names
+        self._functions = functions
+        self._infinite = infinite
+        self._numbers = 0
+
+    def value_of(self, node: ast.expr) -> Any:
+        """Return what a part comes to.
+
+        Raises:
+            ArithmeticError, LookupError, TypeError, ValueError: it comes to nothing.
+        """
+        value = _WORK[type(node)](self, node)
+        if isinstance(value, np.ndarray):
+            self._numbers += value.size
+            if self._numbers > MOST_NUMBERS:
+                raise ValueError(f"more than {MOST_NUMBERS} numbers of columns to be read")
+        else:
+            check_size(value)
+        return value
+
+    def constant(self, node: ast.Constant) -> Any:
+        """`1`, `'a'`."""
+        return node.value
+
+    def name(self, node: ast.Name) -> Any:
+        """`rate`."""
+        if node.id in LITERALS:
+            return LITERALS[node.id]
+        if node.id not in self._names:
+            known = ", ".join(self._names) or "none"
+            raise LookupError(f"{node.id!r} is undefined; names here: {known}")
+        return self._names[node.id]
+
+    def items(self, node: ast.List | ast.Tuple) -> list[Any]:
+        """`[a, b]`."""
+        return [plain(self.value_of(item)) for item in node.elts]
+
+    def dictionary(self, node: ast.Dict) -> dict[Any, Any]:
+        """`{'a': b}`."""
+        pairs = zip(node.keys, node.values, strict=True)
+        return {
+            plain(self.value_of(key)): plain(self.value_of(value))
+            for key, value in pairs
+            if key is not None
+        }
+
+    def dot(self, node: ast.Attribute) -> Any:
+        """`a.key`, the same as `a['key']`."""
+        return _looked_up(self.value_of(node.value), node.attr)
+
+    def index(self, node: ast.Subscript) -> Any:
+        """`a[key]`."""
+        return _looked_up(self.value_of(node.value), plain(self.value_of(node.slice)))
+
+    def arithmetic(self, node: ast.BinOp) -> Any:
+        """`a + b`."""
+        symbol, operation = ARITHMETIC[type(node.op)]
+        left, right = self.value_of(node.left), self.value_of(node.right)
+        if symbol == "+" and isinstance(left, str) and isinstance(right, str):
+            return left + right
+        _check_numbers(symbol, left, right)
+        if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+            return operation(_floating(left), _floating(right))
+        if symbol == "**":
+            _check_power(left, right)
+        return self._of_numbers(operation, left, right)
+
+    def _of_numbers(self, operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+        try:
+            found = operation(left, right)
+        except (ZeroDivisionError, OverflowError) as error:
+            if self._infinite:
+                return float(operation(np.float64(left), np.float64(right)))
+            known = isinstance(error, ZeroDivisionError)
+            raise ValueError("a division by zero" if known else "too large a number") from None
+        if isinstance(found, complex):
+            if not self._infinite:
+                raise ValueError("a root of a number below 0")
+            return math.nan
+        return found
+
+    def sign(self, node: ast.UnaryOp) -> Any:
+        """`-a`, `not a`."""
+        value = self.value_of(node.operand)
+        if isinstance(node.op, ast.Not):
+            return not _truth(value)
+        _check_numbers("-", value)
+        return -value if isinstance(node.op, ast.USub) else +value
+
+    def all_or_any(self, node: ast.BoolOp) -> Any:
+        """`a and b`: the last value that had to be looked at."""
+        value: Any = None
+        for part in node.values:
+            value = self.value_of(part)
+            if _truth(value) == isinstance(node.op, ast.Or):
+                break
+        return value
+
+    def comparison(self, node: ast.Compare) -> Any:
+        """`a < b`, `a < b < c`."""
+        left, found = self.value_of(node.left), None
+        for compare, part in zip(node.ops, node.comparators, strict=True):
+            if found is not None and not _truth(found):
+                break
+            right = self.value_of(part)
+            found = _compared(type(compare), left, right)
+            left = right
+        return found
+
+    def choice(self, node: ast.IfExp) -> Any:
+        """`a if b else c`."""
+        chosen = node.body if _truth(self.value_of(node.test)) else node.orelse
+        return self.value_of(chosen)
+
+    def call(self, node: ast.Call) -> Any:
+        """`mean(a)`."""
+        assert isinstance(node.func, ast.Name)
+        function = self._functions.get(node.func.id)
+        if function is None:
+            known = ", ".join(self._functions)
+            raise LookupError(f"{node.func.id!r} is no function; functions here: {known}")
+        values = [self.value_of(part) for part in node.args]
+        try:
+            _signature(function).bind(*values)
+            return function(*values)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise ValueError(f"{node.func.id}: {error}") from None
+
+
+@cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+_WORK: Mapping[type, Callable[[_Reader, Any], Any]] = {
+    ast.Constant: _Reader.constant,
+    ast.Name: _Reader.name,
+    ast.List: _Reader.items,
+    ast.Tuple: _Reader.items,
+    ast.Dict: _Reader.dictionary,
+    ast.Attribute: _Reader.dot,
+    ast.Subscript: _Reader.index,
+    ast.BinOp: _Reader.arithmetic,
+    ast.UnaryOp: _Reader.sign,
+    ast.BoolOp: _Reader.all_or_any,
+    ast.Compare: _Reader.comparison,
+    ast.IfExp: _Reader.choice,
+    ast.Call: _Reader.call,
+}
+
+
+def _check_power(left: Any, right: Any) -> None:
+    whole = isinstance(left, int) and isinstance(right, int)
+    if whole and left.bit_length() * right > MOST_BITS:
+        raise ValueError(f"a whole number of more than {MOST_BITS} bits")
+
+
+def _check_numbers(symbol: str, *values: Any) -> None:
+    for value in values:
+        if not isinstance(value, int | float | np.ndarray):
+            raise TypeError(f"{symbol}: a number is wanted, not {kind(value)}")
+
+
+def _floating(value: Any) -> Any:
+    return value if isinstance(value, np.ndarray) else float(value)
+
+
+def _truth(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        raise TypeError("a column is neither true nor false; multiply: (a > 1) * (b > 1)")
+    return bool(plain(value))
+
+
+def _looked_up(value: Any, key: Any) -> Any:
+    if isinstance(value, Keys):
+        return value.look_up(key)
+    if isinstance(value, dict):
+        if key not in value:
+            raise LookupError(f"no {shown(key)} in {shown(list(value))}")
+        return value[key]
+    if isinstance(value, list | tuple) and type(key) is int:
+        return value[key]
+    raise LookupError(f"{kind(value)} has no {shown(key)}")
+
+
+def _compared(how: type, left: Any, right: Any) -> Any:
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        if how in MEMBERSHIP:
+            raise TypeError("in: a list is wanted, and a column is none")
+        _check_numbers("comparison", left, right)
+        return COMPARISONS[how](_floating(left), _floating(right)).astype(float)
+    texts = isinstance(plain(left), str) and isinstance(plain(right), str)
+    numbers = isinstance(left, int | float) and isinstance(right, int | float)
+    if how in ORDER and not texts and not numbers:
+        raise TypeError(f"{kind(left)} and {kind(right)} have no order")
+    if how in MEMBERSHIP and not texts and not isinstance(right, list | tuple | dict):
+        raise TypeError(f"in: a list is wanted, not {kind(right)}")
+    return COMPARISONS[how](left, right)

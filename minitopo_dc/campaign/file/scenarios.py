@@ -12,8 +12,9 @@ from typing import Any
 
 from minitopo_dc.campaign.file.cells import Cell, cells_of
 from minitopo_dc.campaign.file.design import Version, factor_names
-from minitopo_dc.campaign.file.expressions import Evaluation, ExpressionError
+from minitopo_dc.campaign.file.expressions import Evaluation
 from minitopo_dc.campaign.file.fields import CampaignFile, Experiment
+from minitopo_dc.campaign.file.grammar import ExpressionError
 from minitopo_dc.campaign.file.paths import LABEL, PathError, check_path, set_value
 from minitopo_dc.run.check import check_fields
 from minitopo_dc.scenario import Clock, Scenario

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.campaign.file.expressions import ExpressionError, compute, labels, names_in
+from minitopo_dc.campaign.file.expressions import compute_number, labels, names_in
 from minitopo_dc.campaign.file.fields import Claim, Experiment
+from minitopo_dc.campaign.file.grammar import ExpressionError, shown
+from minitopo_dc.campaign.file.values import Functions, Keys
 from minitopo_dc.campaign.report.evaluation import Source, measure
 from minitopo_dc.settings import SettingsError
 
@@ -75,25 +77,16 @@ def _opposed(first: float, second: float) -> float:
     return float(low < 1 - MARGIN and high > 1 + MARGIN)
 
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "benefit": lambda multipath, single: _benefit(multipath, list(single)),
-    "least": lambda values: np.float64(np.min(list(values))),
-    "most": lambda values: np.float64(np.max(list(values))),
-    "opposed": _opposed,
-}
-"""Of a point: NaN where a value is (Python's own `min` and `max` would pass over some); NumPy's
-numbers, as divided by 0 they are infinite."""
+def _benefit(multipath: float, single: Sequence[float]) -> float:
+    if math.isnan(multipath) or any(math.isnan(each) for each in single) or not any(single):
+        return math.nan
+    return aggregation_benefit(multipath, single)
+
+
+OF_POINTS: Functions = {"benefit": _benefit, "opposed": _opposed}
+"""Of a point, besides those of all expressions; NaN where a value is."""
 NOTHING: Mapping[str, float] = {"nothing": math.nan}
 """What an expression has for a point of which it says nothing."""
-OF_COLUMNS: Mapping[str, Callable[..., Any]] = {
-    "share": lambda condition: float(np.mean(condition)),
-    "median": lambda values: float(np.median(values)),
-    "mean": lambda values: float(np.mean(values)),
-    "quantile": lambda values, share: float(np.quantile(values, share, method="inverted_cdf")),
-    "least": lambda values: float(np.min(values)),
-    "most": lambda values: float(np.max(values)),
-}
-
 
 CLAIM_COLUMNS = (
     *("experiment", "source", "claim", "published", "least", "most"),
@@ -134,7 +127,7 @@ class Verdict:
         return "undecided"
 
 
-class _Configuration:
+class _Configuration(Keys):
     """A configuration at a point: `dc.goodput_mbps` of an expression.
 
     Of an experiment that goes across a factor, `dc[2].goodput_mbps` is that where its value is 2.
@@ -147,14 +140,18 @@ class _Configuration:
         self._across = across
         self._factor_values = values
 
-    def __getitem__(self, name: Any) -> Any:
+    def look_up(self, key: Any) -> float | _Configuration:
+        """Return the median of a measure, or of a factor's value the configuration there."""
         if self._across:
-            if name not in self._factor_values:
-                raise LookupError(name)  # Jinja2's name for it: undefined
-            runs = [run for run in self._runs if run["factors"][self._across] == name]
+            if key not in self._factor_values:
+                allowed = ", ".join(shown(value) for value in self._factor_values)
+                raise LookupError(f"{self._across} is never {shown(key)}; allowed: {allowed}")
+            runs = [run for run in self._runs if run["factors"][self._across] == key]
             return _Configuration(runs)
-        values = self._values(name)
-        return np.float64(median(values) if values else math.nan)
+        if not isinstance(key, str):
+            raise LookupError(f"{shown(key)} is no measure")
+        values = self._values(key)
+        return float(median(values)) if values else math.nan
 
     def _values(self, name: str) -> list[float]:
         """Of each repetition; none where one of them cannot be counted."""
@@ -181,7 +178,6 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
     for cells in points_of(source, name, experiment):
         factors = _without(cells["factors"].iloc[0], apart)
         names = {
-            **FUNCTIONS,
             **NOTHING,
             **labels(factors),
             **_configurations(source.plan.file.configurations, experiment, cells),
@@ -215,14 +211,14 @@ def estimate(table: pd.DataFrame, text: str, columns: Sequence[str]) -> Estimate
         return None
 
     def value(*arrays: Any) -> float:
-        names = dict(zip(used, arrays, strict=True))
-        return float(compute(text, {**OF_COLUMNS, **names}))
+        return compute_number(text, dict(zip(used, arrays, strict=True)))
 
     data = [known[column].to_numpy(dtype=float) for column in used]
     found = value(*data)
     if len(known) == 1:
         return Estimate(found, found, found, 1)
-    chosen = np.random.default_rng(SEED).integers(0, len(known), (RESAMPLES, len(known)))
+    random = np.random.default_rng(SEED)
+    chosen = (random.integers(0, len(known), len(known)) for _ in range(RESAMPLES))
     resampled = [value(*(array[rows] for array in data)) for rows in chosen]
     outside = (1 - CONFIDENCE) / 2
     # Of the values themselves: between a number and an infinite one there is none.
@@ -274,12 +270,6 @@ def _claim_row(verdict: Verdict) -> dict[str, object]:
     return {**said, **limits, **found}
 
 
-def _benefit(multipath: float, single: Sequence[float]) -> float:
-    if math.isnan(multipath) or any(math.isnan(each) for each in single) or not any(single):
-        return math.nan
-    return aggregation_benefit(multipath, single)
-
-
 def _keys(cells: pd.DataFrame, left_out: Container[str]) -> pd.Series[str]:
     """What tells points apart, as text."""
     return cells["factors"].map(lambda each: json.dumps(_without(each, left_out), sort_keys=True))
@@ -307,8 +297,7 @@ def _joined(name: str, experiment: Experiment, names: Mapping[str, Any]) -> dict
     found: dict[str, float] = {}
     for column, text in experiment.joined.items():
         try:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                found[column] = np.float64(compute(text, {**names, **found}))
-        except (ExpressionError, TypeError, ValueError) as error:
+            found[column] = compute_number(text, {**names, **found}, OF_POINTS)
+        except ExpressionError as error:
             raise SettingsError(f"experiments.{name}.joined.{column}: {error}") from None
     return found

@@ -27,7 +27,10 @@ from tests.campaign.campaigns import document, experiment, fail, pretend, run_wi
         (document(base={"legs": 5, "transport": "quic", "mode": "sc"}), "legs: Input should be"),
         (experiment(base={"legs": 5}, grid={"legs.0.downlink.rate_mbps": [1]}), "leads into 5"),
         (experiment(grid={"legs.².downlink.rate_mbps": [1]}), "² is no index in legs"),
-        (experiment(base={"pdcp.batch": "=9**99999"}, grid={"leg": [1]}), "a power of more than"),
+        (
+            experiment(base={"pdcp.batch": "=9**99999"}, grid={"leg": [1]}),
+            "a whole number of more than 10000 bits",
+        ),
         (experiment(base={"pdcp.batch": "=" + "(" * 900}, grid={"leg": [1]}), "pdcp.batch"),
         (experiment(grid={f"label.{n}": list(range(9)) for n in range(9)}), "387,420,489 cells"),
         (experiment(design={"points": 10**30, "factors": {"leg": [1, 2]}}), "allowed: 1 to 10,000"),

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.campaign.file.design import Design, Range
-from minitopo_dc.campaign.file.expressions import Evaluation, ExpressionError
 from minitopo_dc.campaign.file.plan import Plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.settings import SettingsError
@@ -187,46 +186,6 @@ def test_a_design_goes_with_a_grid(tmp_path: Path) -> None:
     assert len(made.cells) == 24
     with pytest.raises(SettingsError, match=r"label\.rtt stands in more than one"):
         plan(tmp_path, grid={"label.rtt": [1]})
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("= rate * 2", 5.0),
-        ("=[rate, 1]", [2.5, 1]),
-        ("= (rate * 4)|round|int", 10),
-        ("= 'a' if rate > 2 else 'b'", "a"),
-        ("= [rate, 1]|max", 2.5),
-        ("rate", "rate"),
-    ],
-)
-def test_an_expression_gives_numbers_texts_and_lists(text: str, value: Any) -> None:
-    evaluation = Evaluation({"label.rate": 2.5}, {})
-    assert evaluation.of(text) == value
-    assert evaluation.of({"a": [text]}) == {"a": [value]}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("= speed * 2", "'speed' is undefined; names here: rate"),
-        ("= speed", "'speed' is undefined"),
-        ("= rate / 0", "division by zero"),
-        ("= rate *", "names here: rate"),
-        ("= rate + 'x'", "names here: rate"),
-        ("= rate.__class__.__mro__", "names here: rate"),
-    ],
-)
-def test_an_expression_that_cannot_be_worked_out_says_so(text: str, message: str) -> None:
-    with pytest.raises(ExpressionError, match=message):
-        Evaluation({"label.rate": 2.5, "pdcp.batch": 3}, {}).of(text)
-
-
-def test_an_expression_is_worked_out_anew_for_other_labels_and_types_of_theirs() -> None:
-    known: dict[tuple[str, str], Any] = {}
-    found = [Evaluation({"label.n": n}, known).of("= n + 1") for n in (1, 1.0, 2, 1)]
-    assert [repr(each) for each in found] == ["2", "2.0", "3", "2"]
-    assert len(known) == 3
 
 
 def test_a_wrong_expression_names_file_cell_and_field(tmp_path: Path) -> None:

@@ -134,7 +134,12 @@ def test_a_point_with_a_missing_run_has_no_value(tmp_path: Path) -> None:
     [
         ("= nobody.goodput_mbps", "points.joined.gain.*'nobody' is undefined"),
         ("= dc.goodput_mbps +", "points.joined.gain"),
-        ("= 'fast'", "points.joined.gain.*fast"),
+        ("= 'fast'", "points.joined.gain.*comes to a text; a number is wanted"),
+        ("= '3'", "comes to a text; a number is wanted"),
+        ("= none", "comes to none; a number is wanted"),
+        ("= dc", "comes to a configuration; one value is wanted"),
+        ("= dc[3]", "3 is no measure"),
+        ("= dc.goodput_mbps.tofile('x')", "methods are not called"),
     ],
 )
 def test_a_wrong_measure_is_one_error(tmp_path: Path, text: str, message: str) -> None:
@@ -157,6 +162,24 @@ def test_claims_hold_or_not_or_are_undecided(tmp_path: Path) -> None:
     found = verdicts(joined_table(source, "points", experiment), "points", experiment)
     assert [each.word for each in found] == ["holds", "does not hold", "holds"]
     assert [each.estimate.value for each in found if each.estimate] == pytest.approx([3, 0, 3])
+
+
+def test_a_claim_of_somebody_else_s_writes_nothing(tmp_path: Path) -> None:
+    written = tmp_path / "written"
+    source, experiment = source_of(
+        campaign(tmp_path, claims=claims({"value": f"= gain.tofile('{written}')", "least": 1}))
+    )
+    with pytest.raises(
+        SettingsError, match=r"experiments\.points\.claims: .*methods are not called"
+    ):
+        verdicts(joined_table(source, "points", experiment), "points", experiment)
+    assert not written.exists()
+
+
+def test_what_a_claim_divides_by_0_is_infinite() -> None:
+    table = pd.DataFrame({"gain": [1.0, 2.0], "nil": [0.0, 0.0]})
+    found = estimate(table, "= mean(gain) / mean(nil)", ["gain", "nil"])
+    assert found == Estimate(math.inf, math.inf, math.inf, 2)
 
 
 def test_an_interval_on_both_sides_of_a_limit_is_undecided() -> None:
@@ -241,7 +264,7 @@ def test_a_configuration_without_runs_has_no_value(tmp_path: Path) -> None:
 
 def test_a_value_that_the_factor_has_not_is_an_error(tmp_path: Path) -> None:
     source, experiment = source_of(across(tmp_path, gain="= dc[7].goodput_mbps"))
-    with pytest.raises(SettingsError, match=r"points\.joined\.gain"):
+    with pytest.raises(SettingsError, match=r"joined\.gain: .* is never 7; allowed: 1, 3"):
         joined_table(source, "points", experiment)
 
 

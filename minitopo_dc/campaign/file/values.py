@@ -1,0 +1,187 @@
+"""What expressions work on: kinds of values, how large they may be, and functions of them."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_BITS = 10_000
+"""Of a whole number: far more than a field needs, as the next ones are."""
+MOST_CHARACTERS = 10_000
+"""Of a text."""
+MOST_ITEMS = 1_000
+"""Of a list or a dictionary, with those of the lists in it."""
+MOST_PLACES = 15
+"""Decimal places of `round`: a number has no more digits."""
+
+Column = NDArray[np.float64]
+Functions = Mapping[str, Callable[..., Any]]
+
+
+class Keys(ABC):
+    """Values by their names, worked out when they are asked for: `dc` of `dc.goodput_mbps`."""
+
+    @abstractmethod
+    def look_up(self, key: Any) -> Any:
+        """Return the value of a key.
+
+        Raises:
+            LookupError: there is none of this name; the message says so.
+        """
+
+
+def kind(value: Any) -> str:
+    """Return what a value is, in words."""
+    if value is None:
+        return "none"
+    words = {
+        bool: "true or false",
+        int | float: "a number",
+        str: "a text",
+        list | tuple: "a list",
+        dict: "a dictionary",
+        np.ndarray: "a column",
+        Keys: "a configuration",
+    }
+    return next(word for of, word in words.items() if isinstance(value, of))
+
+
+def plain(value: Any) -> Any:
+    """Return a value that is no column and no configuration.
+
+    Raises:
+        TypeError: it is one.
+    """
+    if isinstance(value, np.ndarray | Keys):
+        raise TypeError(f"{kind(value)} stands where one value is wanted")
+    return value
+
+
+def check_size(value: Any) -> None:
+    """Refuse a value that is too large, or of a type that expressions have not.
+
+    Raises:
+        TypeError, ValueError: it is; the message names the limit.
+    """
+    waiting, seen = [value], 0
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list | tuple | dict):
+            seen += len(item)
+            if seen > MOST_ITEMS:
+                raise ValueError(f"more than {MOST_ITEMS} items of a list or dictionary")
+            waiting += item
+            waiting += item.values() if isinstance(item, dict) else ()
+        elif isinstance(item, int) and item.bit_length() > MOST_BITS:
+            raise ValueError(f"a whole number of more than {MOST_BITS} bits")
+        elif isinstance(item, str) and len(item) > MOST_CHARACTERS:
+            raise ValueError(f"a text of more than {MOST_CHARACTERS} characters")
+        elif not isinstance(item, int | float | str | Keys | None):
+            raise TypeError(f"a value of type {type(item).__name__}")
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, int | float):
+        raise TypeError(f"a number is wanted, not {kind(value)}")
+    return value
+
+
+def _column(values: Any) -> Column:
+    """The numbers of a column or a list, at least one."""
+    if not isinstance(values, np.ndarray | list | tuple):
+        raise TypeError(f"a list or a column is wanted, not {kind(values)}")
+    if not len(values):
+        raise ValueError("a list without numbers")
+    if isinstance(values, np.ndarray):
+        return values
+    return np.array([float(_number(value)) for value in values])
+
+
+def _least(*values: Any) -> Any:
+    return _extreme(min, values)
+
+
+def _most(*values: Any) -> Any:
+    return _extreme(max, values)
+
+
+def _extreme(choose: Callable[..., Any], values: Any) -> Any:
+    """One of the values, or of a list or column; NaN where any is (Python's own pass over some)."""
+    given = values[0] if len(values) == 1 else values
+    column = _column(given)
+    if np.isnan(column).any():
+        return math.nan
+    if isinstance(given, np.ndarray):
+        return float(np.min(column) if choose is min else np.max(column))
+    return choose(given)
+
+
+def _share(condition: Any) -> float:
+    column = _column(condition)
+    if not ((column == 0) | (column == 1)).all():
+        raise ValueError("a condition is wanted, such as gain > 1")
+    return float(np.mean(column))
+
+
+def _quantile(values: Any, share: Any) -> float:
+    if not 0 <= _number(share) <= 1:
+        raise ValueError("a share from 0 to 1 is wanted")
+    ordered = _ordered(values)
+    # The value that a part of `share` or more is at or below: NumPy's method `inverted_cdf`.
+    return float(ordered[max(math.ceil(len(ordered) * share - 1), 0)])
+
+
+def _median(values: Any) -> float:
+    ordered = _ordered(values)
+    middle = len(ordered) // 2
+    return float(ordered[middle] + ordered[middle - 1 + len(ordered) % 2]) / 2
+
+
+def _ordered(values: Any) -> Column:
+    """From the least on; NaN only where any is. NumPy's own functions need ten times as long."""
+    ordered = np.sort(_column(values))
+    return ordered[-1:] if math.isnan(ordered[-1]) else ordered
+
+
+def _rounded_to(value: Any, places: Any = None) -> Any:
+    """Python's; a number without end stays one."""
+    if not math.isfinite(_number(value)):
+        return value
+    if places is None:
+        return round(value)
+    if type(places) is not int or not 0 <= places <= MOST_PLACES:
+        raise ValueError(f"0 to {MOST_PLACES} places are allowed")
+    return round(value, places)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else str(_number(value))
+
+
+FUNCTIONS: Functions = {
+    "min": _least,
+    "max": _most,
+    "least": _least,
+    "most": _most,
+    "sum": lambda values: float(np.sum(_column(values))),
+    "mean": lambda values: float(np.mean(_column(values))),
+    "median": _median,
+    "quantile": _quantile,
+    "share": _share,
+    "abs": lambda value: abs(_number(value)),
+    "round": _rounded_to,
+    "int": lambda value: int(_number(value)),
+    "floor": lambda value: math.floor(_number(value)),
+    "ceil": lambda value: math.ceil(_number(value)),
+    "sqrt": lambda value: float(np.sqrt(float(_number(value)))),
+    "exp": lambda value: float(np.exp(float(_number(value)))),
+    "log": lambda value: float(np.log(float(_number(value)))),
+    "str": _text,
+}
+"""By the names that expressions have for them. The first nine are of lists and columns, the others
+of one value."""
