@@ -8,8 +8,8 @@ else is private, and may change at any time.
 * Run a scenario, or several beside each other:
   `Scenario`, `run_scenario`, `run_comparison`, `RunResult`
 * Load and read results:
-  `load_results`, `results_table`, `compare_table`, `save_tables`, `client_rate`, `leg_series`,
-  `leg_rates`, `path_rates`, `path_series`, `pdcp_series`, `capacity_over_time`, `connection_log`,
+  `load_results`, `load_as_run`, `results_table`, `compare_table`, `save_tables`, `client_rate`,
+  `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`, `capacity_over_time`, `connection_log`,
   `feature_table`, `recorded_runs`, `handover_table`, `open_capacity`, `reordering_wait_ms`
 * Draw:
   `draw_drive`, `draw_experiment`, `draw_goodput`, `draw_map`, `draw_paths`, `draw_schedule`,
@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from minitopo_dc.pdcp import split_policy as split_policy
     from minitopo_dc.run.capacity import capacity_over_time as capacity_over_time
     from minitopo_dc.run.results import RunResult as RunResult
+    from minitopo_dc.run.results import load_as_run as load_as_run
     from minitopo_dc.runners.base import Runner as Runner
     from minitopo_dc.runners.base import Transfer as Transfer
     from minitopo_dc.runners.base import TransferFailed as TransferFailed
@@ -123,6 +124,7 @@ _HOMES = {
     "RunResult": "minitopo_dc.run.results",
     # Load and read results.
     "load_results": "minitopo_dc.analysis",
+    "load_as_run": "minitopo_dc.run.results",
     "results_table": "minitopo_dc.analysis",
     "compare_table": "minitopo_dc.analysis",
     "save_tables": "minitopo_dc.analysis",

@@ -1,18 +1,26 @@
-"""Text files: a user's are read within a limit, ours are whole or not there."""
+"""Files: a user's are regular ones, read within a limit; ours are whole or not there."""
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
+
+MOST_DIGITS = 20
+"""Of a whole number of 64 bits, with its sign."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a file to write that takes the name `path` when, and only when, it is complete."""
     partial = path.with_name(f"{path.name}.partial")
+    partial.unlink(missing_ok=True)  # it may be a link that somebody has put there
     try:
         yield partial
         partial.replace(path)
@@ -26,27 +34,73 @@ def write_whole(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
-class TextFileError(MinitopoDcError, ValueError):
-    """A file is no text, or too long; the message says which, and not where."""
+class UnreadableError(MinitopoDcError, ValueError):
+    """A file is none to be read here; the message says why, and not where."""
 
 
-def read_text(path: Path, most_bytes: int) -> str:
-    """Return what a regular file holds.
+@contextmanager
+def opened(path: Path, most_bytes: int, within: Path | None = None) -> Iterator[BufferedReader]:
+    """Open a regular file for reading.
 
-    A pipe or a device is not opened for reading: one waits for ever, the other has no end.
+    A pipe or a device is not opened: one waits for ever, the other has no end.
+
+    Args:
+        path: the file's.
+        most_bytes: it may have.
+        within: a directory, out of which no link of the path may lead; None: they may.
 
     Raises:
-        TextFileError: it is longer, no UTF-8, or no regular file.
+        UnreadableError: it is longer, no regular file, or elsewhere.
         OSError: it cannot be opened or read.
         ValueError: no file can have this name (NUL, half a character).
     """
-    if path.exists() and not path.is_file():
-        raise TextFileError("no regular file; allowed are files, no folders, pipes or devices")
+    if path.exists():
+        if within is not None and not path.resolve().is_relative_to(within.resolve()):
+            raise UnreadableError(f"leads out of {within}; no link is followed there")
+        if not path.is_file():
+            raise UnreadableError("no regular file; allowed are files, no folders, pipes, devices")
     with path.open("rb") as file:
-        content = file.read(most_bytes + 1)
-    if len(content) > most_bytes:
-        raise TextFileError(f"longer than {most_bytes:,} bytes")
+        if file.seek(0, io.SEEK_END) > most_bytes:
+            raise UnreadableError(f"longer than {most_bytes:,} bytes")
+        file.seek(0)
+        yield file
+
+
+def read_bytes(path: Path, most_bytes: int, within: Path | None = None) -> bytes:
+    """Return what a regular file holds; arguments and errors as those of `opened`."""
+    with opened(path, most_bytes, within) as file:
+        return file.read(most_bytes)
+
+
+def read_text(path: Path, most_bytes: int, within: Path | None = None) -> str:
+    """Return the text of a regular file; arguments and errors as those of `opened`.
+
+    Raises:
+        UnreadableError: it is no UTF-8, too.
+    """
     try:
-        return content.decode("utf-8-sig")
+        return read_bytes(path, most_bytes, within).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise TextFileError("not UTF-8 text") from None
+        raise UnreadableError("not UTF-8 text") from None
+
+
+def parse_json(text: str) -> Any:
+    """Return what a JSON text holds, that tables can hold too: numbers of 64 bits, whole letters.
+
+    Raises:
+        ValueError: it is no JSON, is nested too deeply, or has other numbers or letters.
+    """
+    try:
+        found = json.loads(text, parse_int=_of_64_bits)
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except UnicodeEncodeError:
+        raise ValueError("half a character (a surrogate) in a text") from None
+    return found
+
+
+def _of_64_bits(digits: str) -> int:
+    if len(digits) > MOST_DIGITS or not -(2**63) <= int(digits) < 2**63:
+        raise ValueError(f"{digits[:MOST_DIGITS]}: not within 64 bits")
+    return int(digits)

@@ -11,6 +11,7 @@ import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from minitopo_dc.units import NS_PER_S
 
@@ -22,6 +23,8 @@ LONGEST = 65_535
 BUFFER = 1 << 16
 """Bytes written to the file at once, some 40 full packets: larger ones make longer pauses."""
 READINGS = 16
+SNAPSHOT = 262_144
+"""Bytes of the longest record of tcpdump; one that is longer is no packet."""
 
 _FILE_HEADER = struct.Struct("=IHHiIII")
 _RECORD_HEADER = struct.Struct("=IIII")
@@ -54,26 +57,28 @@ class CaptureFile:
         self._file.close()
 
 
-def read_capture(path: Path) -> Iterator[tuple[int, bytes]]:
+def read_capture(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """The packets of a file that `CaptureFile` wrote, each with its time since 1970 in ns.
+
+    One at a time is in memory.
 
     Raises:
         ValueError: it is none, or was cut.
         OSError: it cannot be read.
     """
-    data = path.read_bytes()
-    if len(data) < _FILE_HEADER.size or _FILE_HEADER.unpack_from(data)[0] != NANOSECOND_MAGIC:
+    head = file.read(_FILE_HEADER.size)
+    if len(head) < _FILE_HEADER.size or _FILE_HEADER.unpack(head)[0] != NANOSECOND_MAGIC:
         raise ValueError("not a capture with times in ns")
-    at = _FILE_HEADER.size
-    while at < len(data):
-        begin = at + _RECORD_HEADER.size
-        if begin > len(data):
+    while header := file.read(_RECORD_HEADER.size):
+        if len(header) < _RECORD_HEADER.size:
             raise ValueError("a capture that was cut")
-        seconds, nanoseconds, size, _ = _RECORD_HEADER.unpack_from(data, at)
-        at = begin + size
-        if at > len(data):
+        seconds, nanoseconds, size, _ = _RECORD_HEADER.unpack(header)
+        if size > SNAPSHOT:
+            raise ValueError(f"a packet of {size:,} bytes; allowed: {SNAPSHOT:,}")
+        frame = file.read(size)
+        if len(frame) < size:
             raise ValueError("a capture that was cut")
-        yield seconds * NS_PER_S + nanoseconds, data[begin:at]
+        yield seconds * NS_PER_S + nanoseconds, frame
 
 
 def wall_clock_offset() -> int:

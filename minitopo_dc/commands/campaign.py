@@ -31,9 +31,11 @@ from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
 from minitopo_dc.campaign.file.plan import Run, count_plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
-from minitopo_dc.commands.options.scenario import add_jobs_option
+from minitopo_dc.commands.options.scenario import add_jobs_option, add_plugin_option
+from minitopo_dc.commands.owner import become_owner
 from minitopo_dc.commands.screen import StatusLine, about_left
 from minitopo_dc.numbers import real, whole
+from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
@@ -59,6 +61,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="those of `campaign run`, e.g. one of each clock; compared with each other",
     )
+    add_plugin_option(report)
     report.add_argument("--output", type=Path, metavar="DIR", help="(the first DIR/report)")
     status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
 
@@ -165,6 +168,7 @@ def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
 
 
 def _status(arguments: argparse.Namespace) -> int:
+    become_owner([arguments.directory])
     store = Store(arguments.directory)
     save_table(store.plan(), store)
     return _tell(store, store.damaged(), as_json=arguments.json)
@@ -175,7 +179,10 @@ def _report(arguments: argparse.Namespace) -> int:
     from minitopo_dc.campaign.report.evaluation import load_sources  # noqa: PLC0415
     from minitopo_dc.campaign.report.report import write_report  # noqa: PLC0415
 
+    load_plugins(arguments.plugins)
+    become_owner([*arguments.directories, *filter(None, [arguments.output])])
     for store in map(Store, arguments.directories):
+        store.plan()  # refuses what is none before anything is read
         for run, why in store.damaged().items():
             print(f"minitopo-dc: {store.runs / run}: {why}", file=sys.stderr)  # noqa: T201
     sources = load_sources(arguments.directories)

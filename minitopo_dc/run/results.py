@@ -19,9 +19,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from minitopo_dc.files import write_whole
+from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.scenario import AsRun, Scenario
+from minitopo_dc.settings import SettingsError, read_yaml
+from minitopo_dc.settings.base import quoted
 
+MOST_BYTES = 16 << 20
+"""Of `result.json` and its like: 64 flows with all their numbers have less than 1 MB."""
 Status = Literal["ok", "failed", "unsupported"]
 
 
@@ -57,8 +61,9 @@ class RunResult:
 
     @classmethod
     def load(cls, directory: Path) -> RunResult:
-        """Read a run's result. OSError or ValueError when there is none."""
-        return cls(**json.loads((directory / "result.json").read_text(encoding="utf-8")))
+        """Read a run's result. OSError, TypeError or ValueError when there is none."""
+        text = read_text(directory / "result.json", MOST_BYTES, within=directory)
+        return cls(**parse_json(text))
 
 
 def flow_windows(details: Mapping[str, Any], completion_s: float) -> list[tuple[float, float]]:
@@ -100,10 +105,28 @@ def save_as_run(derived: AsRun, run: Path) -> None:
 
 
 def load_as_run(run: Path) -> Scenario:
-    """The scenario that a run's numbers belong to.
+    """The scenario that a run's numbers belong to; errors as those of `load_recorded`."""
+    return load_recorded(run, DERIVED if (run / DERIVED).exists() else GIVEN)
+
+
+def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
+    """Read a scenario that a run kept, as data: what it names as plugins is not imported.
+
+    Whoever made the run may have named any file there. What a plugin of the reader's own has
+    registered before can be used.
 
     Raises:
-        SettingsError: its file is missing or wrong.
+        SettingsError: its file is missing or wrong, or needs a plugin that is not there.
     """
-    derived = run / DERIVED
-    return Scenario.load(derived if derived.exists() else run / GIVEN)
+    values, plugins = read_yaml(run / name, within=run), ()
+    if isinstance(values, dict):
+        plugins = values.pop("plugins", ())
+    try:
+        return Scenario.check(values, str(run / name))
+    except SettingsError as error:
+        if not plugins:
+            raise
+        raise SettingsError(
+            f"{error}\n{run / name}: its plugins are not imported; "
+            f"if they are yours, use --plugin: {quoted(plugins)}"
+        ) from None

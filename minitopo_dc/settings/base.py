@@ -170,10 +170,14 @@ def exists(name: str) -> bool:
 FilePath = Annotated[Path, AfterValidator(possible_path)]
 
 
-def read_yaml(path: Path) -> Any:
-    """Return what a YAML file holds; SettingsError names the file, and the line when it has one."""
+def read_yaml(path: Path, within: Path | None = None) -> Any:
+    """Return what a YAML file holds, which no link may lead out of the directory `within`.
+
+    Raises:
+        SettingsError: it cannot be read or is no YAML; with its line where there is one.
+    """
     try:
-        return parse_yaml(read_text(path, MOST_BYTES))
+        return parse_yaml(read_text(path, MOST_BYTES, within))
     except OSError as error:
         raise SettingsError(f"{quoted(path)}: {error.strerror}") from None
     except yaml.YAMLError as error:

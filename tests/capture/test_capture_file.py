@@ -6,6 +6,7 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP
@@ -38,10 +39,19 @@ def test_packets_are_read_as_they_were_written(tmp_path: Path) -> None:
     capture.write(999_999_999, datagram(60))
     capture.write(1_000_000_000, datagram(1500))
     capture.close()
-    assert list(read_capture(path)) == [
-        (1_700_000_000_999_999_999, datagram(60)),
-        (1_700_000_001_000_000_000, datagram(1500)),
-    ]
+    with path.open("rb") as file:
+        assert list(read_capture(file)) == [
+            (1_700_000_000_999_999_999, datagram(60)),
+            (1_700_000_001_000_000_000, datagram(1500)),
+        ]
+
+
+def test_a_packet_longer_than_any_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "client.pcap"
+    CaptureFile(path, offset=0).close()
+    path.write_bytes(path.read_bytes() + b"\xff" * 16 + bytes(1000))
+    with path.open("rb") as file, pytest.raises(ValueError, match="4,294,967,295 bytes"):
+        list(read_capture(file))
 
 
 def test_scapy_understands_a_captured_pdu(tmp_path: Path) -> None:

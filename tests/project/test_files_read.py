@@ -8,25 +8,25 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.files import TextFileError, read_text
+from minitopo_dc.files import UnreadableError, read_text
 
 
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(TextFileError, match="no regular file"):
+    with pytest.raises(UnreadableError, match="no regular file"):
         read_text(pipe, 100)
 
 
 def test_a_device_is_refused() -> None:
-    with pytest.raises(TextFileError, match="no regular file"):
+    with pytest.raises(UnreadableError, match="no regular file"):
         read_text(Path("/dev/zero"), 100)
 
 
 def test_a_file_is_read_up_to_its_size(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("\ufeffa line\n", encoding="utf-8")
     assert read_text(tmp_path / "file", 100) == "a line\n"
-    with pytest.raises(TextFileError, match="longer than 3 bytes"):
+    with pytest.raises(UnreadableError, match="longer than 3 bytes"):
         read_text(tmp_path / "file", 3)
 
 

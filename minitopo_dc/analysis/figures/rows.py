@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from minitopo_dc.analysis.figures.panel import FONT, RATE_COLOUR
 from minitopo_dc.analysis.figures.received import run_panels, set_axes
-from minitopo_dc.analysis.tables.series import read_numbers
+from minitopo_dc.analysis.tables.run_files import read_numbers
 from minitopo_dc.files import replacing
 from minitopo_dc.workloads import RowsFigure, Workload
 
@@ -63,7 +63,7 @@ def read_rows(run: Path, kind: str, wanted: RowsFigure) -> pd.DataFrame:
     Raises:
         ResultError: the file is missing or broken, or lacks a column of the figure.
     """
-    return read_numbers(run / f"{kind}.csv", (wanted.x, wanted.y, *wanted.lines))
+    return read_numbers(run, f"{kind}.csv", (wanted.x, wanted.y, *wanted.lines))
 
 
 def lines_of(rows: pd.DataFrame, wanted: RowsFigure) -> Iterator[tuple[str, pd.DataFrame]]:

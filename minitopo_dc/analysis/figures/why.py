@@ -12,11 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from minitopo_dc.analysis.errors import naming
 from minitopo_dc.analysis.figures.curves import COLOURS, DOTS_PER_INCH
 from minitopo_dc.analysis.figures.panel import FONT
 from minitopo_dc.analysis.measures.congestion import congestion_series
 from minitopo_dc.analysis.measures.pdcp import receive_counters
 from minitopo_dc.analysis.tables.rates import leg_rates
+from minitopo_dc.analysis.tables.run_files import read_numbers
 from minitopo_dc.analysis.tables.series import pdcp_series
 from minitopo_dc.units import NS_PER_MS
 
@@ -56,7 +58,8 @@ def draw_why(runs: Mapping[str, Path], title: str) -> Figure:
     grid = figure.subplots(len(ROWS), len(runs), sharex=True, sharey="row", squeeze=False)
     for row, places in zip(ROWS, grid, strict=True):
         for (name, run), axes in zip(runs.items(), places, strict=True):
-            _draw(axes, row.lines(run, _end_s(run)))
+            with naming(run):
+                _draw(axes, row.lines(run, _end_s(run)))
             axes.set_title(name if row is ROWS[0] else "", loc="left", fontsize=9, family=FONT)
         places[0].set_ylabel(row.label, fontsize=8, family=FONT)
         places[0].set_ylim(bottom=0)
@@ -82,7 +85,7 @@ def _draw(axes: Axes, lines: Lines) -> None:
 
 
 def _end_s(run: Path) -> float:
-    return float(pd.read_csv(run / "client-rate.csv")["time_s"].max())
+    return float(read_numbers(run, "client-rate.csv", ["time_s"])["time_s"].max())
 
 
 def _legs(run: Path, end_s: float) -> Lines:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.logs.qlog_sequence import RECORD_SEPARATOR, sequence_events
+from minitopo_dc.analysis.tables.run_files import MOST_QLOG, read_text_in
 from minitopo_dc.run.results import of_first_flow
 
 FIELDS = "event_fields"
@@ -80,7 +81,7 @@ def server_recovery(run: Path) -> Recovery:
     Raises:
         ResultError: there is none (the scenario needs `options: {qlog: true}`), or it is broken.
     """
-    return read_recovery(_qlog(run, "server"))
+    return read_recovery(_qlog(run, "server"), within=run)
 
 
 def server_events(run: Path) -> list[dict[str, Any]]:
@@ -94,22 +95,21 @@ def server_events(run: Path) -> list[dict[str, Any]]:
 
 def end_events(run: Path, role: Literal["server", "client"]) -> list[dict[str, Any]]:
     """The same of either end."""
-    return _read_events(_qlog(run, role))
+    return _read_events(run, _qlog(run, role))
 
 
-def read_recovery(path: Path) -> Recovery:
-    """Read one qlog file of aioquic, ngtcp2 or picoquic.
+def read_recovery(path: Path, within: Path | None = None) -> Recovery:
+    """Read one qlog file of aioquic, ngtcp2 or picoquic, in the directory `within` or its own.
 
     Round-trip times of ngtcp2 are cut to whole milliseconds: their mean is 0.5 ms low.
 
     Raises:
-        ResultError: it is broken, or of several paths.
-        OSError: it cannot be read.
+        ResultError: it is missing or broken, or of several paths.
     """
-    events = _read_events(path)
+    events = _read_events(within or path.parent, path)
     try:
         return _summarise(events)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _broken(path, error) from None
 
 
@@ -124,8 +124,8 @@ def _qlog(run: Path, role: Literal["server", "client"]) -> Path:
     )
 
 
-def _read_events(path: Path) -> list[dict[str, Any]]:
-    text = path.read_text(encoding="utf-8")
+def _read_events(run: Path, path: Path) -> list[dict[str, Any]]:
+    text = read_text_in(run, path, MOST_QLOG)
     try:
         if text.startswith(RECORD_SEPARATOR):
             return sequence_events(text)
@@ -135,7 +135,7 @@ def _read_events(path: Path) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = trace["events"]
     except ResultError as error:
         raise ResultError(f"{path}: {error}") from None
-    except (ValueError, KeyError, IndexError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise _broken(path, error) from None
     return events
 

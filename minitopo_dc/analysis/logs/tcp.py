@@ -7,7 +7,6 @@ Of the runner `tcp` on the real clock, with `options: {tcp_info: true}` and `rea
 from __future__ import annotations
 
 import bisect
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from minitopo_dc.analysis.logs.tcp_segments import (
     positions,
     request_ns,
 )
+from minitopo_dc.analysis.tables.run_files import read_mapping
 from minitopo_dc.run.addresses import SERVER_PORT
 from minitopo_dc.units import NS_PER_S
 
@@ -40,7 +40,7 @@ def tcp_log(run: Path) -> ConnectionLog:
     info = tcp_info(run)
     port = int(info["client_port"].iloc[0])
     server, client = (
-        captured_segments(run / f"{host}.pcap", SERVER_PORT, port) for host in ("server", "client")
+        captured_segments(run, f"{host}.pcap", SERVER_PORT, port) for host in ("server", "client")
     )
     try:
         content, begin_ns = _content(server, client), server[0].time_ns
@@ -144,6 +144,8 @@ def _wall_clock_offset_ns(run: Path) -> int:
     """What is between the kernel's samples and the captures' times."""
     path = run / "gnb-summary.json"
     try:
-        return int(json.loads(path.read_text(encoding="utf-8"))["wall_clock_offset_ns"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return int(read_mapping(run, path)["wall_clock_offset_ns"])
+    except ResultError:
+        raise
+    except (ValueError, KeyError, TypeError) as error:
         raise ResultError(f"{path}: {error!r}") from None

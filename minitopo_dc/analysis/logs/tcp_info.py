@@ -8,7 +8,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.logs.qlog import Recovery
-from minitopo_dc.analysis.tables.series import read_numbers
+from minitopo_dc.analysis.tables.run_files import read_numbers
 from minitopo_dc.run.results import of_first_flow
 from minitopo_dc.units import NS_PER_S
 
@@ -38,7 +38,7 @@ def tcp_info(run: Path) -> pd.DataFrame:
             f"{run}: no {FILE}; its scenario, or the first of its flows, lacks options: "
             "tcp_info: true"
         )
-    table = read_numbers(path, NUMBERS)
+    table = read_numbers(run, path.relative_to(run), NUMBERS)
     try:
         found: pd.DataFrame = table[table["client_port"] == table["client_port"].iloc[0]]
         return found.astype({"state": str}).reset_index(drop=True)

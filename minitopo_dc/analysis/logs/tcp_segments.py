@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.tables.run_files import MOST_CAPTURE, opened_in
 from minitopo_dc.capture import read_capture
 
 TCP = 6
@@ -40,18 +41,22 @@ class Segment(NamedTuple):
         return not self.payload and not self.flags & (FIN | SYN | RST)
 
 
-def captured_segments(path: Path, server_port: int, client_port: int) -> list[Segment]:
+def captured_segments(run: Path, name: str, server_port: int, client_port: int) -> list[Segment]:
     """Those of one connection, in the capture's order.
 
     Raises:
         ResultError: there is no such file, or it is broken.
     """
-    try:
-        found = [_segment(*each, server_port) for each in read_capture(path)]
-    except FileNotFoundError:
+    path = run / name
+    if not path.exists():
         raise ResultError(
-            f"{path.parent}: no {path.name}; its scenario lacks real: {{capture: [client, server]}}"
-        ) from None
+            f"{run}: no {name}; its scenario lacks real: {{capture: [client, server]}}"
+        )
+    try:
+        with opened_in(run, path, MOST_CAPTURE) as file:
+            found = [_segment(*each, server_port) for each in read_capture(file)]
+    except ResultError:
+        raise
     except (ValueError, struct.error, IndexError) as error:
         raise ResultError(f"{path}: {error}") from None
     return [each for each in found if each is not None and each.client_port == client_port]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.tables.rates import path_series
+from minitopo_dc.analysis.tables.run_files import read_numbers
 
 COLUMNS = ("time_s", "path", "cwnd_bytes", "smoothed_rtt_ms")
 FALL = 0.9
@@ -30,7 +30,7 @@ def congestion_series(run: Path) -> pd.DataFrame:
         found = found[(found["flow"] == 1) & (found["state"] == "open")]
         return found.assign(path=found["path"] + 1)[[*COLUMNS]].reset_index(drop=True)
     if (run / "connections.csv").exists():
-        found = _connections(run / "connections.csv")
+        found = _connections(run)
         return found.dropna(subset="cwnd_bytes").reset_index(drop=True)
     return pd.DataFrame(columns=[*COLUMNS], dtype=float)
 
@@ -58,10 +58,8 @@ def needless_falls(windows: pd.DataFrame, legs: pd.DataFrame, wait_s: float) -> 
     return float(sum(not losses.between(*period).any() for period in periods))
 
 
-def _connections(path: Path) -> pd.DataFrame:
+def _connections(run: Path) -> pd.DataFrame:
     """The first flow's rows, as its only path."""
-    try:
-        table: pd.DataFrame = pd.read_csv(path).apply(pd.to_numeric)
-        return table[table["flow"] == 1].assign(path=1)[[*COLUMNS]]
-    except (ValueError, KeyError) as error:
-        raise ResultError(f"{path}: {error}") from None
+    columns = [name for name in COLUMNS if name != "path"]
+    table = read_numbers(run, "connections.csv", ["flow", *columns])
+    return table[table["flow"] == 1].assign(path=1)[[*COLUMNS]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,12 +13,15 @@ import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.measures.open_links import transfer_window
+from minitopo_dc.analysis.tables.run_files import read_numbers
 from minitopo_dc.analysis.tables.series import leg_series
 from minitopo_dc.link import Capacity
 from minitopo_dc.run.results import HANDOVERS, load_as_run
 from minitopo_dc.trace.drives.handover import Handover
 from minitopo_dc.units import NS_PER_S
 
+COLUMNS = ("time_s", "old_leg", "new_leg")
+"""Of `handovers.csv`."""
 HALF = 0.5
 """Of the new leg's capacity."""
 WINDOW_S = 0.3
@@ -50,7 +52,7 @@ def run_handovers(run: Path) -> list[Handover]:
         ValueError, OSError: the run is not ok, or has no result.
     """
     start, end = transfer_window(run)
-    return [each for each in _handovers(run / HANDOVERS) if start <= each.at_s < end]
+    return [each for each in _handovers(run) if start <= each.at_s < end]
 
 
 def handovers_per_minute(run: Path) -> float:
@@ -124,12 +126,11 @@ def _left(handovers: list[Handover], handover: Handover, end: float) -> float:
     return next((moment for moment in later if moment in old), end)
 
 
-def _handovers(path: Path) -> Iterator[Handover]:
-    if not path.exists():
+def _handovers(run: Path) -> Iterator[Handover]:
+    if not (run / HANDOVERS).exists():
         return
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                yield Handover(float(row["time_s"]), int(row["old_leg"]), int(row["new_leg"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise ResultError(f"{path}: no list of handovers: {error!r}") from None
+    table = read_numbers(run, HANDOVERS, COLUMNS)[[*COLUMNS]]
+    if table.isna().any(axis=None):
+        raise ResultError(f"{run / HANDOVERS}: no list of handovers: a number is missing")
+    for time_s, old, new in table.itertuples(index=False):
+        yield Handover(float(time_s), int(old), int(new))

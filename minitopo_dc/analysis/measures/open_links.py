@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from minitopo_dc.run.results import RunResult, flow_windows, load_as_run
+from minitopo_dc.analysis.tables.load import load_result
+from minitopo_dc.run.results import flow_windows, load_as_run
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.settings.paths import Period, without
 from minitopo_dc.units import NS_PER_S
@@ -75,9 +76,9 @@ def transfer_window(run: Path) -> Period:
     """From the first client's start of connecting to the last one's end, in s of the legs' time.
 
     Raises:
-        ValueError, OSError: the run's result is broken, or it is not ok.
+        ResultError, ValueError: the run's result is broken, or it is not ok.
     """
-    result = RunResult.load(run)
+    result = load_result(run)
     if result.completion_s is None:
         raise ValueError(f"{run}: status {result.status}; only a run that is ok has a transfer")
     starts, ends = zip(*flow_windows(result.details, result.completion_s), strict=True)
@@ -85,7 +86,7 @@ def transfer_window(run: Path) -> Period:
 
 
 def _share(run: Path, capacity_mbps: float) -> float:
-    goodput = RunResult.load(run).goodput_mbps
+    goodput = load_result(run).goodput_mbps
     return goodput / capacity_mbps if goodput is not None and capacity_mbps else math.nan
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.tables.run_files import read_mapping
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 
@@ -23,9 +23,11 @@ def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
 
 def _counters(path: Path, end: str) -> dict[int, dict[str, Any]]:
     try:
-        bearers = json.loads(path.read_text(encoding="utf-8"))[end]
+        bearers = read_mapping(path.parent, path)[end]
         return {int(number): dict(counters) for number, counters in bearers.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except ResultError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ResultError(f"{path}: no whole summary: {error!r}") from None
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.series import leg_series
 from minitopo_dc.run.capacity import available_bits
-from minitopo_dc.run.results import RunResult, load_as_run
+from minitopo_dc.run.results import load_as_run
 from minitopo_dc.scenario import Scenario
 
 ENOUGH = 0.8
@@ -50,9 +51,9 @@ def recoveries(run: Path) -> list[Recovery]:
     """Of a run with one flow: each change of paths and each beginning or end of an outage.
 
     Raises:
-        ResultError, ValueError, OSError: the run's files are broken, or it is not ok.
+        ResultError, ValueError: the run's files are broken, or it is not ok.
     """
-    scenario, result = load_as_run(run), RunResult.load(run)
+    scenario, result = load_as_run(run), load_result(run)
     if result.completion_s is None:
         raise ValueError(f"{run}: status {result.status}; only a run that is ok has recoveries")
     end = result.details.get("started_s", 0.0) + result.completion_s
@@ -68,7 +69,7 @@ def worst_recovery_s(run: Path) -> float:
     """The longest of `recoveries`; NaN when nothing changes.
 
     Raises:
-        ResultError, ValueError, OSError: see `recoveries`.
+        ResultError, ValueError: see `recoveries`.
     """
     return max((each.took_s for each in recoveries(run)), default=float("nan"))
 

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.tables.series import read_numbers
+from minitopo_dc.analysis.tables.run_files import read_numbers
 
 FILE = "request-response.csv"
 LATE = 0.95
@@ -33,7 +33,7 @@ def answer_p95_ms(run: Path) -> float:
 
 def _delays(run: Path) -> list[float]:
     """In ascending order."""
-    column = read_numbers(run / FILE, ["delay_ms"])["delay_ms"]
+    column = read_numbers(run, FILE, ["delay_ms"])["delay_ms"]
     if column.empty:
         raise ResultError(f"{run / FILE}: no requests")
     return sorted(math.inf if math.isnan(delay) else float(delay) for delay in column)

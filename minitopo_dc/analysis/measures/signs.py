@@ -18,6 +18,7 @@ from minitopo_dc.analysis.measures.congestion import congestion_series, needless
 from minitopo_dc.analysis.measures.open_links import transfer_window
 from minitopo_dc.analysis.measures.pdcp import longest_wait_s, receive_counters, reordering_wait_ms
 from minitopo_dc.analysis.measures.utilisation import leg_bytes_per_byte, link_utilisation
+from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.series import leg_series
 from minitopo_dc.run.results import RunResult
 
@@ -70,9 +71,9 @@ def signs(run: Path) -> Signs:
     """Read a run that is ok.
 
     Raises:
-        ResultError, ValueError, OSError: a file of it is missing or broken.
+        ResultError, ValueError: a file of it is missing or broken.
     """
-    result, series = RunResult.load(run), leg_series(run)
+    result, series = load_result(run), leg_series(run)
     counts = np.array(result.leg_bytes if result.leg_bytes else [math.nan], dtype=float)
     late, idle = _resting(series, _used(result), transfer_window(run))
     windows = congestion_series(run)

@@ -12,6 +12,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.measures.pdcp import receive_counters
+from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.series import leg_series, pdcp_series
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.run.results import RunResult, flow_windows, load_as_run
@@ -29,9 +30,9 @@ def link_utilisation(run: Path) -> list[float]:
     leg delivers when a duration has ended, from its queue, does not count.
 
     Raises:
-        ResultError, ValueError, OSError: the run's files are broken, or it is not ok.
+        ResultError, ValueError: the run's files are broken, or it is not ok.
     """
-    result = RunResult.load(run)
+    result = load_result(run)
     starts, ends = zip(*flow_windows(result.details, _completion_s(run, result)), strict=True)
     scenario = load_as_run(run)
     if all(flow.workload.lasts_s is None for flow in scenario.resolved_flows):
@@ -74,7 +75,7 @@ def leg_bytes_per_byte(run: Path) -> float:
     Raises:
         ResultError: the run's result is broken.
     """
-    result = RunResult.load(run)
+    result = load_result(run)
     if not result.size_bytes or result.leg_bytes is None:
         return math.nan
     return sum(result.leg_bytes) / result.size_bytes
@@ -124,10 +125,10 @@ def flow_rates(run: Path, bin_s: float = 1.0) -> pd.DataFrame:
     none.
 
     Raises:
-        ResultError, ValueError, OSError: the run's files are broken, it is not ok, or no flow has a
+        ResultError, ValueError: the run's files are broken, it is not ok, or no flow has a
             bearer.
     """
-    series, result = pdcp_series(run), RunResult.load(run)
+    series, result = pdcp_series(run), load_result(run)
     completion_s = _completion_s(run, result)
     edges = np.arange(int(completion_s / bin_s + END_TOLERANCE) + 1) * bin_s
     windows = flow_windows(result.details, completion_s)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
@@ -23,6 +23,9 @@ NUMBERS = ("goodput_mbps", "completion_s", "capacity_share")
 
 _LEG_BYTES = "leg_bytes_"
 _SCHEMA = TypeAdapter(RunResult)
+_PROGRAMS = TypeAdapter(dict[str, Any])
+_FLOWS = TypeAdapter(list[dict[str, Any]])
+_FIELDS = frozenset(field.name for field in fields(RunResult))
 
 
 def load_results(directory: Path) -> pd.DataFrame:
@@ -34,10 +37,11 @@ def load_results(directory: Path) -> pd.DataFrame:
     are sorted by mode (one leg first, multipath last), transport, and repetition.
 
     Raises:
-        ResultError: there is no run, or a `result.json` is broken: the message names the file.
-        OSError: a file cannot be read.
+        ResultError: there is no run, a `result.json` is broken, or a run is elsewhere, behind a
+            link: the message names the file.
     """
-    runs = [load_result(path.parent) for path in directory.glob("*/result.json")]
+    found = [run for run in directory.glob("*") if _has_result(run)]
+    runs = [_result_in(directory, run) for run in found]
     if not runs:
         raise ResultError(f"{directory}: no run here; looked for */result.json")
     return results_table(runs)
@@ -48,12 +52,23 @@ def leg_columns(table: pd.DataFrame) -> list[str]:
     return [column for column in table.columns if column.startswith(_LEG_BYTES)]
 
 
+def _has_result(run: Path) -> bool:
+    """One that leads nowhere is damaged, and not none."""
+    path = run / "result.json"
+    return path.exists() or path.is_symlink()
+
+
+def _result_in(directory: Path, run: Path) -> RunResult:
+    if not run.resolve().is_relative_to(directory.resolve()):
+        raise ResultError(f"{run}: leads out of {directory}; no link is followed there")
+    return load_result(run)
+
+
 def load_result(directory: Path) -> RunResult:
     """A run's result, checked.
 
     Raises:
-        ResultError: it is broken: the message names the file.
-        OSError: it cannot be read.
+        ResultError: it is missing or broken: the message names the file.
     """
     path = directory / "result.json"
     try:
@@ -64,6 +79,8 @@ def load_result(directory: Path) -> RunResult:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "not a whole result"
         raise ResultError(f"{path}: {field}: {first['msg']}") from None
+    except OSError as error:
+        raise ResultError(f"{path}: {error.strerror or error}") from None
     except (ValueError, TypeError, RecursionError) as error:
         raise ResultError(f"{path}: not a whole result: {error}") from None
     return replace(result, directory=str(directory))
@@ -79,10 +96,25 @@ def _check(result: RunResult) -> None:
             raise ValueError(f"{name}: {value} of a run with status {result.status}; allowed: null")
         if result.status == "ok" and not _is_number(result, value):
             raise ValueError(f"{name}: {value} of a run with status ok; allowed: above 0")
+    _check_details(result.details)
     if result.status == "ok" and not result.leg_bytes:
         raise ValueError(f"leg_bytes: {result.leg_bytes} of a run with status ok")
     if result.status != "ok" and not result.reason.strip():
         raise ValueError(f"reason: empty, of a run with status {result.status}")
+
+
+def _check_details(details: Mapping[str, Any]) -> None:
+    """What tables take from them: a program's measures, and the flows' goodput."""
+    for name in _PROGRAMS.validate_python(details.get("units", {})):
+        value = details.get(name)
+        if name in _FIELDS or name.startswith(_LEG_BYTES):
+            raise ValueError(f"details.units.{name}: that is a column of every run")
+        if value is not None and not isinstance(value, int | float):
+            raise ValueError(f"details.{name}: {value!r:.40}; allowed: a number")
+    for number, flow in enumerate(_FLOWS.validate_python(details.get("flows", [])), start=1):
+        for name in ("goodput_mbps", "completion_s", "started_s"):
+            if not isinstance(flow.get(name, 0.0), int | float | None):
+                raise ValueError(f"details.flows.{number}.{name}: allowed: a number")
 
 
 def _is_number(result: RunResult, value: float | None) -> bool:

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.analysis.tables.series import leg_series, read_numbers
+from minitopo_dc.analysis.tables.run_files import read_numbers
+from minitopo_dc.analysis.tables.series import bin_edges, leg_series
 from minitopo_dc.settings import Direction
 from minitopo_dc.workloads.paths import COLUMNS
 
@@ -22,11 +23,10 @@ def leg_rates(run: Path, direction: Direction = "downlink", bin_s: float = BIN_S
     spread evenly; after the last one there are none.
 
     Raises:
-        ResultError: a file of the element's is broken.
-        OSError: one of them cannot be read.
+        ResultError: a file of the element's is missing or broken.
     """
     series = leg_series(run, direction)
-    edges = np.arange(max(1, np.ceil(series["time_s"].max() / bin_s)) + 1) * bin_s
+    edges = bin_edges(run, series["time_s"].max() if len(series) else 0.0, bin_s)
     tables = []
     for leg, rows in series.groupby("leg"):
         delivered = np.interp(edges, rows["time_s"], rows["delivered_bytes"])
@@ -41,7 +41,7 @@ def path_series(run: Path) -> pd.DataFrame:
     Raises:
         ResultError: the file is missing or broken, or lacks a column.
     """
-    return read_numbers(run / "paths.csv", (name for name in COLUMNS if name != "state"))
+    return read_numbers(run, "paths.csv", (name for name in COLUMNS if name != "state"))
 
 
 def path_rates(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
@@ -56,7 +56,7 @@ def path_rates(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
     """
     series = path_series(run)
     end = series["time_s"].max() if len(series) else 0.0
-    edges = np.arange(max(1, np.ceil(end / bin_s)) + 1) * bin_s
+    edges = bin_edges(run / "paths.csv", end, bin_s)
     tables = [
         pd.DataFrame(
             {"time_s": edges[:-1], "flow": flow, "leg": leg, "rate_mbps": _rates(rows, edges)}

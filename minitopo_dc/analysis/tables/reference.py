@@ -13,9 +13,12 @@ from typing import Any
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.files import opened
 from minitopo_dc.shipped import shipped
 
 REFERENCE = shipped("reference")
+MOST_BYTES = 1 << 20
+"""Of a table; the largest has less than a tenth."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,12 @@ def read_reference(
     """
     path = REFERENCE / name
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        with opened(path, MOST_BYTES, within=REFERENCE) as file:
+            table = pd.read_csv(file, dtype=str, keep_default_na=False)
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ResultError(f"{path}: {error}") from None
     for column, wanted in (where or {}).items():
         check_column(table, column, name)
         table = table[table[column].isin([wanted] if isinstance(wanted, str) else list(wanted))]

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.tables.run_files import read_csv, read_mapping
 from minitopo_dc.settings import Direction
 from minitopo_dc.units import NS_PER_S
 
 BIN_S = 0.5
 """s; long against a round trip of the papers' legs (20 ms), short against a change of an LTE cell's
 capacity in the traces (sampled once a second)."""
+
+MOST_BINS = 10_000_000
+"""A day at 10 ms: more is a wrong time."""
 
 
 def client_rate(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
@@ -26,8 +29,7 @@ def client_rate(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
     together hold every byte, and the last bin is low where the transfer ended within it.
 
     Raises:
-        ResultError: `client-rate.csv` is broken, or its times or counts go backwards.
-        OSError: it cannot be read.
+        ResultError: `client-rate.csv` is missing or broken, or its times or counts go backwards.
     """
     if not bin_s > 0:
         raise ValueError(f"bin_s: {bin_s}; allowed: above 0")
@@ -37,10 +39,24 @@ def client_rate(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
     if times.size == 0:
         return pd.DataFrame({"time_s": times, "rate_mbps": counts})
     _check_order(path, samples)
-    edges = np.arange(max(1, np.ceil(times[-1] / bin_s)) + 1) * bin_s
+    edges = bin_edges(path, times[-1], bin_s)
     received = np.interp(edges, times, counts)
     received[0], received[-1] = 0, counts[-1]
     return pd.DataFrame({"time_s": edges[:-1], "rate_mbps": np.diff(received) * 8 / bin_s / 1e6})
+
+
+def bin_edges(path: Path, end_s: float, bin_s: float) -> np.ndarray[tuple[int], np.dtype[Any]]:
+    """The edges of bins of `bin_s` from 0 to a series' end or beyond: one bin or more.
+
+    Raises:
+        ResultError: there are too many, by a wrong time in the file `path`.
+    """
+    bins = max(1.0, np.ceil(end_s / bin_s))
+    if not bins <= MOST_BINS:
+        raise ResultError(
+            f"{path}: ends after {end_s:g} s; allowed: {MOST_BINS:,} bins of {bin_s:g} s"
+        )
+    return np.arange(bins + 1) * bin_s
 
 
 def leg_series(run: Path, direction: Direction = "downlink") -> pd.DataFrame:
@@ -50,8 +66,7 @@ def leg_series(run: Path, direction: Direction = "downlink") -> pd.DataFrame:
     for the gauges. Rows from before the start have a negative time.
 
     Raises:
-        ResultError: this file or the element's summary is broken.
-        OSError: one of them cannot be read; a run whose element died has no summary.
+        ResultError: this file or the element's summary is missing (its element died) or broken.
     """
     return _element_series(run, "gnb" if direction == "downlink" else "ue", "legs", "leg")
 
@@ -62,8 +77,7 @@ def pdcp_series(run: Path) -> pd.DataFrame:
     One row per interval and `bearer`, otherwise as `leg_series`. Only runs over DC have the file.
 
     Raises:
-        ResultError: `ue-receive.csv` or `ue-summary.json` is broken.
-        OSError: one of them cannot be read.
+        ResultError: `ue-receive.csv` or `ue-summary.json` is missing or broken.
     """
     return _element_series(run, "ue", "receive", "bearer")
 
@@ -77,45 +91,26 @@ def _element_series(run: Path, host: str, name: str, key: str) -> pd.DataFrame:
 
 
 def _start_ns(path: Path) -> int:
-    try:
-        start = json.loads(path.read_text(encoding="utf-8"))["start_ns"]
-    except (ValueError, TypeError, KeyError) as error:
-        raise ResultError(f"{path}: not a whole summary: {error}") from None
-    if not isinstance(start, int):
+    start = read_mapping(path.parent, path).get("start_ns")
+    if not isinstance(start, int) or isinstance(start, bool):
         raise ResultError(f"{path}: start_ns: {start!r}; allowed: a number of ns")
     return start
 
 
-def read_numbers(path: Path, columns: Iterable[str]) -> pd.DataFrame:
-    """Read a CSV file, of which these columns are numbers, NaN where one is not known.
-
-    Raises:
-        ResultError: the file is missing or broken, or lacks a column.
-    """
-    try:
-        table = pd.read_csv(path)
-        for column in columns:
-            table[column] = pd.to_numeric(table[column])
-    except KeyError as error:
-        raise ResultError(f"{path}: no column {error.args[0]}") from None
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{path}: {error}") from None
-    return table
-
-
 def _read(path: Path, columns: list[str]) -> pd.DataFrame:
     """A CSV file of numbers with at least these columns."""
-    try:
-        table = pd.read_csv(path)
-    except ValueError as error:  # no header, rows of different lengths, or not UTF-8
-        raise ResultError(f"{path}: {' '.join(str(error).split())}") from None
+    table = read_csv(path.parent, path)
     for column in columns:
         if column not in table.columns:
             raise ResultError(f"{path}: no column {column}; has: {', '.join(table.columns)}")
     for column in table.columns:
-        numbers = pd.to_numeric(table[column], errors="coerce")
-        if numbers.isna().any():
-            row = int(numbers.isna().to_numpy().argmax())
+        try:
+            numbers = pd.to_numeric(table[column], errors="coerce")
+        except OverflowError:
+            raise ResultError(f"{path}: {column}: a number beyond use") from None
+        wrong = ~np.isfinite(numbers.to_numpy(dtype=float, na_value=np.nan))
+        if wrong.any():
+            row = int(wrong.argmax())
             raise ResultError(
                 f"{path}: line {row + 2}: {column}: {table[column][row]} is no number"
             )

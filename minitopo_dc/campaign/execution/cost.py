@@ -28,7 +28,7 @@ from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.execution.workers import Execute
 from minitopo_dc.campaign.file.plan import Run
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.run.results import RunResult, load_recorded
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.settings import LegSettings
 from minitopo_dc.units import NS_PER_S
@@ -46,7 +46,6 @@ MOST_CALIBRATIONS = 16
 """The commonest kinds; others are taken for their mean. Some seconds in all."""
 MOST_TIMED = 300
 """Runs of a directory that are read: more make the estimate no better."""
-SCENARIO = "scenario.yaml"
 VIRTUAL_FACTOR = 2.0
 """Either way: what the estimates of two campaigns were off by, with some room
 (docs/measurements.md)."""
@@ -218,7 +217,7 @@ def _known(found: Iterable[Observed | None]) -> list[Observed]:
 def _recorded(run: Path) -> Observed | None:
     """A run by its files; None when it is none or was not timed."""
     try:
-        scenario, result = Scenario.load(run / SCENARIO), load_result(run)
+        scenario, result = load_recorded(run), load_result(run)
     except (OSError, ValueError):
         return None
     return observed_of(scenario, result)

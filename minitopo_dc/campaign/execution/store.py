@@ -27,21 +27,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from minitopo_dc.analysis.tables.load import load_result
+from minitopo_dc.analysis.tables.run_files import MOST_CAPTURE
 from minitopo_dc.campaign.file.plan import Plan
 from minitopo_dc.errors import InputError
-from minitopo_dc.files import replacing, write_whole
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.files import opened, parse_json, read_text, replacing, write_whole
+from minitopo_dc.run.results import MOST_BYTES, RunResult
+from minitopo_dc.settings import SettingsError
 
 CHECKSUMS = "checksums.json"
-"""SHA-256 of each other file of a run's directory, in hexadecimal, by its path there."""
+"""SHA-256 of each other file of a run's directory, in hexadecimal, by its path there; of those
+that are no longer than a capture may be."""
+MOST_PLAN = 1 << 30
+"""Bytes of `plan.json`: the 1,000,000 runs that a campaign may have, 1 kB each."""
 
 
 def seal(directory: Path) -> None:
     """Write down what the files of a run are."""
-    digests = {str(path.relative_to(directory)): _digest(path) for path in _files(directory)}
+    digests = {
+        str(path.relative_to(directory)): _digest(directory, path) for path in _files(directory)
+    }
     write_whole(directory / CHECKSUMS, json.dumps(digests, indent=1))
 
 
@@ -53,7 +60,7 @@ def damage(directory: Path, only: str | None = None) -> str | None:
         only: look at this file alone.
     """
     try:
-        digests = json.loads((directory / CHECKSUMS).read_text(encoding="utf-8"))
+        digests = parse_json(read_text(directory / CHECKSUMS, MOST_BYTES, within=directory))
         named = [(str(name), str(digest)) for name, digest in digests.items()]
     except FileNotFoundError:
         return None
@@ -63,7 +70,7 @@ def damage(directory: Path, only: str | None = None) -> str | None:
         if only is not None and name != only:
             continue
         try:
-            if _digest(directory / name) != digest:
+            if _digest(directory, directory / name) != digest:
                 return f"{name}: changed since the run was recorded"
         except (OSError, ValueError) as error:
             return f"{name}: {getattr(error, 'strerror', None) or error}"
@@ -71,14 +78,15 @@ def damage(directory: Path, only: str | None = None) -> str | None:
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """Regular files: to open what else a program left may take for ever."""
+    """Regular files, not too long: to open what else a program left may take for ever."""
     for path in sorted(directory.rglob("*")):
-        if path.is_file() and not path.is_symlink() and path.name != CHECKSUMS:
+        regular = path.is_file() and not path.is_symlink() and path.name != CHECKSUMS
+        if regular and path.stat().st_size <= MOST_CAPTURE:
             yield path
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+def _digest(directory: Path, path: Path) -> str:
+    with opened(path, MOST_CAPTURE, within=directory) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -103,10 +111,14 @@ class Store:
         """What is to be done, without the runs' scenarios.
 
         Raises:
-            StoreError: there is no campaign here.
+            StoreError, SettingsError: there is no campaign here, or its plan is broken.
         """
+        self._check_inside()
         try:
-            return Plan.from_json(self._plan.read_text(encoding="utf-8"), str(self._plan))
+            text = read_text(self._plan, MOST_PLAN, within=self.root)
+            return Plan.from_json(text, str(self._plan))
+        except SettingsError:
+            raise
         except OSError as error:
             raise StoreError(f"{self._plan}: {error.strerror}; no campaign was run here") from None
         except ValueError as error:
@@ -130,11 +142,18 @@ class Store:
                 found[directory.name] = why
         return found
 
+    def _check_inside(self) -> None:
+        """Runs are removed and made here, and nowhere else."""
+        if self.runs.is_symlink():
+            raise StoreError(f"{self.runs}: a link; allowed: a directory of this campaign's")
+
     def _directories(self) -> list[Path]:
         return sorted(each for each in self.runs.glob("*") if each.is_dir())
 
     def _result(self, directory: Path) -> RunResult | str:
         """A run's result, or why it is none."""
+        if directory.is_symlink():
+            return "a link, not a run of this campaign's"
         try:
             return damage(directory, only="result.json") or load_result(directory)
         except (OSError, ValueError) as error:
@@ -157,8 +176,9 @@ class Store:
             raise StoreError(f"{self.root}: its plan has no scenarios to run; give the file's plan")
         with reporting_full_disk(self.root):
             with self._usable():
+                self._check_inside()
                 self.runs.mkdir(parents=True, exist_ok=True)
-                lock = (self.root / "lock").open("w")
+                lock = self._lock()
             with lock:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -167,6 +187,11 @@ class Store:
                 with self._usable():
                     self._take(plan)
                 yield
+
+    def _lock(self) -> TextIO:
+        """Open the file that is locked: no link is followed, and no pipe waited for."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        return os.fdopen(os.open(self.root / "lock", flags, 0o644), "w")
 
     def keep(self, directory: Path, result: RunResult) -> RunResult:
         """Move a run that has ended to where it counts; return its result as recorded."""

@@ -10,7 +10,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.tables.load import results_table
 from minitopo_dc.analysis.tables.save import save_tables
-from minitopo_dc.campaign.execution.store import Store, reporting_full_disk
+from minitopo_dc.campaign.execution.store import Store, StoreError, reporting_full_disk
 from minitopo_dc.campaign.file.plan import Plan
 
 
@@ -39,12 +39,20 @@ def save_table(plan: Plan, store: Store) -> pd.DataFrame:
     """Write `results.csv` and `results.parquet` where that is allowed; return what is in them.
 
     Raises:
-        StoreError: the disk is full.
+        StoreError: the disk is full, or a table's place is taken, e.g. by a folder.
     """
     table = campaign_table(plan, store)
     if not table.empty and store.is_writable:
-        with reporting_full_disk(store.root):
-            save_tables(table, store.root)
+        try:
+            with reporting_full_disk(store.root):
+                save_tables(table, store.root)
+        except OSError as error:
+            where = error.filename2 or error.filename or store.root
+            raise StoreError(f"{where}: {error.strerror}; the tables cannot be written") from None
+        except (ValueError, TypeError, OverflowError) as error:
+            if isinstance(error, StoreError):
+                raise
+            raise StoreError(f"{store.root}: its runs do not fit in one table: {error}") from None
     return table
 
 

@@ -26,6 +26,7 @@ from minitopo_dc.campaign.file.fields import CampaignFile
 from minitopo_dc.campaign.file.paths import LABEL, get_value
 from minitopo_dc.campaign.file.scenarios import Overrides, Planner, read_file
 from minitopo_dc.clocks import default_clock
+from minitopo_dc.files import parse_json
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import Direction, SettingsError
 
@@ -89,7 +90,7 @@ class Plan:
     def from_json(cls, text: str, source: str) -> Plan:
         """Read `to_json`'s text; ValueError when it is none."""
         try:
-            document = json.loads(text)
+            document = parse_json(text)
             cells = tuple(
                 Cell(**{**cell, "runs": tuple(cell["runs"])}) for cell in document["cells"]
             )
@@ -104,6 +105,7 @@ class Plan:
         """Refuse what `to_json` never writes, with a TypeError or a KeyError."""
         if self.clock not in get_args(Clock) or self.version not in get_args(Version):
             raise TypeError(f"clock {self.clock!r:.40}, version {self.version!r:.40}")
+        factors = set(self.factors)
         for cell in self.cells:
             self.file.experiments[cell.experiment]
             self.file.configurations[cell.configuration]
@@ -112,6 +114,8 @@ class Plan:
             for run in cell.runs:
                 if not isinstance(self.fields[run], dict):
                     raise TypeError(f"fields of run {run!r:.40} are no mapping")
+                if set(self.fields[run]) != factors:
+                    raise TypeError(f"fields of run {run!r:.40} are not those of the others")
 
 
 def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: B008 (frozen)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from minitopo_dc.analysis.errors import naming
 from minitopo_dc.analysis.learning.explanation import Explanation, explain, reached
 from minitopo_dc.analysis.learning.factors import in_words
 from minitopo_dc.analysis.measures.signs import Signs, reason, signs
@@ -237,5 +238,8 @@ def _case(
     )
 
 
-_signs = lru_cache(maxsize=10_000)(signs)
-"""Several questions compare with the same run."""
+@lru_cache(maxsize=10_000)
+def _signs(run: Path) -> Signs:
+    """Several questions compare with the same run."""
+    with naming(run):
+        return signs(run)

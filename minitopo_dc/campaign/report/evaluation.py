@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from minitopo_dc.analysis.errors import naming
 from minitopo_dc.analysis.logs.connection_log import sender_recovery
 from minitopo_dc.analysis.measures.behaviour import BEHAVIOUR_MEASURES, behaviour
 from minitopo_dc.analysis.measures.features import FEATURES, connection_features
@@ -32,13 +33,13 @@ from minitopo_dc.analysis.measures.utilisation import (
     leg_share,
     link_utilisation,
 )
+from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.reference import compare, read_reference, same_value
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.execution.table import cell_table, save_table
 from minitopo_dc.campaign.file.fields import Curve, Experiment, Reference
 from minitopo_dc.campaign.file.plan import Plan
 from minitopo_dc.run.metrics import jain_index
-from minitopo_dc.run.results import RunResult
 
 OF_SENDER = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {
@@ -164,6 +165,11 @@ def measure(row: dict[Any, Any], name: str) -> float:
     Raises:
         ResultError: it should be in a file that is missing or broken.
     """
+    with naming(Path(row["directory"])):
+        return _measure(row, name)
+
+
+def _measure(row: dict[Any, Any], name: str) -> float:
     if name in OF_SENDER:
         return _float(getattr(sender_recovery(Path(row["directory"])), name))
     if name in FEATURES or name in BEHAVIOUR_MEASURES:
@@ -196,7 +202,7 @@ def _of_legs(directory: Path, name: str) -> float:
     if name.startswith(UTILISATION):
         prefix, values = UTILISATION, link_utilisation(directory)
     else:
-        counts = RunResult.load(directory).leg_bytes or ()
+        counts = load_result(directory).leg_bytes or ()
         prefix, values = LEG_BYTES, [float(count) for count in counts]
     return {f"{prefix}{leg}": value for leg, value in enumerate(values, 1)}.get(name, math.nan)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
 
-from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.errors import ResultError, naming
 from minitopo_dc.analysis.figures.curves import (
     Line,
     Panel,
@@ -132,8 +132,9 @@ def _series_panels(sources: Sequence[Source], name: str, figure: Figure) -> Iter
             if len(sources) > 1:
                 title += f" ({source.label})"
             run = Path(first["directory"])
-            lines = [_cut(line, figure.seconds) for line in SERIES[figure.kind](run)]
-            marks = path_marks(run) if figure.kind == "paths" else []
+            with naming(run):
+                lines = [_cut(line, figure.seconds) for line in SERIES[figure.kind](run)]
+                marks = path_marks(run) if figure.kind == "paths" else []
             yield Panel(title, figure.y_label, lines, marks)
 
 
@@ -193,12 +194,13 @@ def _rates(run: Path) -> list[Line]:
 
 def _rows(run: Path, label: str) -> Iterator[tuple[str, pd.DataFrame]]:
     """Label and points of each line of a run's workload; of several flows the first one's."""
-    scenario = load_as_run(run)
-    workload = scenario.resolved_flows[0].workload
-    figure = workload.figure
-    if figure is None:
-        raise ResultError(f"{run}: workload {workload.kind} has no figure of rows")
-    rows = read_rows(flow_directory(run, 1, alone=not scenario.flows), workload.kind, figure)
+    with naming(run):
+        scenario = load_as_run(run)
+        workload = scenario.resolved_flows[0].workload
+        figure = workload.figure
+        if figure is None:
+            raise ResultError(f"{run}: workload {workload.kind} has no figure of rows")
+        rows = read_rows(flow_directory(run, 1, alone=not scenario.flows), workload.kind, figure)
     for name, line in lines_of(rows, figure):
         yield ", ".join(filter(None, (label, name))), _points(line[figure.x], line[figure.y])
 

@@ -22,6 +22,7 @@ from matplotlib.figure import Figure as Drawing
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.tables.reference import Agreement, agreement
+from minitopo_dc.analysis.tables.run_files import read_mapping
 from minitopo_dc.campaign.file.fields import Experiment
 from minitopo_dc.campaign.report.answer import Answer, answers
 from minitopo_dc.campaign.report.answer_report import (
@@ -235,12 +236,20 @@ def _environments(done: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """The distinct ones of the runs, with how many runs have them."""
     found: Counter[str] = Counter()
     for directory in done["directory"]:
-        path = Path(directory) / "environment.json"
+        run = Path(directory)
+        path = run / "environment.json"
         if path.exists():
-            found[path.read_text(encoding="utf-8")] += 1
+            found[json.dumps(_facts(run, path))] += 1
     for text, number in found.most_common(FACTS_SHOWN):
-        facts = {key: _shown(value) for key, value in json.loads(text).items()}
+        facts = json.loads(text)
         yield {"runs": number, "others": max(0, len(found) - FACTS_SHOWN), "facts": facts}
+
+
+def _facts(run: Path, path: Path) -> dict[str, str]:
+    try:
+        return {key: _shown(value) for key, value in read_mapping(run, path).items()}
+    except (ResultError, RecursionError) as error:
+        return {"cannot be read": str(error)}
 
 
 def _shown(value: Any) -> str:

@@ -6,7 +6,7 @@ import csv
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from minitopo_dc.files import TextFileError, read_text
+from minitopo_dc.files import UnreadableError, read_text
 from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.model import (
     LONGEST_FILE,
@@ -36,7 +36,7 @@ def read_rows(path: Path) -> list[Row]:
     """
     try:
         text = read_text(path, LONGEST_FILE)
-    except TextFileError as error:
+    except UnreadableError as error:
         raise TraceError(
             path, 0, f"is {error}", f"UTF-8 text, up to {LONGEST_FILE:,} bytes"
         ) from None

@@ -304,7 +304,7 @@ def test_a_run_without_bearers_has_no_waiting_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{", "[]", '{"receive": {"1": {"delivered": 5}}}'])
 def test_the_waiting_time_of_a_spoilt_summary_is_an_error(text: str, tmp_path: Path) -> None:
     (tmp_path / "ue-summary.json").write_text(text)
-    with pytest.raises(ResultError, match=r"ue-summary\.json: no whole summary"):
+    with pytest.raises(ResultError, match=r"ue-summary\.json: (no whole summary|not whole)"):
         reordering_wait_ms(tmp_path)
 
 
@@ -324,17 +324,17 @@ def test_a_run_in_which_nobody_looks_has_no_failures_of_legs(tmp_path: Path) -> 
 @pytest.mark.parametrize("text", ["{", "{}", '{"transmit": {"1": {"failures_1": "x"}}}'])
 def test_failures_of_a_spoilt_summary_are_an_error(text: str, tmp_path: Path) -> None:
     (tmp_path / "gnb-summary.json").write_text(text)
-    with pytest.raises(ResultError, match=r"gnb-summary\.json: no whole summary"):
+    with pytest.raises(ResultError, match=r"gnb-summary\.json: (no whole summary|not whole)"):
         leg_failures(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"receive": {"1": {"pdus_1": 1, "delivered": 0}}}'])
 def test_copies_of_a_spoilt_summary_are_an_error(text: str, tmp_path: Path) -> None:
     (tmp_path / "ue-summary.json").write_text(text)
-    with pytest.raises(ResultError, match=r"ue-summary\.json: no whole summary"):
+    with pytest.raises(ResultError, match=r"ue-summary\.json: (no whole summary|not whole)"):
         arrived_copies(tmp_path)
 
 
 def test_a_run_without_bearers_has_no_rates_of_flows(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match=r"ue-receive\.csv"):
+    with pytest.raises(ResultError, match=r"ue-receive\.csv"):
         flow_rates(tmp_path)

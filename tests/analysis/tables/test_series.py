@@ -140,7 +140,7 @@ def test_the_time_of_a_bearer_counts_from_the_start_of_the_transfer(tmp_path: Pa
 def test_a_run_whose_element_left_no_summary_has_no_series(tmp_path: Path) -> None:
     save_element(tmp_path, "gnb", "legs", LEG_ROWS)
     (tmp_path / "gnb-summary.json").unlink()
-    with pytest.raises(FileNotFoundError, match=r"gnb-summary\.json"):
+    with pytest.raises(ResultError, match=r"gnb-summary\.json"):
         leg_series(tmp_path)
 
 

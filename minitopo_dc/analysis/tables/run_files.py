@@ -1,0 +1,116 @@
+"""The files of a run, which may be damaged, or made by somebody else.
+
+A file is opened if it is a regular one of a bounded size below the run's directory: a pipe waits
+for ever, a device has no end, a link may lead anywhere. Whatever is wrong with it is a ResultError
+that names it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.files import UnreadableError, opened, parse_json
+from minitopo_dc.run.results import MOST_BYTES
+
+MOST_SERIES = 256 << 20
+"""Bytes of a CSV file: four legs over an hour at 10 ms are 1.4 million rows of some 150 bytes."""
+MOST_QLOG = 1 << 30
+"""Bytes: some 1 kB a packet and end, of a download of 1 GB; in memory it is ten times as much."""
+MOST_CAPTURE = 4 << 30
+"""Bytes: 4 GB that were carried; read packet by packet, and what analysis keeps is in memory."""
+
+
+@contextmanager
+def opened_in(run: Path, path: Path, most_bytes: int) -> Iterator[BufferedReader]:
+    """Open a file of a run.
+
+    Args:
+        run: the directory that it must be in.
+        path: the file's, the directory's included.
+        most_bytes: it may have.
+
+    Raises:
+        ResultError: it is missing, or none to be read.
+    """
+    try:
+        with opened(path, most_bytes, within=run) as file:
+            yield file
+    except UnreadableError as error:
+        raise ResultError(f"{path}: {error}") from None
+    except OSError as error:
+        raise ResultError(f"{path}: {error.strerror or error}") from None
+
+
+def read_text_in(run: Path, path: Path, most_bytes: int) -> str:
+    """Return the text of a file of a run; arguments and errors as those of `opened_in`."""
+    with opened_in(run, path, most_bytes) as file:
+        content = file.read(most_bytes)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ResultError(f"{path}: not UTF-8 text") from None
+
+
+def read_mapping(run: Path, path: Path) -> dict[str, Any]:
+    """Return a mapping that a file of a run holds as JSON.
+
+    Raises:
+        ResultError: it is missing or broken, or holds something else.
+    """
+    try:
+        found = parse_json(read_text_in(run, path, MOST_BYTES))
+    except ResultError:
+        raise
+    except ValueError as error:
+        raise ResultError(f"{path}: not whole: {error}") from None
+    if not isinstance(found, dict):
+        raise ResultError(f"{path}: not whole: no mapping of names to values")
+    return found
+
+
+def read_numbers(run: Path, name: str | Path, columns: Iterable[str]) -> pd.DataFrame:
+    """Read a CSV file of a run, of which these columns are numbers, NaN where one is not known.
+
+    Args:
+        run: its directory.
+        name: the file's in it.
+        columns: that are numbers; there may be others.
+
+    Raises:
+        ResultError: the file is missing or broken, lacks a column, or has an infinite number.
+    """
+    path, table = run / name, read_csv(run, run / name)
+    try:
+        for column in columns:
+            table[column] = pd.to_numeric(table[column])
+            if np.isinf(table[column].to_numpy(dtype=float)).any():
+                raise ResultError(f"{path}: {column}: a number without bounds")
+    except KeyError as error:
+        raise ResultError(f"{path}: no column {error.args[0]}") from None
+    except (ValueError, TypeError, OverflowError) as error:
+        known = isinstance(error, ResultError)
+        raise error if known else ResultError(f"{path}: {column}: {error}") from None
+    return table
+
+
+def read_csv(run: Path, path: Path) -> pd.DataFrame:
+    """Read a CSV file of a run.
+
+    Raises:
+        ResultError: it is missing, or no table.
+    """
+    with opened_in(run, path, MOST_SERIES) as file:
+        content = io.BytesIO(file.read(MOST_SERIES))
+    try:
+        return pd.read_csv(content)
+    except (ValueError, OverflowError) as error:  # no header, rows of different lengths, no UTF-8
+        raise ResultError(f"{path}: {' '.join(str(error).split())}") from None

@@ -1,0 +1,82 @@
+"""Whose results a command reads: root becomes their owner first.
+
+What somebody else has made is then read and written with no more rights than theirs, whatever is in
+it, and whatever becomes of it meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from pwd import getpwuid
+
+import pandas as pd
+
+from minitopo_dc.settings import SettingsError
+
+NOBODY = 65_534
+"""The group of an owner that this machine does not know, where a directory's group is root's."""
+OF_ROOT = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "MPLCONFIGDIR")
+"""Variables that name directories of who began the command."""
+NEEDED = (__file__, pd.__file__)
+"""Files of the program and of what it uses."""
+
+
+def become_owner(directories: Sequence[Path]) -> None:
+    """As root, become the owner of directories for the rest of this process; tell so in a line.
+
+    It takes the owner's groups, and cannot be undone. Nothing happens where the owner is root, or
+    when another user than root asks.
+
+    Args:
+        directories: those that are there have one owner.
+
+    Raises:
+        SettingsError: they have several, or nobody can become this one.
+    """
+    if os.geteuid() != 0:
+        return
+    found = {directory: directory.stat() for directory in directories if directory.is_dir()}
+    owners = {each.st_uid for each in found.values()}
+    if len(owners) > 1:
+        words = ", ".join(f"{path} ({_name(each.st_uid)}'s)" for path, each in found.items())
+        raise SettingsError(f"several owners: {words}; give directories of one, or not as root")
+    if owners <= {0}:
+        return
+    directory, facts = next(iter(found.items()))
+    name = _name(facts.st_uid)
+    try:
+        _become(facts.st_uid, facts.st_gid)
+    except OSError as error:
+        raise SettingsError(f"{directory}: cannot be read as {name}: {error.strerror}") from None
+    if not all(os.access(path, os.R_OK) for path in NEEDED):
+        raise SettingsError(f"{directory} is {name}'s, who cannot read this program ({__file__})")
+    words = f"{directory} is {name}'s: read and written as {name}, not as root"
+    print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
+
+
+def _name(uid: int) -> str:
+    try:
+        return getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
+
+
+def _become(uid: int, group: int) -> None:
+    """Groups first: who is no longer root cannot give them up."""
+    try:
+        entry = getpwuid(uid)
+    except KeyError:
+        os.setgroups([])
+        os.setgid(group or NOBODY)
+        home = "/"
+    else:
+        os.initgroups(entry.pw_name, entry.pw_gid)
+        os.setgid(entry.pw_gid)
+        home = entry.pw_dir
+    os.setuid(uid)
+    os.environ["HOME"] = home
+    for name in OF_ROOT:
+        os.environ.pop(name, None)
