@@ -9,8 +9,9 @@ else is private, and may change at any time.
   `Scenario`, `run_scenario`, `run_comparison`, `RunResult`
 * Load and read results:
   `load_results`, `load_as_run`, `results_table`, `compare_table`, `save_tables`, `client_rate`,
-  `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`, `capacity_over_time`, `connection_log`,
-  `feature_table`, `recorded_runs`, `handover_table`, `open_capacity`, `reordering_wait_ms`
+  `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`, `capacity_over_time`,
+  `connection_log`, `feature_table`, `recorded_runs`, `handover_table`, `open_capacity`,
+  `reordering_wait_ms`
 * Draw:
   `draw_drive`, `draw_experiment`, `draw_goodput`, `draw_map`, `draw_paths`, `draw_schedule`,
   `draw_why`, `draw_answer`

@@ -26,6 +26,7 @@ from benchmarks.hostile.report import Report
 from benchmarks.hostile.small_disk import enlarge, small_disk
 from minitopo_dc import cli
 from minitopo_dc.campaign.execution.store import Store
+from minitopo_dc.commands.entry import UNEXPECTED
 
 PROGRAM = (sys.executable, "-m", "minitopo_dc.cli")
 LEG = {"downlink": {"rate_mbps": 20}}
@@ -38,6 +39,8 @@ CAMPAIGN: dict[str, Any] = {
     "experiments": {"one": {"title": "One", "grid": {"pdcp.batch": [2, 10, 100]}}},
 }
 PATIENCE_S = 600
+UNFORESEEN = -1
+"""In place of an exit status: it is a fault, whatever the status."""
 FULL_BYTES = 150_000
 """Room for half of it, in blocks of 4 kB."""
 Numbers = dict[str, float | None]
@@ -115,11 +118,9 @@ def _damage(file: Path, root: Path, rng: Random) -> list[str]:
         end = content[place + 1 :] if way else b""
         path.write_bytes(content[:place] + (b"\0" if way else b"") + end)
     code, told = _command("campaign", "status", str(root), "--json")
-    named = path.parent.name in json.loads(told)["damaged"]
+    named = code == 1 and path.parent.name in json.loads(told)["damaged"]
     intact = path.name == "checksums.json" and way == 2  # as a store of before checksums
-    return (
-        [] if (code == 1 and named) or intact else [f"{path.name} damaged, status {code}: {told}"]
-    )
+    return [] if named or intact else [f"{path.name} damaged, status {code}: {told}"]
 
 
 def _fill_disk(file: Path, root: Path, _: Random) -> list[str]:
@@ -175,11 +176,12 @@ def _finish(file: Path, root: Path) -> int:
 
 
 def _command(*words: str) -> tuple[int, str]:
-    """A command's exit status, and what it said."""
+    """A command's exit status, and what it said; an error that nobody foresaw is `UNFORESEEN`."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         code = cli.main(list(words))
-    return code, said.getvalue()
+    told = said.getvalue()
+    return (UNFORESEEN if f"minitopo-dc: {UNEXPECTED}" in told else code), told
 
 
 def _numbers(root: Path) -> Numbers:

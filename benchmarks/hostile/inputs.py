@@ -1,7 +1,7 @@
 """Malformed input of every kind, of which nothing is run.
 
 Each input is one that is right, changed at random places: scenarios, campaigns, Minitopo's files,
-traces, an element's settings, options. What it comes to is one of
+traces, an element's settings, options, stores. What it comes to is one of
 
 * `accepted`: it is right after all;
 * `refused`: one of the project's errors, in a message that names the file or the option;
@@ -28,6 +28,7 @@ import yaml
 from benchmarks.hostile.examples import CAMPAIGN, EXPERIMENT, OPTIONS, SCENARIO, TOPOLOGY, TRACES
 from benchmarks.hostile.mutations import HOSTILE, garbled, written
 from benchmarks.hostile.report import Report
+from benchmarks.hostile.stores import read_hostile
 from minitopo_dc.analysis import ResultError
 from minitopo_dc.campaign.execution.store import StoreError
 from minitopo_dc.clocks import chosen_jobs
@@ -227,6 +228,7 @@ KINDS: dict[str, Callable[[Random, Path], None]] = {
     "trace": _trace,
     "element": _element,
     "options": _options,
+    "store": read_hostile,
 }
 
 

@@ -21,7 +21,7 @@ def written(rng: Random, document: dict[str, Any], path: Path) -> Path:
     """A document with some values replaced, as YAML; now and then garbled as text too."""
     changed = copy.deepcopy(document)
     for _ in range(rng.choice((0, 1, 1, 1, 2, 3))):
-        _change(rng, changed)
+        change(rng, changed)
     text = yaml.safe_dump(changed, sort_keys=False)
     if rng.random() < 0.3:
         text = garbled(rng, text)
@@ -29,7 +29,7 @@ def written(rng: Random, document: dict[str, Any], path: Path) -> Path:
     return path
 
 
-def _change(rng: Random, document: Any) -> None:
+def change(rng: Random, document: Any) -> None:
     """Replace, add or remove something, at a random depth."""
     place = document
     while True:

@@ -13,10 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.hostile.stores import make_store, put
 from minitopo_dc import cli
+from minitopo_dc.analysis import ResultError, client_rate, load_results
+from minitopo_dc.analysis.logs.connection_log import sender_recovery
 from minitopo_dc.commands.entry import unexpected
 from minitopo_dc.commands.screen import new_directory
 from minitopo_dc.emulation.machine.run_registry import VARIABLE
+from minitopo_dc.run.results import load_as_run
 
 PACKAGE = Path(cli.__file__).resolve().parent
 SOURCES = sorted(
@@ -95,3 +99,94 @@ def test_no_module_of_the_current_directory_is_imported(tmp_path: Path) -> None:
         check=True,
     )
     assert json.loads(done.stdout.replace("'", '"')) == [[0, "b"]]
+
+
+def _only_run(store: Path) -> Path:
+    return sorted((store / "runs").iterdir())[0]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_no_waiting(kind: str, tmp_path: Path) -> None:
+    run = _only_run(make_store(tmp_path))
+    put(run / "client-rate.csv", kind)
+    with pytest.raises(ResultError, match=r"client-rate\.csv: (no regular file|leads out)"):
+        client_rate(run)
+
+
+def test_no_link_out(tmp_path: Path) -> None:
+    run = _only_run(make_store(tmp_path))
+    put(run / "client-rate.csv", "link out")
+    with pytest.raises(ResultError, match=r"client-rate\.csv: leads out of"):
+        client_rate(run)
+    (run / "inside.csv").write_text("time_s,received_bytes\n0,0\n1,9\n")
+    (run / "client-rate.csv").unlink()
+    (run / "client-rate.csv").symlink_to("inside.csv")
+    assert client_rate(run)["rate_mbps"].sum() > 0
+
+
+@pytest.mark.parametrize("name", ["result.json", "client-rate.csv", "qlog/server/a.qlog"])
+def test_bounded_size(name: str, tmp_path: Path) -> None:
+    run = _only_run(make_store(tmp_path))
+    put(run / name, "huge")
+    with pytest.raises(ResultError, match=f"{re.escape(name)}: .*longer than [0-9,]+ bytes"):
+        load_results(run.parent), client_rate(run), sender_recovery(run)
+
+
+def test_one_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = make_store(tmp_path)
+    put(_only_run(store) / "environment.json", "deep")
+    assert cli.main(["campaign", "status", str(store)]) == 1
+    assert "damaged: " in capsys.readouterr().out
+    put(store / "plan.json", "cut")
+    assert cli.main(["campaign", "status", str(store)]) == 2
+    told = capsys.readouterr().err
+    assert (told.count("\n"), "plan.json" in told) == (1, True)
+
+
+def test_no_code(tmp_path: Path) -> None:
+    run = _only_run(make_store(tmp_path))
+    (run / "evil.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')")
+    text = (run / "scenario.yaml").read_text().replace("plugins: []", f"plugins: [{run}/evil.py]")
+    (run / "scenario.yaml").write_text(text)
+    assert "evil.py" in text
+    assert load_as_run(run).plugins == ()
+    assert not (tmp_path / "imported").exists()
+
+
+@pytest.mark.root
+def test_no_rights(tmp_path: Path) -> None:
+    """In a process of its own, as what is given up does not come back."""
+    program = "from pathlib import Path; import os, sys; "
+    program += "from minitopo_dc.commands.owner import become_owner; "
+    program += "become_owner([Path(sys.argv[1])]); "
+    program += "print(os.getresuid(), os.getresgid(), os.getgroups())"
+    os.chown(tmp_path, 65_533, 0)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program, str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": str(PACKAGE.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    user, group = (65_533,) * 3, (65_534,) * 3
+    assert done.stdout == f"{user} {group} []\n"
+    assert done.stderr.count("\n") == 1
+
+
+def test_no_overwriting(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    (tmp_path / "victim").write_text("mine")
+    for name in ("results.csv.partial", "results.csv", "results.parquet.partial"):
+        (store / name).unlink(missing_ok=True)
+        (store / name).symlink_to(tmp_path / "victim")
+    assert cli.main(["campaign", "status", str(store)]) == 0
+    assert (tmp_path / "victim").read_text() == "mine"
+    assert not (store / "results.csv").is_symlink()
+
+
+def test_each_promise_about_results_has_a_test() -> None:
+    page = (PACKAGE.parent / "docs" / "security.md").read_text(encoding="utf-8")
+    lines = page.partition("## Results are data")[2].partition("What is not kept to")[0]
+    promises = re.findall(r"^\| ([a-z ]+) \|", lines, re.MULTILINE)[1:]
+    assert len(promises) == 7
+    assert all(f"test_{promise.replace(' ', '_')}" in globals() for promise in promises)

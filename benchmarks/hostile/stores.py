@@ -1,0 +1,180 @@
+"""A campaign's directory that somebody has damaged, or made to do harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import yaml
+
+from benchmarks.hostile.mutations import change, garbled
+from minitopo_dc.analysis import load_results
+from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
+from minitopo_dc.campaign.execution.store import Store, seal
+from minitopo_dc.campaign.execution.workers import Serial
+from minitopo_dc.campaign.file.plan import read_plan
+from minitopo_dc.commands import entry
+from minitopo_dc.run.judge import blank_result
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.scenario import Scenario
+
+HUGE_BYTES = 1 << 40
+"""Of a file without content: no limit is so high."""
+LEG = {"downlink": {"rate_mbps": 20}}
+CURVES = [{"configuration": "default", "measure": "reordering_wait_ms"}]
+KINDS = ("curves", "legs", "window", "rates", "paths")
+"""Of figures, which read different files."""
+OF_RUN = {
+    "environment.json": '{"python": "3.11", "kernel": {"release": "6"}}',
+    "client-rate.csv": "time_s,received_bytes\n0,0\n4,10000000\n",
+    "gnb-summary.json": '{"start_ns": 0, "transmit": {}}',
+    "ue-summary.json": '{"start_ns": 0, "receive": {"1": {"waiting_total_ns": 5, "delivered": 9}}}',
+    "gnb-legs.csv": "time_ns,leg,delivered_bytes\n0,1,0\n1000000000,1,9\n2000000000,1,99\n",
+    "ue-receive.csv": "time_ns,bearer,delivered_bytes\n0,1,0\n4000000000,1,9\n",
+    "paths.csv": "time_s,flow,path,leg,state,bytes_acked\n0,1,0,1,open,0\n1,1,0,1,open,9\n",
+    "qlog/server/a.qlog": json.dumps(
+        {
+            "traces": [
+                {
+                    "events": [
+                        {"time": 0, "name": "recovery:metrics_updated", "data": {"cwnd": 9}},
+                        {"time": 9, "name": "recovery:metrics_updated", "data": {"cwnd": 5}},
+                    ]
+                }
+            ]
+        }
+    ),
+}
+"""Files of a run, beside those that every run has."""
+ALWAYS = ("result.json", "checksums.json", "scenario.yaml")
+
+
+def _huge(path: Path) -> None:
+    path.touch()
+    os.truncate(path, HUGE_BYTES)
+
+
+def _content(content: bytes) -> Callable[[Path], None]:
+    def put(path: Path) -> None:
+        path.write_bytes(content)
+
+    return put
+
+
+SPECIAL: dict[str, Callable[[Path], None]] = {
+    "pipe": os.mkfifo,
+    "device": lambda path: path.symlink_to("/dev/zero"),
+    "folder": lambda path: path.mkdir(),
+    "huge": _huge,
+    "link out": lambda path: path.symlink_to(__file__),
+    "loop": lambda path: path.symlink_to(path),
+    "empty": _content(b""),
+    "cut": _content(b'{"a": [1, '),
+    "deep": _content(b"[" * 100_000),
+    "bytes": _content(bytes(range(256))),
+    "half a character": _content(b'{"transport": "\\ud800"}'),
+    "long number": _content(b'{"seed": ' + b"9" * 5000 + b"}"),
+}
+"""What can be in the place of a file."""
+
+
+def put(path: Path, kind: str) -> None:
+    """Replace a file by something of `SPECIAL`."""
+    path.unlink(missing_ok=True)
+    SPECIAL[kind](path)
+
+
+def recorded(scenario: Scenario, directory: Path) -> RunResult:
+    """A run that went well at once, with files of all kinds."""
+    directory.mkdir(exist_ok=True)
+    scenario.save(directory / "scenario.yaml")
+    for name, text in OF_RUN.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text)
+    return replace(
+        blank_result(scenario, directory),
+        status="ok",
+        goodput_mbps=20.0,
+        completion_s=4.0,
+        leg_bytes=[5_300_000, 5_200_000],
+        capacity_share=0.5,
+    )
+
+
+def _campaign(kinds: Sequence[str]) -> dict[str, Any]:
+    return {
+        "title": "Hostile",
+        "clock": "virtual",
+        "base": {"mode": "dc", "transport": "quic", "legs": [LEG, LEG], "workload.size_mb": 0.1},
+        "configurations": {"default": {}},
+        "experiments": {
+            kind: {
+                "title": kind,
+                "grid": {"pdcp.batch": [2, 100]},
+                "figure": {"kind": kind, "x": "pdcp.batch", "curves": CURVES},
+            }
+            for kind in kinds
+        },
+    }
+
+
+def make_store(root: Path, *kinds: str) -> Path:
+    """Write a campaign's file and its directory of two runs; return the directory.
+
+    Args:
+        root: what both are in.
+        kinds: of its figures; all, if none is given.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    file = root / "campaign.yaml"
+    file.write_text(yaml.safe_dump(_campaign(kinds or KINDS), sort_keys=False))
+    plan, store = read_plan(file), Store(root / "store")
+    with store.open(plan):
+        missing = missing_runs(plan, store)
+        run_missing(plan, store, missing, workers=Serial(), execute=recorded, ended=lambda *_: None)
+    return store.root
+
+
+@cache
+def _whole() -> tuple[tempfile.TemporaryDirectory[str], Path]:
+    """One that is right, to be copied; it is removed when this process ends."""
+    place = tempfile.TemporaryDirectory(prefix="minitopo-dc-hostile-")
+    return place, make_store(Path(place.name))
+
+
+def read_hostile(rng: Random, directory: Path) -> None:
+    """Damage a store at a random place, and do with it what a user does."""
+    root = directory / "store"
+    shutil.copytree(_whole()[1], root)
+    run = rng.choice(sorted((root / "runs").iterdir()))
+    path = rng.choice([root / "plan.json", *(run / name for name in (*OF_RUN, *ALWAYS))])
+    _damage(rng, path)
+    if path.name != "checksums.json" and rng.random() < 0.8:  # by who knows what digests are
+        seal(run)
+    action = rng.choice(("status", "report", "load"))
+    if action == "load":
+        load_results(root / "runs")
+        return
+    parsed = entry.parser().parse_args(["campaign", action, str(root)])
+    entry.command(parsed.command).execute(parsed)
+
+
+def _damage(rng: Random, path: Path) -> None:
+    way = rng.random()
+    if way < 0.3:
+        put(path, rng.choice(list(SPECIAL)))
+    elif way < 0.8 and path.suffix in (".json", ".qlog"):
+        document = json.loads(path.read_text())
+        for _ in range(rng.randint(1, 3)):
+            change(rng, document)
+        path.write_text(json.dumps(document))
+    else:
+        path.write_bytes(garbled(rng, path.read_text()).encode("utf-8", "surrogatepass"))
