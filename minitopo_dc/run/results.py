@@ -128,5 +128,5 @@ def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
             raise
         raise SettingsError(
             f"{error}\n{run / name}: its plugins are not imported; "
-            f"if they are yours, use --plugin: {quoted(plugins)}"
+            f"if they are yours, import them first (campaign report: --plugin): {quoted(plugins)}"
         ) from None

@@ -165,7 +165,7 @@ def measure(row: dict[Any, Any], name: str) -> float:
     Raises:
         ResultError: it should be in a file that is missing or broken.
     """
-    with naming(Path(row["directory"])):
+    with naming(Path(row.get("directory", "a run"))):
         return _measure(row, name)
 
 
