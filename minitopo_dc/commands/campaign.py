@@ -21,6 +21,7 @@ from minitopo_dc.campaign.execution.cost import (
     timed_runs,
     virtual_cost,
 )
+from minitopo_dc.campaign.execution.owner import become_owner
 from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
 from minitopo_dc.campaign.execution.store import Store, describe_status, reporting_full_disk
 from minitopo_dc.campaign.execution.table import save_table
@@ -32,7 +33,6 @@ from minitopo_dc.campaign.file.plan import Run, count_plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
 from minitopo_dc.commands.options.scenario import add_jobs_option, add_plugin_option
-from minitopo_dc.commands.owner import become_owner
 from minitopo_dc.commands.screen import StatusLine, about_left
 from minitopo_dc.numbers import real, whole
 from minitopo_dc.plugins import load_plugins
