@@ -74,7 +74,7 @@ VICTIMS = {
     "gnb": Victim("element on gnb", "gnb-element.yaml", 6),
     "ue": Victim("element on ue", "ue-element.yaml", 6),
     "client": Victim("client", "--cacert", 4),
-    "server": Victim("server", "tcp_server", 4.5),
+    "server": Victim("server", "runners.tcp.server", 4.5),
     "host": Victim("host ", "mininet:", 7),
     "worker": Victim("", "spawn_main", 4),
 }

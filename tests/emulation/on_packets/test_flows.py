@@ -193,8 +193,7 @@ def test_a_server_that_dies_is_one_reason_and_leaves_nothing(
         (server,) = (
             pid
             for pid in processes_of(tmp_path)
-            if b"quic_server" in Path(f"/proc/{pid}/cmdline").read_bytes()
-            and b"4434" in Path(f"/proc/{pid}/cmdline").read_bytes()
+            if b"flow-2/server.json" in Path(f"/proc/{pid}/cmdline").read_bytes()
         )
         os.kill(server, signal.SIGKILL)
 

@@ -141,7 +141,7 @@ def test_an_interrupted_command_cleans_up_by_itself(run: Run, number: int) -> No
         ("gnb-element.yaml", "element on gnb ended with -9"),
         ("ue-element.yaml", "element on ue ended with -9"),
         ("curl", "client was ended by SIGKILL"),
-        ("tcp_server", "server was ended by SIGKILL"),
+        ("runners.tcp.server", "server was ended by SIGKILL"),
         ("mininet:ue", "host ue: its shell ended with -9"),
     ],
 )
