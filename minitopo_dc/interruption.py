@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Self
 
@@ -17,6 +18,17 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 10.0
 """How long what was begun may take to be removed; `minitopo-dc clean` removes the rest. Processes
 get SIGKILL 2 s after SIGTERM (`runners.process`), of which a run has a few in a row."""
+
+
+def heed(handler: Callable[[int, FrameType | None], object], *numbers: signal.Signals) -> None:
+    """Let a handler have these signals, but for those that whoever started the process ignores.
+
+    nohup(1) and a shell's background jobs start programs so: what does not end the command must
+    not end its parts.
+    """
+    for number in numbers:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 class Interruption:
@@ -39,9 +51,9 @@ class Interruption:
     def __enter__(self) -> Self:
         for number in NUMBERS:
             before = signal.getsignal(number)
-            if before != signal.SIG_IGN:  # nohup(1); a shell's background job
+            if before != signal.SIG_IGN:
                 self._before[number] = before
-                signal.signal(number, self._handle)
+        heed(self._handle, *self._before)
         if self._own_process:
             atexit.register(self._ignore)
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,16 @@ NOT_ROOT = "needs root: sudo make test"
 # A busy machine takes its time: no test is about how long an example takes.
 settings.register_profile("minitopo-dc", deadline=None)
 settings.load_profile("minitopo-dc")
+
+
+def pytest_configure() -> None:
+    """Give children the signals that nohup(1) or a script's `&` has switched off, as in a shell."""
+    for number, default in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGHUP, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, default)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -28,6 +28,7 @@ from minitopo_dc.element.kernel_leg import KernelLeg, KernelLegDriver
 from minitopo_dc.element.reports import ReportOutlet, ReportReceiver
 from minitopo_dc.element.transmit_driver import TransmitDriver
 from minitopo_dc.element.wire import WireDriver
+from minitopo_dc.interruption import heed
 from minitopo_dc.link import AnyLeg, WifiPath
 from minitopo_dc.pdcp import (
     Feedback,
@@ -286,8 +287,7 @@ def run(elements: Sequence[Element], loop: Loop) -> None:
         ElementError, RuleError: one of them cannot, or an order is none.
     """
     refused = become_exact(realtime=any(element.wants_realtime for element in elements))
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: loop.stop())
+    heed(lambda *_: loop.stop(), signal.SIGTERM, signal.SIGINT)
 
     def order(line: str) -> None:
         host, colon, rest = line.partition(": ")

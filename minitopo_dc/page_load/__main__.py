@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
+from minitopo_dc.interruption import heed
 from minitopo_dc.page_load.chromium import BrowserError, chromium
 from minitopo_dc.page_load.devtools import DevTools
 from minitopo_dc.page_load.multipath import RUN_WITH_MPTCP, check_multipath, host_counters
@@ -33,8 +34,7 @@ LOADED_S = 0.02
 def main() -> int:
     """Returns the exit status."""
     options = _options()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
+    heed(_end, signal.SIGTERM, signal.SIGHUP)
     try:
         report = _load(options)
     except (BrowserError, PageError) as error:

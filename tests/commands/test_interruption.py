@@ -140,3 +140,28 @@ def test_a_command_whose_reader_is_gone_has_the_status_of_sigpipe() -> None:
         told = checked.stderr.read()
         assert checked.wait(60) == 128 + signal.SIGPIPE
     assert told == ""
+
+
+SERVER = """
+import select, signal
+from minitopo_dc.runners.processes.stop_signal import StopSignal
+stop = StopSignal(signal.SIGTERM, signal.SIGINT)
+print("ready", flush=True)
+select.select([stop.waiting], [], [])
+print("asked to stop", flush=True)
+"""
+
+
+@pytest.mark.parametrize(("ignored", "lives"), [(True, True), (False, False)])
+def test_a_server_goes_on_after_what_its_starter_ignores(*, ignored: bool, lives: bool) -> None:
+    as_nohup = f"import signal\nif {ignored}: signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    with command("-c", as_nohup + SERVER) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        if lives:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0.3)
+            process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        assert process.stdout.read() == "asked to stop\n"
