@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
 from minitopo_dc.pool import Killed, in_processes
+from minitopo_dc.run.attempts import Retries, tried
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.judge import blank_result, crashed
 from minitopo_dc.run.results import RunResult
@@ -24,6 +26,7 @@ def run_comparison(
     *,
     repetitions: int = 1,
     jobs: int = 1,
+    retry_disturbed: int = Retries.disturbed,
 ) -> list[RunResult]:
     """Run every row `repetitions` times; return the results, which `results_table` makes a table.
 
@@ -33,6 +36,7 @@ def run_comparison(
         directory: gets a folder per run; `load_results` reads it later.
         repetitions: each with a seed of its own, which all rows share.
         jobs: runs at once, in processes; on the real clock 1, as runs would disturb each other.
+        retry_disturbed: how often a run is done again that the machine disturbed.
 
     Raises:
         InputError: a scenario is wrong, or its clock cannot run here. Nothing has been run then.
@@ -41,7 +45,8 @@ def run_comparison(
     for _, scenario in planned[: len(rows)]:  # repetitions differ in their seed only
         check_scenario(scenario)
         require_clock(scenario.clock)
-    return list(run_all(planned, directory, run_checked, chosen_jobs(jobs, base.clock)))
+    jobs = chosen_jobs(jobs, base.clock)
+    return list(run_all(planned, directory, run_checked, jobs, retry_disturbed))
 
 
 def planned_runs(
@@ -65,7 +70,11 @@ def run_directory(root: Path, repetition: int, scenario: Scenario) -> Path:
 
 
 def run_all(
-    planned: Sequence[tuple[int, Scenario]], root: Path, execute: Execute, jobs: int = 1
+    planned: Sequence[tuple[int, Scenario]],
+    root: Path,
+    execute: Execute,
+    jobs: int = 1,
+    retry_disturbed: int = Retries.disturbed,
 ) -> Iterator[RunResult]:
     """Run them, each in its directory below `root`; yield the results in order, as they come.
 
@@ -73,23 +82,31 @@ def run_all(
     `jobs`, `execute` is a function of a module: processes import it.
     """
     arguments = [
-        (execute, scenario, run_directory(root, repetition, scenario))
+        (execute, scenario, run_directory(root, repetition, scenario), retry_disturbed)
         for repetition, scenario in planned
     ]
     outcomes = _in_order(arguments, jobs) if jobs > 1 else (attempt(*each) for each in arguments)
-    for (repetition, scenario), (*_, directory), outcome in zip(
+    for (repetition, scenario), (_, _, directory, _), outcome in zip(
         planned, arguments, outcomes, strict=True
     ):
         result = _of_row(scenario, directory, outcome)
         yield _kept(replace(result, repetition=repetition), directory)
 
 
-def attempt(execute: Execute, scenario: Scenario, directory: Path) -> RunResult:
-    """Run; an error that is none of a run's own is a failed run."""
-    try:
-        return execute(scenario, directory)
-    except Exception as error:
-        return crashed(scenario, directory, error)
+def attempt(
+    execute: Execute, scenario: Scenario, directory: Path, retry_disturbed: int = 0
+) -> RunResult:
+    """Run, and again if the machine disturbed it; an error that is none of a run's own fails it."""
+
+    def once() -> RunResult:
+        for old in directory.glob("*"):
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+        try:
+            return execute(scenario, directory)
+        except Exception as error:
+            return crashed(scenario, directory, error)
+
+    return tried(once, Retries(disturbed=retry_disturbed))
 
 
 def _in_order(arguments: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[Any]:

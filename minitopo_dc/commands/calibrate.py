@@ -5,21 +5,27 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
-from minitopo_dc.clocks import require_real
+from minitopo_dc.analysis.learning.proportion import Proportion
+from minitopo_dc.clocks import require_real, run_checked
 from minitopo_dc.commands.options.scenario import add_ip_option, add_leg_options, leg_settings
 from minitopo_dc.numbers import real, whole
+from minitopo_dc.run.trust import LIMITS_FILE, Limits
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:  # Mininet, which other commands do without
     from minitopo_dc.emulation.run.calibration import Quantity
+    from minitopo_dc.emulation.run.disturbance import Row
 
+MOST_RUNS = 10_000
 HELP = "measure each leg's rate, delay, jitter and loss against what was asked"
 
 
@@ -36,11 +42,31 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole, default=1, help="of losses and jitter (1)")
     add_ip_option(parser)
     parser.add_argument("--json", action="store_true", help="print the quantities as JSON")
+    disturb = parser.add_argument_group(
+        "what a disturbance of this machine does to a run (docs/trust.md)"
+    )
+    disturb.add_argument(
+        "--disturb",
+        type=whole,
+        metavar="RUNS",
+        help="find this machine's limits of trust by so many undisturbed and disturbed runs, 3 s "
+        "each; in place of measuring legs",
+    )
+    disturb.add_argument(
+        "--output",
+        type=Path,
+        default=Path("results/disturb"),
+        metavar="DIR",
+        help="its runs, new or to be resumed (results/disturb)",
+    )
+    disturb.add_argument("--save", action="store_true", help=f"keep the limits in {LIMITS_FILE}")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Measure and print; 1 when that failed."""
     require_real("calibrate")
+    if arguments.disturb is not None:
+        return _disturb(arguments)
     from minitopo_dc.emulation.network.elements import ElementFailedError  # noqa: PLC0415
     from minitopo_dc.emulation.run.calibration import calibrate  # noqa: PLC0415
 
@@ -80,5 +106,102 @@ def _table(quantities: Iterable[Quantity]) -> Table:
             asked,
             *(f"{number:.3f}" for number in numbers),
             quantity.unit,
+        )
+    return table
+
+
+def _disturb(arguments: argparse.Namespace) -> int:
+    """Disturb runs, and tell what their evidence says with the limits that they give."""
+    from minitopo_dc.emulation.run import disturbance  # noqa: PLC0415 (Mininet)
+
+    if not 1 <= arguments.disturb <= MOST_RUNS:
+        raise SettingsError(f"--disturb: {arguments.disturb}; allowed: 1 to {MOST_RUNS}")
+    directory: Path = arguments.output
+    console = Console(stderr=True)
+    total = 2 * arguments.disturb
+
+    def ended(row: Row) -> None:
+        goodput = "no goodput" if row.goodput_mbps is None else f"{row.goodput_mbps:.2f} Mbit/s"
+        what = f"{row.disturbance.label} {row.part}".strip()
+        console.print(
+            f"{row.number + 1}/{total} {row.transport} {row.mode}, {what}: {row.status}, {goodput}"
+        )
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        rows = disturbance.measure(
+            arguments.disturb,
+            arguments.seed,
+            directory / "runs.jsonl",
+            virtual=run_checked,
+            ended=ended,
+        )
+    except OSError as error:
+        raise SettingsError(f"--output: {directory}: {error.strerror}") from None
+    limits = disturbance.fit(rows)
+    limits.save(directory / "trust-limits.yaml")
+    if arguments.save:
+        limits.save(LIMITS_FILE.expanduser())
+    told = _told(rows, limits)
+    if arguments.json:
+        print(json.dumps({"limits": limits.model_dump(), "disturbances": told}, indent=1))  # noqa: T201
+    else:
+        Console().print(_told_table(told))
+        Console().print(f"Limits: {directory / 'trust-limits.yaml'}")
+    return 0
+
+
+def _told(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]]:
+    """Return for each disturbance how many runs it made wrong, and how many of them are told."""
+    from minitopo_dc.emulation.run.disturbance import OFF, errors  # noqa: PLC0415 (Mininet)
+
+    groups: dict[str, list[tuple[float, bool]]] = {}
+    for row, error in zip(rows, errors(rows), strict=True):
+        if error is not None:
+            groups.setdefault(row.disturbance.label, []).append((abs(error), row.exceeds(limits)))
+    every = [each for label, found in groups.items() if label != "none" for each in found]
+    table = []
+    for label, found in [*sorted(groups.items()), ("all disturbances", every)]:
+        wrong = [told for error, told in found if error > OFF]
+        untold = [error for error, told in found if error > OFF and not told]
+        share = Proportion(sum(wrong), len(wrong))
+        alarms = Proportion(sum(told for error, told in found if error <= OFF), len(found))
+        table.append(
+            {
+                "disturbance": label,
+                "runs": len(found),
+                "wrong": len(wrong),
+                "told": sum(wrong),
+                "told_share": share.share,
+                "told_low": share.low,
+                "told_high": share.high,
+                "alarms": alarms.count,
+                "alarms_share": alarms.share,
+                "alarms_high": alarms.high,
+                "worst_untold": max(untold, default=0.0),
+            }
+        )
+    return table
+
+
+def _told_table(told: Iterable[dict[str, Any]]) -> Table:
+    table = Table(
+        "disturbance",
+        "runs",
+        "off by more than 5 %",
+        "told of these",
+        "told though right",
+        "worst that was not told",
+    )
+    for row in told:
+        interval = f"{row['told_low']:.2f} to {row['told_high']:.2f}"
+        share = f"{row['told']} ({row['told_share']:.2f}, {interval})"
+        table.add_row(
+            row["disturbance"],
+            str(row["runs"]),
+            str(row["wrong"]),
+            share if row["wrong"] else "-",
+            str(row["alarms"]),
+            f"{row['worst_untold']:.1%}" if row["worst_untold"] else "-",
         )
     return table

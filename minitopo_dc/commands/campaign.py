@@ -32,11 +32,15 @@ from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
 from minitopo_dc.campaign.file.plan import Run, count_plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
-from minitopo_dc.commands.options.scenario import add_jobs_option, add_plugin_option
+from minitopo_dc.commands.options.scenario import (
+    add_jobs_option,
+    add_plugin_option,
+    add_retry_option,
+)
 from minitopo_dc.commands.screen import StatusLine, about_left
 from minitopo_dc.numbers import real, whole
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.run.results import FINE, RunResult
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
@@ -91,6 +95,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--parameter", action="append", default=[], metavar="NAME=VALUE", help="of the file"
     )
     add_jobs_option(parser)
+    add_retry_option(parser)
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler: tcp://HOST:PORT")
     parser.add_argument(
         "--scheduler-without-tls",
@@ -98,7 +103,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         help="also one on a public address (docs/security.md)",
     )
     parser.add_argument(
-        "--retry-failed", action="store_true", help="do runs again that failed or were unsupported"
+        "--retry-failed",
+        action="store_true",
+        help="do runs again that failed, were disturbed or unsupported",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="check, count, and estimate the time"
@@ -140,7 +147,13 @@ def _run(arguments: argparse.Namespace) -> int:
         known = timed_before([run for run in plan.runs if run.id not in left], store)
         with CampaignProgress(missing, planned=len(plan.runs), known=known) as progress:
             run_missing(
-                plan, store, missing, workers=workers, execute=run_checked, ended=progress.end
+                plan,
+                store,
+                missing,
+                workers=workers,
+                execute=run_checked,
+                ended=progress.end,
+                retry_disturbed=arguments.retry_disturbed,
             )
     # What was damaged has been run again, and what was run is not read once more.
     return _tell(store, {}, as_json=False)
@@ -204,23 +217,24 @@ def _tell(store: Store, damaged: Mapping[str, str], *, as_json: bool) -> int:
     """Print the state; 1 unless every run is ok or unsupported."""
     plan, done = store.plan(), store.done()
     counts = describe_status(done, plan)
-    failed = {
-        run: done[run].reason
-        for run in plan.needed_by
-        if run in done and done[run].status == "failed"
+    bad = {run: done[run] for run in plan.needed_by if run in done and done[run].status not in FINE}
+    reasons = {
+        status: {run: each.reason for run, each in bad.items() if each.status == status}
+        for status in ("failed", "disturbed")
     }
     if as_json:
-        print(json.dumps(counts | {"failures": failed, "damaged": damaged}, indent=1))  # noqa: T201
+        told = {"failures": reasons["failed"], "disturbances": reasons["disturbed"]}
+        print(json.dumps({**counts, **told, "damaged": damaged}, indent=1))  # noqa: T201
     else:
         console = Console()
         console.print(", ".join(f"{number} {name}" for name, number in counts.items()))
-        for run, reason in failed.items():
-            console.print(f"failed: {store.runs / run}: {reason}", markup=False)
+        for run, each in bad.items():
+            console.print(f"{each.status}: {store.runs / run}: {each.reason}", markup=False)
         for run, why in damaged.items():
             console.print(f"damaged: {store.runs / run}: {why}; to be run again", markup=False)
         tables = "results.csv, results.parquet" if store.is_writable else "read-only: no tables"
         console.print(f"Results: {store.root} ({tables})", markup=False)
-    return 1 if counts["failed"] or counts["missing"] or damaged else 0
+    return 1 if bad or counts["missing"] or damaged else 0
 
 
 def _overrides(arguments: argparse.Namespace) -> Overrides:
@@ -289,8 +303,7 @@ class CampaignProgress(StatusLine):
         self._time_left = TimeLeft([run.scenario for run in missing], known)
         self._planned = planned
         self._done = planned - len(missing)
-        self._failed = 0
-        self._unsupported = 0
+        self._counts = dict.fromkeys(("failed", "disturbed", "unsupported"), 0)
         self._status.update(self._text())
         self._last_line = self._begin
 
@@ -310,12 +323,12 @@ class CampaignProgress(StatusLine):
         """A run has ended and is recorded."""
         self._done += 1
         self._time_left.end(run.scenario, result)
-        if result.status == "failed":
-            self._failed += 1
+        if result.status in self._counts:
+            self._counts[result.status] += 1
+        if result.status not in FINE:
             where = f"{run.id} ({result.transport} {result.mode}, seed {result.seed})"
             reason = (result.reason.splitlines() or [""])[0]
-            self._console.print(f"failed: {where}: {reason}", markup=False)
-        self._unsupported += result.status == "unsupported"
+            self._console.print(f"{result.status}: {where}: {reason}", markup=False)
         self._status.update(self._text())
         self._line()
 
@@ -327,7 +340,7 @@ class CampaignProgress(StatusLine):
             self._console.print(self._text())
 
     def _text(self) -> str:
-        counts = f"{self._failed} failed, {self._unsupported} unsupported"
+        counts = ", ".join(f"{number} {status}" for status, number in self._counts.items())
         left = self._time_left.seconds(self._passed_s()) if self._done < self._planned else None
         words = [f"{self._done}/{self._planned} runs done", counts]
         return ", ".join(words if left is None else [*words, about_left(left)])

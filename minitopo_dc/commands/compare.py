@@ -22,6 +22,7 @@ from minitopo_dc.commands.options.scenario import (
     add_leg_options,
     add_output_option,
     add_plugin_option,
+    add_retry_option,
     add_transfer_options,
     base_scenario,
     rows,
@@ -32,7 +33,7 @@ from minitopo_dc.compare import planned_runs, run_all
 from minitopo_dc.numbers import whole
 from minitopo_dc.run.capacity import capacity_over_time
 from minitopo_dc.run.check import check_scenario
-from minitopo_dc.run.results import RunResult, flow_windows
+from minitopo_dc.run.results import FINE, RunResult, flow_windows
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario, as_run
 from minitopo_dc.settings import SettingsError
@@ -58,6 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repetitions", type=whole, default=3, metavar="N", help="runs of each row (3)"
     )
+    add_retry_option(parser)
     add_output_option(parser, "compare")
     parser.add_argument(
         "--json", action="store_true", help="print the rows as a JSON list instead of the table"
@@ -65,7 +67,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Return 0 when every run is ok or unsupported, 1 when one failed."""
+    """Return 0 when every run is ok or unsupported, else 1."""
     if not 1 <= arguments.repetitions <= MOST_REPETITIONS:
         allowed = f"1 to {MOST_REPETITIONS}"
         raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: {allowed}")
@@ -78,15 +80,17 @@ def execute(arguments: argparse.Namespace) -> int:
         check_scenario(scenario)
     require_clock(base.clock)
     root = new_directory(arguments.output, "compare")
-    results = _run(planned, root, jobs)
+    results = _run(planned, root, jobs, arguments.retry_disturbed)
     whole = _report(base, results, root, as_json=arguments.json)
-    return 0 if whole and all(result.status != "failed" for result in results) else 1
+    return 0 if whole and all(result.status in FINE for result in results) else 1
 
 
-def _run(planned: list[tuple[int, Scenario]], root: Path, jobs: int) -> list[RunResult]:
+def _run(
+    planned: list[tuple[int, Scenario]], root: Path, jobs: int, retry_disturbed: int
+) -> list[RunResult]:
     results = []
     with Progress(len(planned)) as progress:
-        outcomes = run_all(planned, root, run_checked, jobs)
+        outcomes = run_all(planned, root, run_checked, jobs, retry_disturbed)
         for _, scenario in planned:
             progress.begin(scenario)
             results.append(next(outcomes))

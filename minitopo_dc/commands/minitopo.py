@@ -16,6 +16,7 @@ from minitopo_dc.commands.options.scenario import (
     add_output_option,
 )
 from minitopo_dc.commands.screen import new_directory
+from minitopo_dc.run.results import FINE
 
 HELP = "run inside your own Minitopo checkout, with topoType:DualConnectivity and our experiments"
 PING_LOG = "ping.log"
@@ -54,7 +55,7 @@ def execute(arguments: argparse.Namespace) -> int:
         print(f"Files: {directory}")  # noqa: T201
     else:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
-    return 1 if result is not None and result.status == "failed" else 0
+    return 0 if result is None or result.status in FINE else 1
 
 
 def _ping_results(log: Path) -> Iterator[str]:

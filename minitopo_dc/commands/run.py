@@ -33,7 +33,7 @@ from minitopo_dc.compare import attempt
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.check import check_scenario
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.run.results import FINE, RunResult
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
 
@@ -61,7 +61,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Return 0 when the run is ok or unsupported, 1 when it failed."""
+    """Return 0 when the run is ok or unsupported, else 1."""
     load_plugins(arguments.plugins)
     scenario, interactive = _read(arguments)
     clock = arguments.clock or ("real" if interactive else _wanted_clock(scenario))
@@ -84,7 +84,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from minitopo_dc.analysis.figures.paths import paths_figure  # with Matplotlib: slow
 
         paths_figure([directory], directory / "paths.png")
-    return 1 if result.status == "failed" else 0
+    return 0 if result.status in FINE else 1
 
 
 def _changed(scenario: Scenario, arguments: argparse.Namespace, clock: Clock) -> Scenario:

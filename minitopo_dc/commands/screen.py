@@ -62,7 +62,7 @@ class Progress(StatusLine):
         if result.status == "ok":
             outcome = f"[green]ok[/] {_headline(result)}"
         else:
-            colour = "red" if result.status == "failed" else "yellow"
+            colour = "yellow" if result.status == "unsupported" else "red"
             outcome = f"[{colour}]{result.status}[/] {escape(result.reason.splitlines()[0])}"
         position = self._position()
         self._done += 1

@@ -272,6 +272,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             "copies_refused": sum(driver.injector.refused for driver in self._legs.values()),
             "kernel_changes": {n: d.leg.lateness_ms() for n, d in self._kernel_legs.items()},
             "timer_lateness_log2_ns": self._loop.lateness,
+            "stalls_ns": self._loop.stalls,
             "cpu_s": usage.ru_utime + usage.ru_stime,
             "refused_by_kernel": refused,
         }

@@ -18,6 +18,7 @@ from minitopo_dc.emulation.network.host_capture import captured
 from minitopo_dc.emulation.network.hosts import EmulatedHost
 from minitopo_dc.emulation.network.testbed import set_sysctl
 from minitopo_dc.emulation.run.transfers import make_jobs, run_flows
+from minitopo_dc.emulation.run.watch import Watch
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.checkout_ipv6 import ipv6_of
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
@@ -27,6 +28,7 @@ from minitopo_dc.run.judge import blank_result, judge
 from minitopo_dc.run.perform import RunFailedError
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.run.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed, runner_names
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.topologies.host import ShellEndedError, run, set_up
@@ -228,7 +230,10 @@ class ExperimentMixin:
             client=lambda leg: address(config.get_client_ip(leg - 1)),
         )
         before = self._path_bytes(client)
-        with captured((self._host(name) for name in scenario.real.captured_hosts), directory):
+        observed = (self._host(name) for name in scenario.real.captured_hosts)
+        with captured(observed, directory), Watch() as watch:
+            for element in self.context.elements:
+                watch.add(element.settings.host, element.pid)
             measurements = run_flows(
                 jobs,
                 server,
@@ -237,12 +242,14 @@ class ExperimentMixin:
                 interval_ms=scenario.statistics_ms,
                 on_start=config.run_netem_at,
                 check=self.context.check,
+                watch=watch,
             )
         after = self._path_bytes(client)
         leg_bytes = [end - begin for begin, end in zip(before, after, strict=True)]
         if summaries := self.context.stop_elements():
             leg_bytes = [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()]
-        return judge(blank, scenario, measurements, leg_bytes)
+        result = judge(blank, scenario, measurements, leg_bytes)
+        return with_trust(result, watch.judge(measurements, summaries))
 
     def _host(self, name: str) -> EmulatedHost:
         """An end host, under our name."""

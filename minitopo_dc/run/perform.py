@@ -6,18 +6,27 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.run.check import runners_of, why_unsupported
 from minitopo_dc.run.judge import blank_result, judge
 from minitopo_dc.run.results import RunResult, save_as_run
+from minitopo_dc.run.trust import Trust, with_trust
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.scenario import AsRun, Scenario, as_run
 from minitopo_dc.workloads import Measurement
 
-Measured = tuple[Sequence[Measurement], list[int]]
-"""What each flow measured, and the IP bytes that each leg delivered downlink."""
+
+class Measured(NamedTuple):
+    """What a run of a scenario gives."""
+
+    measurements: Sequence[Measurement]
+    """Of each flow."""
+    leg_bytes: list[int]
+    """IP bytes that each leg delivered downlink."""
+    trust: Trust | None = None
+    """What the machine did to it; None: no machine could, as on the virtual clock."""
 
 
 class RunFailedError(MinitopoDcError, RuntimeError):
@@ -73,7 +82,8 @@ def _attempt(
     if reason is not None:
         return replace(blank, status="unsupported", reason=reason)
     try:
-        measurements, leg_bytes = measure(scenario)
-        return judge(blank, scenario, measurements, leg_bytes)
+        measured = measure(scenario)
+        result = judge(blank, scenario, measured.measurements, measured.leg_bytes)
+        return result if measured.trust is None else with_trust(result, measured.trust)
     except (TransferFailed, RunFailedError) as failure:
         return replace(blank, reason=str(failure))

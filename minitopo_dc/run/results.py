@@ -17,7 +17,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.scenario import AsRun, Scenario
@@ -26,7 +26,12 @@ from minitopo_dc.settings.base import quoted
 
 MOST_BYTES = 16 << 20
 """Of `result.json` and its like: 64 flows with all their numbers have less than 1 MB."""
-Status = Literal["ok", "failed", "unsupported"]
+Status = Literal["ok", "failed", "disturbed", "unsupported"]
+"""`disturbed`: the machine had too much part in the numbers (`minitopo_dc.run.trust`)."""
+
+
+FINE: Final = ("ok", "unsupported")
+"""What a command ends well with: who asked for what cannot be had here has been told."""
 
 
 @dataclass(frozen=True)

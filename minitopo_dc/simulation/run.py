@@ -54,7 +54,7 @@ def _measure(scenario: Scenario, directory: Path) -> Measured:
     except PolicyError as error:
         raise RunFailedError(str(error)) from None
     measurements = [_of_flow(each, scenario) for each in testbed.connections]
-    return measurements, testbed.gnb.delivered_bytes()
+    return Measured(measurements, testbed.gnb.delivered_bytes())
 
 
 def _of_flow(connection: Connection, scenario: Scenario) -> Measurement:

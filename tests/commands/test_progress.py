@@ -71,5 +71,5 @@ def test_a_campaign_counts_what_was_done_before_and_names_failures(
     assert ended(FAILED, 3, capsys) == [
         "2 of 3 runs were done before",
         "failed: abc (quic dc, seed 1): [/red] of [tc]",
-        "3/3 runs done, 1 failed, 0 unsupported",
+        "3/3 runs done, 1 failed, 0 disturbed, 0 unsupported",
     ]

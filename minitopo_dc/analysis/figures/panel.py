@@ -18,7 +18,7 @@ FONT = "DejaVu Sans"
 """Comes with matplotlib, so that it is everywhere."""
 RATE_COLOUR = "#0072B2"
 """Blue of the palette of Okabe and Ito (Color Universal Design); all else is grey."""
-STATUS_COLOURS = {"failed": "#B34700", "unsupported": "#555555"}
+STATUS_COLOURS = {"failed": "#B34700", "disturbed": "#B34700", "unsupported": "#555555"}
 """Their names stand beside them: no colour is needed to tell them apart."""
 LEG_GREYS = (0.80, 0.92)
 """Lightness of the first and of the last leg's capacity."""
@@ -94,7 +94,7 @@ def _write_goodput(axes: Axes, summary: dict[Any, Any]) -> None:
 
 
 def _write_reason(axes: Axes, summary: dict[Any, Any]) -> None:
-    status = "failed" if summary["failed"] else "unsupported"
+    status = next(each for each in STATUS_COLOURS if summary[each])
     axes.set_facecolor("0.97")
     axes.set_title(status, color=STATUS_COLOURS[status], **_OUTCOME)
     lines = textwrap.wrap(

@@ -13,17 +13,17 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.run.attempts import ATTEMPTS
 from minitopo_dc.run.results import RunResult
+from minitopo_dc.run.trust import NUMBERS, verdict_of
 from minitopo_dc.scenario import Mode
 from minitopo_dc.workloads import Download
 
 MODES: tuple[str, ...] = get_args(Mode)
-NUMBERS = ("goodput_mbps", "completion_s", "capacity_share")
-"""Numbers that only a run with status `ok` has; a download has all of them."""
-
 _LEG_BYTES = "leg_bytes_"
 _SCHEMA = TypeAdapter(RunResult)
 _PROGRAMS = TypeAdapter(dict[str, Any])
+_REASONS = TypeAdapter(list[str])
 _FLOWS = TypeAdapter(list[dict[str, Any]])
 _FIELDS = frozenset(field.name for field in fields(RunResult))
 
@@ -31,10 +31,12 @@ _FIELDS = frozenset(field.name for field in fields(RunResult))
 def load_results(directory: Path) -> pd.DataFrame:
     """Read all runs `directory/*/result.json` into a table with one row per run.
 
-    Columns are the fields of `RunResult`, `leg_bytes_1`, `leg_bytes_2`, ... (missing where a run
-    has no such leg), and the measures of users' own programs, where there are any (NaN in runs
-    that have no such measure). `directory` is where the run was found, wherever it was made. Rows
-    are sorted by mode (one leg first, multipath last), transport, and repetition.
+    Columns are the fields of `RunResult`, `trust` (its verdict, `clean` or `disturbed`; empty on
+    the virtual clock), `repeats` (attempts before it that were disturbed), `leg_bytes_1`,
+    `leg_bytes_2`, ... (missing where a run has no such leg), and the measures of users' own
+    programs, where there are any (NaN in runs that have no such measure). `directory` is
+    where the run was found, wherever it was made. Rows are sorted
+    by mode (one leg first, multipath last), transport, and repetition.
 
     Raises:
         ResultError: there is no run, a `result.json` is broken, or a run is elsewhere, behind a
@@ -104,7 +106,9 @@ def _check(result: RunResult) -> None:
 
 
 def _check_details(details: Mapping[str, Any]) -> None:
-    """What tables take from them: a program's measures, and the flows' goodput."""
+    """What tables take from them: a program's measures, the flows' goodput, and the verdict."""
+    _PROGRAMS.validate_python(details.get("trust", {}))
+    _REASONS.validate_python(details.get(ATTEMPTS["disturbed"], []))
     for name in _PROGRAMS.validate_python(details.get("units", {})):
         value = details.get(name)
         if name in _FIELDS or name.startswith(_LEG_BYTES):
@@ -136,6 +140,8 @@ def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
     table = pd.DataFrame(columns)
     for name in NUMBERS:
         table[name] = table[name].astype("float64")
+    table["trust"] = [verdict_of(run) for run in runs]
+    table["repeats"] = [len(run.details.get(ATTEMPTS["disturbed"], ())) for run in runs]
     bytes_of_legs = [run.leg_bytes or [] for run in runs]
     for leg in range(max(map(len, bytes_of_legs))):
         values = [legs[leg] if leg < len(legs) else None for legs in bytes_of_legs]

@@ -16,7 +16,7 @@ from minitopo_dc.analysis.tables.summary import columns_of, spread_name
 from minitopo_dc.workloads import Column
 
 BYTES_PER_MB = 1_000_000
-STATUS_STYLES = {"ok": "green", "failed": "red", "unsupported": "yellow"}
+STATUS_STYLES = {"ok": "green", "failed": "red", "disturbed": "red", "unsupported": "yellow"}
 
 
 def render_table(
@@ -49,9 +49,22 @@ def render_table(
         runs = _runs(row, len(notes) if row["reason"] else None)
         shown = [*_shown(row, first), *_carried(row, legs), *_shown(row, last)]
         table.add_row(labels.get(row["transport"], row["transport"]), row["mode"], runs, *shown)
+    if machine := _machine(comparison):
+        notes.append(Text(machine))
     if notes:
         table.caption = Text("\n").join(notes)
     return table
+
+
+def _machine(comparison: pd.DataFrame) -> str:
+    """What the machine did to the runs, in words; empty where none could be judged."""
+    judged, disturbed, repeats = (
+        int(comparison[name].sum()) for name in ("judged", "disturbed", "repeats")
+    )
+    if not judged:
+        return ""
+    words = f"This machine: {judged - disturbed} of {judged} runs undisturbed"
+    return f"{words}; {repeats} repeated" if repeats else words
 
 
 def _runs(row: dict[Any, Any], note: int | None) -> Text:

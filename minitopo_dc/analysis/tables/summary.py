@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
 from minitopo_dc.analysis.tables.load import leg_columns
+from minitopo_dc.run.results import Status
 from minitopo_dc.workloads import Column, Download, get_workload, workload_names
 
 
 def compare_table(results: pd.DataFrame) -> pd.DataFrame:
     """Sum up runs (`load_results`) per transport and mode, in the order of first appearance.
 
-    Columns: `transport`, `mode`; numbers of `runs` and of those `ok`, `failed` and
-    `unsupported`; `workload`; the means of its columns (of a download `goodput_mbps`,
-    `completion_s`, `capacity_share`), some with a sample standard deviation (n - 1; NaN for one
-    run) such as `goodput_sd_mbps`; `leg_bytes_1`, ... (means); and `reason`, the first of a
-    run that is not ok. Only runs that are `ok` count in means; without
+    Columns: `transport`, `mode`; numbers of `runs` and of those `ok`, `failed`, `disturbed` and
+    `unsupported`; how many runs were `judged` by what the machine did to them, and how many
+    `repeats` that took (`minitopo_dc.run.trust`); `workload`; the means of its columns (of a
+    download `goodput_mbps`, `completion_s`, `capacity_share`), some with a sample standard
+    deviation (n - 1; NaN for one run) such as `goodput_sd_mbps`; `leg_bytes_1`, ... (means); and
+    `reason`, the first of a run that is not ok. Only runs that are `ok` count in means; without
     any they are NaN.
     """
     groups = results.groupby(["transport", "mode"], sort=False)
@@ -47,8 +49,13 @@ def _summarise(runs: pd.DataFrame, columns: Sequence[Column]) -> dict[str, Any]:
     return {
         "runs": len(runs),
         "ok": len(ok),
-        "failed": int((runs["status"] == "failed").sum()),
-        "unsupported": int((runs["status"] == "unsupported").sum()),
+        **{
+            status: int((runs["status"] == status).sum())
+            for status in get_args(Status)
+            if status != "ok"
+        },
+        "judged": int((runs["trust"] != "").sum()),
+        "repeats": int(runs["repeats"].sum()),
         "workload": runs["workload"].iloc[0],
         **_numbers(ok, columns),
         **{leg: ok[leg].astype("float64").mean() for leg in leg_columns(runs)},

@@ -21,6 +21,7 @@ from minitopo_dc.campaign.execution.workers import (
 )
 from minitopo_dc.campaign.file.plan import Plan, Run
 from minitopo_dc.clocks import run_checked
+from minitopo_dc.run.attempts import Retries
 from minitopo_dc.run.results import RunResult
 
 Ended = Callable[[Run, RunResult], None]
@@ -32,7 +33,7 @@ def missing_runs(plan: Plan, store: Store, *, retry_failed: bool = False) -> lis
     Args:
         plan: all of them.
         store: those that are done; it is held (`Store.open`).
-        retry_failed: forget those that failed or were unsupported, and do them again.
+        retry_failed: forget those that failed, were disturbed or unsupported; do them again.
     """
     for damaged in store.damaged():
         store.forget(damaged)
@@ -53,13 +54,17 @@ def run_missing(
     workers: Workers,
     execute: Execute,
     ended: Ended,
+    retry_disturbed: int = Retries.disturbed,
 ) -> None:
     """Do runs and record each as it ends; then, or when interrupted, write the tables.
+
+    A run that the machine disturbed is done again up to `retry_disturbed` times.
 
     Raises:
         StoreError: the disk is full, or the workers cannot go on. What was recorded is kept.
     """
-    retried = partial(perform, execute=execute, retries=plan.file.retries)
+    retries = Retries(failed=plan.file.retries, disturbed=retry_disturbed)
+    retried = partial(perform, execute=execute, retries=retries)
     with _tables(plan, store), _full_disk(store):
         for run, result in workers(missing, retried, store.working):
             directory = store.working / run.id

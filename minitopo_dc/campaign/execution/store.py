@@ -27,14 +27,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, get_args
 
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.run_files import MOST_CAPTURE
 from minitopo_dc.campaign.file.plan import Plan
 from minitopo_dc.errors import InputError
 from minitopo_dc.files import opened, parse_json, read_text, replacing, write_whole
-from minitopo_dc.run.results import MOST_BYTES, RunResult
+from minitopo_dc.run.results import MOST_BYTES, RunResult, Status
 from minitopo_dc.settings import SettingsError
 
 CHECKSUMS = "checksums.json"
@@ -315,8 +315,8 @@ def _flush(path: Path) -> None:
 
 
 def describe_status(done: dict[str, RunResult], plan: Plan) -> dict[str, Any]:
-    """Numbers of runs: planned, ok, failed, unsupported, missing."""
+    """Return numbers of runs: planned, of each status, and missing."""
     wanted = plan.needed_by
     states = [done[run].status for run in wanted if run in done]
-    counts = {status: states.count(status) for status in ("ok", "failed", "unsupported")}
+    counts = {status: states.count(status) for status in get_args(Status)}
     return {"runs": len(wanted), **counts, "missing": len(wanted) - len(states)}

@@ -88,7 +88,7 @@ def measures(run: dict[Any, Any] | None) -> dict[str, Any]:
     """
     if run is None:
         return {"status": "missing", "reason": "", "directory": ""}
-    names = ("status", "reason", "directory", "seed", "size_bytes")
+    names = ("status", "reason", "directory", "seed", "size_bytes", "trust", "repeats")
     found = {name: run[name] for name in names}
     if run["status"] != "ok":
         return found

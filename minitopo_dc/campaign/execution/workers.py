@@ -17,6 +17,7 @@ from minitopo_dc.campaign.execution.store import FULL, StoreError
 from minitopo_dc.campaign.file.plan import Run
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.pool import Killed, in_processes
+from minitopo_dc.run.attempts import Retries, tried
 from minitopo_dc.run.judge import crashed
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
@@ -33,37 +34,26 @@ class DiskFullError(MinitopoDcError):
     """No room for a run; it has no result."""
 
 
-def perform(run: Run, directory: Path, *, execute: Execute, retries: int) -> RunResult:
-    """Run; a failure is tried again, and the last one is the result.
-
-    The reasons of those before are in `details` as `failed_attempts`, and how long all took, in
-    real seconds, as `wall_s`.
+def perform(run: Run, directory: Path, *, execute: Execute, retries: Retries) -> RunResult:
+    """Run, and again as `retries` say (`tried`); how long all took, in real s, is `wall_s`.
 
     Args:
         run: which.
         directory: where it takes place; made, and emptied before each attempt.
         execute: does it once.
-        retries: how often a failure is tried again.
+        retries: how often it is tried again.
 
     Raises:
         DiskFullError: there was no room.
     """
     begin = time.monotonic()
-    reasons: list[str] = []
-    for _ in range(retries + 1):
-        shutil.rmtree(directory, ignore_errors=True)
-        result = _attempt(run.scenario, directory, execute)
-        if result.status != "failed":
-            break
-        reasons.append(result.reason)
-    earlier = reasons if result.status != "failed" else reasons[:-1]
+    result = tried(lambda: _attempt(run.scenario, directory, execute), retries)
     details = result.details | {"wall_s": round(time.monotonic() - begin, 3)}
-    if earlier:
-        details["failed_attempts"] = earlier
     return replace(result, repetition=run.repetition, details=details)
 
 
 def _attempt(scenario: Scenario, directory: Path, execute: Execute) -> RunResult:
+    shutil.rmtree(directory, ignore_errors=True)
     try:
         directory.mkdir(parents=True)
         return execute(scenario, directory)

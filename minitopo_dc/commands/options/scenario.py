@@ -13,6 +13,7 @@ from minitopo_dc.commands.options.schedules import path_schedule, with_outages
 from minitopo_dc.link import DelayCurve, RlcMode
 from minitopo_dc.numbers import real, whole
 from minitopo_dc.plugins import load_plugins
+from minitopo_dc.run.attempts import Retries
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Clock, Mode, Scenario
 from minitopo_dc.settings import IpVersion, PathSchedule, SettingsError
@@ -131,6 +132,18 @@ def add_output_option(parser: argparse.ArgumentParser, command: str) -> None:
         type=Path,
         metavar="DIR",
         help=f"results directory; must not exist (results/{command}-TIME)",
+    )
+
+
+def add_retry_option(parser: argparse.ArgumentParser) -> None:
+    """How often a run is done again that the machine disturbed."""
+    parser.add_argument(
+        "--retry-disturbed",
+        type=whole,
+        default=Retries.disturbed,
+        metavar="N",
+        help="do a run again that this machine disturbed, up to so many times "
+        f"({Retries.disturbed}; docs/trust.md)",
     )
 
 

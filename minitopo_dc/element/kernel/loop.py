@@ -21,6 +21,10 @@ SLEPT_PER_POLLED = 4
 So polling takes a quarter of the time at most, and leaves sleeps to learn from. This project's
 choice: with a moment each 0.3 ms (two legs of 20 Mbit/s, 1,500 bytes) it still allows 75 us.
 """
+STALL_NS = 5_000_000
+"""An alarm that is as late is kept with its moment: it is a good part of the papers' delays."""
+MOST_STALLS = 1000
+"""Kept of one run."""
 ORDERS = 0
 """Standard input carries the orders, and its end says that who started the element is gone."""
 
@@ -65,6 +69,8 @@ class Loop:
         self._cut_order = b""
         self.lateness = [0] * 64
         """How late `serve` was: entry `i` counts delays of `i` bits in ns."""
+        self.stalls: list[tuple[int, int]] = []
+        """When `serve` was late by `STALL_NS` or more, and by how much (ns)."""
 
     def add_source(self, source: Source) -> None:
         """Read this source."""
@@ -82,14 +88,19 @@ class Loop:
     def serve(self, now: int) -> None:
         """Let every part do what is due, and find the next moment."""
         due = now + IDLE_NS
+        latest = 0
         for part in self._timed:
             moment = part.next_timeout()
             if moment is not None and moment <= now:
-                self.lateness[(now - moment).bit_length()] += 1
+                late = now - moment
+                self.lateness[late.bit_length()] += 1
+                latest = max(latest, late)
                 part.handle(now)
                 moment = part.next_timeout()
             if moment is not None and moment < due:
                 due = moment
+        if latest >= STALL_NS and len(self.stalls) < MOST_STALLS:
+            self.stalls.append((now, latest))
         self.due = due
         self._served = now
 

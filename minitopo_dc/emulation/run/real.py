@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from minitopo_dc.emulation.network.elements import stop_all
 from minitopo_dc.emulation.network.leftovers import no_leftovers
 from minitopo_dc.emulation.network.testbed import Testbed, testbed, why_no_ipv6
 from minitopo_dc.emulation.run.transfers import make_jobs, run_flows
+from minitopo_dc.emulation.run.watch import Watch
 from minitopo_dc.run.addresses import client_address, server_address
 from minitopo_dc.run.check import runners_of
 from minitopo_dc.run.perform import Measured, perform
@@ -28,7 +29,13 @@ DATA_BYTES = 16
 """`runners.icmp_client.DATA_BYTES`; a test keeps them equal."""
 
 
-def run_real(scenario: Scenario, directory: Path) -> RunResult:
+Disturb = Callable[[Watch], AbstractContextManager[object]]
+"""Disturbs a run's processes on purpose, from the elements' start to the transfers' end."""
+
+
+def run_real(
+    scenario: Scenario, directory: Path, *, disturb: Disturb = lambda _: nullcontext()
+) -> RunResult:
     """Run a scenario that was checked (`perform`).
 
     Raises:
@@ -39,7 +46,7 @@ def run_real(scenario: Scenario, directory: Path) -> RunResult:
         directory,
         facts=facts(),
         lacking=lambda: _lacking(scenario),
-        measure=lambda each: _measure(each, directory),
+        measure=lambda each: _measure(each, directory, disturb),
     )
 
 
@@ -52,13 +59,22 @@ def _lacking(scenario: Scenario) -> str | None:
     return reason
 
 
-def _measure(scenario: Scenario, directory: Path) -> Measured:
+def _measure(scenario: Scenario, directory: Path, disturb: Disturb) -> Measured:
     """Run the flows between fresh hosts."""
-    with testbed(scenario, directory) as bed:
-        with _no_leftovers(scenario, bed):
-            measurements = _transfer(scenario, directory, bed)
+    with testbed(scenario, directory) as bed, Watch() as watch:
+        for element in bed.elements:
+            watch.add(element.settings.host, element.pid)
+        with _no_leftovers(scenario, bed), ExitStack() as disturbed:
+            measurements = _transfer(
+                scenario, directory, bed, watch, lambda: disturbed.enter_context(disturb(watch))
+            )
         summaries = stop_all(bed.elements)
-    return measurements, [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()]
+    limited = ("client",) if scenario.real.client_cpu_percent is not None else ()
+    return Measured(
+        measurements,
+        [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()],
+        watch.judge(measurements, summaries, limited=limited),
+    )
 
 
 def _no_leftovers(scenario: Scenario, bed: Testbed) -> AbstractContextManager[None]:
@@ -68,7 +84,13 @@ def _no_leftovers(scenario: Scenario, bed: Testbed) -> AbstractContextManager[No
     return nullcontext()
 
 
-def _transfer(scenario: Scenario, directory: Path, bed: Testbed) -> list[Measurement]:
+def _transfer(
+    scenario: Scenario,
+    directory: Path,
+    bed: Testbed,
+    watch: Watch,
+    on_start: Callable[[], object],
+) -> list[Measurement]:
     version = scenario.ip_version
     jobs = make_jobs(
         scenario,
@@ -79,6 +101,11 @@ def _transfer(scenario: Scenario, directory: Path, bed: Testbed) -> list[Measure
         ],
         client=lambda leg: client_address(leg, version),
     )
+
+    def start() -> None:
+        bed.start()
+        on_start()
+
     share = scenario.real.client_cpu_percent
     with nullcontext() if share is None else cpu_limit(share) as cpu:
         measurements = run_flows(
@@ -87,8 +114,9 @@ def _transfer(scenario: Scenario, directory: Path, bed: Testbed) -> list[Measure
             bed.hosts.client,
             directory / "client-rate.csv",
             interval_ms=scenario.statistics_ms,
-            on_start=bed.start,
+            on_start=start,
             check=bed.check,
+            watch=watch,
             cpu=cpu,
         )
     return [with_serialisation(scenario, each) for each in measurements]

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from minitopo_dc.emulation.network.cpu_limit import CpuLimit
 from minitopo_dc.emulation.network.hosts import EmulatedHost
+from minitopo_dc.emulation.run.watch import Watch
 from minitopo_dc.run.addresses import SERVER_PORT
 from minitopo_dc.run.perform import RunFailedError
 from minitopo_dc.run.results import flow_directory
@@ -71,27 +72,30 @@ def run_flows(
     interval_ms: int,
     on_start: Callable[[], None],
     check: Callable[[], None],
+    watch: Watch,
     cpu: CpuLimit | None = None,
 ) -> list[Measurement]:
     """Run the transfers; `rate_file` gets what reached the client, in intervals.
 
     `on_start` is called when all servers listen; `check` now and then from then on, to raise
-    RunFailedError when the testbed is not whole; `cpu` is what the clients share.
+    RunFailedError when the testbed is not whole; `watch` is told of servers and clients; `cpu` is
+    what the clients share.
 
     Raises:
         TransferFailed: bytes are missing, a process failed, the time was over.
         RunFailedError: `check` did, which is then the better reason.
     """
-    watched = AbortableHost(client, cpu)
-    sampler = Sampler(watched, check, interval_ms, watched.abort)
+    clients = AbortableHost(client, watch, cpu)
+    sampler = Sampler(clients, check, interval_ms, clients.abort)
 
     def start() -> None:
+        watch.transfers_begin()
         on_start()
         sampler.start()
 
     try:
         with sampler:  # whose last sample is that of its end
-            return run_transfers(jobs, server, watched, on_start=start)
+            return run_transfers(jobs, WatchedHost(server, watch), clients, on_start=start)
     except TransferFailed:
         check()
         raise
@@ -99,11 +103,26 @@ def run_flows(
         sampler.save(rate_file)
 
 
-class AbortableHost(EmulatedHost):
+class WatchedHost(EmulatedHost):
+    """A host of whose programs a watch is told."""
+
+    def __init__(self, host: EmulatedHost, watch: Watch) -> None:
+        self.__dict__ |= host.__dict__
+        self._watch = watch
+
+    def popen(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        """Start a process; it is watched unless it answers by a pipe: such a one sets hosts up."""
+        process = super().popen(*arguments, **options)
+        if options.get("stdout") != subprocess.PIPE:
+            self._watch.add(self.name, process.pid)
+        return process
+
+
+class AbortableHost(WatchedHost):
     """The client's host, whose clients can be ended from another thread."""
 
-    def __init__(self, host: EmulatedHost, cpu: CpuLimit | None = None) -> None:
-        self.__dict__ |= host.__dict__
+    def __init__(self, host: EmulatedHost, watch: Watch, cpu: CpuLimit | None = None) -> None:
+        super().__init__(host, watch)
         self._cpu = cpu
         self._clients: list[subprocess.Popen[bytes]] = []
         self._aborted = False

@@ -56,7 +56,7 @@ def test_times_bytes_and_shares_are_means(tmp_path: Path) -> None:
 def test_each_transport_and_mode_is_a_row_in_the_order_of_first_appearance() -> None:
     pairs = [("tcp", "dc"), ("mptcp", "multipath"), ("tcp", "sc"), ("tcp", "dc")]
     runs = [result(transport, mode) for transport, mode in pairs]
-    rows = compare_table(pd.DataFrame(runs).assign(leg_bytes_1=1))
+    rows = compare_table(pd.DataFrame(runs).assign(leg_bytes_1=1, trust="", repeats=0))
     assert list(zip(rows["transport"], rows["mode"], strict=True)) == pairs[:3]
     assert list(rows["runs"]) == [2, 1, 1]
 

@@ -134,7 +134,14 @@ def test_failed_runs_are_done_again_when_asked_for(plan: Plan, store: Store) -> 
     run(plan, store, fail)
     assert len(run(plan, store, retry_failed=True)) == 8
     counts = describe_status(store.done(), plan)
-    assert counts == {"runs": 8, "ok": 8, "failed": 0, "unsupported": 0, "missing": 0}
+    assert counts == {
+        "runs": 8,
+        "ok": 8,
+        "failed": 0,
+        "disturbed": 0,
+        "unsupported": 0,
+        "missing": 0,
+    }
 
 
 def test_an_unforeseen_error_is_a_failed_run_with_its_traceback(plan: Plan, store: Store) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from minitopo_dc.emulation.network.hosts import EmulatedHost
 from minitopo_dc.emulation.run.transfers import AbortableHost
+from minitopo_dc.emulation.run.watch import Watch
 
 pytestmark = pytest.mark.root
 SLEEP = ["sleep", "60"]
@@ -19,7 +20,9 @@ SLEEP = ["sleep", "60"]
 @pytest.fixture
 def host() -> AbortableHost:
     """This machine itself."""
-    return AbortableHost(EmulatedHost(SimpleNamespace(name="client", pid=os.getpid(), shell=None)))
+    return AbortableHost(
+        EmulatedHost(SimpleNamespace(name="client", pid=os.getpid(), shell=None)), Watch()
+    )
 
 
 def test_an_abort_ends_the_clients_that_run(host: AbortableHost) -> None:

@@ -1,0 +1,285 @@
+"""What the machine did to a run: its processes' processor time, sampled while they work.
+
+The kernel counts, for each thread, how long it ran and how long it could have run but had no
+processor (Documentation/scheduler/sched-stats.rst: `/proc/PID/schedstat`); proc(5) says whether it
+was stopped. Samples of both, taken each `INTERVAL_S`, show gaps of the programs that take no
+measurements themselves. What is read and when is decided here; what it means, in
+`minitopo_dc.run.trust`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar
+
+from minitopo_dc.run.trust import Evidence, Part, Trust, judge_trust, overlap_s
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Measurement
+
+INTERVAL_S = 0.05
+"""Between samples: the shortest stop that calibration makes (0.1 s) meets one at least."""
+CHILDREN_EVERY = 10
+"""Samples between two looks for a program's own children."""
+LONG_WAIT_NS = 10_000_000
+"""Between two samples: half a round trip of the papers' shortest legs. Shorter waits, of which two
+programs on one processor have many, delay less than a packet's own time on such a leg."""
+STRETCH_S = 0.2
+SATURATED = 0.9
+"""Of a stretch: the kernel counts a program's time in ticks of up to 10 ms."""
+STOPPED = frozenset("tTD")
+"""proc(5): stopped by a signal, stopped by a tracer, waiting for a disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A process, with its threads and children, at a moment."""
+
+    at_ns: int
+    ran_ns: int
+    """On a processor, since it was started."""
+    waited_ns: int
+    """For a processor."""
+    stopped: bool
+
+
+@dataclass
+class _Process:
+    """A process that is watched, and what was seen of it."""
+
+    pid: int
+    pids: list[int] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """Counters of all processors together, at a moment."""
+
+    at_ns: int
+    stolen_s: float
+    busy_s: float
+    pressure_s: float | None
+    backlog_drops: int
+
+
+class Watch:
+    """Samples the processes of a run, in a thread, while the block lasts."""
+
+    def __init__(self) -> None:
+        self._processes: dict[str, _Process] = {}
+        self._machine: list[_Machine] = []
+        self._turns: list[int] = []
+        self._load_before = os.getloadavg()[0]
+        self._zero_ns = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def add(self, part: str, pid: int) -> None:
+        """Watch a process from now on; the second of a part is called `PART-2`."""
+        number = sum(name.partition("-")[0] == part for name in self._processes) + 1
+        self._processes[part if number == 1 else f"{part}-{number}"] = _Process(pid)
+
+    def pids(self) -> dict[str, int]:
+        """Return the processes by part, so that calibration can disturb them."""
+        return {part: process.pid for part, process in self._processes.copy().items()}
+
+    def transfers_begin(self) -> None:
+        """Take note of the moment from which measurements count their clients' start."""
+        self._zero_ns = time.monotonic_ns()
+
+    def judge(
+        self,
+        measurements: Sequence[Measurement],
+        summaries: Sequence[Mapping[str, Any]] = (),
+        *,
+        limited: Iterable[str] = (),
+    ) -> Trust:
+        """Judge the time from the first client's start of connecting to the last one's end.
+
+        Args:
+            measurements: of the flows.
+            summaries: of the elements, when they have ended.
+            limited: parts whose processor time the scenario limits.
+        """
+        begin_s = min(each.started_s for each in measurements)
+        end_s = max(each.started_s + each.completion_s for each in measurements)
+        begin_ns, end_ns = (self._zero_ns + round(each * NS_PER_S) for each in (begin_s, end_s))
+        stalls = {each["host"]: each["stalls_ns"] for each in summaries}
+        return judge_trust(self.evidence(begin_ns, end_ns, stalls), limited=limited)
+
+    def evidence(
+        self, begin_ns: int, end_ns: int, stalls: Mapping[str, Sequence[Sequence[int]]]
+    ) -> Evidence:
+        """Return what happened in a window of the monotonic clock.
+
+        Args:
+            begin_ns: the first client began to connect.
+            end_ns: the last one had what it wanted.
+            stalls: of each element when its alarms were late, and by how much (ns).
+        """
+        parts = {
+            name: _part(_within(process.samples, begin_ns, end_ns))
+            for name, process in self._processes.items()
+        }
+        stalled = {name: overlap_s(each, begin_ns, end_ns) for name, each in stalls.items()}
+        gaps = ((after, after - before) for before, after in pairwise(self._turns))
+        paused = [(at, gap) for at, gap in gaps if gap > 2 * INTERVAL_S * NS_PER_S]
+        return Evidence(
+            transfer_s=(end_ns - begin_ns) / NS_PER_S,
+            parts={name: part for name, part in parts.items() if part is not None},
+            stalled_s=stalled,
+            paused_s=overlap_s(paused, begin_ns, end_ns),
+            **self._of_machine(begin_ns, end_ns, parts),
+        )
+
+    def _of_machine(
+        self, begin_ns: int, end_ns: int, parts: Mapping[str, Part | None]
+    ) -> dict[str, Any]:
+        seen = _within(self._machine, begin_ns, end_ns)
+        first, last = seen[0], seen[-1]
+        seconds = max((last.at_ns - first.at_ns) / NS_PER_S, INTERVAL_S)
+        ours = sum(part.ran_s for part in parts.values() if part is not None)
+        pressure = None
+        if first.pressure_s is not None and last.pressure_s is not None:
+            pressure = (last.pressure_s - first.pressure_s) / seconds
+        return {
+            "stolen_s": last.stolen_s - first.stolen_s,
+            "backlog_drops": last.backlog_drops - first.backlog_drops,
+            "pressure": pressure,
+            "other_processors": max(0.0, (last.busy_s - first.busy_s - ours) / seconds),
+            "load": (self._load_before, os.getloadavg()[0]),
+        }
+
+    def _run(self) -> None:
+        for turn in _turns(self._stop):
+            now = time.monotonic_ns()
+            self._turns.append(now)
+            for process in self._processes.copy().values():
+                if turn % CHILDREN_EVERY == 0 or not process.pids:
+                    process.pids = list(_with_children(process.pid))
+                if (sample := _sample(process.pids, now)) is not None:
+                    process.samples.append(sample)
+            self._machine.append(_machine(now))
+
+
+def _turns(stop: threading.Event) -> Iterator[int]:
+    """Count up, each `INTERVAL_S`; the last turn is at the stop."""
+    turn = 0
+    while True:
+        yield turn
+        if stop.is_set():
+            return
+        stop.wait(INTERVAL_S)
+        turn += 1
+
+
+class _Dated(Protocol):
+    @property
+    def at_ns(self) -> int: ...
+
+
+_AnyDated = TypeVar("_AnyDated", bound=_Dated)
+
+
+def _within(samples: Sequence[_AnyDated], begin_ns: int, end_ns: int) -> Sequence[_AnyDated]:
+    """Return the samples of a window, with the last one before it and the first one behind it."""
+    moments = [each.at_ns for each in samples]
+    first = max(0, bisect_right(moments, begin_ns) - 1)
+    return samples[first : bisect_left(moments, end_ns) + 1]
+
+
+def _part(samples: Sequence[Sample]) -> Part | None:
+    """Sum up what was seen of a process; None: it was seen less than twice."""
+    if len(samples) < 2:
+        return None
+    first, last = samples[0], samples[-1]
+    waits = [b.waited_ns - a.waited_ns for a, b in pairwise(samples)]
+    return Part(
+        ran_s=(last.ran_ns - first.ran_ns) / NS_PER_S,
+        waited_s=(last.waited_ns - first.waited_ns) / NS_PER_S,
+        delayed_s=sum(each for each in waits if each >= LONG_WAIT_NS) / NS_PER_S,
+        stopped_s=sum(b.at_ns - a.at_ns for a, b in pairwise(samples) if b.stopped) / NS_PER_S,
+        saturated_s=_saturated_s(samples),
+    )
+
+
+def _saturated_s(samples: Sequence[Sample]) -> float:
+    """Return for how long a process could have used more processor time than it had.
+
+    In each stretch of `STRETCH_S` it ran, or waited for a processor, nearly all the time.
+    """
+    total, first = 0, samples[0]
+    for sample in samples[1:]:
+        stretch = sample.at_ns - first.at_ns
+        if stretch >= STRETCH_S * NS_PER_S:
+            runnable = sample.ran_ns + sample.waited_ns - first.ran_ns - first.waited_ns
+            total += stretch if runnable >= SATURATED * stretch else 0
+            first = sample
+    return total / NS_PER_S
+
+
+def _with_children(pid: int) -> Iterator[int]:
+    """Yield a process and those that it has started, as far as the kernel tells (proc(5))."""
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in children.read_text(encoding="ascii").split():
+                yield from _with_children(int(child))
+
+
+def _sample(pids: Iterable[int], now: int) -> Sample | None:
+    """Add up the times of processes; None when none of them is there any more."""
+    found = []
+    for pid in pids:
+        with contextlib.suppress(OSError, ValueError):
+            found.append(_times(pid))
+    if not found:
+        return None
+    ran, waited, states = zip(*found, strict=True)
+    return Sample(now, sum(ran), sum(waited), states[0] in STOPPED)
+
+
+def _times(pid: int) -> tuple[int, int, str]:
+    """Return how long the threads of a process ran and waited (ns), and its state (proc(5))."""
+    ran = waited = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (a hundred times a second)
+        with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:  # noqa: PTH123
+            first, second, _ = file.read().split()
+        ran, waited = ran + int(first), waited + int(second)
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+        return ran, waited, file.read().rpartition(")")[2].split()[0]
+
+
+def _machine(now: int) -> _Machine:
+    """Read the counters of all processors (proc(5); Documentation/accounting/psi.rst)."""
+    fields = Path("/proc/stat").read_text(encoding="ascii").split(maxsplit=9)[1:9]
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields)
+    ticks = os.sysconf("SC_CLK_TCK")
+    pressure = None
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        some = Path("/proc/pressure/cpu").read_text(encoding="ascii").partition("\n")[0]
+        pressure = int(some.rpartition("=")[2]) / 1e6
+    rows = Path("/proc/net/softnet_stat").read_text(encoding="ascii").splitlines()
+    return _Machine(
+        at_ns=now,
+        stolen_s=steal / ticks,
+        busy_s=(user + nice + system + irq + softirq) / ticks,
+        pressure_s=pressure,
+        backlog_drops=sum(int(row.split()[1], 16) for row in rows),
+    )

@@ -1,0 +1,39 @@
+"""A run that is tried again: because it failed, or because the machine disturbed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from minitopo_dc.run.results import RunResult
+
+ATTEMPTS: Final = {"failed": "failed_attempts", "disturbed": "disturbed_attempts"}
+"""Where `details` keep the reasons of the attempts before the one that counts."""
+
+
+@dataclass(frozen=True)
+class Retries:
+    """How often a run is tried again."""
+
+    failed: int = 0
+    """A failure has a cause that a second attempt seldom removes."""
+    disturbed: int = 1
+    """Most disturbances pass: a second run in a row is disturbed by something that lasts."""
+
+
+def tried(once: Callable[[], RunResult], retries: Retries) -> RunResult:
+    """Run, and again as often as its result allows; return the last result.
+
+    Its details say why those before did not count, as `failed_attempts`, `disturbed_attempts`.
+
+    Args:
+        once: makes one attempt, in a directory without the files of the one before.
+        retries: how often each kind of result is followed by another attempt.
+    """
+    left = {"failed": retries.failed, "disturbed": retries.disturbed}
+    earlier: dict[str, list[str]] = {}
+    while left.get((result := once()).status, 0) > 0:
+        left[result.status] -= 1
+        earlier.setdefault(ATTEMPTS[result.status], []).append(result.reason)
+    return replace(result, details={**result.details, **earlier}) if earlier else result

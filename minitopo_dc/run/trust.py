@@ -1,0 +1,223 @@
+"""Whether a number of the real clock is the network's, or the machine's.
+
+A run on the real clock shares its processors with whatever else the machine does. Evidence of what
+that did to it is gathered while it runs; each kind of evidence has a limit, and a run with one
+above its limit is `disturbed`: it has a status of its own and no numbers that a mean could take.
+The limits are no guesses: `minitopo-dc calibrate --disturb` disturbs runs on purpose, compares them
+with the virtual clock, and fits them (docs/trust.md).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import NonNegativeFloat
+
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.settings import Settings
+from minitopo_dc.units import NS_PER_S
+
+LIMITS_VARIABLE: Final = "MINITOPO_DC_TRUST_LIMITS"
+"""Names the file with the limits, in place of `LIMITS_FILE`."""
+LIMITS_FILE: Final = Path("~/.config/minitopo-dc/trust-limits.yaml")
+"""Where `calibrate --disturb --save` keeps this machine's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a process of the run had in the time of the transfer, in s."""
+
+    ran_s: float
+    """On processors, all its threads and children together."""
+    waited_s: float
+    """It could have run, and had no processor."""
+    delayed_s: float
+    """Of `waited_s`, what came in waits of 10 ms and more."""
+    stopped_s: float
+    """It was stopped, or waited for a disk."""
+    saturated_s: float
+    """It ran or waited without a pause: with more processor time it would have done more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the machine did to a run in the time of its transfer."""
+
+    transfer_s: float
+    """From the first client's start of connecting to the last one's end."""
+    parts: Mapping[str, Part]
+    """Of elements by host, `server`, `client`; of the second flow `server-2`, ..."""
+    stalled_s: Mapping[str, float]
+    """How long an element's alarms were overdue by 5 ms or more."""
+    paused_s: float
+    """How long the watching process itself was late: the whole machine may have stood still."""
+    stolen_s: float
+    """Time that a hypervisor took from all processors together (proc(5): steal)."""
+    backlog_drops: int
+    """Packets that the kernel dropped between two interfaces, outside the emulated legs."""
+    pressure: float | None
+    """Share of the time in which some process of the machine waited for a processor."""
+    other_processors: float
+    """How many processors all other processes used, on average."""
+    load: tuple[float, float]
+    """The machine's load average over a minute, before the run and behind it."""
+
+    def shares(self) -> dict[str, dict[str, float]]:
+        """Return each kind of evidence that has a limit, by part, as a share of the transfer."""
+        parts = self.parts.items()
+        machine = {"stolen": self.stolen_s, "paused": self.paused_s}
+        times = {
+            "stalled": dict(self.stalled_s),
+            "waited": {name: part.waited_s for name, part in parts},
+            "delayed": {name: part.delayed_s for name, part in parts},
+            "stopped": {name: part.stopped_s for name, part in parts},
+            "saturated": {name: part.saturated_s for name, part in parts},
+            **{kind: {"machine": value} for kind, value in machine.items()},
+        }
+        seconds = max(self.transfer_s, 1e-3)
+        return {
+            kind: {name: round(value / seconds, 4) for name, value in each.items()}
+            for kind, each in times.items()
+        } | {"backlog_drops": {"machine": float(self.backlog_drops)}}
+
+
+NUMBERS: Final = ("goodput_mbps", "completion_s", "capacity_share")
+"""Fields of a result that only a run with status `ok` has."""
+WORDS: Final = {
+    "stalled": "{part}'s element was late for {share:.1%} of the transfer",
+    "waited": "{part} waited for a processor for {share:.1%} of the transfer",
+    "delayed": "{part} waited long for a processor for {share:.1%} of the transfer",
+    "stopped": "{part} was stopped for {share:.1%} of the transfer",
+    "saturated": "{part} had too little processor time for {share:.1%} of the transfer",
+    "stolen": "the hypervisor took {share:.1%} of a processor",
+    "paused": "the machine paused for {share:.1%} of the transfer",
+    "backlog_drops": "the kernel dropped {share:.0f} packets outside the legs",
+}
+
+
+class Limits(Settings):
+    """The most of each kind of evidence that a run may have, as a share of its transfer.
+
+    Defaults: `calibrate --disturb` on the machine of docs/trust.md.
+    """
+
+    stalled: NonNegativeFloat = 0.02
+    waited: NonNegativeFloat = 0.05
+    delayed: NonNegativeFloat = 0.02
+    stopped: NonNegativeFloat = 0.02
+    saturated: NonNegativeFloat = 0.5
+    stolen: NonNegativeFloat = 0.02
+    paused: NonNegativeFloat = 0.05
+    backlog_drops: NonNegativeFloat = 0.0
+    """Packets, no share."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """The verdict of a run, and what it rests on."""
+
+    exceeded: tuple[str, ...]
+    """What was above its limit, in words, the worst first; empty: the run is clean."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """For the result's `details.trust`."""
+
+
+def judge_trust(evidence: Evidence, *, limited: Iterable[str] = ()) -> Trust:
+    """Compare evidence with this machine's limits.
+
+    Args:
+        evidence: of a run.
+        limited: parts whose processor time the scenario limits itself: they are to wait.
+
+    Raises:
+        SettingsError: the file with the limits is wrong.
+    """
+    limits, origin = machine_limits()
+    shares = evidence.shares()
+    above = []
+    for kind, parts in shares.items():
+        limit = getattr(limits, kind)
+        exempt = limited if kind in ("waited", "delayed", "saturated") else ()
+        for part, share in parts.items():
+            if share > limit and part.partition("-")[0] not in exempt:
+                words = WORDS[kind].format(part=part, share=share)
+                above.append((share / (limit or 1e-9), f"{words} (limit {limit:g})"))
+    exceeded = tuple(words for _, words in sorted(above, reverse=True))
+    details = {
+        "verdict": "disturbed" if exceeded else "clean",
+        "exceeded": list(exceeded),
+        "limits": origin,
+        "transfer_s": round(evidence.transfer_s, 4),
+        "evidence": shares,
+        "processors": {name: _share(part.ran_s, evidence) for name, part in evidence.parts.items()},
+        "other_processors": round(evidence.other_processors, 3),
+        "pressure": evidence.pressure,
+        "load": list(evidence.load),
+    }
+    return Trust(exceeded, details)
+
+
+def _share(seconds: float, evidence: Evidence) -> float:
+    return round(seconds / max(evidence.transfer_s, 1e-3), 4)
+
+
+def with_trust(result: RunResult, trust: Trust) -> RunResult:
+    """Return the result with its verdict; of a disturbed one the numbers are `as_measured`.
+
+    So no mean, figure or claim can take them, as with a failed run; who wants them finds them.
+    """
+    if result.status != "ok" or not trust.exceeded:
+        return replace(result, details={**result.details, "trust": trust.details})
+    measured = {name: getattr(result, name) for name in NUMBERS} | {"details": result.details}
+    return replace(
+        result,
+        status="disturbed",
+        reason=f"this machine: {'; '.join(trust.exceeded[:2])}",
+        goodput_mbps=None,
+        completion_s=None,
+        capacity_share=None,
+        details={"trust": trust.details, "as_measured": measured},
+    )
+
+
+def verdict_of(result: RunResult) -> str:
+    """Return `clean` or `disturbed`; empty where no machine could disturb, or nobody looked."""
+    return str(result.details.get("trust", {}).get("verdict", ""))
+
+
+def machine_limits() -> tuple[Limits, str]:
+    """Return the limits of this machine, and where they are from.
+
+    Raises:
+        SettingsError: their file is wrong.
+    """
+    named = os.environ.get(LIMITS_VARIABLE)
+    return _limits(Path(named) if named else LIMITS_FILE.expanduser(), required=bool(named))
+
+
+@functools.cache
+def _limits(file: Path, *, required: bool) -> tuple[Limits, str]:
+    if not required and not file.exists():
+        return Limits(), "shipped"
+    return Limits.load(file), str(file)
+
+
+def overlap_s(late: Iterable[Sequence[int]], begin_ns: int, end_ns: int) -> float:
+    """Return for how long a window was overlapped by delays, each once.
+
+    Args:
+        late: ends of delays and how long they were (ns), in order of their ends.
+        begin_ns: of the window.
+        end_ns: of the window.
+    """
+    total, done = 0, begin_ns
+    for end, lasted in late:
+        start = max(done, end - lasted)
+        total += max(0, min(end, end_ns) - start)
+        done = max(done, min(end, end_ns))
+    return total / NS_PER_S
