@@ -97,6 +97,11 @@ class Workload(Settings):
         """How long it takes by itself; None: as long as the transport needs."""
         return None
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The names of the numbers that `details`, or a program, gives of it."""
+        return tuple(column.measure for column in self.columns)
+
     def refusal(self, legs: int) -> str | None:  # noqa: ARG002 (a hook)
         """Why it cannot be asked for where there are so many legs; None when it can."""
         return None

@@ -145,6 +145,11 @@ class Command(Workload):
                 return f"{{{name}}}: no such leg; allowed: 1 to {legs}"
         return None
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What its programs print or write."""
+        return (*super().told, *self.measures)
+
     def failure(self, measured: Measurement) -> str | None:  # noqa: ARG002
         """What its exit code and its measures do not tell, nobody knows."""
         return None

@@ -88,6 +88,11 @@ class RequestResponse(Workload):
         """To the last request, and for the answers to come."""
         return (self.requests - 1) * self.interval_s + self.patience_s
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Those of `details`."""
+        return (*super().told, "requests", "delay_mean_ms")
+
     def failure(self, measured: Measurement) -> str | None:
         """Requests were not sent, or none was answered."""
         if len(measured.rows) != self.requests:

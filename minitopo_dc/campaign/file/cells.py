@@ -11,6 +11,7 @@ from typing import Any
 
 from minitopo_dc.analysis import ResultError
 from minitopo_dc.analysis.tables.reference import check_column, read_reference
+from minitopo_dc.campaign.file.asked import check_names
 from minitopo_dc.campaign.file.design import Version, factor_names
 from minitopo_dc.campaign.file.explain import check_explained
 from minitopo_dc.campaign.file.fields import (
@@ -155,6 +156,7 @@ def _check(file: CampaignFile, experiment: Experiment) -> None:
         configurations=file.configurations,
         joined_of={name: each.joined for name, each in file.experiments.items()},
     )
+    check_names(file, experiment)
     _check_report(file, experiment)
 
 

@@ -256,6 +256,9 @@ class CampaignFile(Settings):
     """Repetition `i` has the base's seed plus `i - 1`."""
     retries: Retries = 0
     """How often a failed run is tried again before the failure is its result."""
+    failed_runs: Literal["missing", "endless"] = "missing"
+    """What curves, points and claims count a run with that failed: nothing, it is left out and
+    counted; or `endless`, as one that delivered nothing and takes for ever."""
     parameters: dict[Name, Any] = Field(default_factory=dict)
     """A value `$name` anywhere below is that of the parameter; `--parameter` changes it."""
     base: Fields = Field(default_factory=dict)
@@ -296,6 +299,11 @@ class CampaignFile(Settings):
                 allowed = ", ".join(sorted(known)) or "none"
                 raise ValueError(f"words: {name} is no factor; allowed: {allowed}")
         return self
+
+    @property
+    def endless(self) -> bool:
+        """Whether a run that failed counts as one without end."""
+        return self.failed_runs == "endless"
 
     def smaller(self, version: Version) -> Smaller:
         """What a version changes for all experiments."""

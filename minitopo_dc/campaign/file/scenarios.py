@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.campaign.file.asked import check_measures
 from minitopo_dc.campaign.file.cells import Cell, cells_of
 from minitopo_dc.campaign.file.design import Version, factor_names
 from minitopo_dc.campaign.file.expressions import Evaluation
@@ -113,8 +114,12 @@ class Planner:
         self._check_replaced(name, experiment)
         if not cells and not wanted:
             raise SettingsError(f"{self._path}: {key}.{self._overrides.version}: keeps no cell")
-        for cell in cells:
-            yield cell, self._scenario(cell)
+        found = [(cell, self._scenario(cell)) for cell in cells]
+        try:
+            check_measures(self._file, experiment, [scenario for _, scenario in found])
+        except ValueError as error:
+            raise SettingsError(f"{self._path}: {key}.{error}") from None
+        yield from found
 
     def repetitions(self, name: str) -> int:
         """How many each cell of an experiment has."""

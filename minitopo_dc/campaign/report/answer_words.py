@@ -133,6 +133,7 @@ def claim_json(source: str, experiment: str, verdict: Verdict) -> dict[str, Any]
             "claim": verdict.claim.model_dump(mode="json"),
             "estimate": verdict.estimate and asdict(verdict.estimate),
             "verdict": verdict.word,
+            "why": verdict.why,
         }
     )
 
@@ -237,10 +238,13 @@ def _left_out(found: Explanation) -> str:
     counted = found.at.counted
     parts = []
     if counted.without_value:
-        parts.append(f"{counted.without_value} points have no value: a run is missing or "
-                     "unsupported, or both failed")  # fmt: skip
+        parts.append(f"{counted.without_value} points have no value: a run is missing, "
+                     "unsupported or failed")  # fmt: skip
     if counted.endless:
-        parts.append(f"{counted.endless} points count with a run that failed, as one without end")
+        parts.append(
+            f"{counted.endless} points count with a run that failed or left a "
+            "request unanswered, as one without end"
+        )
     return f"{'; '.join(parts)}." if parts else ""
 
 

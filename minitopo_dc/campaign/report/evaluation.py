@@ -2,73 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.analysis.errors import naming
-from minitopo_dc.analysis.logs.connection_log import sender_recovery
-from minitopo_dc.analysis.measures.behaviour import BEHAVIOUR_MEASURES, behaviour
-from minitopo_dc.analysis.measures.features import FEATURES, connection_features
-from minitopo_dc.analysis.measures.handovers import handover_recovery_s, handovers_per_minute
-from minitopo_dc.analysis.measures.open_links import (
-    mp_capacity_mbps,
-    mp_share,
-    sp_capacity_mbps,
-    sp_share,
-)
-from minitopo_dc.analysis.measures.pdcp import given_up, leg_failures, reordering_wait_ms
-from minitopo_dc.analysis.measures.recovery import worst_recovery_s
-from minitopo_dc.analysis.measures.request_delays import answer_p95_ms, answer_worst_ms
-from minitopo_dc.analysis.measures.utilisation import (
-    arrived_copies,
-    leg_bytes_per_byte,
-    leg_share,
-    link_utilisation,
-)
-from minitopo_dc.analysis.tables.load import load_result
+from minitopo_dc.analysis.measures.named import measure
 from minitopo_dc.analysis.tables.reference import compare, read_reference, same_value
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.execution.table import cell_table, save_table
+from minitopo_dc.campaign.file.asked import unheard_of, unknown
 from minitopo_dc.campaign.file.fields import Curve, Experiment, Reference
+from minitopo_dc.campaign.file.grammar import ExpressionError
 from minitopo_dc.campaign.file.plan import Plan
-from minitopo_dc.run.metrics import jain_index
-
-OF_SENDER = ("drop_occasions", "lost_packets", "rtt_ms")
-FROM_FILES: dict[str, Callable[[Path], float]] = {
-    "reordering_wait_ms": reordering_wait_ms,
-    "given_up": given_up,
-    "leg_failures": leg_failures,
-    "answer_worst_ms": answer_worst_ms,
-    "answer_p95_ms": answer_p95_ms,
-    "recovery_s": worst_recovery_s,
-    "leg_bytes_per_byte": leg_bytes_per_byte,
-    "mp_capacity_mbps": mp_capacity_mbps,
-    "sp_capacity_mbps": sp_capacity_mbps,
-    "mp_share": mp_share,
-    "sp_share": sp_share,
-    "handovers_per_minute": handovers_per_minute,
-    "handover_recovery_s": handover_recovery_s,
-}
-UTILISATION = "utilisation_leg_"
-LEG_BYTES = "leg_bytes_"
-THROUGHPUT = "throughput_mbps"
-"""Of a download, from its first byte on: the handshake's time does not count."""
-LEG_SHARE = re.compile(r"leg_([0-9]{1,3})_(carried|sent)_from_([0-9]{1,6})_s")
-"""`leg_2_carried_from_4_s`."""
-COUNTED: dict[str, Literal["delivered_bytes", "pushed_bytes"]] = {
-    "carried": "delivered_bytes",
-    "sent": "pushed_bytes",
-}
-ON_LINKS = "links_"
-"""`links_flow_1_mbps`, ..., `links_jain_index`."""
+from minitopo_dc.settings import SettingsError
 
 
 @dataclass(frozen=True)
@@ -105,27 +56,96 @@ def load_sources(directories: Sequence[Path]) -> list[Source]:
         label = plan.clock if alone else f"{plan.clock}, {store.root.name}"
         cells = cell_table(plan, save_table(plan, store))
         sources.append(Source(label, store, plan, cells))
+    for source in sources:
+        _check_measures(source, sources)
     return sources
 
 
+def _check_measures(source: Source, sources: Sequence[Source]) -> None:
+    """Refuse a measure that no run tells.
+
+    What one transport tells and another does not is no mistake. So where a configuration that asks
+    for it has no run that is ok, and no measure has nearly that name, nothing is said.
+    """
+    told = {name for each in sources for name in _told(each.cells)}
+    for name in dict.fromkeys(cell.experiment for cell in source.plan.cells):
+        experiment = source.plan.file.experiments[name]
+        rows = source.cells_of(name)
+        ran = set(rows.loc[rows["status"] == "ok", "configuration"])
+        try:
+            for asked in unheard_of(source.plan.file, experiment, told, ran):
+                raise SettingsError(
+                    f"{source.store.root} ({source.plan.file.title}): experiments.{name}."
+                    f"{unknown(asked)} (correct the campaign's file and give `campaign run` again: "
+                    f"what was run is kept)"
+                )
+        except ExpressionError as error:
+            raise SettingsError(f"experiments.{name}.joined: {error}") from None
+
+
+def _told(cells: pd.DataFrame) -> Iterator[str]:
+    """The names of what runs have in their rows."""
+    ok = cells[cells["status"] == "ok"]
+    yield from (str(name) for name in ok if ok[name].notna().any())
+
+
+WITHOUT_END: Mapping[str, float] = {
+    "goodput_mbps": 0.0,
+    "capacity_share": 0.0,
+    **dict.fromkeys(
+        ("completion_s", "leg_bytes_per_byte", "answer_worst_ms", "answer_p95_ms"), math.inf
+    ),
+}
+"""What a run that failed is counted with where the file says `failed_runs: endless`."""
+
+
+def run_value(run: dict[Any, Any], name: str, *, endless: bool) -> float:
+    """What curves, points and claims count a run with: its measure; NaN: it is left out.
+
+    A run that is not `ok`, whatever else it is, has no measure.
+
+    Args:
+        run: a row of the cells.
+        name: the measure.
+        endless: a run that failed delivered nothing and takes for ever (`WITHOUT_END`).
+
+    Raises:
+        ResultError: a file of a run that is ok is missing or broken.
+    """
+    if run["status"] == "ok":
+        return measure(run, name)
+    failed = endless and run["status"] == "failed"
+    return WITHOUT_END.get(name, math.nan) if failed else math.nan
+
+
+def not_ok(rows: pd.DataFrame) -> str:
+    """How many of these runs have no measures: `3 of 5 runs failed`; empty: all have."""
+    counts = rows.loc[rows["status"] != "ok", "status"].value_counts(sort=False)
+    return ", ".join(f"{number} of {len(rows)} runs {status}" for status, number in counts.items())
+
+
 def our_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
-    """`x`, `mean`, `sd` (sample; NaN of one run) and `runs` of each value of x that has any."""
+    """One row for each value of x that has any run with a value.
+
+    Columns: `x`, `mean`, `sd` (sample; NaN of one run), `runs` that are counted, and `planned`.
+    """
     rows = source.cells_of(name, curve.configuration)
-    rows = rows[rows["status"] == "ok"]
-    values = [measure(row, curve.measure) for row in rows.to_dict("records")]
+    endless = source.plan.file.endless
+    values = [run_value(row, curve.measure, endless=endless) for row in rows.to_dict("records")]
     xs = [factors.get(x) for factors in rows["factors"]]
     table = rows.assign(value=values, x=xs, key=[json.dumps(value) for value in xs])
-    groups = table.dropna(subset=["value"]).groupby("key", sort=False)
+    planned = table["key"].value_counts()
     points = [
         {
             "x": cell["x"].iloc[0],
             "mean": float(cell["value"].mean()),
             "sd": float(cell["value"].std(ddof=1)),
             "runs": len(cell),
+            "planned": int(planned[key]),
         }
-        for _, cell in groups
+        for key, cell in table.dropna(subset=["value"]).groupby("key", sort=False)
     ]
-    return pd.DataFrame(points, columns=["x", "mean", "sd", "runs"])
+    return pd.DataFrame(points, columns=["x", "mean", "sd", "runs", "planned"])
 
 
 def their_points(reference: Reference, curve: Curve) -> pd.DataFrame:
@@ -150,73 +170,14 @@ def their_points(reference: Reference, curve: Curve) -> pd.DataFrame:
 def comparison(sources: Sequence[Source], name: str, experiment: Experiment) -> pd.DataFrame:
     """One row per curve, value of x and source: ours and theirs, with errors (`compare`)."""
     rows = list(_pairs(sources, name, experiment))
-    columns = ["curve", "source", "x", "ours", "ours_sd", "runs", "theirs", "theirs_sd"]
+    ours = ("ours", "ours_sd", "runs", "planned")
+    columns = ["curve", "source", "x", *ours, "theirs", "theirs_sd"]
     return compare(pd.DataFrame(rows, columns=columns))
 
 
 def curve_label(curve: Curve) -> str:
     """Its name in figures and tables."""
     return curve.label or curve.configuration
-
-
-def measure(row: dict[Any, Any], name: str) -> float:
-    """A run's measure: from its row, else from its files; NaN when it has no such measure.
-
-    Raises:
-        ResultError: it should be in a file that is missing or broken.
-    """
-    with naming(Path(row.get("directory", "a run"))):
-        return _measure(row, name)
-
-
-def _measure(row: dict[Any, Any], name: str) -> float:
-    if name in OF_SENDER:
-        return _float(getattr(sender_recovery(Path(row["directory"])), name))
-    if name in FEATURES or name in BEHAVIOUR_MEASURES:
-        return _of_connection(Path(row["directory"]), name)
-    if name.startswith(ON_LINKS):
-        return _on_links(row, name.removeprefix(ON_LINKS))
-    if name in FROM_FILES:
-        return FROM_FILES[name](Path(row["directory"]))
-    if name.startswith((UTILISATION, LEG_BYTES)) or LEG_SHARE.fullmatch(name):
-        return _of_legs(Path(row["directory"]), name)
-    return _throughput(row) if name == THROUGHPUT else _float(row.get(name))
-
-
-def _throughput(row: dict[Any, Any]) -> float:
-    seconds = _float(row.get("completion_s")) - _float(row.get("first_byte_s"))
-    return _float(row.get("size_bytes")) * 8 / seconds / 1e6 if seconds else math.nan
-
-
-def _of_connection(run: Path, name: str) -> float:
-    """A feature of the first flow's connection, or what its behaviour was."""
-    found = connection_features(run) if name in FEATURES else behaviour(run).measures()
-    return found[name]
-
-
-def _of_legs(directory: Path, name: str) -> float:
-    """A measure of one leg."""
-    if found := LEG_SHARE.fullmatch(name):
-        column = COUNTED[found[2]]
-        return leg_share(directory, column, leg=int(found[1]), from_s=float(found[3]))
-    if name.startswith(UTILISATION):
-        prefix, values = UTILISATION, link_utilisation(directory)
-    else:
-        counts = load_result(directory).leg_bytes or ()
-        prefix, values = LEG_BYTES, [float(count) for count in counts]
-    return {f"{prefix}{leg}": value for leg, value in enumerate(values, 1)}.get(name, math.nan)
-
-
-def _on_links(row: dict[Any, Any], name: str) -> float:
-    """A measure of flows in which every copy that arrived counts, as on the links."""
-    copies = arrived_copies(Path(row["directory"]))
-    rates: dict[str, float] = {}
-    for number in itertools.count(1):
-        goodput = _float(row.get(f"flow_{number}_mbps"))
-        if math.isnan(goodput):
-            break
-        rates[f"flow_{number}_mbps"] = goodput * copies.get(number, 1.0)
-    return jain_index(list(rates.values())) if name == "jain_index" else rates.get(name, math.nan)
 
 
 def _pairs(
@@ -238,6 +199,7 @@ def _pairs(
                     "ours": point["mean"],
                     "ours_sd": point["sd"],
                     "runs": point["runs"],
+                    "planned": point["planned"],
                     "theirs": found["mean"],
                     "theirs_sd": found["sd"],
                 }
@@ -248,7 +210,3 @@ def _number(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def _float(value: Any) -> float:
-    return math.nan if value is None else float(value)

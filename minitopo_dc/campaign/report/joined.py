@@ -4,28 +4,32 @@ Rules:
 
 * A point is a cell's factors, but the one that an experiment goes `across` and those that move
   with it; its configurations' measures are medians over repetitions.
-* A run that failed, e.g. by its time limit, delivered nothing: it has goodput 0 and takes for ever.
-* A point with a run that is unsupported or missing has no value (NaN) of what needs this run, nor
-  has one where 0 would be divided by 0. What is divided by 0 otherwise is infinite.
+* A run that is not ok has no measures: it is left out and counted. A point whose configuration has
+  no other run has no value (NaN) of what needs it, nor has one where 0 would be divided by 0. What
+  is divided by 0 otherwise is infinite.
+* Where the file says `failed_runs: endless`, a run that failed has goodput 0 and takes for ever.
+* A claim is judged by points, of a single one by its repetitions: two of them at least.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from minitopo_dc.campaign.file.asked import NOTHING, identifier
 from minitopo_dc.campaign.file.expressions import compute_number, labels, names_in
-from minitopo_dc.campaign.file.fields import Claim, Experiment
+from minitopo_dc.campaign.file.fields import CampaignFile, Claim, Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError, shown
 from minitopo_dc.campaign.file.values import Functions, Keys
-from minitopo_dc.campaign.report.evaluation import Source, measure
+from minitopo_dc.campaign.report.evaluation import Source, not_ok, run_value
 from minitopo_dc.settings import SettingsError
 
 
@@ -53,14 +57,6 @@ def aggregation_benefit(multipath: float, single: Sequence[float]) -> float:
     return (multipath - best) / rest if rest > 0 else 0.0
 
 
-WITHOUT_END: Mapping[str, float] = {
-    "goodput_mbps": 0.0,
-    "capacity_share": 0.0,
-    **dict.fromkeys(
-        ("completion_s", "leg_bytes_per_byte", "answer_worst_ms", "answer_p95_ms"), math.inf
-    ),
-}
-"""What a run that failed is counted with."""
 MARGIN = 0.03
 """Ratios so near to 1 oppose nothing: repetitions of a run differ by as much."""
 RESAMPLES = 999
@@ -85,13 +81,27 @@ def _benefit(multipath: float, single: Sequence[float]) -> float:
 
 OF_POINTS: Functions = {"benefit": _benefit, "opposed": _opposed}
 """Of a point, besides those of all expressions; NaN where a value is."""
-NOTHING: Mapping[str, float] = {"nothing": math.nan}
-"""What an expression has for a point of which it says nothing."""
+LEAST_VALUES = 2
+"""A claim that rests on fewer is not judged."""
+RUNS, RUNS_OK = "runs.planned", "runs.ok"
+"""Columns of `joined_table`; no factor and no measure of points is called like that."""
 
 CLAIM_COLUMNS = (
     *("experiment", "source", "claim", "published", "least", "most"),
-    *("value", "low", "high", "points", "verdict"),
+    *("value", "low", "high", "points", "runs", "verdict", "why"),
 )
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The points of an experiment."""
+
+    table: pd.DataFrame
+    """`joined_table`."""
+    runs: pd.DataFrame
+    """Of each value of `joined` in it: of how many runs the medians are, the least of them."""
+    left_out: str
+    """How many runs of the experiment are not ok, in words; empty: all are."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +111,16 @@ class Estimate:
     value: float
     low: float
     high: float
-    """Of the 95 % interval: percentiles of the bootstrap over points (Efron 1979)."""
+    """Of the 95 % interval: percentiles of the bootstrap over points (Efron 1979); NaN of a single
+    point, which has none."""
     points: int
+    runs: int = 1
+    """Of how many runs a point's medians are, the least of all points."""
+
+    @property
+    def values(self) -> int:
+        """How many independent values it rests on: points, of a single one its repetitions."""
+        return self.points if self.points > 1 else self.runs
 
 
 @dataclass(frozen=True)
@@ -112,19 +130,57 @@ class Verdict:
     claim: Claim
     estimate: Estimate | None
     """None: no point has what it needs."""
+    left_out: str = ""
+    """How many runs of the experiment are not ok, in words."""
 
     @property
     def word(self) -> str:
-        """`holds`, `does not hold`, `undecided` (its interval is on both sides), or `not run`."""
+        """One of `VERDICTS`; `undecided`: its interval is on both sides."""
         if self.estimate is None:
             return "not run"
+        if self.estimate.values < LEAST_VALUES:
+            return "not enough evidence"
         least = -math.inf if self.claim.least is None else self.claim.least
         most = math.inf if self.claim.most is None else self.claim.most
-        if least <= self.estimate.low and self.estimate.high <= most:
+        alone = self.estimate.points == 1
+        low = self.estimate.value if alone else self.estimate.low
+        high = self.estimate.value if alone else self.estimate.high
+        if least <= low and high <= most:
             return "holds"
-        if self.estimate.high < least or self.estimate.low > most:
+        if high < least or low > most:
             return "does not hold"
         return "undecided"
+
+    @property
+    def why(self) -> str:
+        """What else is to be known of it: what evidence lacks, and which runs are left out."""
+        lacking = {
+            "not run": "no point has a value",
+            "not enough evidence": f"1 point with 1 run; needed: {LEAST_VALUES} points, or "
+            f"--repetitions {LEAST_VALUES} or more",
+        }
+        return "; ".join(filter(None, (lacking.get(self.word, ""), self.left_out)))
+
+
+VERDICTS = ("holds", "does not hold", "undecided", "not enough evidence", "not run")
+
+
+def count_verdicts(found: Iterable[Verdict]) -> dict[str, int]:
+    """How many claims have each verdict, those without any left out."""
+    counts = Counter(each.word for each in found)
+    return {word: counts[word] for word in VERDICTS if counts[word]}
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """How runs are counted."""
+
+    across: str
+    """The factor whose values are joined; empty: none."""
+    across_values: Sequence[Any]
+    endless: bool
+    counted: list[int]
+    """Gets of how many runs each median is that is looked up."""
 
 
 class _Configuration(Keys):
@@ -133,57 +189,70 @@ class _Configuration(Keys):
     Of an experiment that goes across a factor, `dc[2].goodput_mbps` is that where its value is 2.
     """
 
-    def __init__(
-        self, runs: Sequence[dict[Any, Any]], across: str = "", values: Sequence[Any] = ()
-    ) -> None:
+    def __init__(self, runs: Sequence[dict[Any, Any]], rule: _Rule) -> None:
         self._runs = runs
-        self._across = across
-        self._factor_values = values
+        self._rule = rule
 
     def look_up(self, key: Any) -> float | _Configuration:
         """Return the median of a measure, or of a factor's value the configuration there."""
-        if self._across:
-            if key not in self._factor_values:
-                allowed = ", ".join(shown(value) for value in self._factor_values)
-                raise LookupError(f"{self._across} is never {shown(key)}; allowed: {allowed}")
-            runs = [run for run in self._runs if run["factors"][self._across] == key]
-            return _Configuration(runs)
+        rule = self._rule
+        if rule.across:
+            if key not in rule.across_values:
+                allowed = ", ".join(shown(value) for value in rule.across_values)
+                raise LookupError(f"{rule.across} is never {shown(key)}; allowed: {allowed}")
+            runs = [run for run in self._runs if run["factors"][rule.across] == key]
+            return _Configuration(runs, replace(rule, across=""))
         if not isinstance(key, str):
             raise LookupError(f"{shown(key)} is no measure")
         values = self._values(key)
+        rule.counted.append(len(values))
         return float(median(values)) if values else math.nan
 
     def _values(self, name: str) -> list[float]:
-        """Of each repetition; none where one of them cannot be counted."""
-        values = []
-        for run in self._runs:
-            if run["status"] == "ok":
-                values.append(measure(run, name))
-            elif run["status"] == "failed" and name in WITHOUT_END:
-                values.append(WITHOUT_END[name])
-            else:
-                return []
+        """Of each run that counts; none where one that is ok has no such measure."""
+        found = [(run, run_value(run, name, endless=self._rule.endless)) for run in self._runs]
+        values = [value for run, value in found if run["status"] == "ok" or not math.isnan(value)]
         return [] if any(math.isnan(value) for value in values) else values
 
 
 def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFrame:
     """One row per point: its factors, and the measures of `joined` (NaN where one has no value).
 
+    Behind them how many runs it has, `runs.planned`, and how many of these are ok, `runs.ok`.
+
     Raises:
         SettingsError: an expression names what is not there.
         ResultError: a file of a run is broken.
     """
-    rows = []
+    return join(source, name, experiment).table
+
+
+def join(source: Source, name: str, experiment: Experiment) -> Joined:
+    """The same, with what the values rest on.
+
+    Raises:
+        SettingsError, ResultError: as `joined_table`.
+    """
+    rows, runs = [], []
     apart = experiment.moving_with(experiment.across)
     for cells in points_of(source, name, experiment):
         factors = _without(cells["factors"].iloc[0], apart)
+        counted: list[int] = []
         names = {
-            **NOTHING,
+            NOTHING: math.nan,
             **labels(factors),
-            **_configurations(source.plan.file.configurations, experiment, cells),
+            **_configurations(source.plan.file, experiment, cells, counted),
         }
-        rows.append(factors | _joined(name, experiment, names))
-    return pd.DataFrame(rows, columns=None if rows else list(experiment.joined))
+        values, rest_on = _joined(name, experiment, names, counted)
+        ok = int((cells["status"] == "ok").sum())
+        rows.append(factors | values | {RUNS: len(cells), RUNS_OK: ok})
+        runs.append(rest_on)
+    columns = None if rows else [*experiment.joined, RUNS, RUNS_OK]
+    return Joined(
+        pd.DataFrame(rows, columns=columns),
+        pd.DataFrame(runs, columns=list(experiment.joined)),
+        not_ok(source.cells_of(name)),
+    )
 
 
 def points_of(source: Source, name: str, experiment: Experiment) -> Iterator[pd.DataFrame]:
@@ -194,13 +263,16 @@ def points_of(source: Source, name: str, experiment: Experiment) -> Iterator[pd.
         yield cells
 
 
-def estimate(table: pd.DataFrame, text: str, columns: Sequence[str]) -> Estimate | None:
+def estimate(
+    table: pd.DataFrame, text: str, columns: Sequence[str], runs: pd.DataFrame | None = None
+) -> Estimate | None:
     """A number over a table's points and its bootstrap interval; None when no point has all.
 
     Args:
         table: of `joined_table`.
         text: an expression of the columns, each an array over the points.
         columns: those that may be used; points that lack a value of one that is are left out.
+        runs: of how many runs each value of the columns is (`Joined`); none: of one.
 
     Raises:
         ExpressionError: it cannot be worked out.
@@ -215,19 +287,29 @@ def estimate(table: pd.DataFrame, text: str, columns: Sequence[str]) -> Estimate
 
     data = [known[column].to_numpy(dtype=float) for column in used]
     found = value(*data)
+    rest_on = (
+        1.0 if runs is None else float(np.min(runs.loc[known.index, used].to_numpy(dtype=float)))
+    )
+    least = int(rest_on) if math.isfinite(rest_on) else 1
     if len(known) == 1:
-        return Estimate(found, found, found, 1)
+        return Estimate(found, math.nan, math.nan, 1, least)
     random = np.random.default_rng(SEED)
     chosen = (random.integers(0, len(known), len(known)) for _ in range(RESAMPLES))
     resampled = [value(*(array[rows] for array in data)) for rows in chosen]
     outside = (1 - CONFIDENCE) / 2
     # Of the values themselves: between a number and an infinite one there is none.
     low, high = np.quantile(resampled, (outside, 1 - outside), method="inverted_cdf")
-    return Estimate(found, float(low), float(high), len(known))
+    return Estimate(found, float(low), float(high), len(known), least)
 
 
-def verdicts(table: pd.DataFrame, name: str, experiment: Experiment) -> list[Verdict]:
-    """What becomes of an experiment's claims, by its `joined_table`.
+def _least(runs: pd.DataFrame) -> int:
+    """The least number of runs; 1 where no value needs any."""
+    least = float(np.min(runs.to_numpy(dtype=float)))
+    return int(least) if math.isfinite(least) else 1
+
+
+def verdicts(joined: Joined, name: str, experiment: Experiment) -> list[Verdict]:
+    """What becomes of an experiment's claims, by its points.
 
     Raises:
         SettingsError: an expression names what is not there.
@@ -235,7 +317,10 @@ def verdicts(table: pd.DataFrame, name: str, experiment: Experiment) -> list[Ver
     columns = list(experiment.joined)
     try:
         return [
-            Verdict(claim, estimate(table, claim.value, columns)) for claim in experiment.claims
+            Verdict(
+                claim, estimate(joined.table, claim.value, columns, joined.runs), joined.left_out
+            )
+            for claim in experiment.claims
         ]
     except ExpressionError as error:
         raise SettingsError(f"experiments.{name}.claims: {error}") from None
@@ -257,16 +342,16 @@ def _claim_rows(source: Source) -> Iterator[dict[str, object]]:
     for name, experiment in source.plan.file.experiments.items():
         if name not in used or not experiment.claims:
             continue
-        table = joined_table(source, name, experiment)
-        for verdict in verdicts(table, name, experiment):
+        for verdict in verdicts(join(source, name, experiment), name, experiment):
             yield {"experiment": name, "source": source.label} | _claim_row(verdict)
 
 
 def _claim_row(verdict: Verdict) -> dict[str, object]:
     claim = verdict.claim
     limits = {"least": claim.least, "most": claim.most}
-    found = {"points": 0} if verdict.estimate is None else asdict(verdict.estimate)
+    found = {"points": 0, "runs": 0} if verdict.estimate is None else asdict(verdict.estimate)
     said = {"claim": claim.text, "published": claim.source, "verdict": verdict.word}
+    said["why"] = verdict.why
     return {**said, **limits, **found}
 
 
@@ -280,24 +365,32 @@ def _without(factors: Mapping[str, Any], left_out: Container[str]) -> dict[str, 
 
 
 def _configurations(
-    known: Iterable[str], experiment: Experiment, cells: pd.DataFrame
+    file: CampaignFile, experiment: Experiment, cells: pd.DataFrame, counted: list[int]
 ) -> dict[str, _Configuration]:
     """All of the file by the names that expressions have for them; some may have no run."""
     values = experiment.values(experiment.across)
+    rule = _Rule(experiment.across, values, file.endless, counted)
     runs = {str(name): rows for name, rows in cells.groupby("configuration", sort=False)}
     return {
-        name.replace("-", "_"): _Configuration(
-            runs[name].to_dict("records") if name in runs else [], experiment.across, values
+        identifier(name): _Configuration(
+            runs[name].to_dict("records") if name in runs else [], rule
         )
-        for name in known
+        for name in file.configurations
     }
 
 
-def _joined(name: str, experiment: Experiment, names: Mapping[str, Any]) -> dict[str, float]:
+def _joined(
+    name: str, experiment: Experiment, names: Mapping[str, Any], counted: list[int]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The measures of a point, and of how many runs the medians in each are, the least."""
     found: dict[str, float] = {}
+    rest_on: dict[str, float] = {}
     for column, text in experiment.joined.items():
+        counted.clear()
         try:
             found[column] = compute_number(text, {**names, **found}, OF_POINTS)
+            above = [rest_on[each] for each in names_in(text) if each in rest_on]
         except ExpressionError as error:
             raise SettingsError(f"experiments.{name}.joined.{column}: {error}") from None
-    return found
+        rest_on[column] = min([*counted, *above], default=math.inf)
+    return found, rest_on

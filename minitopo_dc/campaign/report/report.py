@@ -33,9 +33,9 @@ from minitopo_dc.campaign.report.answer_report import (
     save_answers,
     shown,
 )
-from minitopo_dc.campaign.report.evaluation import Source, comparison
+from minitopo_dc.campaign.report.evaluation import Source, comparison, not_ok
 from minitopo_dc.campaign.report.figures import draw_experiment
-from minitopo_dc.campaign.report.joined import Verdict, joined_table, verdicts
+from minitopo_dc.campaign.report.joined import Verdict, count_verdicts, join, verdicts
 from minitopo_dc.files import replacing
 
 TEMPLATE = Path(__file__).with_name("report.html")
@@ -60,6 +60,8 @@ class Section:
     """Of the table of errors."""
     verdicts: list[tuple[str, Verdict]]
     """Source, what becomes of a claim."""
+    left_out: list[tuple[str, str]]
+    """Source, how many of its runs are not ok, where any is not."""
     answers: list[Answer]
     pictures: list[tuple[str, str]]
     """Source, its answers in one picture as a data URI."""
@@ -87,6 +89,7 @@ def write_report(sources: Sequence[Source], directory: Path) -> Path:
     text = _template().render(
         file=file,
         sections=sections,
+        counted=count_verdicts(verdict for each in sections for _, verdict in each.verdicts),
         shown=shown,
         sources=[_conditions(source) for source in sources],
         clocks=list(_between(sources)),
@@ -118,17 +121,18 @@ def _section(
     found_claims: list[tuple[str, Verdict]] = []
     answered: list[Answer] = []
     try:
-        tables = {
-            source.label: joined_table(source, name, experiment)
+        joined = {
+            source.label: join(source, name, experiment)
             for source in sources
             if experiment.joined or experiment.claims
         }
+        tables = {label: points.table for label, points in joined.items()}
         if experiment.joined:
             _save_points(tables, figures.parent / f"points-{name}.csv")
         found_claims = [
             (label, verdict)
-            for label, table in tables.items()
-            for verdict in verdicts(table, name, experiment)
+            for label, points in joined.items()
+            for verdict in verdicts(points, name, experiment)
         ]
         answered = list(answers(sources, name, experiment, tables))
         drawing = draw_experiment(sources, name, experiment)
@@ -151,6 +155,7 @@ def _section(
         agreements,
         _plain(rows),
         found_claims,
+        [(source.label, text) for source in sources if (text := not_ok(source.cells_of(name)))],
         answered,
         list(_pictures(name, answered, figures)),
         {name: image for each in answered for name, image in _case_figures(each, figures)},

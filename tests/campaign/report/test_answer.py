@@ -136,8 +136,19 @@ def test_repetitions_tell_how_much_a_point_scatters(tmp_path: Path) -> None:
     assert "repetitions of a point differ by 0.0 %" in " ".join(sentences(found))
 
 
-def test_points_with_a_run_that_failed_are_counted_and_said(tmp_path: Path) -> None:
+def test_points_whose_run_failed_have_no_value_and_are_counted(tmp_path: Path) -> None:
     found = answer_of(run_with(tmp_path / "c", content(), planted_with_failures))
+    counted = found.found.at.counted
+    assert counted.endless == 0
+    assert counted.without_value > 0
+    assert counted.yes.points == POINTS - counted.without_value
+    said = f"{counted.without_value} points have no value: a run is missing, unsupported or failed"
+    assert said in " ".join(sentences(found))
+
+
+def test_points_with_a_run_that_failed_are_counted_and_said(tmp_path: Path) -> None:
+    endless = content() | {"failed_runs": "endless"}
+    found = answer_of(run_with(tmp_path / "c", endless, planted_with_failures))
     failed = found.found.at.counted.endless
     assert failed > 0
     assert found.found.at.counted.yes.points == POINTS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -11,18 +12,24 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from minitopo_dc.campaign.file.fields import Claim, Experiment
-from minitopo_dc.campaign.report.evaluation import Source, load_sources
+from minitopo_dc.campaign.file.fields import Claim, Curve, Experiment
+from minitopo_dc.campaign.report.evaluation import (
+    Source,
+    load_sources,
+    not_ok,
+    our_points,
+)
 from minitopo_dc.campaign.report.joined import (
     Estimate,
     Verdict,
     claims_table,
     estimate,
+    join,
     joined_table,
     verdicts,
 )
 from minitopo_dc.cli import main
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.run.results import RunResult, Status
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from tests.campaign.campaigns import document, fail, pretend, run_with
@@ -62,12 +69,15 @@ def one_leg_fails(scenario: Scenario, directory: Path) -> RunResult:
     return (fail if scenario.mode == "sc" else made_up)(scenario, directory)
 
 
-def campaign(directory: Path, execute: Any = made_up, **fields: Any) -> Path:
+def campaign(
+    directory: Path, execute: Any = made_up, file: dict[str, Any] | None = None, **fields: Any
+) -> Path:
     content = document(
         configurations=CONFIGURATIONS,
         repetitions=3,
         experiments={"points": EXPERIMENT | fields},
     )
+    content |= file or {}
     directory.mkdir(exist_ok=True)
     return run_with(directory / "c", content, execute)
 
@@ -99,7 +109,7 @@ def test_two_ratios_are_opposed_when_they_are_clearly_on_different_sides(tmp_pat
         "yes": "= opposed(1.1 * known, 0.9)",
         "no": "= opposed(1.1, 1.2 * known)",
         "near": "= opposed(1.1, 0.98)",
-        "unknown": "= opposed(dc.no_such_measure, 2)",
+        "unknown": "= opposed(dc.leg_bytes_9, 2)",
     }
     source, experiment = source_of(campaign(tmp_path, joined=joined))
     row = joined_table(source, "points", experiment).iloc[0]
@@ -107,22 +117,76 @@ def test_two_ratios_are_opposed_when_they_are_clearly_on_different_sides(tmp_pat
     assert math.isnan(row["unknown"])
 
 
-def test_a_run_that_failed_is_counted_as_one_that_never_ends(tmp_path: Path) -> None:
-    source, experiment = source_of(campaign(tmp_path, one_leg_fails))
+def failing(seeds: set[int], status: Status = "failed") -> Any:
+    """Dual Connectivity's runs with these seeds do not end well."""
+
+    def execute(scenario: Scenario, directory: Path) -> RunResult:
+        if scenario.mode == "dc" and scenario.seed in seeds:
+            return replace(fail(scenario, directory), status=status)
+        return made_up(scenario, directory)
+
+    return execute
+
+
+@pytest.mark.parametrize("status", ["failed", "unsupported"])
+def test_a_run_that_is_not_ok_is_left_out_and_counted(tmp_path: Path, status: Status) -> None:
+    source, experiment = source_of(campaign(tmp_path, failing({2, 3}, status)))
+    table = joined_table(source, "points", experiment)
+    assert list(table["gain"]) == pytest.approx([3.0] * POINTS)
+    assert list(table["runs.planned"]) == [6] * POINTS
+    assert list(table["runs.ok"]) == [4] * POINTS
+    assert not_ok(source.cells_of("points")) == f"10 of 30 runs {status}"
+
+
+@pytest.mark.parametrize("status", ["failed", "unsupported"])
+def test_a_configuration_of_which_no_run_is_ok_has_no_value(tmp_path: Path, status: Status) -> None:
+    source, experiment = source_of(campaign(tmp_path, failing({1, 2, 3}, status)))
+    table = joined_table(source, "points", experiment)
+    assert table[["gain", "benefit", "slower"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(("failed_runs", "counted"), [("missing", 1), ("endless", 3)])
+def test_curves_and_points_count_the_same_runs(
+    tmp_path: Path, failed_runs: str, counted: int
+) -> None:
+    joined = {"dc": "= dc.goodput_mbps"}
+    root = campaign(tmp_path, failing({2, 3}), {"failed_runs": failed_runs}, joined=joined)
+    source, experiment = source_of(root)
+    curve = our_points(source, "points", Curve(configuration="dc"), "label.rate")
+    assert list(curve["mean"]) == pytest.approx(list(1.5 * curve["x"] / counted))
+    assert list(curve["runs"]) == [counted] * POINTS
+    assert list(curve["planned"]) == [3] * POINTS
+    points = join(source, "points", experiment)
+    assert list(points.runs["dc"]) == [counted] * POINTS
+    expected = [0.0] * POINTS if counted == 3 else list(curve["mean"])
+    assert list(points.table["dc"]) == pytest.approx(expected)
+
+
+def test_a_run_that_failed_never_ends_where_the_file_says_so(tmp_path: Path) -> None:
+    endless = {"failed_runs": "endless"}
+    source, experiment = source_of(campaign(tmp_path, one_leg_fails, file=endless))
     table = joined_table(source, "points", experiment)
     assert list(table["gain"]) == [math.inf] * POINTS
     assert list(table["slower"]) == [math.inf] * POINTS
-    both = campaign(tmp_path / "both", fail)
+    both = campaign(tmp_path / "both", fail, file=endless)
     source, experiment = source_of(both)
     assert joined_table(source, "points", experiment)["gain"].isna().all()
     assert list(joined_table(source, "points", experiment)["benefit"]) == [-1.0] * POINTS
 
 
-def test_a_point_with_a_missing_run_has_no_value(tmp_path: Path) -> None:
+def test_only_failure_is_endless(tmp_path: Path) -> None:
+    unsupported = failing({1, 2, 3}, "unsupported")
+    root = campaign(tmp_path, unsupported, file={"failed_runs": "endless"})
+    source, experiment = source_of(root)
+    assert joined_table(source, "points", experiment)["gain"].isna().all()
+
+
+def test_a_point_without_any_run_of_a_configuration_has_no_value(tmp_path: Path) -> None:
     root = campaign(tmp_path)
     source, experiment = source_of(root)
     cell = source.plan.cells[0]
-    (root / "runs" / cell.runs[0]).rename(tmp_path / "elsewhere")
+    for run in cell.runs:
+        (root / "runs" / run).rename(tmp_path / run)
     source, experiment = source_of(root)
     table = joined_table(source, "points", experiment).set_index("label.point")
     assert table["gain"].isna().sum() == 1
@@ -143,8 +207,8 @@ def test_a_point_with_a_missing_run_has_no_value(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_measure_is_one_error(tmp_path: Path, text: str, message: str) -> None:
-    source, experiment = source_of(campaign(tmp_path, joined={"gain": text}))
     with pytest.raises(SettingsError, match=message):
+        source, experiment = source_of(campaign(tmp_path, joined={"gain": text}))
         joined_table(source, "points", experiment)
 
 
@@ -159,20 +223,17 @@ def test_claims_hold_or_not_or_are_undecided(tmp_path: Path) -> None:
         {"value": "= mean(benefit * 0 + slower)", "most": 3.5},
     )
     source, experiment = source_of(campaign(tmp_path, claims=wanted))
-    found = verdicts(joined_table(source, "points", experiment), "points", experiment)
+    found = verdicts(join(source, "points", experiment), "points", experiment)
     assert [each.word for each in found] == ["holds", "does not hold", "holds"]
     assert [each.estimate.value for each in found if each.estimate] == pytest.approx([3, 0, 3])
 
 
 def test_a_claim_of_somebody_else_s_writes_nothing(tmp_path: Path) -> None:
     written = tmp_path / "written"
-    source, experiment = source_of(
-        campaign(tmp_path, claims=claims({"value": f"= gain.tofile('{written}')", "least": 1}))
-    )
     with pytest.raises(
         SettingsError, match=r"experiments\.points\.claims: .*methods are not called"
     ):
-        verdicts(joined_table(source, "points", experiment), "points", experiment)
+        campaign(tmp_path, claims=claims({"value": f"= gain.tofile('{written}')", "least": 1}))
     assert not written.exists()
 
 
@@ -186,6 +247,59 @@ def test_an_interval_on_both_sides_of_a_limit_is_undecided() -> None:
     claim = Claim(text="", value="= x", least=1)
     assert Verdict(claim, Estimate(1.1, 0.9, 1.3, 5)).word == "undecided"
     assert Verdict(claim, None).word == "not run"
+
+
+def one_point(directory: Path, repetitions: int, execute: Any = made_up) -> Path:
+    """A claim over one point."""
+    design = EXPERIMENT["design"] | {"points": 1}
+    wanted = claims({"value": "= mean(gain)", "least": 2})
+    file = {"repetitions": repetitions}
+    return campaign(directory, execute, file, design=design, claims=wanted)
+
+
+def test_a_claim_over_one_run_of_one_point_has_not_enough_evidence(tmp_path: Path) -> None:
+    root = one_point(tmp_path, repetitions=1)
+    (row,) = claims_table(load_sources([root])).to_dict("records")
+    assert row["verdict"] == "not enough evidence"
+    assert row["why"] == "1 point with 1 run; needed: 2 points, or --repetitions 2 or more"
+    assert (row["value"], row["points"], row["runs"]) == (3.0, 1, 1)
+    assert math.isnan(row["low"])
+    assert math.isnan(row["high"])
+
+
+def test_the_report_shows_and_counts_what_has_not_enough_evidence(tmp_path: Path) -> None:
+    root = one_point(tmp_path, repetitions=1)
+    assert main(["campaign", "report", str(root)]) == 0
+    html = (root / "report/report.html").read_text()
+    assert "Claims: 1 not enough evidence." in html
+    assert "1 point with 1 run; needed: 2 points, or --repetitions 2 or more" in html
+    assert "3.000 to 3.000" not in html
+    (claim,) = json.loads((root / "report/answer.json").read_text())["claims"]
+    assert claim["verdict"] == "not enough evidence"
+    assert claim["estimate"] == {"value": 3.0, "low": None, "high": None, "points": 1, "runs": 1}
+
+
+def test_repetitions_of_one_point_are_evidence_and_make_no_interval(tmp_path: Path) -> None:
+    (row,) = claims_table(load_sources([one_point(tmp_path, 3)])).to_dict("records")
+    assert (row["verdict"], row["points"], row["runs"]) == ("holds", 1, 3)
+    assert math.isnan(row["low"])
+
+
+def test_a_run_that_failed_is_no_evidence(tmp_path: Path) -> None:
+    root = one_point(tmp_path, 3, failing({2, 3}))
+    (row,) = claims_table(load_sources([root])).to_dict("records")
+    assert row["verdict"] == "not enough evidence"
+    assert row["why"].endswith("--repetitions 2 or more; 2 of 6 runs failed")
+
+
+def test_only_the_runs_that_a_claim_needs_are_its_evidence(tmp_path: Path) -> None:
+    joined = {"alone": "= one_leg.goodput_mbps", "twice": "= 2 * alone", "dc": "= dc.goodput_mbps"}
+    wanted = claims({"value": "= mean(twice)", "least": 0}, {"value": "= mean(dc)", "least": 0})
+    design = EXPERIMENT["design"] | {"points": 1}
+    root = campaign(tmp_path, failing({2, 3}), joined=joined, claims=wanted, design=design)
+    table = claims_table(load_sources([root]))
+    assert list(table["runs"]) == [3, 1]
+    assert list(table["verdict"]) == ["holds", "not enough evidence"]
 
 
 def test_an_interval_is_that_of_the_points_and_the_same_each_time(tmp_path: Path) -> None:
@@ -239,7 +353,8 @@ def test_figures_over_points_and_claims_are_in_the_report(
     tmp_path: Path, figure: dict[str, Any], execute: Any
 ) -> None:
     wanted = claims({"value": "= median(slower)", "least": 2, "source": "they say 2.5"})
-    root = campaign(tmp_path, execute, figure=figure, claims=wanted)
+    endless = {"failed_runs": "endless"}
+    root = campaign(tmp_path, execute, endless, figure=figure, claims=wanted)
     assert main(["campaign", "report", str(root)]) == 0
     html = (root / "report/report.html").read_text()
     assert "they say 2.5" in html

@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.analysis.measures.named import measure
 from minitopo_dc.campaign.execution.workers import Execute
-from minitopo_dc.campaign.report.evaluation import comparison, load_sources, measure
+from minitopo_dc.campaign.report.evaluation import comparison, load_sources
 from minitopo_dc.cli import main
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Clock, Scenario
@@ -171,7 +172,7 @@ def test_a_campaign_of_which_nothing_was_run_has_a_report(tmp_path: Path) -> Non
     ("measure", "reason"),
     [
         ("rtt_ms", "no qlog of the server"),
-        ("goodput_mpbs", "no run of it has what the figure shows"),
+        ("leg_bytes_9", "no run of it has what the figure shows"),
         ("links_flow_9_mbps", "ue-summary.json"),
     ],
 )

@@ -12,9 +12,10 @@ import pytest
 from matplotlib.axes import Axes
 
 from minitopo_dc.analysis import ResultError
+from minitopo_dc.analysis.measures.named import measure
 from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
-from minitopo_dc.campaign.report.evaluation import load_sources, measure
+from minitopo_dc.campaign.report.evaluation import load_sources
 from minitopo_dc.campaign.report.figures import draw_experiment
 from minitopo_dc.cli import main
 from minitopo_dc.run.judge import blank_result, judge

@@ -1,0 +1,153 @@
+"""A run's measures by the names that campaigns have for them (docs/campaigns.md)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from minitopo_dc.analysis.errors import naming
+from minitopo_dc.analysis.logs.connection_log import sender_recovery
+from minitopo_dc.analysis.measures.behaviour import BEHAVIOUR_MEASURES, behaviour
+from minitopo_dc.analysis.measures.features import FEATURES, connection_features
+from minitopo_dc.analysis.measures.handovers import handover_recovery_s, handovers_per_minute
+from minitopo_dc.analysis.measures.open_links import (
+    mp_capacity_mbps,
+    mp_share,
+    sp_capacity_mbps,
+    sp_share,
+)
+from minitopo_dc.analysis.measures.pdcp import given_up, leg_failures, reordering_wait_ms
+from minitopo_dc.analysis.measures.recovery import worst_recovery_s
+from minitopo_dc.analysis.measures.request_delays import answer_p95_ms, answer_worst_ms
+from minitopo_dc.analysis.measures.utilisation import (
+    arrived_copies,
+    leg_bytes_per_byte,
+    leg_share,
+    link_utilisation,
+)
+from minitopo_dc.analysis.tables.load import NUMBERS, load_result
+from minitopo_dc.run.metrics import jain_index
+
+OF_SENDER = ("drop_occasions", "lost_packets", "rtt_ms")
+FROM_FILES: dict[str, Callable[[Path], float]] = {
+    "reordering_wait_ms": reordering_wait_ms,
+    "given_up": given_up,
+    "leg_failures": leg_failures,
+    "answer_worst_ms": answer_worst_ms,
+    "answer_p95_ms": answer_p95_ms,
+    "recovery_s": worst_recovery_s,
+    "leg_bytes_per_byte": leg_bytes_per_byte,
+    "mp_capacity_mbps": mp_capacity_mbps,
+    "sp_capacity_mbps": sp_capacity_mbps,
+    "mp_share": mp_share,
+    "sp_share": sp_share,
+    "handovers_per_minute": handovers_per_minute,
+    "handover_recovery_s": handover_recovery_s,
+}
+UTILISATION = "utilisation_leg_"
+LEG_BYTES = "leg_bytes_"
+THROUGHPUT = "throughput_mbps"
+"""Of a download, from its first byte on: the handshake's time does not count."""
+LEG_SHARE = re.compile(r"leg_([0-9]{1,3})_(carried|sent)_from_([0-9]{1,6})_s")
+"""`leg_2_carried_from_4_s`."""
+COUNTED: dict[str, Literal["delivered_bytes", "pushed_bytes"]] = {
+    "carried": "delivered_bytes",
+    "sent": "pushed_bytes",
+}
+ON_LINKS = "links_"
+"""`links_flow_1_mbps`, ..., `links_jain_index`."""
+OF_EVERY_RUN = (
+    *(*NUMBERS, THROUGHPUT, "jain_index", "size_bytes", "seed", "repetition"),
+    *("wall_s", "started_s", "first_byte_s", "client_cpu_s", "server_cpu_s"),
+)
+"""Of its row, or what runs tell whatever their transport is."""
+PLAIN = (*OF_EVERY_RUN, *OF_SENDER, *FEATURES, *BEHAVIOUR_MEASURES, *FROM_FILES)
+"""Names of measures that have no number in them."""
+NUMBERED = re.compile(
+    r"(links_)?flow_[0-9]+_mbps|links_jain_index|(utilisation_leg|leg_bytes)_[0-9]+"
+)
+
+EXAMPLES = (
+    "flow_1_mbps",
+    "links_flow_1_mbps",
+    "links_jain_index",
+    "utilisation_leg_1",
+    "leg_bytes_1",
+)
+"""Of names that have one."""
+
+
+def is_known(name: str) -> bool:
+    """Whether a name is a measure's, whatever the transport and the workload.
+
+    Any other one may still be a number that a transport or a program tells (`details`).
+    """
+    return name in PLAIN or bool(NUMBERED.fullmatch(name) or LEG_SHARE.fullmatch(name))
+
+
+def measure(row: dict[Any, Any], name: str) -> float:
+    """A run's measure: from its row, else from its files; NaN when it has no such measure.
+
+    Raises:
+        ResultError: it should be in a file that is missing or broken.
+    """
+    with naming(Path(row.get("directory", "a run"))):
+        return _measure(row, name)
+
+
+def _measure(row: dict[Any, Any], name: str) -> float:
+    if name in OF_SENDER:
+        return _float(getattr(sender_recovery(Path(row["directory"])), name))
+    if name in FEATURES or name in BEHAVIOUR_MEASURES:
+        return _of_connection(Path(row["directory"]), name)
+    if name.startswith(ON_LINKS):
+        return _on_links(row, name.removeprefix(ON_LINKS))
+    if name in FROM_FILES:
+        return FROM_FILES[name](Path(row["directory"]))
+    if name.startswith((UTILISATION, LEG_BYTES)) or LEG_SHARE.fullmatch(name):
+        return _of_legs(Path(row["directory"]), name)
+    return _throughput(row) if name == THROUGHPUT else _float(row.get(name))
+
+
+def _throughput(row: dict[Any, Any]) -> float:
+    seconds = _float(row.get("completion_s")) - _float(row.get("first_byte_s"))
+    return _float(row.get("size_bytes")) * 8 / seconds / 1e6 if seconds else math.nan
+
+
+def _of_connection(run: Path, name: str) -> float:
+    """A feature of the first flow's connection, or what its behaviour was."""
+    found = connection_features(run) if name in FEATURES else behaviour(run).measures()
+    return found[name]
+
+
+def _of_legs(directory: Path, name: str) -> float:
+    """A measure of one leg."""
+    if found := LEG_SHARE.fullmatch(name):
+        column = COUNTED[found[2]]
+        return leg_share(directory, column, leg=int(found[1]), from_s=float(found[3]))
+    if name.startswith(UTILISATION):
+        prefix, values = UTILISATION, link_utilisation(directory)
+    else:
+        counts = load_result(directory).leg_bytes or ()
+        prefix, values = LEG_BYTES, [float(count) for count in counts]
+    return {f"{prefix}{leg}": value for leg, value in enumerate(values, 1)}.get(name, math.nan)
+
+
+def _on_links(row: dict[Any, Any], name: str) -> float:
+    """A measure of flows in which every copy that arrived counts, as on the links."""
+    copies = arrived_copies(Path(row["directory"]))
+    rates: dict[str, float] = {}
+    for number in itertools.count(1):
+        goodput = _float(row.get(f"flow_{number}_mbps"))
+        if math.isnan(goodput):
+            break
+        rates[f"flow_{number}_mbps"] = goodput * copies.get(number, 1.0)
+    return jain_index(list(rates.values())) if name == "jain_index" else rates.get(name, math.nan)
+
+
+def _float(value: Any) -> float:
+    return math.nan if value is None else float(value)

@@ -1,0 +1,197 @@
+"""Which measures and columns a campaign's file asks for, and whether there are such."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from minitopo_dc.analysis.measures.named import EXAMPLES, PLAIN, is_known
+from minitopo_dc.campaign.file.expressions import LITERALS, names_in
+from minitopo_dc.campaign.file.fields import OVER_POINTS, CampaignFile, Experiment
+from minitopo_dc.campaign.file.grammar import ExpressionError, parsed, shown
+from minitopo_dc.campaign.file.paths import LABEL
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.workloads import Command, Download, Ping, RequestResponse, Workload
+
+NOTHING = "nothing"
+"""What an expression of `joined` has for a point of which it says nothing."""
+ALIKE = 0.8
+"""Names as like each other as this (`difflib`) are one name and its misspelling."""
+MOST_MATCHES = 3
+OFTEN = ("goodput_mbps", "completion_s", "capacity_share", "throughput_mbps", "jain_index")
+"""Measures that a message names where none is like what was asked for."""
+PAGE = "(docs/campaigns.md, Figures and references)"
+
+LISTED = (Command, Download, Ping, RequestResponse)
+"""Workloads of which all numbers are known; one of a plugin's may tell more than its table."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A measure of a configuration that a figure or a measure of points needs."""
+
+    key: str
+    """Below the experiment: `figure.curves`, `joined.gain`."""
+    configuration: str
+    measure: str
+
+
+def measures_asked(file: CampaignFile, experiment: Experiment) -> Iterator[Asked]:
+    """All that an experiment asks of single runs.
+
+    Raises:
+        ExpressionError: an expression is malformed.
+    """
+    figure = experiment.figure
+    for curve in figure.curves if figure is not None and figure.kind not in OVER_POINTS else ():
+        yield Asked("figure.curves", curve.configuration, curve.measure)
+    known = {identifier(name): name for name in file.configurations}
+    depth = 1 if experiment.across else 0
+    for column, text in experiment.joined.items():
+        for node in ast.walk(parsed(text)):
+            for name in _configurations(node, depth):
+                if name in known:
+                    yield Asked(f"joined.{column}", known[name], _key(node))
+
+
+def identifier(configuration: str) -> str:
+    """Return a configuration's name as expressions have it."""
+    return configuration.replace("-", "_")
+
+
+def check_names(file: CampaignFile, experiment: Experiment) -> None:
+    """Check that the names in `joined` and `claims` are of something.
+
+    Raises:
+        ValueError: the message begins with the key below the experiment.
+    """
+    labels = experiment.factors() - experiment.moving_with(experiment.across)
+    known = [NOTHING, *(path.removeprefix(LABEL) for path in labels if path.startswith(LABEL))]
+    known += map(identifier, file.configurations)
+    for column, text in experiment.joined.items():
+        _check(f"joined.{column}", text, known)
+        known.append(column)
+    for claim in experiment.claims:
+        _check("claims", claim.value, experiment.joined)
+
+
+def check_measures(
+    file: CampaignFile, experiment: Experiment, scenarios: Iterable[Scenario]
+) -> None:
+    """Refuse a measure that is known not to exist, before anything is run.
+
+    A name that is no known measure's may be a number that only a transport tells: it is refused
+    where it is all but the name of a known one, and where all runs are of a user's program, which
+    tells what its scenario lists and nothing else.
+
+    Args:
+        file: the campaign's.
+        experiment: one of it.
+        scenarios: of the experiment's cells.
+
+    Raises:
+        ValueError: the message begins with the key below the experiment.
+    """
+    doubtful = [each for each in measures_asked(file, experiment) if not is_known(each.measure)]
+    if not doubtful:
+        return
+    workloads = _workloads(scenarios)
+    told = {name for each in workloads for name in each.told}
+    listed = {name for each in workloads if isinstance(each, LISTED) for name in each.told}
+    only_listed = all(isinstance(each, Command) for each in workloads)
+    for asked in doubtful:
+        if asked.measure not in told and (only_listed or close_to(asked.measure, listed)):
+            raise ValueError(unknown(asked, told))
+
+
+def unheard_of(
+    file: CampaignFile, experiment: Experiment, told: Collection[str], ran: Collection[str]
+) -> Iterator[Asked]:
+    """What is asked for and no run tells.
+
+    Args:
+        file: the campaign's.
+        experiment: one of it.
+        told: names of the numbers that its runs, and others, tell.
+        ran: configurations of the experiment that have a run that is ok.
+
+    Raises:
+        ExpressionError: an expression is malformed.
+    """
+    asked = [
+        each
+        for each in measures_asked(file, experiment)
+        if not is_known(each.measure) and each.measure not in told
+    ]
+    hopeful = {each.measure for each in asked if each.configuration not in ran}
+    for each in asked:
+        misspelt = each.measure not in hopeful or close_to(each.measure, told)
+        if each.configuration in ran and misspelt:
+            yield each
+
+
+def close_to(name: str, others: Iterable[str] = ()) -> list[str]:
+    """Return the names of measures that are almost a name, the likest first."""
+    return get_close_matches(name, {*PLAIN, *EXAMPLES, *others}, n=MOST_MATCHES, cutoff=ALIKE)
+
+
+def unknown(asked: Asked, told: Iterable[str] = ()) -> str:
+    """Return what is said of a measure that there is not.
+
+    Args:
+        asked: the measure, and where it stands.
+        told: names of what the runs tell besides what all of them have.
+    """
+    close = close_to(asked.measure, told)
+    names = ", ".join(dict.fromkeys([*OFTEN, *sorted(told)]))
+    hint = f"did you mean {' or '.join(close)}?" if close else f"allowed: {names}, and others"
+    return f"{asked.key}: {asked.measure} is no measure of {asked.configuration}; {hint} " + PAGE
+
+
+def _workloads(scenarios: Iterable[Scenario]) -> list[Workload]:
+    found = (flow.workload for each in scenarios for flow in each.resolved_flows)
+    return list({id(each): each for each in found}.values())
+
+
+def _check(key: str, text: str, known: Collection[str]) -> None:
+    try:
+        wrong = sorted(names_in(text) - {*known, *LITERALS})
+    except ExpressionError as error:
+        raise ValueError(f"{key}: {error}") from None
+    if wrong:
+        close = get_close_matches(wrong[0], known, n=MOST_MATCHES)
+        hint = f"did you mean {' or '.join(close)}? " if close else ""
+        names = ", ".join(known) or "none"
+        raise ValueError(f"{key}: {shown(text)}: {wrong[0]!r} is undefined; {hint}names: {names}")
+
+
+def _key(node: ast.AST) -> str:
+    assert isinstance(node, ast.Attribute | ast.Subscript)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    assert isinstance(node.slice, ast.Constant)
+    return str(node.slice.value)
+
+
+def _configurations(node: ast.AST, depth: int) -> set[str]:
+    """Of what a look-up of a measure's name may be; none: it is no such look-up."""
+    is_key = isinstance(node, ast.Attribute) or (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and isinstance(node.slice.value, str)
+    )
+    if not is_key:
+        return set()
+    assert isinstance(node, ast.Attribute | ast.Subscript)
+    return _looked_up(node.value, depth)
+
+
+def _looked_up(node: ast.expr, depth: int) -> set[str]:
+    """The names that a part may stand for behind `depth` look-ups of a factor's value."""
+    if isinstance(node, ast.IfExp):
+        return _looked_up(node.body, depth) | _looked_up(node.orelse, depth)
+    if isinstance(node, ast.Attribute | ast.Subscript) and depth:
+        return _looked_up(node.value, depth - 1)
+    return {node.id} if isinstance(node, ast.Name) and not depth else set()
