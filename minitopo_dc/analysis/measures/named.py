@@ -60,13 +60,13 @@ COUNTED: dict[str, Literal["delivered_bytes", "pushed_bytes"]] = {
 }
 ON_LINKS = "links_"
 """`links_flow_1_mbps`, ..., `links_jain_index`."""
-OF_EVERY_RUN = (
-    *(*NUMBERS, THROUGHPUT, "jain_index", "size_bytes", "seed", "repetition"),
+OF_ROW = ("seed", "repetition", "size_bytes")
+"""Numbers of a run's row that were asked for, not measured."""
+PLAIN = (
+    *(*NUMBERS, THROUGHPUT, "jain_index", *OF_SENDER, *FEATURES, *BEHAVIOUR_MEASURES, *FROM_FILES),
     *("wall_s", "started_s", "first_byte_s", "client_cpu_s", "server_cpu_s"),
 )
-"""Of its row, or what runs tell whatever their transport is."""
-PLAIN = (*OF_EVERY_RUN, *OF_SENDER, *FEATURES, *BEHAVIOUR_MEASURES, *FROM_FILES)
-"""Names of measures that have no number in them."""
+"""Names of measures that have no number in them; the last ones stand in most runs' `details`."""
 NUMBERED = re.compile(
     r"(links_)?flow_[0-9]+_mbps|links_jain_index|(utilisation_leg|leg_bytes)_[0-9]+"
 )
@@ -86,7 +86,9 @@ def is_known(name: str) -> bool:
 
     Any other one may still be a number that a transport or a program tells (`details`).
     """
-    return name in PLAIN or bool(NUMBERED.fullmatch(name) or LEG_SHARE.fullmatch(name))
+    if name in PLAIN or name in OF_ROW:
+        return True
+    return bool(NUMBERED.fullmatch(name) or LEG_SHARE.fullmatch(name))
 
 
 def measure(row: dict[Any, Any], name: str) -> float:

@@ -15,9 +15,8 @@ from minitopo_dc.analysis.measures.named import measure
 from minitopo_dc.analysis.tables.reference import compare, read_reference, same_value
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.execution.table import cell_table, save_table
-from minitopo_dc.campaign.file.asked import unheard_of, unknown
+from minitopo_dc.campaign.file.asked import check_names, close_to, unheard_of, unknown
 from minitopo_dc.campaign.file.fields import Curve, Experiment, Reference
-from minitopo_dc.campaign.file.grammar import ExpressionError
 from minitopo_dc.campaign.file.plan import Plan
 from minitopo_dc.settings import SettingsError
 
@@ -72,15 +71,17 @@ def _check_measures(source: Source, sources: Sequence[Source]) -> None:
         experiment = source.plan.file.experiments[name]
         rows = source.cells_of(name)
         ran = set(rows.loc[rows["status"] == "ok", "configuration"])
+        where = f"{source.store.root} ({source.plan.file.title}): experiments.{name}"
         try:
-            for asked in unheard_of(source.plan.file, experiment, told, ran):
-                raise SettingsError(
-                    f"{source.store.root} ({source.plan.file.title}): experiments.{name}."
-                    f"{unknown(asked)} (correct the campaign's file and give `campaign run` again: "
-                    f"what was run is kept)"
-                )
-        except ExpressionError as error:
-            raise SettingsError(f"experiments.{name}.joined: {error}") from None
+            check_names(source.plan.file, experiment)
+            wrong = next(unheard_of(source.plan.file, experiment, told, ran), None)
+        except ValueError as error:
+            raise SettingsError(f"{where}.{error}") from None
+        if wrong is not None:
+            raise SettingsError(
+                f"{where}.{unknown(wrong, close_to(wrong.measure, told))}; correct the campaign's "
+                f"file and give `campaign run` again: what was run is kept"
+            )
 
 
 def _told(cells: pd.DataFrame) -> Iterator[str]:
