@@ -125,3 +125,9 @@ def test_the_trace_of_the_lte_campaign_is_a_parameter(tmp_path: Path) -> None:
     overrides = Overrides(version="quick", repetitions=1, parameters=(("trace", str(trace)),))
     plan = read_plan(CAMPAIGNS / "thesis-throughput-lte.yaml", overrides)
     assert {leg.downlink.trace for run in plan.runs for leg in run.scenario.legs} == {trace}
+
+
+def test_only_where_a_broken_connection_is_an_answer_a_failed_run_is_endless() -> None:
+    assert [path.stem for path in FILES if read_file(path, Overrides()).endless] == [
+        "dc-or-multipath"
+    ]
