@@ -6,6 +6,7 @@ Rules of the figures:
   are hollow.
 * The points of a sample are not joined: what lies between them has not been measured.
 * Error bars are sample standard deviations over repetitions.
+* What is infinite, e.g. the time of a run without end, is not drawn.
 * Measures that are not rates, e.g. Jain's index, have a panel of their own.
 """
 
@@ -238,7 +239,7 @@ def _draw_bars(axes: Axes, lines: Sequence[Line]) -> None:
                   for x in line.points["x"]]  # fmt: skip
         axes.bar(
             places,
-            line.points["mean"],
+            line.points["mean"].replace([math.inf, -math.inf], math.nan),
             width,
             yerr=line.points["sd"].fillna(0.0),
             color="white" if line.theirs else COLOURS[line.marker % len(COLOURS)],

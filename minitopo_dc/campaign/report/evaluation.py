@@ -128,7 +128,7 @@ def not_ok(rows: pd.DataFrame) -> str:
 def our_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
     """One row for each value of x that has any run with a value.
 
-    Columns: `x`, `mean`, `sd` (sample; NaN of one run), `runs` that are counted, and `planned`.
+    Columns: `x`, `mean`, `sd` (sample; NaN of one run, or without end), `runs` that are counted, and `planned`.
     """
     rows = source.cells_of(name, curve.configuration)
     endless = source.plan.file.endless
@@ -140,7 +140,7 @@ def our_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
         {
             "x": cell["x"].iloc[0],
             "mean": float(cell["value"].mean()),
-            "sd": float(cell["value"].std(ddof=1)),
+            "sd": _sd(cell["value"]),
             "runs": len(cell),
             "planned": int(planned[key]),
         }
@@ -204,6 +204,11 @@ def _pairs(
                     "theirs": found["mean"],
                     "theirs_sd": found["sd"],
                 }
+
+
+def _sd(values: pd.Series[float]) -> float:
+    """The sample's standard deviation; NaN of one value, or where one is infinite."""
+    return float(values.std(ddof=1)) if math.isfinite(values.sum()) else math.nan
 
 
 def _number(text: str) -> float | str:

@@ -368,3 +368,30 @@ def test_a_browser_opens_the_report_without_errors_and_shows_every_figure(
     assert seen["images"] == [True] * FIGURES
     assert seen["height"] > 1000
     assert "CONSOLE" not in messages
+
+
+def fails_once(scenario: Scenario, directory: Path) -> RunResult:
+    """The second repetition with a batch of 2 packets fails."""
+    failed = scenario.pdcp.batch == 2 and scenario.seed == 1
+    return (fail if failed else made_up)(scenario, directory)
+
+
+def test_runs_that_failed_are_left_out_of_a_curve_and_counted(tmp_path: Path) -> None:
+    root = campaign(tmp_path / "c", document(experiments={"batch": BATCH}), fails_once)
+    html = report(root)
+    assert "virtual: 2 of 12 runs failed. They are left out of curves, points and claims." in html
+    assert "<td>1 of 2</td>" in html
+    (source,) = load_sources([root])
+    rows = comparison([source], "batch", source.plan.file.experiments["batch"])
+    assert rows.loc[rows["x"] == 2, "ours"].tolist() == [32.0, 32.0]
+
+
+@pytest.mark.parametrize("kind", ["curves", "bars"])
+def test_a_curve_of_runs_without_end_is_drawn(tmp_path: Path, kind: str) -> None:
+    curves = [{"configuration": "default", "measure": "completion_s"}]
+    figure = {"kind": kind, "x": "pdcp.batch", "curves": curves}
+    one = BATCH | {"figure": figure}
+    content = document(failed_runs="endless", experiments={"batch": one})
+    html = report(campaign(tmp_path / "c", content, fails_once))
+    assert html.count("<img") == 1
+    assert "A run that failed counts as one that delivered nothing and takes for ever" in html
