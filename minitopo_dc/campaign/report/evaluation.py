@@ -128,7 +128,8 @@ def not_ok(rows: pd.DataFrame) -> str:
 def our_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
     """One row for each value of x that has any run with a value.
 
-    Columns: `x`, `mean`, `sd` (sample; NaN of one run, or without end), `runs` that are counted, and `planned`.
+    Columns: `x`, `mean`, `sd` (sample; NaN of one run, or without end), `runs` that are counted,
+    and `planned` ones.
     """
     rows = source.cells_of(name, curve.configuration)
     endless = source.plan.file.endless
