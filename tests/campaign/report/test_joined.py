@@ -271,7 +271,7 @@ def test_the_report_shows_and_counts_what_has_not_enough_evidence(tmp_path: Path
     root = one_point(tmp_path, repetitions=1)
     assert main(["campaign", "report", str(root)]) == 0
     html = (root / "report/report.html").read_text()
-    assert "Claims: 1 not enough evidence." in html
+    assert "Claims: not enough evidence 1." in html
     assert "1 point with 1 run; needed: 2 points, or --repetitions 2 or more" in html
     assert "3.000 to 3.000" not in html
     (claim,) = json.loads((root / "report/answer.json").read_text())["claims"]
