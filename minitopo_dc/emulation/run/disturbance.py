@@ -9,6 +9,7 @@ From the evidence of all (`minitopo_dc.run.trust`) `fit` makes the limits of thi
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -31,6 +32,10 @@ from minitopo_dc.run.trust import Limits
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 
+LEAST = dict.fromkeys(Limits.model_fields, 0.01) | {"backlog_drops": 0.0}
+"""Limits are no lower: samples of 50 ms do not tell less from nothing."""
+MOST_RAISED = 4.0
+"""A limit that no wrong run needs is at most raised to half of this."""
 _Item = TypeVar("_Item")
 Execute = Callable[[Scenario, Path], RunResult]
 OFF = 0.05
@@ -177,25 +182,28 @@ def errors(rows: Sequence[Row]) -> list[float | None]:
 
 
 def fit(rows: Sequence[Row]) -> Limits:
-    """Return limits: of each kind of evidence the most that a run had whose number was right.
+    """Return the limits that tell wrong runs from right ones (docs/trust.md).
 
-    Right runs are those that nobody disturbed and that are within `OFF` of their reference. A
-    twentieth more is allowed, as so many runs do not show the most that there can be.
+    They begin at the most of each kind of evidence that an undisturbed run with a right number had,
+    and are raised half-way to where a wrong run that was told would not be any more.
     """
-    right = [
-        row
-        for row, error in zip(rows, errors(rows), strict=True)
-        if row.kind == "none" and error is not None and abs(error) <= OFF
-    ]
-    least = Limits()
-    return Limits.check(
-        {
-            kind: round(max((row.worst(kind) for row in right), default=0.0) * 1.05, 4)
-            or getattr(least, kind)
-            for kind in Limits.model_fields
-        },
-        "calibrate --disturb",
-    )
+    judged = [(row, each) for row, each in zip(rows, errors(rows), strict=True) if each is not None]
+    right = [row for row, error in judged if row.kind == "none" and abs(error) <= OFF]
+    low = {kind: max([LEAST[kind], *(row.worst(kind) for row in right)]) for kind in LEAST}
+    wrong = [row for row, error in judged if abs(error) > OFF]
+    told = [row for row in wrong if row.exceeds(_limits(low))]
+    high = dict(low)
+    for kind, least in low.items():
+        # By this kind alone: what the others tell with their limits so far needs it no more.
+        others = _limits(high | {kind: math.inf})
+        needed = [row.worst(kind) for row in told if not row.exceeds(others)]
+        most = min(needed, default=MOST_RAISED * least)
+        high[kind] = math.sqrt(least * max(most, least))
+    return _limits({kind: round(each, 4) for kind, each in high.items()})
+
+
+def _limits(values: Mapping[str, float]) -> Limits:
+    return Limits().model_copy(update=values)
 
 
 def _repeated(items: Sequence[_Item], count: int, rng: Random) -> list[_Item]:
