@@ -13,6 +13,7 @@ from minitopo_dc.capture import wall_clock_offset
 from minitopo_dc.element.captures import Captures
 from minitopo_dc.element.drivers import Held, LegDriver, ReceiveDriver
 from minitopo_dc.element.kernel import rules
+from minitopo_dc.element.kernel.ip_counters import read_refusals, refused_since
 from minitopo_dc.element.kernel.loop import Loop, clock
 from minitopo_dc.element.kernel.namespace import inside
 from minitopo_dc.element.kernel.next_hops import NextHops
@@ -49,6 +50,7 @@ from minitopo_dc.router.settings import (
     ReportPath,
     TransmitBearer,
 )
+from minitopo_dc.settings import IpVersion
 
 AnyDriver = LegDriver | KernelLegDriver | WireDriver
 
@@ -124,13 +126,15 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         """
         recorder = Recorder(list(self.series()), self._settings.statistics_ms, clock())
         self._loop.add_timed(recorder)
+        with inside(self._host):
+            before = read_refusals()
         with rules.installed(self._rules, self._host):
             if self._next_hops is not None:
                 self._next_hops.start()
             yield
         recorder.close(clock())
         self._captures.close()
-        self._summarise(refused)
+        self._summarise(refused, before)
 
     def close(self) -> None:
         """Unbind the queues; the kernel drops what the cores still hold."""
@@ -179,7 +183,10 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         if bearer.report is not None and entity.feedback is not None:
             self._listen(bearer.report, entity.feedback, driver)
         queue = self._queue(driver.on_packet, WHOLE_PACKET)
-        self._queue_incoming(bearer.interface, bearer, queue)
+        own = rules.accepts_own(bearer.interface)
+        for version in self._versions(bearer):
+            rule = rules.forwarded(bearer.interface, bearer.match, queue, version, own=own)
+            self._rules.append(rule)
         return driver
 
     def _listen(self, path: ReportPath, feedback: Feedback, driver: TransmitDriver) -> None:
@@ -208,20 +215,18 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         )
         queue = self._queue(arrivals, WHOLE_PACKET)
         for interface in interfaces:
-            self._queue_incoming(interface, bearer, queue)
+            for version in self._versions(bearer):
+                self._rules.append(rules.incoming(interface, bearer.match, queue, version))
         return driver
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         driver = self._legs[leg.leg]
         return driver.leg, ReportOutlet(self._captures.reports(driver), leg, port).send
 
-    def _queue_incoming(
-        self, interface: str, bearer: TransmitBearer | ReceiveBearer, queue: int
-    ) -> None:
-        """Queue a bearer's packets, of both IP versions where its match names no network."""
+    def _versions(self, bearer: TransmitBearer | ReceiveBearer) -> Sequence[IpVersion]:
+        """The IP versions that a bearer carries: both, where its match names no network."""
         version = bearer.match.ip_version
-        for each in (version,) if version else self._settings.ip_versions:
-            self._rules.append(rules.incoming(interface, bearer.match, queue, each))
+        return (version,) if version else self._settings.ip_versions
 
     def order(self, line: str) -> None:
         """Carry out `start`, `down LEG` or `up LEG`."""
@@ -252,15 +257,15 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         for driver in self._transmit:
             driver.legs_changed(now)
 
-    def _summarise(self, refused: list[str]) -> None:
+    def _summarise(self, refused: list[str], before: dict[str, int]) -> None:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         with inside(self._host):
-            drops = read_drops()
+            drops, ip_refusals = read_drops(), refused_since(before)
         counters = self._counted()
         for number, leg in self._user_legs.items():
             counters["legs"][number]["malformed"] = leg.malformed
         for sender in self._transmit:
-            counters["transmit"][sender.bearer]["malformed"] = sender.malformed
+            counters["transmit"][sender.bearer] |= sender.unnumbered()
         for driver in self._receive:
             counters["receive"][driver.bearer]["malformed"] = driver.malformed
         summary = {
@@ -269,6 +274,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             "wall_clock_offset_ns": self._wall_clock_offset,
             **counters,
             "kernel_drops": {queue.number: drops[queue.number]._asdict() for queue in self._queues},
+            "ip_refusals": ip_refusals,
             "copies_refused": sum(driver.injector.refused for driver in self._legs.values()),
             "kernel_changes": {n: d.leg.lateness_ms() for n, d in self._kernel_legs.items()},
             "timer_lateness_log2_ns": self._loop.lateness,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minitopo_dc.element.drivers import IPV6, Held, Outlet
+from minitopo_dc.element.ipv4_options import may_be_forwarded
 from minitopo_dc.element.kernel.injection import HOP_LIMIT_OFFSET, TTL_OFFSET, Copy
 from minitopo_dc.element.kernel.loop import Loop, clock
 from minitopo_dc.element.kernel.queue import KernelPacket
@@ -71,6 +72,8 @@ class TransmitDriver:
         self.bearer = bearer
         self.entity = entity
         self.malformed = 0
+        self.refused_options = 0
+        self.handed_back = 0
         self._encode = sn_format.encode
         self._blank = bytes(sn_format.size)
         self._legs = [(leg, leg_mark(leg.number)) for leg in legs]
@@ -82,22 +85,15 @@ class TransmitDriver:
     def on_packet(self, packet: KernelPacket) -> None:
         """Queue callback of an SDU: give it to the entity, and to the legs what it numbers.
 
-        One that this host must not forward (RFC 1812, section 5.3.1; RFC 8200, section 3) is none.
-        One that cannot carry a number (no whole IP datagram, too long) is dropped and counted.
+        What this host must not forward (RFC 1812, section 5; RFC 8200, section 3) is none, and
+        neither is what cannot carry a number: each is counted, and leaves no gap in the numbers.
         """
         now = clock()
         if now >= self._loop.due:
             self._loop.serve(now)
         sdu = packet.get_payload()
-        try:
-            if sdu[TTL_OFFSET if sdu[0] < IPV6 else HOP_LIMIT_OFFSET] < 2:
-                packet.accept()  # the kernel answers that its time is exceeded: it is no PDU
-                return
-            # Before the entity counts it: what is dropped here must leave no gap in the numbers.
-            unnumbered = append_trailer(sdu, self._blank)[: -len(self._blank)]
-        except (IndexError, PduError):
-            self.malformed += 1
-            packet.drop()
+        unnumbered = self._prepare(sdu, packet)
+        if unnumbered is None:
             return
         facts = classify_datagram(sdu) if self.entity.needs_facts else None
         if not self.entity.push(Sdu(packet, unnumbered), len(sdu), now, facts):
@@ -107,6 +103,36 @@ class TransmitDriver:
             self._loop.wake_at(self.entity.next_timeout())
         else:
             self._put(self.entity.poll(now), now)
+
+    def unnumbered(self) -> dict[str, int]:
+        """Count the packets that were no SDUs, by why."""
+        return {
+            "malformed": self.malformed,
+            "refused_options": self.refused_options,
+            "handed_back": self.handed_back,
+        }
+
+    def _prepare(self, sdu: bytes, packet: KernelPacket) -> bytes | None:
+        """The datagram of an SDU's PDU but for the number; None: it is none, and has its verdict.
+
+        At the end of its time it goes back to the kernel, which answers that. It is dropped when it
+        is no whole IP datagram or too long, and when the kernel would drop it for its options.
+        """
+        try:
+            if sdu[TTL_OFFSET if sdu[0] < IPV6 else HOP_LIMIT_OFFSET] < 2:
+                self.handed_back += 1
+                packet.accept()
+                return None
+            unnumbered = append_trailer(sdu, self._blank)[: -len(self._blank)]
+        except (IndexError, PduError):
+            self.malformed += 1
+            packet.drop()
+            return None
+        if not may_be_forwarded(sdu):
+            self.refused_options += 1
+            packet.drop()
+            return None
+        return unnumbered
 
     def next_timeout(self) -> int | None:
         """When a leg may take more, or an SDU has waited too long."""

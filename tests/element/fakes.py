@@ -73,14 +73,14 @@ class NoInjector:
         self.closed = True
 
 
-def datagram(size: int = 1000, *, ttl: int = 64) -> bytes:
-    """An IPv4/UDP datagram with a right header checksum."""
-    head = bytearray(20)
-    head[0], head[8], head[9] = 0x45, ttl, 17
+def datagram(size: int = 1000, *, ttl: int = 64, options: bytes = b"") -> bytes:
+    """An IPv4/UDP datagram with a right header checksum; `options` of whole words."""
+    head = bytearray(20) + options
+    head[0], head[8], head[9] = 0x40 | len(head) // 4, ttl, 17
     head[2:4] = size.to_bytes(2, "big")
     head[12:20] = bytes((10, 0, 0, 2, 10, 2, 1, 2))
     head[10:12] = (0xFFFF - ones_complement_sum(bytes(head))).to_bytes(2, "big")
-    return bytes(head) + bytes(size - 20)
+    return bytes(head) + bytes(size - len(head))
 
 
 def ones_complement_sum(header: bytes) -> int:

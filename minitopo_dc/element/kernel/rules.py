@@ -6,6 +6,9 @@ it has been through one. Any other packet that leaves on a leg is queued in POST
 arrives on a leg is queued in PREROUTING. No rule has `--queue-bypass`: while no element listens,
 the kernel drops the packets, so that none passes unshaped.
 
+What the kernel would discard between PREROUTING and the leg is not queued for a transmitting bearer
+(`forwarded`): a number would be lost with it.
+
 What IPv6 needs to find the neighbours on a link is exempt (`unshaped`): with IPv4 that is ARP,
 which no rule of iptables sees.
 """
@@ -15,6 +18,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 from minitopo_dc.element.kernel.namespace import inside
@@ -30,6 +34,8 @@ LINK_MESSAGES = (*range(130, 138), 143)
 redirects)."""
 LINK_LOCAL, LINK_MULTICAST = "fe80::/10", "ff02::/16"
 """RFC 4291, sections 2.5.6 and 2.7: no router forwards packets with such addresses."""
+
+CONFIGURATION = Path("/proc/sys/net/ipv4/conf")
 
 _PROGRAMS: dict[IpVersion, str] = {4: "iptables", 6: "ip6tables"}
 
@@ -51,9 +57,41 @@ def leg_mark(leg: int) -> int:
 
 
 def incoming(interface: str, match: Match, queue: int, version: IpVersion) -> Rule:
-    """Queue what enters by `interface` and matches."""
+    """Queue what enters by `interface` and matches: PDUs, whatever their addresses."""
     matches = _arguments(match, version)
     return Rule(version, ("PREROUTING", "-i", interface, *matches, *_target(queue)))
+
+
+def forwarded(
+    interface: str, match: Match, queue: int, version: IpVersion, *, own: bool = False
+) -> Rule:
+    """Queue what enters by `interface`, matches, and is forwarded as far as its addresses say.
+
+    Anything else goes on beside the bearer, as if there were none: what is for this host itself
+    reaches it, and the kernel discards what has no other host's source (RFC 1812, section 5.3.7),
+    goes to a group, or came in a link-layer broadcast (section 5.3.4).
+
+    Args:
+        interface: by which packets enter.
+        match: the bearer's.
+        queue: its number.
+        version: of IP.
+        own: whether this host takes packets from its own addresses (`accept_local`).
+    """
+    source = "UNICAST,LOCAL" if own and version == 4 else "UNICAST"
+    checks = (
+        *("-m", "pkttype", "--pkt-type", "unicast"),
+        *("-m", "addrtype", "--src-type", source, "--dst-type", "UNICAST"),
+        *("-m", "addrtype", "!", "--dst-type", "LOCAL"),  # with IPv6 it is UNICAST, too
+    )
+    matches = _arguments(match, version)
+    return Rule(version, ("PREROUTING", "-i", interface, *matches, *checks, *_target(queue)))
+
+
+def accepts_own(interface: str) -> bool:
+    """Whether IPv4 packets with a source of this host's may enter by `interface` (ip-sysctl)."""
+    files = (CONFIGURATION / name / "accept_local" for name in ("all", interface))
+    return any(file.exists() and file.read_text(encoding="ascii").strip() != "0" for file in files)
 
 
 def outgoing(interface: str, queue: int, version: IpVersion) -> Rule:

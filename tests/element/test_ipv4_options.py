@@ -1,0 +1,106 @@
+"""What a router does not forward for its IPv4 options gets no number."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.element.drivers import LegDriver
+from minitopo_dc.element.ipv4_options import may_be_forwarded
+from minitopo_dc.element.kernel.loop import Loop
+from minitopo_dc.pdcp import sn_format, split_trailer
+from tests.element.fakes import FakePacket, datagram, datagram_ipv6, transmitter
+
+ADDRESS = bytes((10, 2, 1, 2))
+FORWARDED = {
+    "no operation": b"\1\1\1\1",
+    "end": bytes(4),
+    "rubbish behind the end": b"\1\0\7\1",
+    "record route": b"\7\x0b\4" + bytes(8) + b"\0",
+    "record route, full": b"\7\7\x08" + ADDRESS + b"\0",
+    "timestamp": b"\x44\x0c\5\0" + bytes(8),
+    "timestamp with address": b"\x44\x0c\5\1" + bytes(8),
+    "timestamp, full": b"\x44\x08\x09\xe0" + bytes(4),
+    "timestamp of named hosts, full": b"\x44\x0c\x0d\xf3" + ADDRESS + bytes(4),
+    "router alert": b"\x94\4\0\0",
+    "stream identifier": b"\x88\4\0\1",
+    "unknown": b"\xde\4\0\1",
+    "unknown, twice": b"\xde\2\xde\2",
+}
+REFUSED = {
+    "length 0": b"\7\0\4\0",
+    "length 1": b"\xde\1\0\0",
+    "longer than the header": b"\xde\5\0\0",
+    "no room for a length": b"\1\1\1\x94",
+    "record route without pointer": b"\7\2\0\0",
+    "record route, pointer too low": b"\7\7\3" + bytes(5),
+    "record route, half an address": b"\7\x0b\x09" + bytes(9),
+    "record route, twice": b"\7\3\4\7\3\4\0\0",
+    "timestamp without flags": b"\x44\3\5\0",
+    "timestamp, pointer too low": b"\x44\x08\4\0" + bytes(4),
+    "timestamp, half a time": b"\x44\x08\6\0" + bytes(4),
+    "timestamp, no room for an address": b"\x44\x08\5\1" + bytes(4),
+    "timestamp of named hosts, no room": b"\x44\x08\5\3" + bytes(4),
+    "timestamp, overflow of the overflow": b"\x44\x08\x09\xf0" + bytes(4),
+    "timestamp, twice": b"\x44\4\5\0\x44\4\5\0",
+    "router alert without value": b"\x94\3\0\0",
+    "loose source route": b"\x83\7\4" + ADDRESS + b"\0",
+    "strict source route": b"\x89\7\4" + ADDRESS + b"\0",
+    "source route at its end": b"\x83\7\x08" + ADDRESS + b"\0",
+    "security label": b"\x86\x0a\0\0\0\1\1\4\0\1\0\0",
+}
+
+
+@pytest.mark.parametrize("options", FORWARDED.values(), ids=FORWARDED)
+def test_options_that_a_router_forwards_pass(options: bytes) -> None:
+    assert may_be_forwarded(datagram(options=options))
+
+
+@pytest.mark.parametrize("options", REFUSED.values(), ids=REFUSED)
+def test_options_that_a_router_refuses_do_not_pass(options: bytes) -> None:
+    assert not may_be_forwarded(datagram(options=options))
+
+
+@pytest.mark.parametrize("packet", [datagram(20), datagram(), datagram_ipv6(40)])
+def test_a_datagram_without_options_passes(packet: bytes) -> None:
+    assert may_be_forwarded(packet)
+
+
+@given(st.binary(min_size=4, max_size=40).map(lambda raw: raw[: len(raw) // 4 * 4]))
+def test_any_bytes_pass_or_do_not(options: bytes) -> None:
+    assert may_be_forwarded(datagram(options=options)) in (True, False)
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("options", REFUSED.values(), ids=REFUSED)
+def test_what_the_kernel_would_drop_behind_the_queue_leaves_no_gap(
+    options: bytes, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    driver = transmitter(*legs)
+    packets = [FakePacket(each) for each in (datagram(), datagram(options=options), datagram())]
+    for packet in packets:
+        driver.on_packet(packet)
+    assert [packets[1].verdict, packets[1].mark] == ["drop", 0]
+    assert [driver.refused_options, driver.malformed, driver.entity.statistics().sdus] == [1, 0, 2]
+    numbers = [split_trailer(packets[at].payload, 3)[0] for at in (0, 2)]
+    assert numbers == [sn_format(18).encode(number) for number in (0, 1)]
+
+
+@pytest.mark.usefixtures("clock")
+def test_options_that_pass_stay_in_the_pdu(legs: tuple[Loop, list[LegDriver]]) -> None:
+    driver = transmitter(*legs)
+    packet = FakePacket(datagram(options=FORWARDED["record route"]))
+    sdu = packet.payload
+    driver.on_packet(packet)
+    assert split_trailer(packet.payload, 3) == (sn_format(18).encode(0), sdu)
+
+
+@pytest.mark.usefixtures("clock")
+def test_what_goes_back_to_the_kernel_at_the_end_of_its_time_is_counted(
+    legs: tuple[Loop, list[LegDriver]],
+) -> None:
+    driver = transmitter(*legs)
+    for packet in (datagram(ttl=1), datagram(ttl=0), datagram_ipv6(hop_limit=1), datagram(ttl=2)):
+        driver.on_packet(FakePacket(packet))
+    assert [driver.handed_back, driver.entity.statistics().sdus] == [3, 1]
