@@ -6,7 +6,7 @@
 # shared and writable. One processor; memory: $UML_MEMORY (512M).
 set -euo pipefail
 
-readonly MODULES=(ipv6 tun veth nfnetlink_queue xt_NFQUEUE xt_mark iptable_mangle ip6table_mangle sch_tbf sch_netem)
+readonly MODULES=(ipv6 tun veth nfnetlink_queue xt_NFQUEUE xt_mark xt_pkttype xt_addrtype iptable_mangle ip6table_mangle sch_tbf sch_netem)
 
 host() {
     local shared

@@ -11,45 +11,7 @@ from minitopo_dc.element.ipv4_options import may_be_forwarded
 from minitopo_dc.element.kernel.loop import Loop
 from minitopo_dc.pdcp import sn_format, split_trailer
 from tests.element.fakes import FakePacket, datagram, datagram_ipv6, transmitter
-
-ADDRESS = bytes((10, 2, 1, 2))
-FORWARDED = {
-    "no operation": b"\1\1\1\1",
-    "end": bytes(4),
-    "rubbish behind the end": b"\1\0\7\1",
-    "record route": b"\7\x0b\4" + bytes(8) + b"\0",
-    "record route, full": b"\7\7\x08" + ADDRESS + b"\0",
-    "timestamp": b"\x44\x0c\5\0" + bytes(8),
-    "timestamp with address": b"\x44\x0c\5\1" + bytes(8),
-    "timestamp, full": b"\x44\x08\x09\xe0" + bytes(4),
-    "timestamp of named hosts, full": b"\x44\x0c\x0d\xf3" + ADDRESS + bytes(4),
-    "router alert": b"\x94\4\0\0",
-    "stream identifier": b"\x88\4\0\1",
-    "unknown": b"\xde\4\0\1",
-    "unknown, twice": b"\xde\2\xde\2",
-}
-REFUSED = {
-    "length 0": b"\7\0\4\0",
-    "length 1": b"\xde\1\0\0",
-    "longer than the header": b"\xde\5\0\0",
-    "no room for a length": b"\1\1\1\x94",
-    "record route without pointer": b"\7\2\0\0",
-    "record route, pointer too low": b"\7\7\3" + bytes(5),
-    "record route, half an address": b"\7\x0b\x09" + bytes(9),
-    "record route, twice": b"\7\3\4\7\3\4\0\0",
-    "timestamp without flags": b"\x44\3\5\0",
-    "timestamp, pointer too low": b"\x44\x08\4\0" + bytes(4),
-    "timestamp, half a time": b"\x44\x08\6\0" + bytes(4),
-    "timestamp, no room for an address": b"\x44\x08\5\1" + bytes(4),
-    "timestamp of named hosts, no room": b"\x44\x08\5\3" + bytes(4),
-    "timestamp, overflow of the overflow": b"\x44\x08\x09\xf0" + bytes(4),
-    "timestamp, twice": b"\x44\4\5\0\x44\4\5\0",
-    "router alert without value": b"\x94\3\0\0",
-    "loose source route": b"\x83\7\4" + ADDRESS + b"\0",
-    "strict source route": b"\x89\7\4" + ADDRESS + b"\0",
-    "source route at its end": b"\x83\7\x08" + ADDRESS + b"\0",
-    "security label": b"\x86\x0a\0\0\0\1\1\4\0\1\0\0",
-}
+from tests.element.options import FORWARDED, REFUSED
 
 
 @pytest.mark.parametrize("options", FORWARDED.values(), ids=FORWARDED)

@@ -277,6 +277,32 @@ def test_what_is_no_ip_datagram_is_in_the_summary_and_not_in_the_time_series(
         assert "malformed" not in host.columns(name)
 
 
+def test_what_was_no_sdu_is_in_the_summary_by_why(host: Host) -> None:
+    element = host.element(transmit=[SENDER])
+    payloads = (b"", datagram(options=b"\x83\3\4\0"), datagram(ttl=1), datagram(ttl=0), datagram())
+    packets = [host.queues[0].put(payload) for payload in payloads]
+    host.run(element, until=decided(*packets))
+    counters = host.summary()["transmit"]["1"]
+    names = ("malformed", "refused_options", "handed_back", "sdus")
+    assert [counters[name] for name in names] == [1, 1, 2, 1]
+
+
+def test_the_summary_has_what_the_host_s_ip_layer_refused_meanwhile(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "IPv4 InHdrErrors"
+    monkeypatch.setattr(process, "read_refusals", lambda: {name: 5})
+    monkeypatch.setattr(process, "refused_since", lambda before: {name: 7 - before[name]})
+    host.run(host.element())
+    assert host.summary()["ip_refusals"] == {name: 2}
+
+
+def test_sdus_are_what_is_forwarded_and_pdus_whatever_they_are(host: Host) -> None:
+    host.run(host.element(transmit=[SENDER], receive=[RECEIVER]))
+    checked = {words[words.index("-i") + 1] for words in host.rules if "addrtype" in words}
+    assert checked == {"gnb-core"}
+
+
 def test_a_time_series_has_a_row_at_the_beginning_and_at_the_end(host: Host) -> None:
     host.run(host.element())
     rows = (host.directory / "gnb-legs.csv").read_text().splitlines()

@@ -69,7 +69,12 @@ def _routing_by_mark() -> None:
 
 
 def _packet_queue(program: str, family: socket.AddressFamily, address: str) -> None:
-    """A packet goes the element's way: queued by iptables, rewritten, marked, released."""
+    """A packet goes the element's way: queued by iptables, rewritten, marked, released.
+
+    What only the rule of a transmitting bearer needs (addrtype, pkttype) is taken at least.
+    """
+    checks = "-m pkttype --pkt-type unicast -m addrtype --src-type UNICAST -j ACCEPT"
+    _run(program, "-w", "-t", "mangle", "-A", "PREROUTING", *checks.split())
     unmarked = f"-m mark ! --mark {THROUGH}/{THROUGH}"
     rule = f"POSTROUTING -o lo -p udp {unmarked} -j NFQUEUE --queue-num {QUEUE}"
     _run(program, "-w", "-t", "mangle", "-A", *rule.split())

@@ -45,13 +45,14 @@ SEE_DETAIL = "see detail"
 """The remedy of what a runner has given its own."""
 DISTRIBUTION_KERNEL = "boot the distribution's own kernel (Debian 12, Ubuntu 24.04 or newer)"
 MODULE = "sudo modprobe {} (on Ubuntu first: sudo apt-get install linux-modules-extra-$(uname -r))"
+QUEUE_MODULES = "nfnetlink_queue xt_NFQUEUE xt_mark xt_pkttype xt_addrtype iptable_mangle"
 MODULES = ("mininet.net", "netfilterqueue")
 """Python modules that the element needs."""
 KERNEL_NEEDS = (
     ("namespaces", ELEMENT, "allow namespaces (in a container: docker run --privileged)"),
     ("links", ELEMENT, "sudo modprobe veth"),
     ("routing by mark", ELEMENT, DISTRIBUTION_KERNEL),
-    ("NFQUEUE", ELEMENT, "sudo modprobe -a nfnetlink_queue xt_NFQUEUE xt_mark iptable_mangle"),
+    ("NFQUEUE", ELEMENT, f"sudo modprobe -a {QUEUE_MODULES}"),
     ("IPv6", "ip_version 6", "sudo modprobe ip6table_mangle, and boot without ipv6.disable=1"),
     ("SCHED_FIFO", "exact timers", "allow real-time scheduling (in a container: CAP_SYS_NICE)"),
     ("reno", "tcp", DISTRIBUTION_KERNEL),

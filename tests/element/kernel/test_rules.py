@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from minitopo_dc.element.kernel import rules
 from minitopo_dc.element.kernel.rules import (
     Rule,
     RuleError,
+    accepts_own,
+    forwarded,
     incoming,
     installed,
     leg_mark,
@@ -76,6 +79,46 @@ def test_each_field_of_a_match_is_an_argument_behind_its_protocol(
             *("-j", "NFQUEUE", "--queue-num", "3"),
         ),
     )
+
+
+CHECKS = (
+    "-m pkttype --pkt-type unicast -m addrtype --src-type {} --dst-type UNICAST"
+    " -m addrtype ! --dst-type LOCAL"
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "own", "sources"),
+    [
+        (4, False, "UNICAST"),
+        (4, True, "UNICAST,LOCAL"),
+        (6, False, "UNICAST"),
+        (6, True, "UNICAST"),
+    ],
+)
+def test_an_sdu_is_what_the_kernel_forwards(version: IpVersion, own: bool, sources: str) -> None:
+    rule = forwarded("gnb-core", Match(protocol="udp"), 3, version, own=own)
+    words = f"PREROUTING -i gnb-core -p udp {CHECKS.format(sources)} -j NFQUEUE --queue-num 3"
+    assert rule == Rule(version, tuple(words.split()))
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "here", "expected"),
+    [("0", "0", False), ("1", "0", True), ("0", "1", True), (None, None, False)],
+)
+def test_a_host_s_own_addresses_may_enter_where_the_kernel_is_told_so(
+    everywhere: str | None,
+    here: str | None,
+    expected: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rules, "CONFIGURATION", tmp_path)
+    for name, value in (("all", everywhere), ("loop", here)):
+        if value is not None:
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "accept_local").write_text(f"{value}\n")
+    assert accepts_own("loop") is expected
 
 
 @pytest.mark.parametrize("version", [4, 6])
