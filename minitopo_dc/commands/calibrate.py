@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # Mininet, which other commands do without
     from minitopo_dc.emulation.run.calibration import Quantity
     from minitopo_dc.emulation.run.disturbance import Row
 
-MOST_RUNS = 10_000
+RUNS, MOST_RUNS = 100, 10_000
 HELP = "measure each leg's rate, delay, jitter and loss against what was asked"
 
 
@@ -48,9 +48,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     disturb.add_argument(
         "--disturb",
         type=whole,
+        nargs="?",
+        const=RUNS,
         metavar="RUNS",
-        help="find this machine's limits of trust by so many undisturbed and disturbed runs, 3 s "
-        "each; in place of measuring legs",
+        help="find this machine's limits of trust by so many undisturbed runs and as many "
+        f"disturbed ones, 3 s each; in place of measuring legs ({RUNS})",
     )
     disturb.add_argument(
         "--output",
