@@ -19,8 +19,8 @@ from minitopo_dc.campaign.execution.table import cell_table
 from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
 from minitopo_dc.campaign.file.plan import Plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
+from minitopo_dc.campaign.report.claims import claims_table
 from minitopo_dc.campaign.report.evaluation import comparison, load_sources
-from minitopo_dc.campaign.report.joined import claims_table
 
 __all__ = [
     "Overrides",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from minitopo_dc.analysis.learning.proportion import Proportion
+from minitopo_dc.analysis.statistics import Proportion
 from minitopo_dc.clocks import require_real, run_checked
 from minitopo_dc.commands.options.scenario import add_ip_option, add_leg_options, leg_settings
 from minitopo_dc.numbers import real, whole

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from minitopo_dc.analysis.figures.curves import COLOURS, DOTS_PER_INCH, PANEL_INCHES
 from minitopo_dc.analysis.figures.panel import FONT
 from minitopo_dc.analysis.figures.points import draw_map_on
-from minitopo_dc.analysis.learning.proportion import Proportion
+from minitopo_dc.analysis.statistics import Proportion
 
 MOST_COLUMNS = 2
 WIDEST = 46

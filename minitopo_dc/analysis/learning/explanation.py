@@ -14,8 +14,8 @@ import pandas as pd
 from minitopo_dc.analysis.learning.factors import Factor, columns_of, matrix, read_factors
 from minitopo_dc.analysis.learning.hold_out import Learnt, learn
 from minitopo_dc.analysis.learning.importance import Importance, importances
-from minitopo_dc.analysis.learning.proportion import Proportion
 from minitopo_dc.analysis.learning.tree import Rule, Verdicts, decide, rules, splits
+from minitopo_dc.analysis.statistics import Proportion
 
 SEED = 1
 """Of folds, forests and permutations: the same table gives the same answer."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from minitopo_dc.analysis.learning.factors import Factor, Matrix, columns_of
-from minitopo_dc.analysis.learning.proportion import Proportion, Z
 from minitopo_dc.analysis.learning.tree import DEEPEST, Node, Verdicts, decide, grow
+from minitopo_dc.analysis.statistics import Proportion, Z
 
 FOLDS = 5
 """Usual (Hastie, Tibshirani, Friedman, The Elements of Statistical Learning, section 7.10)."""

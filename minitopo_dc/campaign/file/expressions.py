@@ -134,6 +134,17 @@ def names_in(text: str) -> set[str]:
     return {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}
 
 
+def outermost_call(text: str) -> str:
+    """Return the name of the function whose value an expression is; empty: of none.
+
+    Raises:
+        ExpressionError: it is malformed.
+    """
+    node = parsed(text)
+    named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return node.func.id if named else ""  # type: ignore[attr-defined]
+
+
 def _computed(text: str, reader: _Reader) -> Any:
     try:
         with np.errstate(all="ignore"):

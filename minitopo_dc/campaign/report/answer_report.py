@@ -24,7 +24,7 @@ from minitopo_dc.campaign.report.answer_words import (
     to_json,
     to_markdown,
 )
-from minitopo_dc.campaign.report.joined import Verdict
+from minitopo_dc.campaign.report.claims import Verdict
 from minitopo_dc.files import replacing
 
 MOST_MAPS = 3

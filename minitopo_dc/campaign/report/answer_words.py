@@ -9,11 +9,11 @@ from typing import Any
 
 from minitopo_dc.analysis.learning.explanation import Explanation, Limit
 from minitopo_dc.analysis.learning.hold_out import FOLDS
-from minitopo_dc.analysis.learning.proportion import Proportion
 from minitopo_dc.analysis.learning.tree import Rule
+from minitopo_dc.analysis.statistics import Proportion
 from minitopo_dc.campaign.file.explain import Explain
 from minitopo_dc.campaign.report.answer import Answer, Case, Scatter
-from minitopo_dc.campaign.report.joined import Verdict
+from minitopo_dc.campaign.report.claims import Verdict
 
 MOST_IMPORTANT = 4
 """Factors that are named."""

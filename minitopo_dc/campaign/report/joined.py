@@ -8,25 +8,22 @@ Rules:
   no other run has no value (NaN) of what needs it, nor has one where 0 would be divided by 0. What
   is divided by 0 otherwise is infinite.
 * Where the file says `failed_runs: endless`, a run that failed has goodput 0 and takes for ever.
-* A claim is judged by points, of a single one by its repetitions: two of them at least.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from minitopo_dc.campaign.file.asked import NOTHING, identifier
 from minitopo_dc.campaign.file.expressions import compute_number, labels, names_in
-from minitopo_dc.campaign.file.fields import CampaignFile, Claim, Experiment
+from minitopo_dc.campaign.file.fields import CampaignFile, Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError, shown
 from minitopo_dc.campaign.file.values import Functions, Keys
 from minitopo_dc.campaign.report.evaluation import Source, not_ok, run_value
@@ -59,10 +56,6 @@ def aggregation_benefit(multipath: float, single: Sequence[float]) -> float:
 
 MARGIN = 0.03
 """Ratios so near to 1 oppose nothing: repetitions of a run differ by as much."""
-RESAMPLES = 999
-CONFIDENCE = 0.95
-SEED = 1
-"""Of the resampling: the same runs give the same intervals."""
 
 
 def _opposed(first: float, second: float) -> float:
@@ -81,15 +74,8 @@ def _benefit(multipath: float, single: Sequence[float]) -> float:
 
 OF_POINTS: Functions = {"benefit": _benefit, "opposed": _opposed}
 """Of a point, besides those of all expressions; NaN where a value is."""
-LEAST_VALUES = 2
-"""A claim that rests on fewer is not judged."""
 RUNS, RUNS_OK = "runs.planned", "runs.ok"
 """Columns of `joined_table`; no factor and no measure of points is called like that."""
-
-CLAIM_COLUMNS = (
-    *("experiment", "source", "claim", "published", "least", "most"),
-    *("value", "low", "high", "points", "runs", "verdict", "why"),
-)
 
 
 @dataclass(frozen=True)
@@ -102,73 +88,9 @@ class Joined:
     """Of each value of `joined` in it: of how many runs the medians are, the least of them."""
     left_out: str
     """How many runs of the experiment are not ok, in words; empty: all are."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number over all points, with its interval."""
-
-    value: float
-    low: float
-    high: float
-    """Of the 95 % interval: percentiles of the bootstrap over points (Efron 1979); NaN of a single
-    point, which has none."""
-    points: int
-    runs: int = 1
-    """Of how many runs a point's medians are, the least of all points."""
-
-    @property
-    def values(self) -> int:
-        """How many independent values it rests on: points, of a single one its repetitions."""
-        return self.points if self.points > 1 else self.runs
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A claim against the runs of a source."""
-
-    claim: Claim
-    estimate: Estimate | None
-    """None: no point has what it needs."""
-    left_out: str = ""
-    """How many runs of the experiment are not ok, in words."""
-
-    @property
-    def word(self) -> str:
-        """One of `VERDICTS`; `undecided`: its interval is on both sides."""
-        if self.estimate is None:
-            return "not run"
-        if self.estimate.values < LEAST_VALUES:
-            return "not enough evidence"
-        least = -math.inf if self.claim.least is None else self.claim.least
-        most = math.inf if self.claim.most is None else self.claim.most
-        alone = self.estimate.points == 1
-        low = self.estimate.value if alone else self.estimate.low
-        high = self.estimate.value if alone else self.estimate.high
-        if least <= low and high <= most:
-            return "holds"
-        if high < least or low > most:
-            return "does not hold"
-        return "undecided"
-
-    @property
-    def why(self) -> str:
-        """What else is to be known of it: what evidence lacks, and which runs are left out."""
-        lacking = {
-            "not run": "no point has a value",
-            "not enough evidence": f"1 point with 1 run; needed: {LEAST_VALUES} points, or "
-            f"--repetitions {LEAST_VALUES} or more",
-        }
-        return "; ".join(filter(None, (lacking.get(self.word, ""), self.left_out)))
-
-
-VERDICTS = ("holds", "does not hold", "undecided", "not enough evidence", "not run")
-
-
-def count_verdicts(found: Iterable[Verdict]) -> dict[str, int]:
-    """How many claims have each verdict, those without any left out."""
-    counts = Counter(each.word for each in found)
-    return {word: counts[word] for word in VERDICTS if counts[word]}
+    repetitions: Sequence[pd.DataFrame] = ()
+    """The same table of each repetition by itself, whose runs share a seed and so are paired; none
+    when there is one."""
 
 
 @dataclass(frozen=True)
@@ -233,26 +155,42 @@ def join(source: Source, name: str, experiment: Experiment) -> Joined:
     Raises:
         SettingsError, ResultError: as `joined_table`.
     """
-    rows, runs = [], []
+    measures = list(experiment.joined)
+    rows: list[dict[str, Any]] = []
+    runs: list[dict[str, float]] = []
     apart = experiment.moving_with(experiment.across)
+    numbers = sorted(source.cells_of(name)["repetition"].unique())
+    each: dict[int, list[dict[str, float]]] = {number: [] for number in numbers}
     for cells in points_of(source, name, experiment):
         factors = _without(cells["factors"].iloc[0], apart)
-        counted: list[int] = []
-        names = {
-            NOTHING: math.nan,
-            **labels(factors),
-            **_configurations(source.plan.file, experiment, cells, counted),
-        }
-        values, rest_on = _joined(name, experiment, names, counted)
+        values, rest_on = _point(source, name, cells, factors)
         ok = int((cells["status"] == "ok").sum())
         rows.append(factors | values | {RUNS: len(cells), RUNS_OK: ok})
         runs.append(rest_on)
-    columns = None if rows else [*experiment.joined, RUNS, RUNS_OK]
+        for number in numbers if len(numbers) > 1 else ():
+            alone = cells[cells["repetition"] == number]
+            each[number].append(_point(source, name, alone, factors)[0])
+    columns = None if rows else [*measures, RUNS, RUNS_OK]
     return Joined(
         pd.DataFrame(rows, columns=columns),
-        pd.DataFrame(runs, columns=list(experiment.joined)),
+        pd.DataFrame(runs, columns=measures),
         not_ok(source.cells_of(name)),
+        [pd.DataFrame(found, columns=measures) for found in each.values() if found],
     )
+
+
+def _point(
+    source: Source, name: str, cells: pd.DataFrame, factors: Mapping[str, Any]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the measures of a point's runs, and of how many runs the medians in each are."""
+    experiment = source.plan.file.experiments[name]
+    counted: list[int] = []
+    names = {
+        NOTHING: math.nan,
+        **labels(factors),
+        **_configurations(source.plan.file, experiment, cells, counted),
+    }
+    return _joined(name, experiment, names, counted)
 
 
 def points_of(source: Source, name: str, experiment: Experiment) -> Iterator[pd.DataFrame]:
@@ -261,98 +199,6 @@ def points_of(source: Source, name: str, experiment: Experiment) -> Iterator[pd.
     apart = experiment.moving_with(experiment.across)
     for _, cells in there.groupby(_keys(there, apart), sort=False):
         yield cells
-
-
-def estimate(
-    table: pd.DataFrame, text: str, columns: Sequence[str], runs: pd.DataFrame | None = None
-) -> Estimate | None:
-    """A number over a table's points and its bootstrap interval; None when no point has all.
-
-    Args:
-        table: of `joined_table`.
-        text: an expression of the columns, each an array over the points.
-        columns: those that may be used; points that lack a value of one that is are left out.
-        runs: of how many runs each value of the columns is (`Joined`); none: of one.
-
-    Raises:
-        ExpressionError: it cannot be worked out.
-    """
-    used = [column for column in columns if column in names_in(text)] or list(columns)
-    known = table[used].dropna()
-    if known.empty:
-        return None
-
-    def value(*arrays: Any) -> float:
-        return compute_number(text, dict(zip(used, arrays, strict=True)))
-
-    data = [known[column].to_numpy(dtype=float) for column in used]
-    found = value(*data)
-    rest_on = (
-        1.0 if runs is None else float(np.min(runs.loc[known.index, used].to_numpy(dtype=float)))
-    )
-    least = int(rest_on) if math.isfinite(rest_on) else 1
-    if len(known) == 1:
-        return Estimate(found, math.nan, math.nan, 1, least)
-    random = np.random.default_rng(SEED)
-    chosen = (random.integers(0, len(known), len(known)) for _ in range(RESAMPLES))
-    resampled = [value(*(array[rows] for array in data)) for rows in chosen]
-    outside = (1 - CONFIDENCE) / 2
-    # Of the values themselves: between a number and an infinite one there is none.
-    low, high = np.quantile(resampled, (outside, 1 - outside), method="inverted_cdf")
-    return Estimate(found, float(low), float(high), len(known), least)
-
-
-def _least(runs: pd.DataFrame) -> int:
-    """The least number of runs; 1 where no value needs any."""
-    least = float(np.min(runs.to_numpy(dtype=float)))
-    return int(least) if math.isfinite(least) else 1
-
-
-def verdicts(joined: Joined, name: str, experiment: Experiment) -> list[Verdict]:
-    """What becomes of an experiment's claims, by its points.
-
-    Raises:
-        SettingsError: an expression names what is not there.
-    """
-    columns = list(experiment.joined)
-    try:
-        return [
-            Verdict(
-                claim, estimate(joined.table, claim.value, columns, joined.runs), joined.left_out
-            )
-            for claim in experiment.claims
-        ]
-    except ExpressionError as error:
-        raise SettingsError(f"experiments.{name}.claims: {error}") from None
-
-
-def claims_table(sources: Sequence[Source]) -> pd.DataFrame:
-    """One row per source and claim: its limits, the number, its interval, and the verdict.
-
-    Raises:
-        SettingsError: an expression names what is not there.
-        ResultError: a file of a run is broken.
-    """
-    rows = [row for source in sources for row in _claim_rows(source)]
-    return pd.DataFrame(rows, columns=list(CLAIM_COLUMNS))
-
-
-def _claim_rows(source: Source) -> Iterator[dict[str, object]]:
-    used = {cell.experiment for cell in source.plan.cells}
-    for name, experiment in source.plan.file.experiments.items():
-        if name not in used or not experiment.claims:
-            continue
-        for verdict in verdicts(join(source, name, experiment), name, experiment):
-            yield {"experiment": name, "source": source.label} | _claim_row(verdict)
-
-
-def _claim_row(verdict: Verdict) -> dict[str, object]:
-    claim = verdict.claim
-    limits = {"least": claim.least, "most": claim.most}
-    found = {"points": 0, "runs": 0} if verdict.estimate is None else asdict(verdict.estimate)
-    said = {"claim": claim.text, "published": claim.source, "verdict": verdict.word}
-    said["why"] = verdict.why
-    return {**said, **limits, **found}
 
 
 def _keys(cells: pd.DataFrame, left_out: Container[str]) -> pd.Series[str]:

@@ -33,9 +33,10 @@ from minitopo_dc.campaign.report.answer_report import (
     save_answers,
     shown,
 )
+from minitopo_dc.campaign.report.claims import Verdict, count_verdicts, verdicts
 from minitopo_dc.campaign.report.evaluation import Source, comparison, not_ok
 from minitopo_dc.campaign.report.figures import draw_experiment
-from minitopo_dc.campaign.report.joined import Verdict, count_verdicts, join, verdicts
+from minitopo_dc.campaign.report.joined import join
 from minitopo_dc.files import replacing
 
 TEMPLATE = Path(__file__).with_name("report.html")

@@ -10,9 +10,9 @@ import pytest
 
 from minitopo_dc.analysis.learning.explanation import Explanation, count, explain
 from minitopo_dc.analysis.learning.factors import columns_of, in_words, matrix, read_factors
-from minitopo_dc.analysis.learning.proportion import Proportion
 from minitopo_dc.analysis.learning.tree import Leaf, Split, decide, grow, rules
 from minitopo_dc.analysis.measures.features import FEATURES
+from minitopo_dc.analysis.statistics import Proportion
 
 FACTORS = ["label.delay_ratio", "workload.size_mb", "congestion_control", "label.rtt"]
 WORDS = {"label.delay_ratio": "ratio of delays", "label.rtt": "round trip (ms)"}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
-from minitopo_dc.campaign.file.fields import Claim, Curve, Experiment
+from minitopo_dc.campaign.file.fields import Curve, Experiment
 from minitopo_dc.campaign.report.evaluation import (
     Source,
     load_sources,
@@ -20,13 +18,8 @@ from minitopo_dc.campaign.report.evaluation import (
     our_points,
 )
 from minitopo_dc.campaign.report.joined import (
-    Estimate,
-    Verdict,
-    claims_table,
-    estimate,
     join,
     joined_table,
-    verdicts,
 )
 from minitopo_dc.cli import main
 from minitopo_dc.run.results import RunResult, Status
@@ -54,6 +47,10 @@ CONFIGURATIONS = {
     "one-leg": {"transport": "quic", "mode": "sc"},
     "dc": {"transport": "quic", "mode": "dc"},
 }
+
+
+def claims(*values: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"text": f"claim {number}"} | value for number, value in enumerate(values, start=1)]
 
 
 def made_up(scenario: Scenario, directory: Path) -> RunResult:
@@ -212,106 +209,6 @@ def test_a_wrong_measure_is_one_error(tmp_path: Path, text: str, message: str) -
         joined_table(source, "points", experiment)
 
 
-def claims(*values: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"text": f"claim {number}"} | value for number, value in enumerate(values, start=1)]
-
-
-def test_claims_hold_or_not_or_are_undecided(tmp_path: Path) -> None:
-    wanted = claims(
-        {"value": "= median(gain)", "least": 2.9, "most": 3.1},
-        {"value": "= share(gain > 4)", "least": 0.5},
-        {"value": "= mean(benefit * 0 + slower)", "most": 3.5},
-    )
-    source, experiment = source_of(campaign(tmp_path, claims=wanted))
-    found = verdicts(join(source, "points", experiment), "points", experiment)
-    assert [each.word for each in found] == ["holds", "does not hold", "holds"]
-    assert [each.estimate.value for each in found if each.estimate] == pytest.approx([3, 0, 3])
-
-
-def test_a_claim_of_somebody_else_s_writes_nothing(tmp_path: Path) -> None:
-    written = tmp_path / "written"
-    with pytest.raises(
-        SettingsError, match=r"experiments\.points\.claims: .*methods are not called"
-    ):
-        campaign(tmp_path, claims=claims({"value": f"= gain.tofile('{written}')", "least": 1}))
-    assert not written.exists()
-
-
-def test_what_a_claim_divides_by_0_is_infinite() -> None:
-    table = pd.DataFrame({"gain": [1.0, 2.0], "nil": [0.0, 0.0]})
-    found = estimate(table, "= mean(gain) / mean(nil)", ["gain", "nil"])
-    assert found == Estimate(math.inf, math.inf, math.inf, 2)
-
-
-def test_an_interval_on_both_sides_of_a_limit_is_undecided() -> None:
-    claim = Claim(text="", value="= x", least=1)
-    assert Verdict(claim, Estimate(1.1, 0.9, 1.3, 5)).word == "undecided"
-    assert Verdict(claim, None).word == "not run"
-
-
-def one_point(directory: Path, repetitions: int, execute: Any = made_up) -> Path:
-    """A claim over one point."""
-    design = EXPERIMENT["design"] | {"points": 1}
-    wanted = claims({"value": "= mean(gain)", "least": 2})
-    file = {"repetitions": repetitions}
-    return campaign(directory, execute, file, design=design, claims=wanted)
-
-
-def test_a_claim_over_one_run_of_one_point_has_not_enough_evidence(tmp_path: Path) -> None:
-    root = one_point(tmp_path, repetitions=1)
-    (row,) = claims_table(load_sources([root])).to_dict("records")
-    assert row["verdict"] == "not enough evidence"
-    assert row["why"] == "1 point with 1 run; needed: 2 points, or --repetitions 2 or more"
-    assert (row["value"], row["points"], row["runs"]) == (3.0, 1, 1)
-    assert math.isnan(row["low"])
-    assert math.isnan(row["high"])
-
-
-def test_the_report_shows_and_counts_what_has_not_enough_evidence(tmp_path: Path) -> None:
-    root = one_point(tmp_path, repetitions=1)
-    assert main(["campaign", "report", str(root)]) == 0
-    html = (root / "report/report.html").read_text()
-    assert "Claims: not enough evidence 1." in html
-    assert "1 point with 1 run; needed: 2 points, or --repetitions 2 or more" in html
-    assert "3.000 to 3.000" not in html
-    (claim,) = json.loads((root / "report/answer.json").read_text())["claims"]
-    assert claim["verdict"] == "not enough evidence"
-    assert claim["estimate"] == {"value": 3.0, "low": None, "high": None, "points": 1, "runs": 1}
-
-
-def test_repetitions_of_one_point_are_evidence_and_make_no_interval(tmp_path: Path) -> None:
-    (row,) = claims_table(load_sources([one_point(tmp_path, 3)])).to_dict("records")
-    assert (row["verdict"], row["points"], row["runs"]) == ("holds", 1, 3)
-    assert math.isnan(row["low"])
-
-
-def test_a_run_that_failed_is_no_evidence(tmp_path: Path) -> None:
-    root = one_point(tmp_path, 3, failing({2, 3}))
-    (row,) = claims_table(load_sources([root])).to_dict("records")
-    assert row["verdict"] == "not enough evidence"
-    assert row["why"].endswith("--repetitions 2 or more; 2 of 6 runs failed")
-
-
-def test_only_the_runs_that_a_claim_needs_are_its_evidence(tmp_path: Path) -> None:
-    joined = {"alone": "= one_leg.goodput_mbps", "twice": "= 2 * alone", "dc": "= dc.goodput_mbps"}
-    wanted = claims({"value": "= mean(twice)", "least": 0}, {"value": "= mean(dc)", "least": 0})
-    design = EXPERIMENT["design"] | {"points": 1}
-    root = campaign(tmp_path, failing({2, 3}), joined=joined, claims=wanted, design=design)
-    table = claims_table(load_sources([root]))
-    assert list(table["runs"]) == [3, 1]
-    assert list(table["verdict"]) == ["holds", "not enough evidence"]
-
-
-def test_an_interval_is_that_of_the_points_and_the_same_each_time(tmp_path: Path) -> None:
-    source, experiment = source_of(campaign(tmp_path))
-    table = joined_table(source, "points", experiment)
-    table["rate"] = table["label.rate"]
-    found = estimate(table, "= mean(rate)", ["rate"])
-    assert found is not None
-    assert found.low < found.value < found.high
-    assert found == estimate(table, "= mean(rate)", ["rate"])
-
-
 @pytest.mark.parametrize(
     ("figure", "message"),
     [
@@ -438,24 +335,6 @@ def across(directory: Path, gain: str = "= dc[3].goodput_mbps / dc[1].goodput_mb
         experiments={"points": points},
     )
     return run_with(directory / "c", content, made_up)
-
-
-def test_a_column_whose_name_is_a_part_of_another_s_is_not_needed() -> None:
-    table = pd.DataFrame({"ratio": [math.nan, math.nan], "single_ratio": [1.0, 3.0]})
-    found = estimate(table, "= mean(single_ratio)", ["ratio", "single_ratio"])
-    assert found is not None
-    assert (found.value, found.points) == (2.0, 2)
-
-
-def test_claims_of_all_experiments_are_a_table(tmp_path: Path) -> None:
-    wanted = claims(
-        {"value": "= median(slower)", "least": 2, "source": "they say 2.5"},
-        {"value": "= median(slower)", "most": 2},
-    )
-    table = claims_table(load_sources([campaign(tmp_path, claims=wanted)]))
-    assert list(table["verdict"]) == ["holds", "does not hold"]
-    assert table["published"].iloc[0] == "they say 2.5"
-    assert list(table["points"]) == [POINTS, POINTS]
 
 
 @pytest.mark.parametrize("function", ["least", "most"])

@@ -1,0 +1,121 @@
+"""What a sample leaves open: the intervals of all tables, claims and verdicts.
+
+Levels are 95 %. A share has Wilson's interval, which is never of width zero; a mean of few values
+has Student's; any other number over points, the percentiles of a bootstrap that draws points and,
+within each, repetitions. Values of the same seed are paired by whoever calls: a difference or a
+ratio is made before its interval is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+CONFIDENCE = 0.95
+Z = 1.959964
+"""Quantile of the normal distribution that goes with `CONFIDENCE`, on both sides."""
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """How many of some points, with Wilson's 95 % interval (JASA 22, 1927)."""
+
+    count: float
+    """Not whole where it is a mean over repetitions of a cross-validation."""
+    points: int
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1; NaN without points."""
+        return self.count / self.points if self.points else math.nan
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval; 0 without points."""
+        return self._end(-1)
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval; 1 without points."""
+        return self._end(1)
+
+    def _end(self, side: int) -> float:
+        if not self.points:
+            return 0.0 if side < 0 else 1.0
+        share, square = self.share, Z**2 / self.points
+        reach = Z * math.sqrt(share * (1 - share) / self.points + square / self.points / 4)
+        found = (share + square / 2 + side * reach) / (1 + square)
+        return min(1.0, max(0.0, found))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A 95 % interval, and how it was made."""
+
+    low: float
+    high: float
+    method: str
+
+
+Columns = npt.NDArray[np.float64]
+"""Values by column, repetition and point; NaN where a repetition has none."""
+Number = Callable[..., float]
+"""A number of columns, each an array over points."""
+RESAMPLES = 999
+SEED = 1
+"""Of the resampling: the same runs give the same interval."""
+
+
+def mean_interval(values: Sequence[float], about: float | None = None) -> Interval:
+    """Return Student's interval of a mean (Biometrika 6, 1908); NaN of fewer than two values.
+
+    Args:
+        values: independent ones, such as differences of pairs with the same seed.
+        about: the middle of the interval, where that is not the mean.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 (0.1 s that most commands need not wait)
+
+    number = len(values)
+    if number < 2 or not all(map(math.isfinite, values)):
+        return Interval(math.nan, math.nan, "none")
+    middle = float(np.mean(values)) if about is None else about
+    quantile = float(stdtrit(number - 1, (1 + CONFIDENCE) / 2))
+    reach = quantile * float(np.std(values, ddof=1)) / math.sqrt(number)
+    return Interval(middle - reach, middle + reach, "Student's t over repetitions")
+
+
+def bootstrap_interval(columns: Columns, number: Number) -> Interval:
+    """Return percentiles of a number over points and repetitions drawn anew (Efron 1979).
+
+    Points are drawn with replacement, then the repetitions of each (the same ones for all columns,
+    whose values are paired); a point's value is the median of those drawn.
+
+    Args:
+        columns: shape (columns, repetitions, points); each point has a value at least.
+        number: of arrays over points.
+    """
+    random = np.random.default_rng(SEED)
+    repetitions = columns.shape[1]
+    found = [number(*_drawn(columns, random)) for _ in range(RESAMPLES)]
+    outside = (1 - CONFIDENCE) / 2
+    # Of the values themselves: between a number and an infinite one there is none.
+    low, high = np.quantile(found, (outside, 1 - outside), method="inverted_cdf")
+    drawn = "points and repetitions" if repetitions > 1 else "points"
+    return Interval(float(low), float(high), f"bootstrap over {drawn}")
+
+
+def _drawn(columns: Columns, random: np.random.Generator) -> Columns:
+    """Return a value for each of as many points, drawn with replacement, by column."""
+    _, repetitions, points = columns.shape
+    picked = columns[:, :, random.integers(0, points, points)]
+    if repetitions == 1:
+        return picked[:, 0, :]
+    rows = random.integers(0, repetitions, (repetitions, points))
+    values = np.take_along_axis(picked, rows[np.newaxis], axis=1)
+    # Where only repetitions without a value were drawn, those that have one stand in.
+    empty = np.isnan(values).all(axis=1, keepdims=True)
+    return np.nanmedian(np.where(empty, picked, values), axis=1)
