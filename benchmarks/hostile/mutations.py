@@ -1,8 +1,14 @@
-"""Random changes of files that are right."""
+"""Random changes of what is right.
+
+Two in three change single values: a value, chosen uniformly over all that there are at any depth,
+becomes a near miss of its type, so that everything around it stays right. The others change text.
+"""
 
 from __future__ import annotations
 
 import copy
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,42 +21,87 @@ HOSTILE: tuple[Any, ...] = (
     *(None, True, False, "", " ", "abc", "\0", "\ud800", "x" * 10_000, "²", "../..", "/dev/null"),
     *([], {}, [[]], [None], {"": {}}, {"a": 1}, [1, 2, 3], "=1/0", "=9**9**9", "=x", "$y", "*"),
 )
+GARBLED = 1 / 3
+"""The share of inputs whose text is changed."""
+WORD = re.compile(r"[A-Za-z0-9_.]+")
+"""What a value is in a text that is no YAML."""
+
+Vocabulary = Mapping[str, Sequence[Any]]
+"""Values that are right, by the key that has them."""
+_Place = tuple[dict[Any, Any] | list[Any], Any, str]
+"""A container, what in it, and the nearest key above."""
 
 
-def written(rng: Random, document: dict[str, Any], path: Path) -> Path:
-    """A document with some values replaced, as YAML; now and then garbled as text too."""
-    changed = copy.deepcopy(document)
-    for _ in range(rng.choice((0, 1, 1, 1, 2, 3))):
-        change(rng, changed)
-    text = yaml.safe_dump(changed, sort_keys=False)
-    if rng.random() < 0.3:
-        text = garbled(rng, text)
-    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+def written(rng: Random, document: Any, path: Path, known: Vocabulary | None = None) -> Path:
+    """A document with values changed, or garbled as text, as YAML."""
+    path.write_bytes(changed(rng, document, known).encode("utf-8", "surrogatepass"))
     return path
 
 
-def change(rng: Random, document: Any) -> None:
-    """Replace, add or remove something, at a random depth."""
-    place = document
-    while True:
-        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
-        if not keys:
-            return
-        key = rng.choice(keys)
-        inner = place[key]
-        if isinstance(inner, dict | list) and inner and rng.random() < 0.8:
-            place = inner
-            continue
-        break
+def changed(rng: Random, document: Any, known: Vocabulary | None = None) -> str:
+    """What `written` writes."""
+    if rng.random() < GARBLED:
+        return garbled(rng, yaml.safe_dump(document, sort_keys=False))
+    return yaml.safe_dump(with_near_misses(rng, document, known or {}), sort_keys=False)
+
+
+def with_near_misses(rng: Random, document: Any, known: Vocabulary) -> Any:
+    """A copy of a document, with one value changed in most cases, and else up to three."""
+    found = copy.deepcopy(document)
+    for _ in range(rng.choice((1, 1, 1, 1, 2, 3))):
+        change(rng, found, known)
+    return found
+
+
+def change(rng: Random, document: Any, known: Vocabulary | None = None) -> None:
+    """Change a value at any depth to a near miss; now and then remove or double it, or its key."""
+    places = list(_leaves(document))
+    if not places:
+        return
+    container, key, name = rng.choice(places)
     what = rng.random()
-    if what < 0.75:
-        place[key] = copy.deepcopy(rng.choice(HOSTILE))
-    elif what < 0.85:
-        del place[key]
-    elif isinstance(place, dict):
-        place[rng.choice(("x", "seed", "legs", "0", ""))] = copy.deepcopy(rng.choice(HOSTILE))
+    if what < 0.85:
+        container[key] = near_miss(rng, container[key], (known or {}).get(name, ()))
+    elif what < 0.9:
+        del container[key]
+    elif isinstance(container, list):
+        container.append(copy.deepcopy(container[key]))
     else:
-        place.append(copy.deepcopy(rng.choice(HOSTILE)))
+        container[near_text(rng, str(key))] = container.pop(key)
+
+
+def vocabulary(documents: Iterable[Any]) -> dict[str, list[Any]]:
+    """The values of each key, of documents that are right."""
+    found: dict[str, list[Any]] = {}
+    for document in documents:
+        for container, key, name in _leaves(document):
+            if container[key] not in (values := found.setdefault(name, [])):
+                values.append(container[key])
+    return found
+
+
+def near_miss(rng: Random, value: Any, others: Sequence[Any] = ()) -> Any:
+    """What may stand in the place of a value by mistake.
+
+    Args:
+        rng: chooses.
+        value: of a file.
+        others: what is right there, too.
+    """
+    ways: list[Callable[[], Any]] = [lambda: _nearby(rng, value)] * 3
+    ways += [lambda: _of_another_type(rng, value), lambda: copy.deepcopy(rng.choice(HOSTILE))]
+    ways += [lambda: copy.deepcopy(rng.choice(others))] * (4 if others else 0)
+    return rng.choice(ways)()
+
+
+def near_text(rng: Random, text: str) -> str:
+    """A text with one of its words or numbers changed to a near miss."""
+    words = list(WORD.finditer(text))
+    if not words:
+        return str(rng.choice(HOSTILE[:10]))
+    chosen = rng.choice(words)
+    missed = str(near_miss(rng, _read(chosen[0]), [_read(each[0]) for each in words]))
+    return text[: chosen.start()] + missed + text[chosen.end() :]
 
 
 def garbled(rng: Random, text: str) -> str:
@@ -75,3 +126,46 @@ def garbled(rng: Random, text: str) -> str:
             )
         )
     return "\n".join(lines) + rng.choice(("\n", "", "\ufeff"))
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[_Place]:
+    """Where each value is that holds no other one; what is empty holds none."""
+    if not isinstance(value, dict | list):
+        return
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        nearest = str(key) if isinstance(value, dict) else name
+        if isinstance(inner, dict | list) and inner:
+            yield from _leaves(inner, nearest)
+        else:
+            yield value, key, nearest
+
+
+def _nearby(rng: Random, value: Any) -> Any:
+    """Of the same type: off by one, at a boundary, of another sign or magnitude, misspelt."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        near = (value + 1, value - 1, value * 2, value // 2, value + 0.5)
+        return rng.choice((*near, -value, 0, 1, 255, 256, value * 1000, 2**31 - 1, 2**32))
+    if isinstance(value, float):
+        near = (value + 1, value - 1, value * 1.01, value / 2, value * 2)
+        return rng.choice((*near, -value, 0.0, 1.0, value * 1000, value * 1e9, 1e-6, 1e-9))
+    if isinstance(value, str):
+        spot = rng.randrange(len(value) + 1)
+        cut = (value[:spot], value[:spot] + value[spot + 1 :], value[spot:])
+        return rng.choice((*cut, value + value, value.upper(), f" {value} ", near_text(rng, value)))
+    return rng.choice((0, "", [], {}, False))
+
+
+def _of_another_type(rng: Random, value: Any) -> Any:
+    wrapped = ([value], {"value": value}, {str(value): value}, str(value), f"{value}x")
+    return copy.deepcopy(rng.choice((*wrapped, None, True, 0, 1.5, "", [], {}, [value, value])))
+
+
+def _read(word: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            pass
+    return word

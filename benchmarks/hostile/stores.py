@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,12 +15,12 @@ from typing import Any
 
 import yaml
 
-from benchmarks.hostile.mutations import change, garbled
+from benchmarks.hostile.mutations import garbled, near_text, with_near_misses
 from minitopo_dc.analysis import load_results
 from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
 from minitopo_dc.campaign.execution.store import Store, seal
 from minitopo_dc.campaign.execution.workers import Serial
-from minitopo_dc.campaign.file.plan import read_plan
+from minitopo_dc.campaign.file.plan import Plan, read_plan
 from minitopo_dc.commands import entry
 from minitopo_dc.run.judge import blank_result
 from minitopo_dc.run.results import RunResult
@@ -37,9 +37,15 @@ OF_RUN = {
     "client-rate.csv": "time_s,received_bytes\n0,0\n4,10000000\n",
     "gnb-summary.json": '{"start_ns": 0, "transmit": {}}',
     "ue-summary.json": '{"start_ns": 0, "receive": {"1": {"waiting_total_ns": 5, "delivered": 9}}}',
-    "gnb-legs.csv": "time_ns,leg,delivered_bytes\n0,1,0\n1000000000,1,9\n2000000000,1,99\n",
+    "gnb-legs.csv": (
+        "time_ns,leg,pushed_packets,pushed_bytes,delivered_bytes,dropped_queue,queue_packets\n"
+        "0,1,0,0,0,0,0\n1000000000,1,1,9,9,0,1\n2000000000,1,2,99,99,0,0\n"
+    ),
     "ue-receive.csv": "time_ns,bearer,delivered_bytes\n0,1,0\n4000000000,1,9\n",
-    "paths.csv": "time_s,flow,path,leg,state,bytes_acked\n0,1,0,1,open,0\n1,1,0,1,open,9\n",
+    "paths.csv": (
+        "time_s,flow,leg,path,state,cwnd_bytes,in_flight_bytes,smoothed_rtt_ms,bytes_sent,"
+        "bytes_acked,packets_lost\n0,1,1,0,open,9,0,,0,0,0\n1,1,1,0,open,9,9,20,9,9,0\n"
+    ),
     "qlog/server/a.qlog": json.dumps(
         {
             "traces": [
@@ -136,11 +142,16 @@ def make_store(root: Path, *kinds: str) -> Path:
     root.mkdir(parents=True, exist_ok=True)
     file = root / "campaign.yaml"
     file.write_text(yaml.safe_dump(_campaign(kinds or KINDS), sort_keys=False))
-    plan, store = read_plan(file), Store(root / "store")
+    store = Store(root / "store")
+    fill(read_plan(file), store)
+    return store.root
+
+
+def fill(plan: Plan, store: Store) -> None:
+    """Make a campaign's directory of runs that went well at once."""
     with store.open(plan):
         missing = missing_runs(plan, store)
         run_missing(plan, store, missing, workers=Serial(), execute=recorded, ended=lambda *_: None)
-    return store.root
 
 
 @cache
@@ -150,8 +161,8 @@ def _whole() -> tuple[tempfile.TemporaryDirectory[str], Path]:
     return place, make_store(Path(place.name))
 
 
-def read_hostile(rng: Random, directory: Path) -> None:
-    """Damage a store at a random place, and do with it what a user does."""
+def damaged_store(rng: Random, directory: Path) -> Path:
+    """A copy of a store that is right, with a file of it changed at a random place."""
     root = directory / "store"
     shutil.copytree(_whole()[1], root)
     run = rng.choice(sorted((root / "runs").iterdir()))
@@ -159,6 +170,14 @@ def read_hostile(rng: Random, directory: Path) -> None:
     _damage(rng, path)
     if path.name != "checksums.json" and rng.random() < 0.8:  # by who knows what digests are
         seal(run)
+    return root
+
+
+def read_hostile(rng: Random, directory: Path) -> Iterator[None]:
+    """Do with a damaged store what a user does."""
+    root = damaged_store(rng, directory)
+    Store(root).plan()
+    yield
     action = rng.choice(("status", "report", "load"))
     if action == "load":
         load_results(root / "runs")
@@ -172,9 +191,7 @@ def _damage(rng: Random, path: Path) -> None:
     if way < 0.3:
         put(path, rng.choice(list(SPECIAL)))
     elif way < 0.8 and path.suffix in (".json", ".qlog"):
-        document = json.loads(path.read_text())
-        for _ in range(rng.randint(1, 3)):
-            change(rng, document)
-        path.write_text(json.dumps(document))
+        path.write_text(json.dumps(with_near_misses(rng, json.loads(path.read_text()), {})))
     else:
-        path.write_bytes(garbled(rng, path.read_text()).encode("utf-8", "surrogatepass"))
+        change = near_text if way < 0.8 else garbled
+        path.write_bytes(change(rng, path.read_text()).encode("utf-8", "surrogatepass"))
