@@ -9,7 +9,9 @@ import argparse
 import signal
 import sys
 
-from benchmarks.hostile import campaign, inputs, kills, pdus, soak
+from benchmarks.hostile import campaign, inputs, pdus, soak
+from benchmarks.hostile.kills import runs as kills
+from benchmarks.hostile.kills.blows import BLOWS
 from benchmarks.hostile.report import Report
 from minitopo_dc.pdcp import SN_BITS
 
@@ -35,11 +37,13 @@ def _parser() -> argparse.ArgumentParser:
     each.set_defaults(run=lambda a: inputs.run(a.count, a.seed, a.kinds))
     each = _action(actions, "pdus", "random PDUs into a receiving entity", 100_000, "PDUs")
     each.set_defaults(run=lambda a: pdus.run(a.count, a.seed))
-    each = _action(actions, "kills", "signals to what a real run consists of (root)", 20, "runs")
+    each = _action(actions, "kills", "signals and stops to parts of a real run (root)", 20, "runs")
     each.add_argument("--victims", nargs="+", choices=kills.VICTIMS, default=list(kills.VICTIMS))
-    each.set_defaults(run=lambda a: kills.run(a.count, a.seed, a.victims))
+    each.add_argument("--blows", nargs="+", choices=BLOWS, default=list(BLOWS))
+    each.set_defaults(run=lambda a: kills.run(a.count, a.seed, a.victims, a.blows))
     each = _action(actions, "campaign", "kills, a full disk, damaged files", 5, "of each")
-    each.set_defaults(run=lambda a: campaign.run(a.count, a.seed))
+    each.add_argument("--ways", nargs="+", choices=campaign.WAYS, default=list(campaign.WAYS))
+    each.set_defaults(run=lambda a: campaign.run(a.count, a.seed, a.ways))
     each = actions.add_parser("soak", help="both elements for minutes (root)")
     each.add_argument("--json", action="store_true")
     each.add_argument("--minutes", type=float, default=2)

@@ -15,13 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import yaml
 
+from benchmarks.hostile.dask_workers import dask_workers
 from benchmarks.hostile.report import Report
 from benchmarks.hostile.small_disk import enlarge, small_disk
 from minitopo_dc import cli
@@ -43,12 +44,19 @@ UNFORESEEN = -1
 """In place of an exit status: it is a fault, whatever the status."""
 FULL_BYTES = 150_000
 """Room for half of it, in blocks of 4 kB."""
+DASK_WORKERS = 2
+MOST_KILLS = 4
+"""Of Dask's workers: one more than a run may lose."""
+DASK_STEP_S = 2.0
+"""Between two of them at most; a worker needs about as long for its first run."""
+SAID = "said"
+"""What a command wrote."""
 Numbers = dict[str, float | None]
 Disturb = Callable[[Path, Path, Random], list[str]]
 
 
-def run(count: int, seed: int) -> Report:
-    """Disturb so many campaigns in each way that this user can."""
+def run(count: int, seed: int, ways: Sequence[str]) -> Report:
+    """Disturb so many campaigns in each of these ways that this user can."""
     rows, faults = [], []
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-hostile-") as name:
         file = Path(name) / "campaign.yaml"
@@ -56,14 +64,14 @@ def run(count: int, seed: int) -> Report:
         whole = Path(name) / "whole"
         _finish(file, whole)
         wanted = _numbers(whole)
-        for way, disturb in WAYS.items():
+        for way in ways:
             if way == "disk is full" and os.geteuid() != 0:
                 continue  # to mount a small disk needs root
             begin = time.monotonic()
             found: list[str] = []
             for each in range(seed, seed + count):
                 root = Path(name) / f"{way}-{each}"
-                words = _tried(disturb, file, root, Random(each), wanted)
+                words = _tried(WAYS[way], file, root, Random(each), wanted)
                 found += [f"{way} --seed {each}: {word}" for word in words]
             seconds = round(time.monotonic() - begin, 1)
             rows.append({"way": way, "campaigns": count, "wrong": len(found), "s": seconds})
@@ -103,6 +111,27 @@ def _kill_worker(file: Path, root: Path, rng: Random) -> list[str]:
         return _ended(process, {0})
 
 
+def _kill_dask_workers(file: Path, root: Path, rng: Random) -> list[str]:
+    """SIGKILL to workers of a scheduler, each of which is replaced by another one.
+
+    Whoever was at the same run too often ends it (Dask's `allowed-failures`): that is one error.
+    """
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-hostile-") as name:
+        with dask_workers(Path(name), DASK_WORKERS) as workers:
+            options = ("--scheduler", workers.address)
+            with _begun(file, root, rng, *options, sign="plan.json", said=Path(name)) as process:
+                for _ in range(rng.randint(1, MOST_KILLS)):
+                    time.sleep(rng.uniform(0, DASK_STEP_S))
+                    workers.kill(rng)
+                    workers.add()
+                faults = _ended(process, {0, 2})
+        told = (Path(name) / SAID).read_text(errors="replace")
+        errors = [line for line in told.splitlines() if line.startswith("minitopo-dc: ")]
+    if process.returncode == 2 and len(errors) != 1:
+        faults.append(f"{len(errors)} errors: {told[-500:]!r}")
+    return faults + (["a traceback"] if "Traceback" in told else [])
+
+
 def _is_worker(pid: str) -> bool:
     return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
@@ -138,19 +167,36 @@ def _fill_disk(file: Path, root: Path, _: Random) -> list[str]:
 WAYS: dict[str, Disturb] = {
     "command is killed": _kill_command,
     "worker is killed": _kill_worker,
+    "Dask worker is killed": _kill_dask_workers,
     "file is damaged": _damage,
     "disk is full": _fill_disk,
 }
 
 
 @contextlib.contextmanager
-def _begun(file: Path, root: Path, rng: Random) -> Iterator[subprocess.Popen[bytes]]:
-    """The command in the background, at a random moment of its runs."""
-    words = ["campaign", "run", str(file), "--output", str(root), "--jobs", "2"]
-    silent = subprocess.DEVNULL
-    process = subprocess.Popen([*PROGRAM, *words], stdout=silent, stderr=silent)
+def _begun(
+    file: Path,
+    root: Path,
+    rng: Random,
+    *options: str,
+    sign: str = "working/*",
+    said: Path | None = None,
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The command in the background, at a random moment of its runs.
+
+    Args:
+        file: the campaign's.
+        root: its directory.
+        rng: chooses the moment.
+        options: of the command; none: two runs at once.
+        sign: what is in the directory as soon as runs have begun.
+        said: where to keep what it says, as `SAID`; none: nowhere.
+    """
+    words = ["campaign", "run", str(file), "--output", str(root), *(options or ("--jobs", "2"))]
+    with Path(os.devnull if said is None else said / SAID).open("wb") as output:
+        process = subprocess.Popen([*PROGRAM, *words], stdout=output, stderr=output)
     deadline = time.monotonic() + PATIENCE_S
-    while not list(root.glob("working/*")) and process.poll() is None:
+    while not list(root.glob(sign)) and process.poll() is None:
         if time.monotonic() > deadline:
             break
         time.sleep(0.01)

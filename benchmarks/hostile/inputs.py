@@ -1,6 +1,6 @@
 """Malformed input of every kind.
 
-Each input is one that is right (`kinds` and `recorded` have them), changed at random places. What
+Each input is one that is right (the modules of `kinds` have them), changed at random places. What
 accepts it goes on as cheaply as it can. An input comes to one of
 
 * `accepted`: it is right after all, and everything went to its end, whatever that was;
@@ -24,8 +24,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from benchmarks.hostile import kinds as of_files
-from benchmarks.hostile import recorded, stores
+from benchmarks.hostile import stores
+from benchmarks.hostile.kinds import Kind, given, recorded
 from benchmarks.hostile.report import Report
 from minitopo_dc.commands import entry
 from minitopo_dc.errors import InputError
@@ -40,8 +40,8 @@ LONGEST_MESSAGE = 5_000
 REFUSALS = (InputError, PolicyError)
 FAULTS = ("unnamed", "traceback", "hang", "status")
 OUTCOMES = ("accepted", "refused", *FAULTS)
-KINDS: dict[str, of_files.Kind] = {
-    **of_files.KINDS,
+KINDS: dict[str, Kind] = {
+    **given.KINDS,
     "store": stores.read_hostile,
     **recorded.KINDS,
 }

@@ -48,7 +48,7 @@ def changed(rng: Random, document: Any, known: Vocabulary | None = None) -> str:
 def with_near_misses(rng: Random, document: Any, known: Vocabulary) -> Any:
     """A copy of a document, with one value changed in most cases, and else up to three."""
     found = copy.deepcopy(document)
-    for _ in range(rng.choice((1, 1, 1, 1, 2, 3))):
+    for _ in range(rng.choice((1, 1, 1, 1, 1, 2, 3))):
         change(rng, found, known)
     return found
 
@@ -60,9 +60,9 @@ def change(rng: Random, document: Any, known: Vocabulary | None = None) -> None:
         return
     container, key, name = rng.choice(places)
     what = rng.random()
-    if what < 0.85:
+    if what < 0.9:
         container[key] = near_miss(rng, container[key], (known or {}).get(name, ()))
-    elif what < 0.9:
+    elif what < 0.95:
         del container[key]
     elif isinstance(container, list):
         container.append(copy.deepcopy(container[key]))
@@ -88,9 +88,9 @@ def near_miss(rng: Random, value: Any, others: Sequence[Any] = ()) -> Any:
         value: of a file.
         others: what is right there, too.
     """
-    ways: list[Callable[[], Any]] = [lambda: _nearby(rng, value)] * 3
+    ways: list[Callable[[], Any]] = [lambda: _nearby(rng, value)] * (1 if others else 4)
     ways += [lambda: _of_another_type(rng, value), lambda: copy.deepcopy(rng.choice(HOSTILE))]
-    ways += [lambda: copy.deepcopy(rng.choice(others))] * (4 if others else 0)
+    ways += [lambda: copy.deepcopy(rng.choice(others))] * (6 if others else 0)
     return rng.choice(ways)()
 
 
@@ -145,8 +145,8 @@ def _nearby(rng: Random, value: Any) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
-        near = (value + 1, value - 1, value * 2, value // 2, value + 0.5)
-        return rng.choice((*near, -value, 0, 1, 255, 256, value * 1000, 2**31 - 1, 2**32))
+        close = (value + 1, value - 1, value * 2, value // 2, value + 0.5)
+        return rng.choice((*close, -value, 0, 1, 255, 256, value * 1000, 2**31 - 1, 2**32))
     if isinstance(value, float):
         near = (value + 1, value - 1, value * 1.01, value / 2, value * 2)
         return rng.choice((*near, -value, 0.0, 1.0, value * 1000, value * 1e9, 1e-6, 1e-9))

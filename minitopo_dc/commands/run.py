@@ -30,6 +30,7 @@ from minitopo_dc.commands.options.schedules import (
 )
 from minitopo_dc.commands.screen import Progress, new_directory
 from minitopo_dc.compare import attempt
+from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.check import check_scenario
@@ -66,7 +67,7 @@ def execute(arguments: argparse.Namespace) -> int:
     scenario, interactive = _read(arguments)
     clock = arguments.clock or ("real" if interactive else _wanted_clock(scenario))
     scenario = _changed(scenario, arguments, clock)
-    check_scenario(scenario)
+    _check(scenario, arguments)
     if interactive:
         check_command_line(scenario, clock)
         return open_command_line(scenario, new_directory(arguments.output, "run"))
@@ -85,6 +86,16 @@ def execute(arguments: argparse.Namespace) -> int:
 
         paths_figure([directory], directory / "paths.png")
     return 0 if result.status in FINE else 1
+
+
+def _check(scenario: Scenario, arguments: argparse.Namespace) -> None:
+    """Check what is to be run; a message names its files."""
+    files = (arguments.scenario, arguments.topology, arguments.experiment)
+    try:
+        check_scenario(scenario)
+    except InputError as error:
+        named = ", ".join(str(file) for file in files if file is not None)
+        raise SettingsError(f"{named}: {error}") from None
 
 
 def _changed(scenario: Scenario, arguments: argparse.Namespace, clock: Clock) -> Scenario:

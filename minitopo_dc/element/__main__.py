@@ -18,6 +18,7 @@ from minitopo_dc.element.process import Element, run
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
 from minitopo_dc.trace import TraceError
 
 USAGE = "usage: python -m minitopo_dc.element SETTINGS.yaml [PID SETTINGS.yaml ...]"
@@ -46,13 +47,22 @@ def main(arguments: list[str]) -> int:
 
 def _run(stack: ExitStack, hosts: Mapping[str, int | None]) -> None:
     """Run the elements of these settings' files, each with a process of its host."""
-    settings = [ElementSettings.load(Path(file)) for file in hosts]
+    settings = [_load(Path(file)) for file in hosts]
     loop, paths = Loop(), wifi_paths(settings)
     elements = []
     for each, host in zip(settings, hosts.values(), strict=True):
         elements.append(Element(each, loop, paths=paths, host=host))
         stack.callback(elements[-1].close)
     run(elements, loop)
+
+
+def _load(file: Path) -> ElementSettings:
+    """Read settings; what is written while it runs has a place."""
+    settings = ElementSettings.load(file)
+    if not settings.directory.is_dir():
+        named = quoted(str(settings.directory))
+        raise SettingsError(f"{file}: directory: {named}: no such directory; make it before")
+    return settings
 
 
 if __name__ == "__main__":

@@ -39,9 +39,8 @@ def test_damaged_campaigns_are_mended(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     way = "file is damaged"
-    monkeypatch.setattr(campaign, "WAYS", {way: campaign.WAYS[way]})
     monkeypatch.setitem(campaign.CAMPAIGN, "repetitions", 1)
-    [row] = run(capsys, "campaign", "--count", "2")
+    [row] = run(capsys, "campaign", "--count", "2", "--ways", way)
     assert (row["way"], row["campaigns"], row["wrong"]) == (way, 2, 0)
 
 

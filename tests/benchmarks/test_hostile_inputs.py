@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from benchmarks.hostile import inputs, kinds, mutations, recorded, stores
-from benchmarks.hostile.examples import KNOWN, SCENARIO
+from benchmarks.hostile import inputs, stores
+from benchmarks.hostile.kinds import given, recorded
 
 TRIED = 12
 """Seeds: each base is chosen by one of them."""
@@ -27,15 +26,15 @@ def test_every_input_is_right_unless_it_is_changed(
         path.write_text(yaml.safe_dump(document, sort_keys=False))
         return path
 
-    monkeypatch.setattr(kinds, "written", written)
-    for module in (kinds, recorded):
+    monkeypatch.setattr(given, "written", written)
+    for module in (given, recorded):
         monkeypatch.setattr(module, "near_text", lambda _, text: text)
-    monkeypatch.setattr(kinds, "garbled", lambda _, text: text)
-    monkeypatch.setattr(kinds, "HOSTILE", ("1",))
-    monkeypatch.setattr(kinds, "GARBLED", 0)
+    monkeypatch.setattr(given, "garbled", lambda _, text: text)
+    monkeypatch.setattr(given, "HOSTILE", ("1",))
+    monkeypatch.setattr(given, "GARBLED", 0)
     monkeypatch.setattr(recorded, "GARBLED", 0)
     monkeypatch.setattr(recorded, "damaged", lambda _, capture: capture)
-    monkeypatch.setattr(stores, "_damage", lambda _, path: None)
+    monkeypatch.setattr(stores, "_damage", lambda *_: None)
     for seed in range(TRIED):
         place = tmp_path / str(seed)
         place.mkdir()

@@ -212,7 +212,9 @@ def test_a_scenario_that_no_transport_can_run_is_one_clear_error(
     path = tmp_path / "s.yaml"
     path.write_text(f"{line}\nclock: virtual\nmode: sc\nlegs: [{{downlink: {{rate_mbps: 9}}}}]\n")
     assert cli.main(["run", str(path), "--output", str(tmp_path / "out")]) == 2
-    assert words in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert words in told
+    assert told.startswith(f"minitopo-dc: {path}: ")
     assert not (tmp_path / "out").exists()
 
 

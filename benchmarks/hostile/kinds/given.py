@@ -11,7 +11,7 @@ import contextlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -20,12 +20,14 @@ from unittest import mock
 import yaml
 
 from benchmarks.hostile.examples import CAMPAIGN, KNOWN, MINITOPO, OPTIONS, SCENARIOS, TRACES
+from benchmarks.hostile.kinds import Kind
 from benchmarks.hostile.mutations import GARBLED, HOSTILE, garbled, near_text, written
 from minitopo_dc.campaign.file.fields import CampaignFile
 from minitopo_dc.clocks import chosen_jobs, run_checked
 from minitopo_dc.commands import entry
 from minitopo_dc.commands import run as run_command
 from minitopo_dc.commands.options import scenario as options
+from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.router import ElementSettings, wifi_paths
@@ -38,7 +40,6 @@ from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import read_trace, to_opportunities, trace_info
 from minitopo_dc.workloads import Download, RequestResponse, Workload
 
-Kind = Callable[[Random, Path], Iterator[None]]
 NO_ARGUMENTS = (10**400, "\0", "\ud800")
 """What no argument of a program can be (and Python does not write so long a number)."""
 LEAST_MB = 0.02
@@ -134,6 +135,10 @@ def _element(rng: Random, directory: Path) -> Iterator[None]:
 def _element_process(rng: Random, directory: Path) -> Iterator[None]:
     """The process itself, in a network namespace of its own, which is empty."""
     path = _element_file(rng, directory)
+    with contextlib.suppress(InputError):
+        if not ElementSettings.load(path).directory.resolve().is_relative_to(directory.resolve()):
+            yield  # it may write there, and that is somebody else's
+            return
     command = (*_alone(), sys.executable, "-P", "-m", "minitopo_dc.element", str(path))
     done = subprocess.run(
         command,
@@ -200,7 +205,7 @@ def _trace(rng: Random, directory: Path) -> Iterator[None]:
     path.write_bytes(_changed_text(rng, text).encode("utf-8", "surrogatepass"))
     if rng.random() < 0.1:
         column = rng.choice(("DL_bitrate", "dl_kbps", "channel_1_mbps", "x:mbps"))
-    trace = read_trace(path, **({"column": column} if column else {}))
+    trace = read_trace(path, column=column) if column else read_trace(path)
     yield
     trace_info(trace)
     words = ["--column", column] if column else []

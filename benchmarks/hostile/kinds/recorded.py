@@ -23,9 +23,9 @@ from unittest import mock
 import yaml
 
 import minitopo_dc
-from benchmarks.hostile.captures import damaged, tcp_run
 from benchmarks.hostile.examples import EXPRESSIONS, HOSTILE_EXPRESSIONS, KNOWN
 from benchmarks.hostile.kinds import Kind
+from benchmarks.hostile.kinds.captures import damaged, tcp_run
 from benchmarks.hostile.mutations import GARBLED, changed, near_text
 from benchmarks.hostile.stores import damaged_store, fill
 from minitopo_dc.analysis import ResultError

@@ -1,15 +1,16 @@
-"""Signals at random moments to what a run on the real clock consists of (root).
+"""Blows at random moments to what a run on the real clock consists of (root).
 
-A run of 4 s is begun; at a random moment of its life one of its processes gets a signal. Then the
-command has to end by itself within `MOST_S`, its result to be right (the whole content arrived,
+A run of 4 s is begun; at a random moment of its life one of its processes is hit. Then the command
+has to end by itself within `MOST_S` of a signal, its result to be right (the whole content arrived,
 or it failed and names what was hit, or there is none), and `minitopo-dc clean` to leave nothing.
-A campaign's worker, on the virtual clock, is lost without a trace: all runs are there in the end.
+Of a process that stood still or had no CPU time the run ends as ok, as disturbed, or as failed with
+a reason, however long that takes within `PATIENCE_S`. A campaign's worker, on the virtual clock, is
+lost without a trace: all runs are there in the end.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -24,7 +26,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from benchmarks.hostile.marked import Marked
+from benchmarks.hostile.kills.blows import BLOWS, KILLS
+from benchmarks.hostile.kills.marked import Marked
 from benchmarks.hostile.report import Report
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.emulation.machine.run_registry import clean
@@ -32,8 +35,10 @@ from minitopo_dc.emulation.machine.run_registry import clean
 COMMAND = (sys.executable, "-m", "minitopo_dc.cli")
 MOST_S = 15.0
 """From the signal to the command's end."""
-PATIENCE_S = 60.0
-"""For a run without a signal, on a busy machine."""
+PATIENCE_S = 120.0
+"""For any other run, on a busy machine; also behind a limit of its CPU time."""
+TIMEOUT_S = 45
+"""The run's own: less than what this waits."""
 MOMENT_S = 1.0
 """So long the last processes may take to see that the command has ended, and end."""
 LEG = {"downlink": {"rate_mbps": 4}}
@@ -45,6 +50,7 @@ SCENARIO = {
     "clock": "real",
     "legs": [LEG, LEG],
     "workload": {"size_mb": SIZE / 1e6},
+    "timeout_s": TIMEOUT_S,
 }
 REPETITIONS = 6
 CAMPAIGN = {
@@ -55,18 +61,19 @@ CAMPAIGN = {
     "configurations": {"default": {"transport": "quic"}},
     "experiments": {"one": {"title": "One"}},
 }
-SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+ARRIVED = ("ok", "disturbed")
+"""Statuses of a result whose whole content arrived."""
 
 
 class Victim(NamedTuple):
-    """Whom the signal goes to."""
+    """Who is hit."""
 
     name: str
     """What a failure has to have in its reason."""
     word: str
     """Of its command line; empty: the command itself."""
     lives_s: float
-    """About, so that the moment of the signal is anywhere in its life."""
+    """About, so that the moment of the blow is anywhere in its life."""
 
 
 VICTIMS = {
@@ -78,45 +85,56 @@ VICTIMS = {
     "host": Victim("host ", "mininet:", 7),
     "worker": Victim("", "spawn_main", 4),
 }
-COUNTED = ("hit", "missed", "ok", "failed", "no result", "wrong", "unnamed", "left")
+COUNTED = (
+    *("hit", "missed", "ok", "disturbed", "failed", "no result"),
+    *("wrong", "unnamed", "left", "left after clean"),
+)
 
 
 class Blow(NamedTuple):
     """What happens to a run."""
 
     victim: str
-    number: signal.Signals
+    name: str
+    """Of `BLOWS`."""
     rng: Random
+    undone: ExitStack
+    """Behind the run's end."""
+
+    @property
+    def kills(self) -> bool:
+        """Whether it is a signal that ends its victim."""
+        return self.name in KILLS
 
 
 @dataclass
 class _Row:
-    """What became of the runs of one kind of victim, and one signal."""
+    """What became of the runs of one kind of victim, and one kind of blow."""
 
     counts: Counter[str] = field(default_factory=Counter)
     longest_s: float = 0.0
 
 
-def run(count: int, seed: int, victims: Sequence[str]) -> Report:
-    """So many runs, over all victims and signals in turn."""
+def run(count: int, seed: int, victims: Sequence[str], blows: Sequence[str]) -> Report:
+    """So many runs, over all victims and blows in turn."""
     rows: dict[tuple[str, str], _Row] = {}
     faults = []
     for each in range(seed, seed + count):
         turn, place = divmod(each, len(victims))
-        blow = Blow(victims[place], SIGNALS[turn % len(SIGNALS)], Random(each))
-        row = rows.setdefault((blow.victim, blow.number.name), _Row())
-        told = f"--count 1 --seed {each} --victims {' '.join(victims)}"
-        for fault in _try(blow, row):
-            faults.append(f"{told} ({blow.victim}, {blow.number.name}): {fault}")
+        told = f"--count 1 --seed {each} --victims {' '.join(victims)} --blows {' '.join(blows)}"
+        with ExitStack() as stack:
+            blow = Blow(victims[place], blows[turn % len(blows)], Random(each), stack)
+            row = rows.setdefault((blow.victim, blow.name), _Row())
+            for fault in _try(blow, row):
+                faults.append(f"{told} ({blow.victim}, {blow.name}): {fault}")
     table = [
         {
             "victim": victim,
-            "signal": number,
-            **{name: row.counts[name] for name in COUNTED},
-            "left after clean": row.counts["left after clean"],
+            "blow": name,
+            **{count: row.counts[count] for count in COUNTED},
             "longest end s": round(row.longest_s, 1),
         }
-        for (victim, number), row in sorted(rows.items())
+        for (victim, name), row in sorted(rows.items())
     ]
     return Report(table, faults)
 
@@ -147,8 +165,8 @@ def _judge(run: Marked, blow: Blow, output: Path, row: _Row) -> list[str]:
     is_hit = _hit(run, blow)
     row.counts["hit" if is_hit else "missed"] += 1
     begin = time.monotonic()
-    # A campaign begins the lost run again, and a run that was not hit goes on to its end.
-    patience = MOST_S if is_hit and blow.victim != "worker" else PATIENCE_S
+    # A campaign begins the lost run again, and a run that lost nobody goes on to its end.
+    patience = MOST_S if is_hit and blow.kills and blow.victim != "worker" else PATIENCE_S
     try:
         code = run.process.wait(patience)
     except subprocess.TimeoutExpired:
@@ -165,7 +183,7 @@ def _judge(run: Marked, blow: Blow, output: Path, row: _Row) -> list[str]:
 
 
 def _hit(run: Marked, blow: Blow) -> bool:
-    """Send the signal at a random moment from when its victim is there; False when it has gone."""
+    """Hit at a random moment from when the victim is there; False when it has gone."""
     _await(run, lambda: run.handles(signal.SIGTERM))
     _await(run, lambda: bool(_victims(run, blow.victim)))
     time.sleep(blow.rng.uniform(0, VICTIMS[blow.victim].lives_s))
@@ -173,8 +191,8 @@ def _hit(run: Marked, blow: Blow) -> bool:
     if not found or run.has_ended:
         return False
     try:
-        os.kill(blow.rng.choice(found), blow.number)
-    except ProcessLookupError:
+        BLOWS[blow.name](blow.rng.choice(found), blow.rng, blow.undone)
+    except OSError:  # it has just gone, or cannot be limited
         return False
     return True
 
@@ -222,26 +240,34 @@ def _wrong_result(output: Path, code: int, blow: Blow | None, row: _Row) -> list
     row.counts["no result" if result is None else result["status"]] += 1
     allowed = _statuses(result, blow)
     faults = [] if code in allowed else [f"exit status {code}; allowed: {sorted(allowed)}"]
-    if result is not None and result["status"] == "ok":
-        faults += [] if result["size_bytes"] == SIZE else [f"ok, {result['size_bytes']} bytes"]
+    if result is not None and result["status"] in ARRIVED:
+        arrived = f"{result['status']}, {result['size_bytes']} bytes"
+        faults += [] if result["size_bytes"] == SIZE else [arrived]
     elif result is not None:
         faults += [] if result["goodput_mbps"] is None else ["failed with a goodput"]
         row.counts["unnamed"] += not _is_named(result["reason"], blow)
     row.counts["wrong"] += bool(faults)
-    if result is not None and result["status"] != "ok" and not _is_named(result["reason"], blow):
+    if (
+        result is not None
+        and result["status"] == "failed"
+        and not _is_named(result["reason"], blow)
+    ):
         faults.append(f"does not name it: {result['reason'][:300]!r}")
     return faults
 
 
 def _statuses(result: dict[str, Any] | None, blow: Blow | None) -> set[int]:
     """The exit statuses that go with a result; a late signal may find one that is whole."""
-    allowed = set() if result is None else {1 if result["status"] == "failed" else 0}
-    if blow is not None and blow.victim == "command":
-        killed = blow.number == signal.SIGKILL
-        allowed.add(-blow.number if killed else 128 + blow.number)
+    by_status = {"ok": {0}, "disturbed": {0, 1}, "failed": {1}}
+    allowed = set() if result is None else set(by_status[result["status"]])
+    if blow is not None and blow.victim == "command" and blow.kills:
+        number = signal.Signals[blow.name]
+        allowed.add(-number if number == signal.SIGKILL else 128 + number)
     return allowed
 
 
 def _is_named(reason: str, blow: Blow | None) -> bool:
-    """Whether a failure's reason names who was hit; where nobody was, there is none."""
-    return blow is not None and blow.victim != "command" and VICTIMS[blow.victim].name in reason
+    """Whether a failure's reason names who was killed, or says anything where nobody was."""
+    if blow is None or (blow.kills and blow.victim == "command"):
+        return False
+    return VICTIMS[blow.victim].name in reason if blow.kills else bool(reason.strip())

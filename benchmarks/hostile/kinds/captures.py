@@ -60,8 +60,9 @@ def tcp_run(run: Path) -> None:
     base = {"transport": "tcp", "mode": "sc", "legs": [leg], "options": {"tcp_info": True}}
     scenario = Scenario.check(base, "base")
     scenario.save(run / "scenario.yaml")
-    numbers = {"goodput_mbps": 1.0, "completion_s": 0.4, "capacity_share": 0.1}
-    replace(blank_result(scenario, run), status="ok", leg_bytes=[20_000], **numbers).save(run)
+    blank = blank_result(scenario, run)
+    result = replace(blank, status="ok", goodput_mbps=1.0, completion_s=0.4, leg_bytes=[20_000])
+    replace(result, capacity_share=0.1).save(run)
 
 
 def damaged(rng: Random, capture: bytes) -> bytes:
