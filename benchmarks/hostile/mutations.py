@@ -81,17 +81,22 @@ def vocabulary(documents: Iterable[Any]) -> dict[str, list[Any]]:
 
 
 def near_miss(rng: Random, value: Any, others: Sequence[Any] = ()) -> Any:
-    """What may stand in the place of a value by mistake.
+    """What may stand in the place of a value by mistake; most of it is of its type.
 
     Args:
         rng: chooses.
         value: of a file.
         others: what is right there, too.
     """
-    ways: list[Callable[[], Any]] = [lambda: _nearby(rng, value)] * (1 if others else 4)
-    ways += [lambda: _of_another_type(rng, value), lambda: copy.deepcopy(rng.choice(HOSTILE))]
-    ways += [lambda: copy.deepcopy(rng.choice(others))] * (6 if others else 0)
-    return rng.choice(ways)()
+    others = [each for each in others if each != value]
+    ways: list[Callable[[], Any]] = [
+        lambda: _at_a_boundary(rng, value),
+        lambda: _of_another_type(rng, value),
+        lambda: rng.choice(HOSTILE),
+    ]
+    ways += [lambda: rng.choice(others)] * (4 if others else 0)
+    ways += [lambda: _close_to(rng, value)] * (4 if isinstance(value, int | float) else 1)
+    return copy.deepcopy(rng.choice(ways)())
 
 
 def near_text(rng: Random, text: str) -> str:
@@ -140,16 +145,14 @@ def _leaves(value: Any, name: str = "") -> Iterator[_Place]:
             yield value, key, nearest
 
 
-def _nearby(rng: Random, value: Any) -> Any:
-    """Of the same type: off by one, at a boundary, of another sign or magnitude, misspelt."""
+def _close_to(rng: Random, value: Any) -> Any:
+    """Of the same type: off by a little, misspelt."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
-        close = (value + 1, value - 1, value * 2, value // 2, value + 0.5)
-        return rng.choice((*close, -value, 0, 1, 255, 256, value * 1000, 2**31 - 1, 2**32))
+        return rng.choice((value + 1, value - 1, value * 2, value // 2, value + 0.5))
     if isinstance(value, float):
-        near = (value + 1, value - 1, value * 1.01, value / 2, value * 2)
-        return rng.choice((*near, -value, 0.0, 1.0, value * 1000, value * 1e9, 1e-6, 1e-9))
+        return rng.choice((value + 1, value - 1, value * 1.01, value / 2, value * 2))
     if isinstance(value, str):
         spot = rng.randrange(len(value) + 1)
         cut = (value[:spot], value[:spot] + value[spot + 1 :], value[spot:])
@@ -157,9 +160,17 @@ def _nearby(rng: Random, value: Any) -> Any:
     return rng.choice((0, "", [], {}, False))
 
 
+def _at_a_boundary(rng: Random, value: Any) -> Any:
+    """Where a range may end, and of another sign or magnitude."""
+    if isinstance(value, int | float):
+        limits = (-value, 0, 1, 0.0, 1e-6, 1e-9, 255, 256, 2**31 - 1, 2**32, 2**53)
+        return rng.choice((*limits, value * 1000, value * 1e9))
+    return rng.choice(("", "0", "none", value)) if isinstance(value, str) else rng.choice((0, None))
+
+
 def _of_another_type(rng: Random, value: Any) -> Any:
     wrapped = ([value], {"value": value}, {str(value): value}, str(value), f"{value}x")
-    return copy.deepcopy(rng.choice((*wrapped, None, True, 0, 1.5, "", [], {}, [value, value])))
+    return rng.choice((*wrapped, None, True, 0, 1.5, "", [], {}, [value, value]))
 
 
 def _read(word: str) -> Any:

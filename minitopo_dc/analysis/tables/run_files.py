@@ -8,6 +8,7 @@ that names it.
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
@@ -111,6 +112,11 @@ def read_csv(run: Path, path: Path) -> pd.DataFrame:
     with opened_in(run, path, MOST_SERIES) as file:
         content = io.BytesIO(file.read(MOST_SERIES))
     try:
-        return pd.read_csv(content)
+        with warnings.catch_warnings():
+            # Of rows that are all longer than the header, pandas would take the first fields away.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(content, index_col=False)
+    except pd.errors.ParserWarning:
+        raise ResultError(f"{path}: its rows are longer than its header") from None
     except (ValueError, OverflowError) as error:  # no header, rows of different lengths, no UTF-8
         raise ResultError(f"{path}: {' '.join(str(error).split())}") from None

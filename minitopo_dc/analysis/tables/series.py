@@ -68,7 +68,8 @@ def leg_series(run: Path, direction: Direction = "downlink") -> pd.DataFrame:
     Raises:
         ResultError: this file or the element's summary is missing (its element died) or broken.
     """
-    return _element_series(run, "gnb" if direction == "downlink" else "ue", "legs", "leg")
+    host = "gnb" if direction == "downlink" else "ue"
+    return _element_series(run, host, "legs", "leg", "delivered_bytes")
 
 
 def pdcp_series(run: Path) -> pd.DataFrame:
@@ -82,8 +83,8 @@ def pdcp_series(run: Path) -> pd.DataFrame:
     return _element_series(run, "ue", "receive", "bearer")
 
 
-def _element_series(run: Path, host: str, name: str, key: str) -> pd.DataFrame:
-    table = _read(run / f"{host}-{name}.csv", ["time_ns", key])
+def _element_series(run: Path, host: str, name: str, *columns: str) -> pd.DataFrame:
+    table = _read(run / f"{host}-{name}.csv", ["time_ns", *columns])
     # Subtracted as integers: a float cannot hold the ns of a clock that has run for months.
     elapsed = table.pop("time_ns") - _start_ns(run / f"{host}-summary.json")
     table.insert(0, "time_s", elapsed / NS_PER_S)

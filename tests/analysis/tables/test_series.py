@@ -105,6 +105,18 @@ def test_a_missing_column_is_an_error_that_names_it(tmp_path: Path) -> None:
         client_rate(tmp_path)
 
 
+def test_rows_that_are_longer_than_the_header_are_an_error_and_not_shifted(tmp_path: Path) -> None:
+    (tmp_path / "client-rate.csv").write_text("time_s,received_bytes\n0,0,7\n1,9,8\n")
+    with pytest.raises(ResultError, match=r"client-rate\.csv: its rows are longer than its header"):
+        client_rate(tmp_path)
+
+
+def test_legs_that_counted_no_bytes_are_an_error_that_names_the_column(tmp_path: Path) -> None:
+    save_element(tmp_path, "gnb", "legs", [{"time_ns": 0, "leg": 1, "delivered": 5}])
+    with pytest.raises(ResultError, match=r"gnb-legs\.csv: no column delivered_bytes; has: "):
+        leg_series(tmp_path)
+
+
 @pytest.mark.parametrize("bin_s", [0.0, -1.0, float("nan")])
 def test_a_bin_must_have_a_length(tmp_path: Path, bin_s: float) -> None:
     with pytest.raises(ValueError, match="bin_s"):
@@ -126,7 +138,7 @@ def test_columns_of_legs_keep_their_names(tmp_path: Path) -> None:
 
 def test_a_nanosecond_survives_a_clock_that_a_float_cannot_hold(tmp_path: Path) -> None:
     assert float(START_NS) + 1 == float(START_NS)
-    save_element(tmp_path, "gnb", "legs", [{"time_ns": 1, "leg": 1}])
+    save_element(tmp_path, "gnb", "legs", [{"time_ns": 1, "leg": 1, "delivered_bytes": 0}])
     assert list(leg_series(tmp_path)["time_s"]) == [1e-9]
 
 
