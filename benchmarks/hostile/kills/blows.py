@@ -61,7 +61,7 @@ def _hogs(_: int, rng: Random, __: ExitStack) -> None:
 
 
 def _limit(pid: int, rng: Random, stack: ExitStack) -> None:
-    """A share of one CPU to its end; an element loses its real-time priority, which has no share."""
+    """A share of one CPU to its end; an element loses its real-time priority, which has none."""
     os.sched_setscheduler(pid, os.SCHED_OTHER, os.sched_param(0))
     stack.enter_context(cpu_limit(rng.uniform(*LIMITS_PERCENT))).add(pid)
 
