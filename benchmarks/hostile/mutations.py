@@ -48,7 +48,7 @@ def changed(rng: Random, document: Any, known: Vocabulary | None = None) -> str:
 def with_near_misses(rng: Random, document: Any, known: Vocabulary) -> Any:
     """A copy of a document, with one value changed in most cases, and else up to three."""
     found = copy.deepcopy(document)
-    for _ in range(rng.choice((1, 1, 1, 1, 1, 2, 3))):
+    for _ in range(rng.choice((1, 1, 1, 1, 1, 1, 2, 3))):
         change(rng, found, known)
     return found
 
@@ -94,8 +94,8 @@ def near_miss(rng: Random, value: Any, others: Sequence[Any] = ()) -> Any:
         lambda: _of_another_type(rng, value),
         lambda: rng.choice(HOSTILE),
     ]
-    ways += [lambda: rng.choice(others)] * (4 if others else 0)
-    ways += [lambda: _close_to(rng, value)] * (4 if isinstance(value, int | float) else 1)
+    ways += [lambda: rng.choice(others)] * (8 if others else 0)
+    ways += [lambda: _close_to(rng, value)] * (8 if isinstance(value, int | float) else 1)
     return copy.deepcopy(rng.choice(ways)())
 
 
@@ -150,7 +150,7 @@ def _close_to(rng: Random, value: Any) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
-        return rng.choice((value + 1, value - 1, value * 2, value // 2, value + 0.5))
+        return rng.choice((value + 1, value - 1, value * 2, value // 2))
     if isinstance(value, float):
         return rng.choice((value + 1, value - 1, value * 1.01, value / 2, value * 2))
     if isinstance(value, str):
@@ -163,7 +163,7 @@ def _close_to(rng: Random, value: Any) -> Any:
 def _at_a_boundary(rng: Random, value: Any) -> Any:
     """Where a range may end, and of another sign or magnitude."""
     if isinstance(value, int | float):
-        limits = (-value, 0, 1, 0.0, 1e-6, 1e-9, 255, 256, 2**31 - 1, 2**32, 2**53)
+        limits = (-value, value + 0.5, 0, 1, 0.0, 1e-6, 1e-9, 255, 256, 2**31 - 1, 2**32, 2**53)
         return rng.choice((*limits, value * 1000, value * 1e9))
     return rng.choice(("", "0", "none", value)) if isinstance(value, str) else rng.choice((0, None))
 

@@ -55,7 +55,7 @@ def test_most_changes_are_of_one_value_at_any_depth_and_keep_the_rest() -> None:
 def test_what_is_right_elsewhere_is_tried_too() -> None:
     known = mutations.vocabulary([{"jitter": "uniform"}, {"legs": [LEG]}])
     assert known["outages"] == [1, 2]
-    tried = {repr(mutations.near_miss(Random(n), "normal", known["jitter"])) for n in range(100)}
+    tried = {repr(mutations.near_miss(Random(n), "normal", known["jitter"])) for n in range(1000)}
     assert {"'uniform'", "['normal']", "''"} <= tried
 
 
