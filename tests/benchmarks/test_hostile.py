@@ -58,7 +58,7 @@ def test_a_small_disk_ends_with_the_process_that_has_it(tmp_path: Path) -> None:
 
 @pytest.mark.root
 def test_a_killed_host_is_named_and_nothing_is_left(capsys: pytest.CaptureFixture[str]) -> None:
-    [row] = run(capsys, "kills", "--count", "1", "--victims", "host", "--seed", "3")
+    [row] = run(capsys, "kills", "--count", "1", "--victims", "host", "--blows", "SIGKILL")
     assert (row["hit"], row["missed"], row["failed"]) == (1, 0, 1)
 
 
