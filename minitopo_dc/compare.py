@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -64,9 +65,47 @@ def planned_runs(
             yield repetition, Scenario.check({**base.model_dump(), **row, **seed}, "compare")
 
 
-def run_directory(root: Path, repetition: int, scenario: Scenario) -> Path:
+def run_directory(root: Path, repetition: int, scenario: Scenario, variant: str = "") -> Path:
     """Where one run of a comparison is kept."""
-    return root / f"{scenario.label}-{repetition}"
+    slug = re.sub("[^a-z0-9.]+", "-", variant.lower())
+    return root / "-".join(filter(None, (scenario.label, slug, str(repetition))))
+
+
+def variants(scenarios: Sequence[Scenario]) -> list[str]:
+    """Return what sets each row apart from others of its transport and mode; empty: there are none.
+
+    `least-delay`, or where split policies do not tell them apart `batch, t-Reordering 50 ms`.
+    """
+    fields = [_flat(each.model_dump(mode="json")) for each in scenarios]
+    found = []
+    for scenario in scenarios:
+        same = [n for n, other in enumerate(scenarios) if other.label == scenario.label]
+        mine = fields[scenarios.index(scenario)]
+        differ = [key for key in mine if len({str(fields[n].get(key)) for n in same}) > 1]
+        told = [key for key in TELLING if key in differ]
+        alike = [n for n in same if all(fields[n].get(key) == mine[key] for key in told)]
+        if len(alike) > 1:
+            told = differ
+        found.append(", ".join(_told(key, mine[key]) for key in told))
+    return found
+
+
+def _told(field: str, value: Any) -> str:
+    shown = f"{value:g}" if isinstance(value, float) else str(value)
+    return TELLING.get(field, f"{field} {{}}").format(shown)
+
+
+TELLING = {"leg": "leg {}", "pdcp.split": "{}", "pdcp.t_reordering_ms": "t-Reordering {} ms"}
+"""Fields by which rows are told apart before all others, and in which words."""
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Return the fields of a scenario by their paths; a list is one field."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        path = f"{before}{name}"
+        found |= _flat(value, f"{path}.") if isinstance(value, dict) else {path: value}
+    return found
 
 
 def run_all(
@@ -81,16 +120,24 @@ def run_all(
     Whatever happens to one is its result, failed, and the others go on. With more than one of
     `jobs`, `execute` is a function of a module: processes import it.
     """
+    named = dict(_named(planned))
     arguments = [
-        (execute, scenario, run_directory(root, repetition, scenario), retry_disturbed)
-        for repetition, scenario in planned
+        (execute, scenario, run_directory(root, repetition, scenario, named[n]), retry_disturbed)
+        for n, (repetition, scenario) in enumerate(planned)
     ]
     outcomes = _in_order(arguments, jobs) if jobs > 1 else (attempt(*each) for each in arguments)
-    for (repetition, scenario), (_, _, directory, _), outcome in zip(
-        planned, arguments, outcomes, strict=True
+    for n, ((repetition, scenario), (_, _, directory, _), outcome) in enumerate(
+        zip(planned, arguments, outcomes, strict=True)
     ):
         result = _of_row(scenario, directory, outcome)
-        yield _kept(replace(result, repetition=repetition), directory)
+        yield _kept(replace(result, repetition=repetition, variant=named[n]), directory)
+
+
+def _named(planned: Sequence[tuple[int, Scenario]]) -> Iterator[tuple[int, str]]:
+    """Yield the place of each run with its variant, which is that of its row."""
+    for repetition in {number for number, _ in planned}:
+        places = [n for n, (number, _) in enumerate(planned) if number == repetition]
+        yield from zip(places, variants([planned[n][1] for n in places]), strict=True)
 
 
 def attempt(

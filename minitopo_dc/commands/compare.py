@@ -12,6 +12,7 @@ import pandas as pd
 from rich.console import Console
 
 from minitopo_dc.analysis import compare_table, render_table, results_table, save_tables
+from minitopo_dc.analysis.measures.verdict import findings
 from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, run_checked
 from minitopo_dc.commands.options.pdcp import add_dc_options
 from minitopo_dc.commands.options.scenario import (
@@ -25,11 +26,13 @@ from minitopo_dc.commands.options.scenario import (
     add_retry_option,
     add_transfer_options,
     base_scenario,
+    better_leg,
     rows,
 )
 from minitopo_dc.commands.options.schedules import add_outage_option, add_paths_option
 from minitopo_dc.commands.screen import Progress, new_directory
 from minitopo_dc.compare import planned_runs, run_all
+from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
 from minitopo_dc.run.capacity import capacity_over_time
 from minitopo_dc.run.check import check_scenario
@@ -48,7 +51,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_leg_options(parser)
     add_outage_option(parser)
-    add_dc_options(parser)
+    add_dc_options(parser, several=True)
     add_transfer_options(parser)
     add_paths_option(parser)
     add_ip_option(parser)
@@ -72,7 +75,8 @@ def execute(arguments: argparse.Namespace) -> int:
         allowed = f"1 to {MOST_REPETITIONS}"
         raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: {allowed}")
     base = base_scenario(arguments)
-    base = base.model_copy(update={"clock": arguments.clock or default_clock()})
+    leg = arguments.leg or better_leg(base)
+    base = base.model_copy(update={"leg": leg, "clock": arguments.clock or default_clock()})
     jobs = chosen_jobs(arguments.jobs, base.clock)
     wanted = rows(arguments, base.clock, base.workload.kind)
     planned = list(planned_runs(base, wanted, arguments.repetitions))
@@ -109,8 +113,14 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
     else:
         labels = {each.name: each.label for each in all_runners()}
         Console().print(render_table(compare_table(frame), labels))
+    found = findings(frame, {each.name: each.stack for each in all_runners()})
+    if not as_json:
+        for each in found:
+            Console().print(each.sentence, markup=False, highlight=False)
     try:
         files = _save(base, results, frame, root)
+        verdict = json.dumps([each.to_json() for each in found], indent=1)
+        write_whole(root / "verdict.json", verdict)
     except OSError as error:
         print(f"minitopo-dc: {root}: {error.strerror}; no tables", file=sys.stderr)  # noqa: T201
         return False

@@ -65,10 +65,9 @@ class Progress(StatusLine):
             colour = "yellow" if result.status == "unsupported" else "red"
             outcome = f"[{colour}]{result.status}[/] {escape(result.reason.splitlines()[0])}"
         position = self._position()
+        name = f"{result.mode} {result.variant}".strip()
         self._done += 1
-        self._console.print(
-            f"{position} {result.transport} {result.mode} (seed {result.seed}): {outcome}"
-        )
+        self._console.print(f"{position} {result.transport} {name} (seed {result.seed}): {outcome}")
 
     def _left(self) -> str:
         """About how long the rest takes at the pace of the runs so far."""

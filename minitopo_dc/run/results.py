@@ -49,6 +49,8 @@ class RunResult:
     workload: str = "download"
     clock: Literal["real", "virtual"] = "real"
     repetition: int = 1
+    variant: str = ""
+    """What sets it apart from other rows of its transport and mode in a comparison, in words."""
     goodput_mbps: float | None = None
     """Bits of the content divided by the completion time, in Mbit/s; of downloads only."""
     completion_s: float | None = None

@@ -23,6 +23,7 @@ class QuicRunner(OwnQuicRunner):
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic")
     packages: ClassVar[tuple[str, ...]] = ("aioquic",)
     options_type: ClassVar[type[QuicOptions]] = AioquicOptions
+    compared: ClassVar[bool] = False  # it has no multipath to be compared with
     set_up: ClassVar[bool] = True
     essential: ClassVar[bool] = True
 

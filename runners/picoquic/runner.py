@@ -30,7 +30,6 @@ class PicoquicRunner(OwnQuicRunner):
     stack: ClassVar[str] = "picoquic"
     multipath: ClassVar[bool] = False
     congestion_controls: ClassVar[tuple[str, ...]] = CONGESTION_CONTROLS
-    compared: ClassVar[bool] = False  # a second QUIC would make the main job longer
 
     def missing(self) -> str | None:
         """Both sides are picoquic's."""

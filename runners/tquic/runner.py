@@ -52,6 +52,7 @@ class MpquicRunner(Runner):
         Tool(name, "--version", variable="TQUIC_BIN", built=f"{CACHE}/bin")
         for name in ("tquic_server", "tquic_client")
     )
+    compared: ClassVar[bool] = False  # it has no single path to be compared with
     set_up: ClassVar[bool] = True
     # It has no handler for any signal: one that ends it is its only end. SIGINT would not do: a
     # shell lets its background jobs, and all that they start, ignore it.

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.compare import planned_runs
+from minitopo_dc.compare import planned_runs, variants
 from minitopo_dc.run.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
@@ -124,4 +124,30 @@ def test_a_comparison_repeats_all_rows_with_the_next_seed() -> None:
         (1, "dc", 7),
         (2, "sc", 8),
         (2, "dc", 8),
+    ]
+
+
+def test_rows_of_a_comparison_are_named_by_what_sets_them_apart() -> None:
+    legs = [{"downlink": {"rate_mbps": 9}}] * 2
+    base = {"transport": "quic", "mode": "dc", "legs": legs, "clock": "virtual"}
+    rows = [
+        base | {"pdcp": {"split": "batch"}},
+        base | {"pdcp": {"split": "least-delay"}},
+        base | {"pdcp": {"split": "least-delay", "t_reordering_ms": 50}},
+        base | {"mode": "sc"},
+    ]
+    assert variants([Scenario.check(row, "test") for row in rows]) == [
+        "batch, t-Reordering 200 ms",
+        "least-delay, t-Reordering 200 ms",
+        "least-delay, t-Reordering 50 ms",
+        "",
+    ]
+
+
+def test_rows_that_differ_elsewhere_name_the_field() -> None:
+    row = {"transport": "quic", "mode": "sc", "legs": [{"downlink": {"rate_mbps": 9}}]}
+    rows = [row | {"congestion_control": name} for name in ("reno", "cubic")]
+    assert variants([Scenario.check(each, "test") for each in rows]) == [
+        "congestion_control reno",
+        "congestion_control cubic",
     ]

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import findfont, get_font
 
 from minitopo_dc.analysis.tables.series import BIN_S, client_rate
+from minitopo_dc.analysis.tables.summary import row_name
 from minitopo_dc.run.results import flow_windows
 
 FONT = "DejaVu Sans"
@@ -37,7 +38,7 @@ def draw_panel(
     axes: Axes, summary: dict[Any, Any], runs: pd.DataFrame, capacities: pd.DataFrame
 ) -> None:
     """Draw the runs that `summary` (a row of `compare_table`) sums up."""
-    axes.set_title(f"{summary['transport']}  {summary['mode']}", **_TITLE)
+    axes.set_title(f"{summary['transport']}  {row_name(summary)}", **_TITLE)
     if summary["ok"]:
         _draw_capacities(axes, capacities)
         _draw_rates(axes, runs[runs["status"] == "ok"], step_s(capacities))

@@ -70,7 +70,8 @@ def run_panels(
     FigureCanvasAgg(figure)
     groups = []
     for summary in compare_table(results).to_dict("records"):
-        same = (results["transport"] == summary["transport"]) & (results["mode"] == summary["mode"])
+        keys = ["transport", "mode", "variant"]
+        same = (results[keys] == [summary[key] for key in keys]).all(axis=1)
         groups.append((summary, results[same]))
     panels = _panel_grid(figure, len(groups))
     return figure, [(axes, *group) for axes, group in zip(panels, groups, strict=True)]

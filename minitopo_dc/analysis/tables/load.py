@@ -132,7 +132,10 @@ def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
     """The same table of results that are at hand; at least one."""
     runs = sorted(
         results,
-        key=lambda run: (MODES.index(run.mode), run.transport, run.repetition, run.directory),
+        key=lambda run: (
+            *(MODES.index(run.mode), run.transport, run.variant),
+            *(run.repetition, run.directory),
+        ),
     )
     columns = {
         field.name: [getattr(run, field.name) for run in runs] for field in fields(RunResult)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from minitopo_dc.analysis.tables.load import leg_columns
-from minitopo_dc.analysis.tables.summary import columns_of, spread_name
+from minitopo_dc.analysis.tables.summary import columns_of, row_name, spread_name
 from minitopo_dc.workloads import Column
 
 BYTES_PER_MB = 1_000_000
@@ -37,7 +37,8 @@ def render_table(
     )
     table.add_column("transport", min_width=max(map(len, comparison["transport"]), default=0))
     table.add_column("mode", no_wrap=True)
-    table.add_column("runs", min_width=len("unsupported"))
+    words = [len(status) for status in STATUS_STYLES if comparison[status].any()]
+    table.add_column("runs", min_width=max(words, default=0))
     first, last = _around_the_legs(columns_of(comparison))
     numbers = (f"leg {i + 1}\nMB" for i in range(len(legs)))
     for heading in (*(each.heading for each in first), *numbers, *(each.heading for each in last)):
@@ -48,7 +49,7 @@ def render_table(
             notes.append(_note(len(notes) + 1, row))
         runs = _runs(row, len(notes) if row["reason"] else None)
         shown = [*_shown(row, first), *_carried(row, legs), *_shown(row, last)]
-        table.add_row(labels.get(row["transport"], row["transport"]), row["mode"], runs, *shown)
+        table.add_row(labels.get(row["transport"], row["transport"]), row_name(row), runs, *shown)
     if machine := _machine(comparison):
         notes.append(Text(machine))
     if notes:
@@ -110,4 +111,4 @@ def _carried(row: dict[Any, Any], legs: list[str]) -> list[str]:
 def _note(number: int, row: dict[Any, Any]) -> Text:
     """A reason, as text: what looks like markup in it is none."""
     reason = " ".join(row["reason"].split())
-    return Text(f"[{number}] {row['transport']} {row['mode']}: {reason}")
+    return Text(f"[{number}] {row['transport']} {row_name(row)}: {reason}")

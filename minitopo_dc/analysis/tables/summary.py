@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import pandas as pd
@@ -13,22 +13,27 @@ from minitopo_dc.workloads import Column, Download, get_workload, workload_names
 
 
 def compare_table(results: pd.DataFrame) -> pd.DataFrame:
-    """Sum up runs (`load_results`) per transport and mode, in the order of first appearance.
+    """Sum up runs (`load_results`) per transport, mode and variant, in order of first appearance.
 
-    Columns: `transport`, `mode`; numbers of `runs` and of those `ok`, `failed`, `disturbed` and
-    `unsupported`; how many runs were `judged` by what the machine did to them, and how many
-    `repeats` that took (`minitopo_dc.run.trust`); `workload`; the means of its columns (of a
-    download `goodput_mbps`, `completion_s`, `capacity_share`), some with a sample standard
-    deviation (n - 1; NaN for one run) such as `goodput_sd_mbps`; `leg_bytes_1`, ... (means); and
-    `reason`, the first of a run that is not ok. Only runs that are `ok` count in means; without
-    any they are NaN.
+    Columns: `transport`, `mode`, `variant`; numbers of `runs` and of those `ok`, `failed`,
+    `disturbed` and `unsupported`; how many runs were `judged` by what the machine did to them,
+    and how many `repeats` that took (`minitopo_dc.run.trust`); `workload`; the means of its
+    columns (of a download `goodput_mbps`, `completion_s`, `capacity_share`), some with a sample
+    standard deviation (n - 1; NaN for one run) such as `goodput_sd_mbps`; `leg_bytes_1`, ...
+    (means); and `reason`, the first of a run that is not ok. Only runs that are `ok` count in
+    means; without any they are NaN.
     """
-    groups = results.groupby(["transport", "mode"], sort=False)
+    groups = results.groupby(["transport", "mode", "variant"], sort=False)
     columns = columns_of(results)
     return pd.DataFrame(
-        {"transport": transport, "mode": mode} | _summarise(runs, columns)
-        for (transport, mode), runs in groups
+        {"transport": transport, "mode": mode, "variant": variant} | _summarise(runs, columns)
+        for (transport, mode, variant), runs in groups
     )
+
+
+def row_name(row: Mapping[Any, Any]) -> str:
+    """Return mode and variant of a row of `compare_table`: `dc least-delay`."""
+    return f"{row['mode']} {row['variant']}".strip()
 
 
 def columns_of(table: pd.DataFrame) -> tuple[Column, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import yaml
@@ -18,10 +19,27 @@ def listed(values: Sequence[str]) -> list[str]:
     return [part for value in values for part in value.split(",") if part]
 
 
-def add_dc_options(parser: argparse.ArgumentParser) -> None:
-    """Parameters of the split bearer."""
+SPLITS = ("batch", "least-delay")
+"""What a comparison has unless it is told: the papers' split, and the adaptive one that reached
+MP-QUIC's goodput in the most networks of campaign `dc-or-multipath` (docs/measurements/designs.md).
+"""
+
+
+def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Parameters of the split bearer; `several`: of some, each value is a row of its own."""
     group = parser.add_argument_group("Dual Connectivity")
-    group.add_argument("--split", default="batch", metavar="POLICY", help="split policy (batch)")
+    if several:
+        group.add_argument(
+            "--split",
+            nargs="+",
+            default=SPLITS,
+            metavar="POLICY",
+            help=f"split policies, each a row ({' '.join(SPLITS)})",
+        )
+    else:
+        group.add_argument(
+            "--split", default="batch", metavar="POLICY", help="split policy (batch)"
+        )
     group.add_argument(
         "--split-parameter",
         dest="split_parameters",
@@ -50,9 +68,11 @@ def add_dc_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--t-reordering",
-        default="200",
+        nargs="+" if several else None,
+        default=["200"] if several else "200",
         metavar="MS",
-        help="a value of TS 38.331, infinity or adaptive (200)",
+        help="a value of TS 38.331, infinity or adaptive (200)"
+        + (", each a row" if several else ""),
     )
     group.add_argument(
         "--sn-bits", type=whole, default=18, metavar="BITS", help="12, 16 or 18 (18)"
@@ -75,6 +95,20 @@ def add_dc_options(parser: argparse.ArgumentParser) -> None:
         help="any other field of pdcp, as in a scenario, e.g. numbering=late (docs/scenarios.md); "
         "repeatable",
     )
+
+
+def each_pdcp(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
+    """Yield the options with each split policy and each t-Reordering of a comparison.
+
+    Raises:
+        SettingsError: a value is given twice.
+    """
+    splits, timers = listed(arguments.split), listed(arguments.t_reordering)
+    for option, values in (("--split", splits), ("--t-reordering", timers)):
+        if len(set(values)) < len(values):
+            raise SettingsError(f"{option}: {' '.join(values)}; each value once")
+    for split, timer in itertools.product(splits, timers):
+        yield argparse.Namespace(**{**vars(arguments), "split": split, "t_reordering": timer})
 
 
 def pdcp_fields(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any, get_args
 
 from minitopo_dc.commands.options import leg_capacity
-from minitopo_dc.commands.options.pdcp import listed, pdcp_fields, uplink_pdcp_fields
+from minitopo_dc.commands.options.pdcp import each_pdcp, listed, pdcp_fields, uplink_pdcp_fields
 from minitopo_dc.commands.options.schedules import path_schedule, with_outages
 from minitopo_dc.link import DelayCurve, RlcMode
 from minitopo_dc.numbers import real, whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.attempts import Retries
+from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
-from minitopo_dc.scenario import Clock, Mode, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Mode, Scenario
 from minitopo_dc.settings import IpVersion, PathSchedule, SettingsError
 from minitopo_dc.shipped import shipped
 from minitopo_dc.workloads import Workload, parse_workload, workload_names
@@ -23,6 +24,9 @@ from minitopo_dc.workloads import Workload, parse_workload, workload_names
 EMBEDDED = shipped("traces")
 DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
 MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "multipath")
+COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")
+BETTER_OVER_S = 60.0
+"""Over which the rates of legs are compared: as long as the embedded traces."""
 LARGE_RECEIVE_BUFFER = 33_554_432
 """Bytes; the papers' 'QUIC buffer modified' (thesis, table 4.4), fair against TCP's autotuning."""
 
@@ -194,17 +198,19 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="NAME",
         help=f"of {', '.join(each.label for each in all_runners())} "
-        "(those that clock, workload and paths allow, "
-        f"but {', '.join(each.name for each in all_runners() if not each.compared)})",
+        f"({', '.join(each.name for each in all_runners() if each.compared)}, as far as clock, "
+        "workload and paths allow)",
     )
     group.add_argument(
         "--modes",
         nargs="+",
-        default=MODES,
+        default=COMPARED_MODES,
         metavar="MODE",
-        help=f"of {', '.join(MODES)} (all that a transport can do)",
+        help=f"of {', '.join(MODES)} ({' '.join(COMPARED_MODES)}, as far as a transport can)",
     )
-    group.add_argument("--leg", type=whole, default=1, metavar="N", help="the leg of mode sc (1)")
+    group.add_argument(
+        "--leg", type=whole, metavar="N", help="the leg of mode sc (that with the highest rate)"
+    )
     group.add_argument("--size", type=real, metavar="MB", help="of a download, in 10^6 bytes (10)")
     group.add_argument(
         "--workload",
@@ -239,12 +245,14 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
     Raises:
         SettingsError: an option's value is wrong, with the allowed ones.
     """
+    if not isinstance(arguments.split, str):
+        arguments = next(each_pdcp(arguments))
     return Scenario.check(
         {
             "plugins": load_plugins(arguments.plugins),
             "transport": "tcp",
             "mode": "sc",
-            "leg": arguments.leg,
+            "leg": arguments.leg or 1,
             "legs": with_outages(leg_settings(arguments), arguments),
             "trace_offset_s": arguments.trace_offset,
             "ip_version": arguments.ip_version,
@@ -305,10 +313,12 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: str) -> list[dic
             "mode": mode,
             "options": _runner_options(name, arguments),
             "paths": paths if mode == "multipath" else None,
+            **bearer,
         }
         for name in listed(arguments.transports or _compared(clock, workload, paths))
         for mode in modes
         if _can(name, mode)
+        for bearer in _bearers(arguments, mode)
     ]
     if paths is not None and not any(row["paths"] for row in found):
         raise SettingsError("--paths: no row of mode multipath whose transport takes a schedule")
@@ -320,10 +330,32 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: str) -> list[dic
     return found
 
 
-def _compared(clock: Clock, workload: str, paths: PathSchedule | None) -> list[str]:
-    """What is compared unless the user says otherwise."""
+def better_leg(scenario: Scenario) -> int:
+    """Return the leg that could carry the most in its first minute; the first of equal ones."""
+    bits = available_bits(scenario, 0, BETTER_OVER_S)
+    return bits.index(max(bits)) + 1
+
+
+def _bearers(arguments: argparse.Namespace, mode: str) -> list[dict[str, Any]]:
+    """Return the bearers of a mode, each a row: only `dc` depends on the split policy."""
+    if mode not in DUAL_CONNECTIVITY:
+        return [{}]
+    several = list(each_pdcp(arguments))
+    if mode != "dc":
+        several = [each for each in several if each.split == several[0].split]
     return [
-        each.name
+        {"pdcp": pdcp_fields(each), "uplink_pdcp": uplink_pdcp_fields(each)} for each in several
+    ]
+
+
+def _compared(clock: Clock, workload: str, paths: PathSchedule | None) -> list[str]:
+    """What is compared unless the user says otherwise: one stack of QUIC, and the kernel's TCP.
+
+    Where picoquic is not built, aioquic's single path stands in for picoquic's.
+    """
+    built = get_runner("quic-picoquic").missing() is None
+    return [
+        each.name if built or each.name != "quic-picoquic" else "quic"
         for each in all_runners()
         if each.compared
         and workload in each.workloads

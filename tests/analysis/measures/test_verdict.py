@@ -1,0 +1,88 @@
+"""What a comparison says in sentences, on made-up goodputs."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from minitopo_dc.analysis.measures.verdict import Finding, findings
+from minitopo_dc.analysis.tables.load import results_table
+from minitopo_dc.run.results import RunResult
+from tests.analysis.synthetic_runs import no_result, result
+
+STACKS = {"quic-picoquic": "picoquic", "mpquic-picoquic": "picoquic", "tcp": "Linux"}
+
+
+def row(transport: str, mode: str, *goodputs: float, variant: str = "") -> list[RunResult]:
+    return [
+        result(transport, mode, goodput_mbps=each, seed=seed, repetition=seed, variant=variant)
+        for seed, each in enumerate(goodputs, start=1)
+    ]
+
+
+def found(*rows: list[RunResult]) -> list[Finding]:
+    return findings(results_table([run for each in rows for run in each]), STACKS)
+
+
+def test_the_fastest_dc_is_set_against_multipath_seed_by_seed() -> None:
+    (finding,) = found(
+        row("quic-picoquic", "dc", 10, 20, 40, variant="batch"),
+        row("quic-picoquic", "dc", 22, 44, 88, variant="least-delay"),
+        row("mpquic-picoquic", "multipath", 20, 40, 80),
+    )
+    assert (finding.first, finding.second, finding.pairs) == ("DC (least-delay)", "multipath", 3)
+    assert (finding.ratio, finding.low, finding.high) == pytest.approx((1.1, 1.1, 1.1))
+    assert finding.sentence == (
+        "picoquic: DC (least-delay) has 1.1 times the goodput of multipath "
+        "(95 % interval 1.1 to 1.1, 3 seeds): DC (least-delay) is faster."
+    )
+
+
+def test_scatter_over_seeds_leaves_it_open() -> None:
+    (finding,) = found(
+        row("quic-picoquic", "dc", 20, 50, 60), row("mpquic-picoquic", "multipath", 30, 40, 50)
+    )
+    assert finding.low < 1 < finding.high
+    assert finding.sentence.endswith("no clear difference.")
+
+
+def test_one_seed_has_no_interval() -> None:
+    (finding,) = found(row("quic-picoquic", "dc", 10), row("mpquic-picoquic", "multipath", 20))
+    assert math.isnan(finding.low)
+    assert "one seed, so no interval" in finding.sentence
+    assert json.loads(json.dumps(finding.to_json(), allow_nan=False))["low"] is None
+
+
+def test_dc_below_one_leg_alone_is_a_warning() -> None:
+    (warning,) = found(
+        row("tcp", "sc", 79, 78, 80, variant="leg 1"),
+        row("tcp", "dc", 22, 21, 23, variant="batch"),
+        row("tcp", "dc", 90, 91, 89, variant="least-delay"),
+    )
+    assert warning.warning
+    assert (warning.first, warning.second) == ("DC (batch)", "one leg alone (leg 1)")
+    assert warning.sentence.startswith("Warning: Linux: DC (batch) has 0.278 times")
+
+
+def test_other_stacks_are_not_set_against_each_other() -> None:
+    assert not found(row("tcp", "dc", 10, 11), row("mpquic-picoquic", "multipath", 20, 21))
+
+
+def test_runs_without_goodput_count_for_nothing() -> None:
+    failed = no_result("mpquic-picoquic", "multipath", "disturbed", "this machine: ...", seed=1)
+    assert not found(row("quic-picoquic", "dc", 10, 11), [failed])
+
+
+def test_the_reason_is_that_of_the_slower_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    from minitopo_dc.analysis.measures import verdict
+
+    runs = [
+        result("tcp", "sc", goodput_mbps=79, directory="fast"),
+        result("tcp", "dc", goodput_mbps=22, directory="slow"),
+    ]
+    monkeypatch.setattr(verdict, "signs", str)
+    monkeypatch.setattr(verdict, "reason", lambda worse, better: f"{worse}, not {better}")
+    (finding,) = found(runs)
+    assert finding.why == "slow, not fast"
