@@ -11,8 +11,9 @@ import pytest
 from minitopo_dc import cli, clocks
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.commands import compare
-from minitopo_dc.commands.options.scenario import base_scenario, rows
+from minitopo_dc.commands.options.scenario import MODES, base_scenario, better_leg, rows
 from minitopo_dc.runners import base
+from minitopo_dc.runners.picoquic.runner import PicoquicRunner
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.scenario import Clock, Scenario, as_run
 from minitopo_dc.settings import SettingsError
@@ -91,13 +92,51 @@ def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
     )
     assert [(row["transport"], row["mode"]) for row in found] == [
         ("tcp", "dc"),
+        ("tcp", "dc"),
         ("mptcp", "multipath"),
     ]
 
 
+def test_only_dual_connectivity_has_a_row_for_each_split_and_timer() -> None:
+    timers = ("--t-reordering", "50", "200")
+    found = rows(
+        parsed("--split", "batch,credit", *timers, "--transports", "tcp,mptcp", "--modes", *MODES),
+        "real",
+        "download",
+    )
+    told = [
+        (row["mode"], *(row["pdcp"][name] for name in ("split", "t_reordering_ms")))
+        if "pdcp" in row
+        else row["mode"]
+        for row in found
+    ]
+    assert told == [
+        "sc",
+        *(("dc", split, timer) for split in ("batch", "credit") for timer in ("50", "200")),
+        *(("dc-duplicate", "batch", timer) for timer in ("50", "200")),
+        "multipath",
+    ]
+
+
+def test_a_value_given_twice_is_one_error() -> None:
+    with pytest.raises(SettingsError, match=r"--split: batch batch; each value once"):
+        rows(parsed("--split", "batch", "batch"), "virtual", "download")
+
+
+def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PicoquicRunner, "missing", lambda _: "not built")
+    found = {row["transport"] for row in rows(parsed(), "virtual", "download")}
+    assert found == {"quic", "mpquic-picoquic"}
+
+
+def test_one_leg_alone_is_the_better_one() -> None:
+    assert better_leg(base_scenario(parsed("--legs", "20", "100"))) == 2
+    assert better_leg(base_scenario(parsed("--legs", "20", "20"))) == 1
+
+
 def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> None:
     assert [(row["transport"], row["mode"]) for row in rows(parsed(), "virtual", "download")] == [
-        *(("quic", mode) for mode in ("sc", "dc", "dc-duplicate")),
+        *(("quic-picoquic", mode) for mode in ("sc", "dc", "dc")),
         ("mpquic-picoquic", "multipath"),
     ]
     assert {

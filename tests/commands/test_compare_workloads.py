@@ -28,6 +28,7 @@ class Twice(Download):
     times: int = 2
 '''
 QUICK = ["--clock", "virtual", "--jobs", "1", "--repetitions", "2", "--legs", "10", "10"]
+QUICK += ["--transports", "quic"]
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
@@ -88,14 +89,14 @@ def compared(*arguments: str, clock: str = "real", workload: str = "download") -
 
 
 def test_requests_are_compared_over_the_transports_that_carry_them() -> None:
-    below_ip = {f"{name} {mode}" for name in ("tcp", "quic") for mode in ("sc", "dc")}
+    below_ip = {f"{name} {mode}" for name in ("tcp", "quic-picoquic") for mode in ("sc", "dc")}
     found = compared("--modes", "sc", "dc", "multipath", workload="request-response")
     assert found == below_ip | {"mptcp multipath", "mpquic-picoquic multipath"}
 
 
 def test_on_the_virtual_clock_requests_are_compared_over_quic() -> None:
     found = compared("--modes", "dc", clock="virtual", workload="request-response")
-    assert found == {"quic dc"}
+    assert found == {"quic-picoquic dc"}
 
 
 @pytest.mark.parametrize("named", [[], ["--transports", "icmp"]])
@@ -139,8 +140,9 @@ def test_the_results_are_tables_a_figure_of_the_rows_and_a_directory_for_each_ru
     asked: Path,
 ) -> None:
     assert {path.name for path in asked.iterdir()} == {
-        *("results.csv", "results.parquet", "request-response.png"),
-        *(f"quic-{mode}-{repetition}" for mode in ("sc", "dc") for repetition in (1, 2)),
+        *("results.csv", "results.parquet", "request-response.png", "verdict.json"),
+        *(f"quic-{mode}-{repetition}" for mode in ("sc", "dc-batch") for repetition in (1, 2)),
+        *(f"quic-dc-least-delay-{repetition}" for repetition in (1, 2)),
     }
 
 
@@ -164,9 +166,9 @@ def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
         *("transport", "mode", "runs", "answered", "answer", "ms", "ms", "ms", "MB", "MB")
     ]
     assert {"no", "median", "95th", "max."} < set(shown[0].split())
-    (row,) = (line.split() for line in shown if line.startswith("quic"))
-    assert row[:7] == ["quic", "(aioquic)", "dc", "2", "ok", "5", "0"]
-    median, p95, largest = map(float, row[7:10])
+    row, _ = (line.split() for line in shown if line.startswith("quic"))
+    assert row[:8] == ["quic", "(aioquic)", "dc", "batch", "2", "ok", "5", "0"]
+    median, p95, largest = map(float, row[8:11])
     assert 15 < median <= p95 <= largest
 
 
