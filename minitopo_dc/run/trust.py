@@ -58,6 +58,8 @@ class Evidence:
     """How long the watching process itself was late: the whole machine may have stood still."""
     stolen_s: float
     """Time that a hypervisor took from all processors together (proc(5): steal)."""
+    processors: int
+    """Of the machine, or of the part of it that the run may use."""
     backlog_drops: int
     """Packets that the kernel dropped between two interfaces, outside the emulated legs."""
     pressure: float | None
@@ -70,7 +72,11 @@ class Evidence:
     def shares(self) -> dict[str, dict[str, float]]:
         """Return each kind of evidence that has a limit, by part, as a share of the transfer."""
         parts = self.parts.items()
-        machine = {"stolen": self.stolen_s, "paused": self.paused_s}
+        machine = {
+            "used": sum(part.ran_s for part in self.parts.values()) / self.processors,
+            "stolen": self.stolen_s,
+            "paused": self.paused_s,
+        }
         times = {
             "stalled": dict(self.stalled_s),
             "waited": {name: part.waited_s for name, part in parts},
@@ -94,6 +100,7 @@ WORDS: Final = {
     "delayed": "{part} waited long for a processor for {share:.1%} of the transfer",
     "stopped": "{part} was stopped for {share:.1%} of the transfer",
     "saturated": "{part} had too little processor time for {share:.1%} of the transfer",
+    "used": "the run itself used {share:.1%} of all processors",
     "stolen": "the hypervisor took {share:.1%} of a processor",
     "paused": "the machine paused for {share:.1%} of the transfer",
     "backlog_drops": "the kernel dropped {share:.0f} packets outside the legs",
@@ -111,6 +118,7 @@ class Limits(Settings):
     delayed: NonNegativeFloat = 0.02
     stopped: NonNegativeFloat = 0.02
     saturated: NonNegativeFloat = 0.5
+    used: NonNegativeFloat = 0.8
     stolen: NonNegativeFloat = 0.02
     paused: NonNegativeFloat = 0.05
     backlog_drops: NonNegativeFloat = 0.0

@@ -29,6 +29,7 @@ CALM = Evidence(
     stalled_s={"gnb": 0, "ue": 0},
     paused_s=0,
     stolen_s=0,
+    processors=2,
     backlog_drops=0,
     pressure=0.1,
     other_processors=0.2,
@@ -45,6 +46,7 @@ def limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         delayed=0.1,
         stopped=0.02,
         saturated=0.5,
+        used=0.8,
         stolen=0.1,
         paused=0.3,
         backlog_drops=0,
@@ -73,6 +75,7 @@ def test_a_calm_run_is_clean_and_keeps_its_numbers() -> None:
         (replace(CALM, stalled_s={"ue": 0.1}), "ue's element was late for 5.0%"),
         (replace(CALM, stolen_s=0.5), "the hypervisor took 25.0% of a processor"),
         (replace(CALM, paused_s=1), "the machine paused for 50.0%"),
+        (with_part("server", ran_s=3.5), "the run itself used 92.5% of all processors"),
         (replace(CALM, backlog_drops=3), "the kernel dropped 3 packets outside the legs"),
     ],
 )

@@ -45,8 +45,7 @@ def test_a_wrong_word_is_one_clear_error(words: tuple[str, ...], message: str) -
 
 def test_a_comparison_schedules_the_paths_of_its_multipath_runs_only() -> None:
     given = ("--legs", "10", "10", "--paths", *WORDS, "--transports", "tcp", "mptcp")
-    given = (*given, "--modes", *MODES)
-    found = rows(parsed(*given), "real", "download")
+    found = rows(parsed(*given, "--modes", *MODES), "real", "download")
     planned = [each for _, each in planned_runs(scenario(*given), found, 1)]
     plans = {each.mode: each.resolved_flows[0].paths for each in planned}
     assert plans == {"sc": None, "dc": None, "dc-duplicate": None, "multipath": PLAN}
