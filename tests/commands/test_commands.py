@@ -129,6 +129,21 @@ def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> 
     assert found == {"quic", "mpquic-picoquic"}
 
 
+def test_a_delay_is_that_of_both_directions() -> None:
+    def delays(*arguments: str) -> list[tuple[float | None, float | None]]:
+        legs = base_scenario(parsed("--legs", "20", "20", *arguments)).legs
+        return [(leg.downlink.delay_ms, leg.uplink.delay_ms) for leg in legs]
+
+    assert delays() == [(10, 10), (10, 10)]
+    assert delays("--delay", "8", "25") == [(8, 8), (25, 25)]
+    assert delays("--delay", "8", "25", "--uplink-delay", "5") == [(8, 5), (25, 5)]
+
+
+def test_an_uplink_does_not_follow_a_curve() -> None:
+    legs = base_scenario(parsed("--delay", "power")).legs
+    assert [leg.uplink.delay_ms for leg in legs] == [10, 10]
+
+
 def test_one_leg_alone_is_the_better_one() -> None:
     assert better_leg(base_scenario(parsed("--legs", "20", "100"))) == 2
     assert better_leg(base_scenario(parsed("--legs", "20", "20"))) == 1

@@ -25,6 +25,8 @@ EMBEDDED = shipped("traces")
 DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
 MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "multipath")
 COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")
+DELAY_MS = "10"
+"""One-way: the papers' default point has a round trip of 20 ms (thesis, table 4.4)."""
 BETTER_OVER_S = 60.0
 """Over which the rates of legs are compared: as long as the embedded traces."""
 LARGE_RECEIVE_BUFFER = 33_554_432
@@ -47,10 +49,10 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
     group.add_argument(
         "--delay",
         nargs="+",
-        default=["10"],
+        default=[DELAY_MS],
         metavar="MS",
-        help="one-way delay, or the curve by which it follows the capacity: "
-        f"{', '.join(get_args(DelayCurve))} (10)",
+        help="one-way delay of both directions, or the curve by which a downlink's follows its "
+        f"capacity: {', '.join(get_args(DelayCurve))} (10)",
     )
     group.add_argument(
         "--jitter",
@@ -82,7 +84,10 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
         help=f"uplink rate or trace (RECORDING.up, else {leg_capacity.PAPERS_UPLINK_MBPS})",
     )
     group.add_argument(
-        "--uplink-delay", nargs="+", default=["10"], metavar="MS", help="as --delay (10)"
+        "--uplink-delay",
+        nargs="+",
+        metavar="MS",
+        help="as --delay, of uplinks (--delay's; 10 where that is a curve)",
     )
 
 
@@ -407,13 +412,19 @@ def _rlc(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any] | None
 def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
     count, given = len(legs), arguments.uplink
     rates = [None] * count if given is None else _each("--uplink", given, count)
-    delays = _each("--uplink-delay", arguments.uplink_delay, count)
+    delays = _each("--uplink-delay", arguments.uplink_delay or _symmetric(arguments), count)
     return [
         leg_capacity.uplink(rate, leg, arguments.trace_end)
         | _delay(delay)
         | {"queue_packets": 10_000}
         for rate, leg, delay in zip(rates, legs, delays, strict=True)
     ]
+
+
+def _symmetric(arguments: argparse.Namespace) -> list[str]:
+    """Return the uplinks' delays where none are given: those of downlinks that have a fixed one."""
+    curves = get_args(DelayCurve)
+    return [DELAY_MS if value in curves else value for value in listed(arguments.delay)]
 
 
 def _delay(value: str) -> dict[str, Any]:
