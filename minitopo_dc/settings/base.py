@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
 
 import yaml
 from pydantic import (
@@ -18,7 +19,7 @@ from pydantic import (
     ValidationError,
     model_serializer,
 )
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
 from minitopo_dc.errors import InputError
 from minitopo_dc.files import read_text
@@ -201,12 +202,54 @@ def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
     lines = []
     for item in error.errors(include_url=False):
         where = ".".join(quoted(part) for part in item["loc"])
-        what = item["msg"].removeprefix("Value error, ")[:MOST_WORDS]
+        what = said_of(item)[:MOST_WORDS]
         if item["type"] == "extra_forbidden":
             what = _unknown(cls, item["loc"])
         lines.append(f"{source}: {where + ': ' if where else ''}{what}")
     more = len(lines) - MOST_ERRORS
     return "\n".join(lines[:MOST_ERRORS] + ([f"{source}: {more} more"] if more > 0 else []))
+
+
+WORDS: Final[dict[str, str]] = {
+    "missing": "missing; give it",
+    "greater_than": "{input}; allowed: above {gt}",
+    "greater_than_equal": "{input}; allowed: {ge} or more",
+    "less_than": "{input}; allowed: below {lt}",
+    "less_than_equal": "{input}; allowed: {le} or less",
+    "literal_error": "{input}; allowed: {expected}",
+    "enum": "{input}; allowed: {expected}",
+    "int_type": "{input} is no whole number",
+    "int_parsing": "{input} is no whole number",
+    "int_from_float": "{input} is no whole number",
+    "int_parsing_size": "{input} is too large",
+    "float_type": "{input} is no number",
+    "float_parsing": "{input} is no number",
+    "finite_number": "{input} is not finite",
+    "bool_type": "{input} is neither true nor false",
+    "bool_parsing": "{input} is neither true nor false",
+    "string_type": "{input} is no text",
+    "path_type": "{input} is no path",
+    "list_type": "{input} is no list",
+    "tuple_type": "{input} is no list",
+    "dict_type": "{input} is no mapping of names to values",
+    "mapping_type": "{input} is no mapping of names to values",
+    "model_type": "{input} is no mapping of fields to values",
+    "model_attributes_type": "{input} is no mapping of fields to values",
+    "too_short": "has {actual_length} items; allowed: {min_length} or more",
+    "too_long": "has too many items; allowed: {max_length} at most",
+    "string_too_short": "{input} is too short; allowed: {min_length} characters or more",
+    "string_too_long": "{input} is too long; allowed: {max_length} characters at most",
+    "string_pattern_mismatch": "{input}; allowed: what matches {pattern}",
+}
+"""What is said of an error, by pydantic's name of its type; of others, in its own words."""
+
+
+def said_of(item: ErrorDetails) -> str:
+    """Return what is wrong with a field, and what is allowed."""
+    known = WORDS.get(item["type"])
+    if known is None:
+        return item["msg"].removeprefix("Value error, ")
+    return known.format_map({"input": quoted(item["input"]), **item.get("ctx", {})})
 
 
 def _unknown(cls: type[BaseModel], location: tuple[int | str, ...]) -> str:
@@ -220,7 +263,10 @@ def _unknown(cls: type[BaseModel], location: tuple[int | str, ...]) -> str:
     moved = next((each[name] for each in moves if name in each), None)
     if moved is not None:
         return f"write {moved}"
-    return "unknown field" + (f"; known: {', '.join(cls.model_fields)}" if top else "")
+    known = dict.fromkeys(field for place in places for field in place.model_fields)
+    close = difflib.get_close_matches(name, known, n=2)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    return f"unknown field{hint}" + (f"; known: {', '.join(cls.model_fields)}" if top else "")
 
 
 def _subclasses(cls: type[Settings]) -> Iterator[type[Settings]]:

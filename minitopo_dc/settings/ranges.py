@@ -11,6 +11,8 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 from pydantic_core import PydanticCustomError
 
+from minitopo_dc.settings.base import quoted, said_of
+
 DAY_S = 86_400
 YEAR_S = 365 * DAY_S
 MOST_MBPS = 1_000_000
@@ -57,9 +59,11 @@ def _telling(allowed: str, reason: str) -> WrapValidator:
         try:
             return handler(value)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
+            first = error.errors(include_url=False)[0]
             why = f"; {reason}" if reason and first["type"] == "less_than_equal" else ""
-            words = f"{first['msg']} (allowed: {allowed}{why})"
+            beyond = first["type"].startswith(("less_than", "greater_than"))
+            what = quoted(value) if beyond else said_of(first)
+            words = f"{what}; allowed: {allowed}{why}"
             raise PydanticCustomError("range", "{words}", {"words": words}) from None
 
     return WrapValidator(check)

@@ -20,6 +20,7 @@ PLACEHOLDER = re.compile(r"\{(\{[a-z][a-z0-9_]*\})\}|(?<!\$)\{([a-z][a-z0-9_]*)\
 RESERVED = frozenset(
     {
         *("transport", "mode", "status", "reason", "seed", "size_bytes", "congestion_control"),
+        *("variant", "trust", "repeats", "disturbed_attempts", "as_measured"),
         *("workload", "clock", "repetition", "goodput_mbps", "completion_s", "leg_bytes"),
         *("capacity_share", "directory", "details", "started_s", "client_cpu_s", "server_cpu_s"),
         *("wall_s", "failed_attempts", "units", "flows", "jain_index", "id", "experiments"),

@@ -248,7 +248,7 @@ def test_a_wrong_scenario_file_is_named(tmp_path: Path, capsys: pytest.CaptureFi
     path = tmp_path / "s.yaml"
     path.write_text("transport: tcp\n")
     assert cli.main(["run", str(path)]) == 2
-    assert "s.yaml: mode: Field required" in capsys.readouterr().err
+    assert "s.yaml: mode: missing; give it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ PING = "transport: icmp\nmode: sc\nlegs: [{downlink: {rate_mbps: 10}}]\nworkload
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ("count: 0}\n", "workload: ping: count: Input should be greater than"),
+        ("count: 0}\n", "workload: ping: count: 0; allowed: 1"),
         ("size: 9}\n", "workload: ping: size: unknown field; known: count, interval_s"),
     ],
 )

@@ -84,9 +84,9 @@ def refusal(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"port": "x"}, "port: Input should be a valid integer"),
+        ({"port": "x"}, "port: x is no whole number"),
         ({"speed": 1}, "speed: unknown field; known: address, port, "),
-        ({"options": {"qlog": 1}}, "options.qlog: Input should be a valid boolean"),
+        ({"options": {"qlog": 1}}, "options.qlog: 1 is neither true nor false"),
         ({"workload": {"size_mb": -1}}, "workload.Download.size_mb: "),
     ],
 )
@@ -116,7 +116,8 @@ def test_a_wrong_plan_is_told_in_a_line(
 
 
 @pytest.mark.parametrize(
-    ("content", "words"), [("{\n1", "2: no JSON: "), ("", "1: no JSON: "), ("[]", "Input should")]
+    ("content", "words"),
+    [("{\n1", "2: no JSON: "), ("", "1: no JSON: "), ("[]", "[] is no mapping")],
 )
 def test_a_file_that_holds_no_settings_is_told(
     content: str,

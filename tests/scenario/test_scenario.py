@@ -38,10 +38,10 @@ GOOD: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG]}
         ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "trace": "x"}}]}, "exactly one of"),
         ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "outages": [[2, 1]]}}]}, "ascending"),
         ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "loss_percent": 101}}]}, "loss_percent"),
-        ({"timeout_s": 1e9}, "timeout_s: .* less than or equal to 86400"),
-        ({"workload": {"duration_s": 86_401}}, "duration_s: .* less than or equal to 86400"),
+        ({"timeout_s": 1e9}, "timeout_s: .*; allowed: .* to 86,400"),
+        ({"workload": {"duration_s": 86_401}}, "duration_s: .*; allowed: .* to 86,400"),
         ({"workload": {"duration_s": 0}}, "duration_s: .*allowed: 1e-06 to 86,400 s"),
-        ({"speed": 1}, "speed: unknown field; known: transport, mode"),
+        ({"speed": 1}, "speed: unknown field; .*known: transport, mode"),
     ],
 )
 def test_a_wrong_field_is_named_with_what_is_allowed(change: dict[str, Any], words: str) -> None:

@@ -54,10 +54,10 @@ def test_all_conditions_become_one_rule() -> None:
         ({}, "give at least one of packets, below_bytes, dscp, retransmissions, loss_percent, "),
         ({"packets": ["acks"]}, "packets.0: .*'handshake' or 'ack'"),
         ({"packets": ["handshake"], "small_bytes": 80}, r"small_bytes needs packets: \[ack\]"),
-        ({"dscp": [64]}, "dscp.0: .* less than or equal to 63"),
+        ({"dscp": [64]}, "dscp.0: .*; allowed: .*63"),
         ({"below_bytes": 0}, "below_bytes: .*allowed: 1 to"),
-        ({"loss_percent": 101}, "loss_percent: .* less than or equal to 100"),
-        ({"deadline_ms": 0}, "deadline_ms: .* greater than 0"),
+        ({"loss_percent": 101}, "loss_percent: .*; allowed: .*100"),
+        ({"deadline_ms": 0}, "deadline_ms: .*; allowed: above 0"),
         ({"deadline": 1}, "deadline: unknown field"),
     ],
 )

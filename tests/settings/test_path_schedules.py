@@ -50,7 +50,7 @@ def test_the_connection_begins_on_the_first_initial_leg() -> None:
         ({"initial": []}, "initial: name at least one leg"),
         ({"initial": [1, 2, 1]}, "initial: 1, 2, 1; name each leg once"),
         ({"initial": [3]}, "initial: leg 3 does not exist; allowed: 1 to 2"),
-        ({"initial": [0]}, "initial.0: Input should be greater than or equal to 1"),
+        ({"initial": [0]}, "initial.0: 0; allowed: 1 to"),
         (
             {"schedule": [{"at_s": 1, "abandon": 2}, {"at_s": 0.5, "open": 2}]},
             "schedule: at_s 0.5 must not be before 1",

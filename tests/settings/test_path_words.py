@@ -33,7 +33,7 @@ def test_the_first_word_has_the_initial_legs_and_the_others_are_changes() -> Non
         (("1", "2:close:1"), "test: '2:close:1' is no change of a path; write LEG"),
         (("1", "2:open"), "test: '2:open' is no change of a path"),
         (("1", "soon:open:2"), "test: schedule.0.at_s: soon is no number in digits"),
-        (("0",), "test: initial.0: Input should be greater than or equal to 1 (allowed: 1 to"),
+        (("0",), "test: initial.0: 0; allowed: 1 to"),
         (("1", "3:open:2", "2:abandon:1"), "test: schedule: at_s 2 must not be before 3"),
     ],
 )

@@ -240,7 +240,7 @@ def test_a_killed_program_leaves_nothing_behind() -> None:
         ({"bw": 0}, "h1-eth0: bw=0: allowed are numbers above 0"),
         ({"trace": "/no/such"}, "/no/such: No such file"),
         ({"delay": "1ms", "jitter": "2ms"}, "h1-eth0: radio: jitter_ms: a uniform jitter may be"),
-        ({"end": "never"}, "h1-eth0: radio.end: Input should be 'loop', 'hold' or 'stop'"),
+        ({"end": "never"}, "h1-eth0: radio.end: never; allowed: 'loop', 'hold' or 'stop'"),
     ],
 )
 def test_a_wrong_parameter_is_one_error_and_leaves_nothing_behind(

@@ -17,6 +17,7 @@ from minitopo_dc.run.attempts import ATTEMPTS
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.run.trust import NUMBERS, verdict_of
 from minitopo_dc.scenario import Mode
+from minitopo_dc.settings.base import said_of
 from minitopo_dc.workloads import Download
 
 MODES: tuple[str, ...] = get_args(Mode)
@@ -80,7 +81,7 @@ def load_result(directory: Path) -> RunResult:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "not a whole result"
-        raise ResultError(f"{path}: {field}: {first['msg']}") from None
+        raise ResultError(f"{path}: {field}: {said_of(first)}") from None
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror or error}") from None
     except (ValueError, TypeError, RecursionError) as error:

@@ -24,7 +24,7 @@ from tests.campaign.campaigns import document, experiment, fail, pretend, run_wi
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (document(base={"legs": 5, "transport": "quic", "mode": "sc"}), "legs: Input should be"),
+        (document(base={"legs": 5, "transport": "quic", "mode": "sc"}), "legs: 5 is no list"),
         (experiment(base={"legs": 5}, grid={"legs.0.downlink.rate_mbps": [1]}), "leads into 5"),
         (experiment(grid={"legs.².downlink.rate_mbps": [1]}), "² is no index in legs"),
         (

@@ -190,7 +190,7 @@ def test_the_report_says_why_there_are_no_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("figure", "message"),
     [
-        ({"kind": "row", "x": X}, "figure.kind: Input should be 'curves', 'bars', 'legs', "),
+        ({"kind": "row", "x": X}, "figure.kind: row; allowed: 'curves', 'bars', 'legs', "),
         ({"kind": "rows"}, "figure: kind rows needs x"),
         (FIGURE | {"x": "seed"}, f"figure.x: seed is no factor here; allowed: {X}"),
         (FIGURE | {"column": "delay_ms"}, "figure.column: unknown field"),

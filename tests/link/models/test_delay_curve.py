@@ -132,7 +132,7 @@ def test_rlc_follows_the_curve_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"delay_curve": "cubic"}, "delay_curve: Input should be 'power', 'exponential'"),
+        ({"delay_curve": "cubic"}, "delay_curve: cubic; allowed: 'power', 'exponential'"),
         ({"delay_curve": "power", "jitter": "uniform"}, "jitter: uniform needs delay_ms"),
         (
             {"delay_curve": "power", "changes": [{"at_s": 1, "delay_ms": 5}]},

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from minitopo_dc.run.trust import LIMITS_VARIABLE
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.command.runner import CommandRunner
 from minitopo_dc.runners.processes import kernel_socket
@@ -89,7 +90,10 @@ def test_its_words_are_no_shell_s(transfer: Transfer) -> None:
     assert transfer.client_output.read_text() == "$HOME; {client} `id` *"
 
 
-def test_addresses_are_in_words_and_environment(transfer: Transfer) -> None:
+def test_addresses_are_in_words_and_environment(
+    transfer: Transfer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(LIMITS_VARIABLE)
     script = "env | grep ^MINITOPO_DC_ | sort; echo {server} {client} {leg_1} {leg_2} {run} {key}"
     run(transfer, "sh", "-c", script)
     *variables, words = transfer.client_output.read_text().splitlines()
