@@ -58,8 +58,6 @@ class Evidence:
     """How long the watching process itself was late: the whole machine may have stood still."""
     stolen_s: float
     """Time that a hypervisor took from all processors together (proc(5): steal)."""
-    processors: int
-    """Of the machine, or of the part of it that the run may use."""
     backlog_drops: int
     """Packets that the kernel dropped between two interfaces, outside the emulated legs."""
     pressure: float | None
@@ -72,16 +70,13 @@ class Evidence:
     def shares(self) -> dict[str, dict[str, float]]:
         """Return each kind of evidence that has a limit, by part, as a share of the transfer."""
         parts = self.parts.items()
-        machine = {
-            "used": sum(part.ran_s for part in self.parts.values()) / self.processors,
-            "stolen": self.stolen_s,
-            "paused": self.paused_s,
-        }
+        machine = {"stolen": self.stolen_s, "paused": self.paused_s}
         times = {
             "stalled": dict(self.stalled_s),
             "waited": {name: part.waited_s for name, part in parts},
             "delayed": {name: part.delayed_s for name, part in parts},
             "stopped": {name: part.stopped_s for name, part in parts},
+            "busy": {name: part.ran_s + part.waited_s for name, part in parts},
             "saturated": {name: part.saturated_s for name, part in parts},
             **{kind: {"machine": value} for kind, value in machine.items()},
         }
@@ -99,8 +94,8 @@ WORDS: Final = {
     "waited": "{part} waited for a processor for {share:.1%} of the transfer",
     "delayed": "{part} waited long for a processor for {share:.1%} of the transfer",
     "stopped": "{part} was stopped for {share:.1%} of the transfer",
+    "busy": "{part} ran or waited for a processor for {share:.1%} of the transfer",
     "saturated": "{part} had too little processor time for {share:.1%} of the transfer",
-    "used": "the run itself used {share:.1%} of all processors",
     "stolen": "the hypervisor took {share:.1%} of a processor",
     "paused": "the machine paused for {share:.1%} of the transfer",
     "backlog_drops": "the kernel dropped {share:.0f} packets outside the legs",
@@ -113,14 +108,14 @@ class Limits(Settings):
     Defaults: `calibrate --disturb` on the machine of docs/trust.md.
     """
 
-    stalled: NonNegativeFloat = 0.02
-    waited: NonNegativeFloat = 0.05
-    delayed: NonNegativeFloat = 0.02
-    stopped: NonNegativeFloat = 0.02
-    saturated: NonNegativeFloat = 0.5
-    used: NonNegativeFloat = 0.8
-    stolen: NonNegativeFloat = 0.02
-    paused: NonNegativeFloat = 0.05
+    stalled: NonNegativeFloat = 0.0395
+    waited: NonNegativeFloat = 0.752
+    delayed: NonNegativeFloat = 0.7246
+    stopped: NonNegativeFloat = 0.0538
+    busy: NonNegativeFloat = 0.5735
+    saturated: NonNegativeFloat = 0.02
+    stolen: NonNegativeFloat = 0.021
+    paused: NonNegativeFloat = 0.02
     backlog_drops: NonNegativeFloat = 0.0
     """Packets, no share."""
 
@@ -150,7 +145,7 @@ def judge_trust(evidence: Evidence, *, limited: Iterable[str] = ()) -> Trust:
     above = []
     for kind, parts in shares.items():
         limit = getattr(limits, kind)
-        exempt = limited if kind in ("waited", "delayed", "saturated") else ()
+        exempt = limited if kind in ("waited", "delayed", "busy", "saturated") else ()
         for part, share in parts.items():
             if share > limit and part.partition("-")[0] not in exempt:
                 words = WORDS[kind].format(part=part, share=share)

@@ -29,7 +29,6 @@ CALM = Evidence(
     stalled_s={"gnb": 0, "ue": 0},
     paused_s=0,
     stolen_s=0,
-    processors=2,
     backlog_drops=0,
     pressure=0.1,
     other_processors=0.2,
@@ -42,11 +41,11 @@ def limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "limits.yaml"
     Limits(
         stalled=0.02,
-        waited=0.2,
+        waited=0.4,
         delayed=0.1,
         stopped=0.02,
         saturated=0.5,
-        used=0.8,
+        busy=0.7,
         stolen=0.1,
         paused=0.3,
         backlog_drops=0,
@@ -75,7 +74,7 @@ def test_a_calm_run_is_clean_and_keeps_its_numbers() -> None:
         (replace(CALM, stalled_s={"ue": 0.1}), "ue's element was late for 5.0%"),
         (replace(CALM, stolen_s=0.5), "the hypervisor took 25.0% of a processor"),
         (replace(CALM, paused_s=1), "the machine paused for 50.0%"),
-        (with_part("server", ran_s=3.5), "the run itself used 92.5% of all processors"),
+        (with_part("server", ran_s=1.6), "server ran or waited for a processor for 80.0%"),
         (replace(CALM, backlog_drops=3), "the kernel dropped 3 packets outside the legs"),
     ],
 )
@@ -111,7 +110,7 @@ def test_a_client_whose_processor_time_the_scenario_limits_may_wait() -> None:
 
 
 def test_the_worst_comes_first() -> None:
-    evidence = replace(with_part("client", waited_s=0.5), stalled_s={"gnb": 1.0})
+    evidence = replace(with_part("client", waited_s=0.9), stalled_s={"gnb": 1.0})
     first, second = judge_trust(evidence).exceeded
     assert first.startswith("gnb's element")
     assert second.startswith("client waited")

@@ -82,7 +82,7 @@ DISTURBANCES = (
     *(Disturbance("stop", s, part) for s in (0.1, 0.3, 1, 3) for part in STOPPED_PARTS),
     *(Disturbance("limit", p, part) for p in (10, 25, 50, 100) for part in LIMITED_PARTS),
     *(Disturbance(kind, n) for kind in ("hogs", "greedy hogs") for n in (0.5, 1, 2, 4)),
-    *(Disturbance("rate", rate) for rate in (300, 600, 1000)),
+    *(Disturbance("rate", rate) for rate in (40, 80, 150, 300, 600, 1000)),
 )
 """Greedy hogs have the highest priority that a process without real-time priority can have."""
 

@@ -159,7 +159,6 @@ class Watch:
         if first.pressure_s is not None and last.pressure_s is not None:
             pressure = (last.pressure_s - first.pressure_s) / seconds
         return {
-            "processors": len(os.sched_getaffinity(0)),
             "stolen_s": last.stolen_s - first.stolen_s,
             "backlog_drops": last.backlog_drops - first.backlog_drops,
             "pressure": pressure,
