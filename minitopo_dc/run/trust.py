@@ -113,9 +113,9 @@ class Limits(Settings):
     delayed: NonNegativeFloat = 0.7246
     stopped: NonNegativeFloat = 0.0538
     busy: NonNegativeFloat = 0.5735
-    saturated: NonNegativeFloat = 0.02
+    saturated: NonNegativeFloat = 0.1
     stolen: NonNegativeFloat = 0.021
-    paused: NonNegativeFloat = 0.02
+    paused: NonNegativeFloat = 0.1
     backlog_drops: NonNegativeFloat = 0.0
     """Packets, no share."""
 

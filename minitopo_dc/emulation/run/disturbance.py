@@ -32,8 +32,11 @@ from minitopo_dc.run.trust import Limits
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 
-LEAST = dict.fromkeys(Limits.model_fields, 0.01) | {"backlog_drops": 0.0}
-"""Limits are no lower: samples of 50 ms do not tell less from nothing."""
+LEAST = {
+    **dict.fromkeys(Limits.model_fields, 0.01),
+    **{"saturated": 0.05, "paused": 0.05, "backlog_drops": 0.0},
+}
+"""Limits begin no lower: samples of 50 ms and stretches of 0.2 s do not tell less from nothing."""
 MOST_RAISED = 4.0
 """A limit that no wrong run needs is at most raised to half of this."""
 _Item = TypeVar("_Item")
