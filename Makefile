@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## Debian packages, .venv, TQUIC's tools, picoquic; nothing when nothing has changed
+setup: ## Debian packages, .venv, picoquic; nothing when nothing has changed
 	@scripts/setup.sh
 
 setup-tests:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Make everything that `make compare` and `make test` need: Debian packages, .venv, TQUIC's tools,
-# picoquic. With --tests, also the tools with which tests look at results, where the distribution
-# has them.
+# Make everything that `make compare` needs: Debian packages, .venv, picoquic. With --tests, also what
+# only `make test` needs: TQUIC's tools, and those with which tests look at results, where the
+# distribution has them.
 # Does nothing, in well under a second, when nothing has changed since the last time.
 # Writes to standard error only: standard output belongs to the command that is set up.
 set -euo pipefail
@@ -45,15 +45,17 @@ main() {
     check_python
     local key
     key=$(state)
-    if [[ -x .venv/bin/minitopo-dc && -f $STAMP && $(<"$STAMP") == "$key" ]]; then
-        return
+    if [[ ! -x .venv/bin/minitopo-dc || ! -f $STAMP || $(<"$STAMP") != "$key" ]]; then
+        make_environment
+        install_optional_packages
+        build_picoquic
+        echo "$key" > "$STAMP"
+        say "done; .venv/bin/minitopo-dc check tells what this machine can do"
     fi
-    make_environment
-    install_optional_packages
-    build_picoquic
-    scripts/tquic.sh
-    state > "$STAMP" # anew: the TQUIC step may have installed a cargo
-    say "done; .venv/bin/minitopo-dc check tells what this machine can do"
+    # What could not be built is tried again after the next change of the environment only.
+    if [[ ${1:-} == --tests && ! .cache/tquic/unavailable -nt $STAMP ]]; then
+        scripts/tquic.sh
+    fi
 }
 
 say() { echo "setup: $*"; }
@@ -131,12 +133,11 @@ check_python() {
     fi
 }
 
-# All that the environment is made of; a cargo that appears later gets TQUIC built.
+# All that the environment is made of.
 state() {
     {
         pwd
         "$SYSTEM_PYTHON" --version
-        scripts/cargo.sh --version 2> /dev/null || echo "no cargo"
         cat setup.py pyproject.toml constraints.txt scripts/*.sh
         cat minitopo_dc/picoquic/{library,build,sources}.py minitopo_dc/picoquic/*.[ch]
     } | sha256sum

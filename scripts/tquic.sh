@@ -20,10 +20,10 @@ main() {
     fi
     if ! new_enough "$(cargo_version)"; then
         unavailable "cargo $OLDEST_CARGO or newer is needed, found: $(cargo_version)" \
-            "install Rust $OLDEST_CARGO or newer (rustup, or a newer Debian or Ubuntu), then: make setup"
+            "install Rust $OLDEST_CARGO or newer (rustup, or a newer Debian or Ubuntu), then: minitopo-dc build tquic"
     elif ! build; then
         unavailable "cargo could not build it (.cache/tquic/build.log): $(tail -n 1 "$ROOT/build.log")" \
-            "put that right, then: make setup-again"
+            "put that right, then: minitopo-dc build tquic"
     fi
 }
 

@@ -3,18 +3,53 @@
 `picoquic`: for the transports quic-picoquic and mpquic-picoquic, on both clocks. Sources come by
 pip; a C compiler, Python's headers and OpenSSL's are needed. It is made once, and anew after a
 change of what it is made of; its path is printed.
+
+`tquic`: TQUIC's tools, for the transport mpquic, in a checkout. It takes cargo 1.70 or newer, and
+some minutes.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 from minitopo_dc.picoquic.build import build
 from minitopo_dc.picoquic.sources import BuildError
+from minitopo_dc.shipped import checkout
 
-HELP = "make what a transport needs and no package has: picoquic"
-TARGETS = {"picoquic": build}
+HELP = "make what a transport needs and no package has: picoquic, tquic"
+TQUIC = ".cache/tquic"
+"""In a checkout: `scripts/tquic.sh` builds there."""
+
+
+def build_tquic(_say: Callable[[str], None]) -> Path:
+    """Build TQUIC's tools and return their folder.
+
+    Raises:
+        BuildError: no checkout is here, or they cannot be built.
+    """
+    root = checkout()
+    if root is None:
+        raise BuildError(
+            "tquic is built in a checkout; elsewhere: cargo install tquic_tools, and "
+            "$TQUIC_BIN names the folder of its programs"
+        )
+    ended = subprocess.run([root / "scripts" / "tquic.sh"], check=False)
+    reason = root / TQUIC / "unavailable"
+    if reason.exists():
+        raise BuildError(reason.read_text(encoding="utf-8").strip())
+    if ended.returncode:
+        raise BuildError(f"scripts/tquic.sh ended with {ended.returncode}")
+    return root / TQUIC / "bin"
+
+
+TARGETS: dict[str, Callable[[Callable[[str], None]], Path]] = {
+    "picoquic": build,
+    "tquic": build_tquic,
+}
 
 
 def add(parser: argparse.ArgumentParser) -> None:

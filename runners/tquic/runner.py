@@ -136,6 +136,5 @@ def _not_built(tool: Tool) -> str:
     root = checkout()
     if root is not None and (root / CACHE / "unavailable").exists():
         return (root / CACHE / "unavailable").read_text(encoding="utf-8").strip()
-    where = "" if root is None else f" --root {CACHE}"
-    command = f"cargo install tquic_tools{where}"
+    command = "cargo install tquic_tools" if root is None else "minitopo-dc build tquic"
     return f"{tool.not_found()} (get it: {command}; cargo 1.70 or newer)"

@@ -216,7 +216,7 @@ def test_in_a_checkout_its_folder_is_named_and_used(
     only_place(monkeypatch, tmp_path, checkout=tmp_path)
     assert get_runner("mpquic").missing() == (
         "tquic_server is not on PATH, in $TQUIC_BIN or in the checkout's .cache/tquic/bin "
-        "(get it: cargo install tquic_tools --root .cache/tquic; cargo 1.70 or newer)"
+        "(get it: minitopo-dc build tquic; cargo 1.70 or newer)"
     )
 
 
