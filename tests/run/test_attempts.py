@@ -60,7 +60,7 @@ def test_a_run_is_tried_as_often_as_allowed(
 def test_a_comparison_runs_again_what_was_disturbed_in_an_empty_directory(tmp_path: Path) -> None:
     seen: list[list[str]] = []
 
-    def execute(scenario: Scenario, directory: Path) -> RunResult:
+    def execute(_: Scenario, directory: Path) -> RunResult:
         directory.mkdir(parents=True, exist_ok=True)
         seen.append([path.name for path in directory.iterdir()])
         (directory / "left").mkdir()
@@ -83,7 +83,7 @@ def test_without_retries_a_disturbed_run_stays_one(tmp_path: Path) -> None:
     leg = {"downlink": {"rate_mbps": 9}}
     scenario = Scenario.check({"transport": "quic", "mode": "sc", "legs": [leg]}, "test")
 
-    def execute(scenario: Scenario, directory: Path) -> RunResult:
+    def execute(_scenario: Scenario, _directory: Path) -> RunResult:
         return no_result("quic", "sc", "disturbed", "this machine: paused")
 
     (run,) = run_all([(1, scenario)], tmp_path, execute, retry_disturbed=0)
