@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from minitopo_dc.runners.base import get_runner, runner_names
+from minitopo_dc.runners.base import get_runner
 
 pytestmark = pytest.mark.root
 COMMAND = [sys.executable, "-m", "minitopo_dc.cli"]
@@ -33,7 +33,8 @@ ROWS = {
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
     """One comparison of everything there is."""
     output = tmp_path_factory.mktemp("compare") / "result"
-    modes = ["--modes", "sc", "dc", "dc-duplicate", "multipath"]
+    names = ["--transports", *sorted({name for name, _ in ROWS}), "--split", "batch"]
+    modes = [*names, "--modes", "sc", "dc", "dc-duplicate", "multipath"]
     command = [*COMMAND, "compare", *SMALL, *modes, "--output", str(output), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -94,13 +95,6 @@ def test_the_results_directory_holds_tables_figure_and_a_directory_per_run(
     expected = {"scenario.yaml", "environment.json", "result.json", "client-rate.csv"}
     expected |= {"gnb-legs.csv", "ue-legs.csv", "gnb-transmit.csv", "ue-receive.csv"}
     assert expected <= {path.name for path in run.iterdir()}
-
-
-NAMED_ONLY = {"quic-ngtcp2", "quic-picoquic", "icmp", "command"}
-
-
-def test_all_transports_of_downloads_but_those_that_must_be_named_are_compared() -> None:
-    assert {name for name, _ in ROWS} == set(runner_names()) - NAMED_ONLY
 
 
 def test_reordering_off_is_much_worse_than_on(tmp_path: Path) -> None:
