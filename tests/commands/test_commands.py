@@ -118,9 +118,10 @@ def test_only_dual_connectivity_has_a_row_for_each_split_and_timer() -> None:
     ]
 
 
-def test_a_value_given_twice_is_one_error() -> None:
-    with pytest.raises(SettingsError, match=r"--split: batch batch; each value once"):
-        rows(parsed("--split", "batch", "batch"), "virtual", "download")
+@pytest.mark.parametrize("given", [("batch", "batch"), (",",)])
+def test_a_value_given_twice_or_not_at_all_is_one_error(given: tuple[str, ...]) -> None:
+    with pytest.raises(SettingsError, match=r"--split: .*; one value or more, each once"):
+        rows(parsed("--split", *given), "virtual", "download")
 
 
 def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:

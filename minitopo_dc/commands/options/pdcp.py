@@ -11,6 +11,7 @@ import yaml
 
 from minitopo_dc.numbers import real, whole
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
 from minitopo_dc.settings.yaml_text import parse_yaml
 
 
@@ -101,12 +102,14 @@ def each_pdcp(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
     """Yield the options with each split policy and each t-Reordering of a comparison.
 
     Raises:
-        SettingsError: a value is given twice.
+        SettingsError: no value is given, or one twice.
     """
     splits, timers = listed(arguments.split), listed(arguments.t_reordering)
     for option, values in (("--split", splits), ("--t-reordering", timers)):
-        if len(set(values)) < len(values):
-            raise SettingsError(f"{option}: {' '.join(values)}; each value once")
+        if not values or len(set(values)) < len(values):
+            raise SettingsError(
+                f"{option}: {quoted(' '.join(values))}; one value or more, each once"
+            )
     for split, timer in itertools.product(splits, timers):
         yield argparse.Namespace(**{**vars(arguments), "split": split, "t_reordering": timer})
 
