@@ -20,15 +20,22 @@ PATIENCE_S = 10.0
 get SIGKILL 2 s after SIGTERM (`runners.process`), of which a run has a few in a row."""
 
 
-def heed(handler: Callable[[int, FrameType | None], object], *numbers: signal.Signals) -> None:
+def heed(
+    handler: Callable[[int, FrameType | None], object], *numbers: signal.Signals
+) -> dict[signal.Signals, signal._HANDLER]:
     """Let a handler have these signals, but for those that whoever started the process ignores.
 
     nohup(1) and a shell's background jobs start programs so: what does not end the command must
     not end its parts.
+
+    Returns:
+        Of each signal that it has now, what had it before.
     """
-    for number in numbers:
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, handler)
+    return {
+        number: signal.signal(number, handler)
+        for number in numbers
+        if signal.getsignal(number) != signal.SIG_IGN
+    }
 
 
 class Interruption:
@@ -49,11 +56,7 @@ class Interruption:
         return 128 + signal.SIGINT if self._status is None else self._status
 
     def __enter__(self) -> Self:
-        for number in NUMBERS:
-            before = signal.getsignal(number)
-            if before != signal.SIG_IGN:
-                self._before[number] = before
-        heed(self._handle, *self._before)
+        self._before = heed(self._handle, *NUMBERS)
         if self._own_process:
             atexit.register(self._ignore)
         return self

@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Self
 
 from minitopo_dc.emulation.network.hosts import EmulatedHost
+from minitopo_dc.interruption import heed
 
 BY_KEY = (signal.SIGINT, signal.SIGQUIT)
 """What a terminal sends to all processes of its foreground process group (termios(3))."""
@@ -52,11 +53,8 @@ class HeldSignals:
             self._restore.callback(os.close, end)
         before = signal.set_wakeup_fd(written, warn_on_full_buffer=False)
         self._restore.callback(signal.set_wakeup_fd, before)
-        for number in (*BY_KEY, *ENDING):
-            handler = signal.getsignal(number)
-            if handler != signal.SIG_IGN:  # else the program is to ignore it too
-                signal.signal(number, lambda *_: None)
-                self._restore.callback(signal.signal, number, handler)
+        for number, handler in heed(lambda *_: None, *BY_KEY, *ENDING).items():
+            self._restore.callback(signal.signal, number, handler)
 
     def wait(self, pidfd: int, timeout_s: float) -> list[signal.Signals]:
         """What has come when something has, the process has ended, or the time is over."""
