@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -23,7 +23,7 @@ import pandas as pd
 
 from minitopo_dc.campaign.file.asked import NOTHING, identifier
 from minitopo_dc.campaign.file.expressions import compute_number, labels, names_in
-from minitopo_dc.campaign.file.fields import CampaignFile, Experiment
+from minitopo_dc.campaign.file.fields import Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError, shown
 from minitopo_dc.campaign.file.values import Functions, Keys
 from minitopo_dc.campaign.report.evaluation import Source, not_ok, run_value
@@ -101,8 +101,17 @@ class _Rule:
     """The factor whose values are joined; empty: none."""
     across_values: Sequence[Any]
     endless: bool
-    counted: list[int]
+    counted: list[int] = field(default_factory=list)
     """Gets of how many runs each median is that is looked up."""
+    known: dict[tuple[Any, str], float] = field(default_factory=dict)
+    """Values by run and measure, many of which a file has to be read for."""
+
+    def value(self, run: dict[Any, Any], name: str) -> float:
+        """Return what a run counts with, read once however many points and columns ask."""
+        key = (run["id"], name)
+        if key not in self.known:
+            self.known[key] = run_value(run, name, endless=self.endless)
+        return self.known[key]
 
 
 class _Configuration(Keys):
@@ -132,7 +141,7 @@ class _Configuration(Keys):
 
     def _values(self, name: str) -> list[float]:
         """Of each run that counts; none where one that is ok has no such measure."""
-        found = [(run, run_value(run, name, endless=self._rule.endless)) for run in self._runs]
+        found = [(run, self._rule.value(run, name)) for run in self._runs]
         values = [value for run, value in found if run["status"] == "ok" or not math.isnan(value)]
         return [] if any(math.isnan(value) for value in values) else values
 
@@ -161,15 +170,17 @@ def join(source: Source, name: str, experiment: Experiment) -> Joined:
     apart = experiment.moving_with(experiment.across)
     numbers = sorted(source.cells_of(name)["repetition"].unique())
     each: dict[int, list[dict[str, float]]] = {number: [] for number in numbers}
+    values_across = experiment.values(experiment.across)
+    rule = _Rule(experiment.across, values_across, source.plan.file.endless)
     for cells in points_of(source, name, experiment):
         factors = _without(cells["factors"].iloc[0], apart)
-        values, rest_on = _point(source, name, cells, factors)
+        values, rest_on = _point(source, name, cells, factors, rule)
         ok = int((cells["status"] == "ok").sum())
         rows.append(factors | values | {RUNS: len(cells), RUNS_OK: ok})
         runs.append(rest_on)
         for number in numbers if len(numbers) > 1 else ():
             alone = cells[cells["repetition"] == number]
-            each[number].append(_point(source, name, alone, factors)[0])
+            each[number].append(_point(source, name, alone, factors, rule)[0])
     columns = None if rows else [*measures, RUNS, RUNS_OK]
     return Joined(
         pd.DataFrame(rows, columns=columns),
@@ -180,17 +191,16 @@ def join(source: Source, name: str, experiment: Experiment) -> Joined:
 
 
 def _point(
-    source: Source, name: str, cells: pd.DataFrame, factors: Mapping[str, Any]
+    source: Source, name: str, cells: pd.DataFrame, factors: Mapping[str, Any], rule: _Rule
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the measures of a point's runs, and of how many runs the medians in each are."""
-    experiment = source.plan.file.experiments[name]
-    counted: list[int] = []
+    file = source.plan.file
     names = {
         NOTHING: math.nan,
         **labels(factors),
-        **_configurations(source.plan.file, experiment, cells, counted),
+        **_configurations(file.configurations, cells, rule),
     }
-    return _joined(name, experiment, names, counted)
+    return _joined(name, file.experiments[name], names, rule.counted)
 
 
 def points_of(source: Source, name: str, experiment: Experiment) -> Iterator[pd.DataFrame]:
@@ -211,17 +221,15 @@ def _without(factors: Mapping[str, Any], left_out: Container[str]) -> dict[str, 
 
 
 def _configurations(
-    file: CampaignFile, experiment: Experiment, cells: pd.DataFrame, counted: list[int]
+    known: Iterable[str], cells: pd.DataFrame, rule: _Rule
 ) -> dict[str, _Configuration]:
     """All of the file by the names that expressions have for them; some may have no run."""
-    values = experiment.values(experiment.across)
-    rule = _Rule(experiment.across, values, file.endless, counted)
     runs = {str(name): rows for name, rows in cells.groupby("configuration", sort=False)}
     return {
         identifier(name): _Configuration(
             runs[name].to_dict("records") if name in runs else [], rule
         )
-        for name in file.configurations
+        for name in known
     }
 
 
