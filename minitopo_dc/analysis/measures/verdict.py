@@ -103,21 +103,15 @@ def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding]:
 def _of_stack(stack: str, runs: pd.DataFrame) -> Iterator[Finding]:
     dual, several, alone = (_rows(runs[runs["mode"] == mode], mode) for mode in WORDS)
     if dual and several:
-        found = _compared(stack, _fastest(dual), _fastest(several))
-        if found is not None:
-            yield found
+        yield from _compared(stack, _fastest(dual), _fastest(several))
     for row in dual.items() if alone else ():
-        found = _compared(stack, row, _fastest(alone), warning=True)
-        if found is not None and found.ratio < 1 and not found.high >= 1:
-            yield found
+        yield from _compared(stack, row, _fastest(alone), warning=True)
 
 
 def _rows(runs: pd.DataFrame, mode: str) -> Rows:
     return {
-        f"{WORDS[mode]} ({variant})" if variant else WORDS[mode]: rows
-        for variant, rows in (
-            (str(each), rows) for each, rows in runs.groupby("variant", sort=False)
-        )
+        f"{WORDS[mode]} ({variant})" if variant else WORDS[mode]: runs[runs["variant"] == variant]
+        for variant in runs["variant"].unique()
     }
 
 
@@ -131,20 +125,22 @@ def _compared(
     second: tuple[str, pd.DataFrame],
     *,
     warning: bool = False,
-) -> Finding | None:
-    """Compare two rows by their pairs; None when they have no seed in common."""
+) -> Iterator[Finding]:
+    """Compare two rows by their pairs; nothing without a seed in common, or to be warned of."""
     columns = ["seed", "goodput_mbps", "directory"]
     pairs = first[1][columns].merge(second[1][columns], on="seed")
     if pairs.empty:
-        return None
+        return
     logs = [
         math.log(mine / theirs)
         for mine, theirs in zip(pairs["goodput_mbps_x"], pairs["goodput_mbps_y"], strict=True)
     ]
     middle, interval = sum(logs) / len(logs), mean_interval(logs)
+    if warning and (middle >= 0 or interval.high >= 0):
+        return
     directories = [Path(pairs[name].iloc[0]) for name in ("directory_x", "directory_y")]
     slower, faster = directories if middle < 0 else reversed(directories)
-    return Finding(
+    yield Finding(
         stack=stack,
         first=first[0],
         second=second[0],
