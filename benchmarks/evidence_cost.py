@@ -20,6 +20,7 @@ from typing import Any
 from minitopo_dc.analysis.statistics import mean_interval
 from minitopo_dc.emulation.run import watch
 from minitopo_dc.emulation.run.real import run_real
+from minitopo_dc.run.trust import measured_goodput
 from minitopo_dc.scenario import Scenario
 
 LEG = {"downlink": {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 1000}}
@@ -71,10 +72,10 @@ def _run(wanted: Scenario) -> tuple[float, float]:
     before = _cpu_s()
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         result = run_real(wanted, Path(name))
-    measured = result.details.get("as_measured", {}).get("goodput_mbps", result.goodput_mbps)
+    measured = measured_goodput(result)
     if measured is None:
         raise RuntimeError(result.reason)
-    return _cpu_s() - before, float(measured)
+    return _cpu_s() - before, measured
 
 
 def _cpu_s() -> float:

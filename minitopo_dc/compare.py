@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -76,15 +76,13 @@ def variants(scenarios: Sequence[Scenario]) -> list[str]:
 
     `least-delay`, or where split policies do not tell them apart `batch, t-Reordering 50 ms`.
     """
-    fields = [_flat(each.model_dump(mode="json")) for each in scenarios]
+    rows = [(each.label, _flat(each.model_dump(mode="json"))) for each in scenarios]
     found = []
-    for scenario in scenarios:
-        same = [n for n, other in enumerate(scenarios) if other.label == scenario.label]
-        mine = fields[scenarios.index(scenario)]
-        differ = [key for key in mine if len({str(fields[n].get(key)) for n in same}) > 1]
+    for label, mine in rows:
+        same = [fields for other, fields in rows if other == label]
+        differ = [key for key in mine if len({str(fields.get(key)) for fields in same}) > 1]
         told = [key for key in TELLING if key in differ]
-        alike = [n for n in same if all(fields[n].get(key) == mine[key] for key in told)]
-        if len(alike) > 1:
+        if sum(all(fields.get(key) == mine[key] for key in told) for fields in same) > 1:
             told = differ
         found.append(", ".join(_told(key, mine[key]) for key in told))
     return found
@@ -120,24 +118,23 @@ def run_all(
     Whatever happens to one is its result, failed, and the others go on. With more than one of
     `jobs`, `execute` is a function of a module: processes import it.
     """
-    named = dict(_named(planned))
+    named = _variants_of_runs(planned)
     arguments = [
-        (execute, scenario, run_directory(root, repetition, scenario, named[n]), retry_disturbed)
-        for n, (repetition, scenario) in enumerate(planned)
+        (execute, scenario, run_directory(root, repetition, scenario, variant), retry_disturbed)
+        for (repetition, scenario), variant in zip(planned, named, strict=True)
     ]
     outcomes = _in_order(arguments, jobs) if jobs > 1 else (attempt(*each) for each in arguments)
-    for n, ((repetition, scenario), (_, _, directory, _), outcome) in enumerate(
-        zip(planned, arguments, outcomes, strict=True)
+    for (repetition, scenario), variant, (_, _, directory, _), outcome in zip(
+        planned, named, arguments, outcomes, strict=True
     ):
         result = _of_row(scenario, directory, outcome)
-        yield _kept(replace(result, repetition=repetition, variant=named[n]), directory)
+        yield _kept(replace(result, repetition=repetition, variant=variant), directory)
 
 
-def _named(planned: Sequence[tuple[int, Scenario]]) -> Iterator[tuple[int, str]]:
-    """Yield the place of each run with its variant, which is that of its row."""
-    for repetition in {number for number, _ in planned}:
-        places = [n for n, (number, _) in enumerate(planned) if number == repetition]
-        yield from zip(places, variants([planned[n][1] for n in places]), strict=True)
+def _variants_of_runs(planned: Sequence[tuple[int, Scenario]]) -> list[str]:
+    """Return each run's variant: that of its row, as every repetition has the rows of the first."""
+    rows = [scenario for repetition, scenario in planned if repetition == planned[0][0]]
+    return list(itertools.islice(itertools.cycle(variants(rows)), len(planned)))
 
 
 def attempt(
@@ -146,14 +143,12 @@ def attempt(
     """Run, and again if the machine disturbed it; an error that is none of a run's own fails it."""
 
     def once() -> RunResult:
-        for old in directory.glob("*"):
-            shutil.rmtree(old) if old.is_dir() else old.unlink()
         try:
             return execute(scenario, directory)
         except Exception as error:
             return crashed(scenario, directory, error)
 
-    return tried(once, Retries(disturbed=retry_disturbed))
+    return tried(once, directory, Retries(disturbed=retry_disturbed))
 
 
 def _in_order(arguments: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[Any]:
@@ -182,13 +177,5 @@ def _kept(result: RunResult, directory: Path) -> RunResult:
         result.save(directory)
     except OSError as error:
         reason = result.reason or f"its result cannot be written: {error.strerror}"
-        return replace(
-            result,
-            status="failed",
-            reason=reason,
-            goodput_mbps=None,
-            completion_s=None,
-            capacity_share=None,
-            leg_bytes=None,
-        )
+        return replace(result.without_numbers("failed", reason), leg_bytes=None)
     return result

@@ -18,11 +18,10 @@ from pathlib import Path
 
 from minitopo_dc.picoquic.build import build
 from minitopo_dc.picoquic.sources import BuildError
+from minitopo_dc.runners.tquic.runner import CACHE
 from minitopo_dc.shipped import checkout
 
 HELP = "make what a transport needs and no package has: picoquic, tquic"
-TQUIC = ".cache/tquic"
-"""In a checkout: `scripts/tquic.sh` builds there."""
 
 
 def build_tquic(_say: Callable[[str], None]) -> Path:
@@ -38,12 +37,12 @@ def build_tquic(_say: Callable[[str], None]) -> Path:
             "$TQUIC_BIN names the folder of its programs"
         )
     ended = subprocess.run([root / "scripts" / "tquic.sh"], check=False)
-    reason = root / TQUIC / "unavailable"
+    reason = root / CACHE / "unavailable"
     if reason.exists():
         raise BuildError(reason.read_text(encoding="utf-8").strip())
     if ended.returncode:
         raise BuildError(f"scripts/tquic.sh ended with {ended.returncode}")
-    return root / TQUIC / "bin"
+    return root / CACHE / "bin"
 
 
 TARGETS: dict[str, Callable[[Callable[[str], None]], Path]] = {

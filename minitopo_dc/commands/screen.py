@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.run.results import RunResult, mode_and_variant
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
@@ -65,7 +65,7 @@ class Progress(StatusLine):
             colour = "yellow" if result.status == "unsupported" else "red"
             outcome = f"[{colour}]{result.status}[/] {escape(result.reason.splitlines()[0])}"
         position = self._position()
-        name = f"{result.mode} {result.variant}".strip()
+        name = mode_and_variant(result.mode, result.variant)
         self._done += 1
         self._console.print(f"{position} {result.transport} {name} (seed {result.seed}): {outcome}")
 

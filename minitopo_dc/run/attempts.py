@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from minitopo_dc.run.results import RunResult
@@ -22,18 +24,24 @@ class Retries:
     """Most disturbances pass: a second run in a row is disturbed by something that lasts."""
 
 
-def tried(once: Callable[[], RunResult], retries: Retries) -> RunResult:
+def tried(once: Callable[[], RunResult], directory: Path, retries: Retries) -> RunResult:
     """Run, and again as often as its result allows; return the last result.
 
     Its details say why those before did not count, as `failed_attempts`, `disturbed_attempts`.
 
     Args:
-        once: makes one attempt, in a directory without the files of the one before.
+        once: makes one attempt.
+        directory: where it takes place; what is there is removed before each attempt.
         retries: how often each kind of result is followed by another attempt.
     """
     left = {"failed": retries.failed, "disturbed": retries.disturbed}
     earlier: dict[str, list[str]] = {}
-    while left.get((result := once()).status, 0) > 0:
+
+    def attempt() -> RunResult:
+        shutil.rmtree(directory, ignore_errors=True)
+        return once()
+
+    while left.get((result := attempt()).status, 0) > 0:
         left[result.status] -= 1
         earlier.setdefault(ATTEMPTS[result.status], []).append(result.reason)
     return replace(result, details={**result.details, **earlier}) if earlier else result

@@ -15,7 +15,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -30,6 +30,8 @@ Status = Literal["ok", "failed", "disturbed", "unsupported"]
 """`disturbed`: the machine had too much part in the numbers (`minitopo_dc.run.trust`)."""
 
 
+NUMBERS: Final = ("goodput_mbps", "completion_s", "capacity_share")
+"""Fields of a result that only a run with status `ok` has; a download has all of them."""
 FINE: Final = ("ok", "unsupported")
 """What a command ends well with: who asked for what cannot be had here has been told."""
 
@@ -62,6 +64,17 @@ class RunResult:
     directory: str = ""
     details: dict[str, Any] = field(default_factory=dict)
 
+    def without_numbers(self, status: Status, reason: str) -> RunResult:
+        """Return the same run with another status than `ok`."""
+        return replace(
+            self,
+            status=status,
+            reason=reason,
+            goodput_mbps=None,
+            completion_s=None,
+            capacity_share=None,
+        )
+
     def save(self, directory: Path) -> None:
         """Write `result.json` at once: a reader sees all of it or none."""
         write_whole(directory / "result.json", json.dumps(asdict(self), indent=1))
@@ -71,6 +84,11 @@ class RunResult:
         """Read a run's result. OSError, TypeError or ValueError when there is none."""
         text = read_text(directory / "result.json", MOST_BYTES, within=directory)
         return cls(**parse_json(text))
+
+
+def mode_and_variant(mode: str, variant: str) -> str:
+    """Return what a row of a comparison is called beside its transport: `dc least-delay`."""
+    return f"{mode} {variant}".strip()
 
 
 def flow_windows(details: Mapping[str, Any], completion_s: float) -> list[tuple[float, float]]:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from pydantic import NonNegativeFloat
 
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.run.results import NUMBERS, RunResult
 from minitopo_dc.settings import Settings
 from minitopo_dc.units import NS_PER_S
 
@@ -87,8 +87,6 @@ class Evidence:
         } | {"backlog_drops": {"machine": float(self.backlog_drops)}}
 
 
-NUMBERS: Final = ("goodput_mbps", "completion_s", "capacity_share")
-"""Fields of a result that only a run with status `ok` has."""
 WORDS: Final = {
     "stalled": "{part}'s element was late for {share:.1%} of the transfer",
     "waited": "{part} waited for a processor for {share:.1%} of the transfer",
@@ -177,15 +175,16 @@ def with_trust(result: RunResult, trust: Trust) -> RunResult:
     if result.status != "ok" or not trust.exceeded:
         return replace(result, details={**result.details, "trust": trust.details})
     measured = {name: getattr(result, name) for name in NUMBERS} | {"details": result.details}
-    return replace(
-        result,
-        status="disturbed",
-        reason=f"this machine: {'; '.join(trust.exceeded[:2])}",
-        goodput_mbps=None,
-        completion_s=None,
-        capacity_share=None,
-        details={"trust": trust.details, "as_measured": measured},
+    disturbed = result.without_numbers(
+        "disturbed", f"this machine: {'; '.join(trust.exceeded[:2])}"
     )
+    return replace(disturbed, details={"trust": trust.details, "as_measured": measured})
+
+
+def measured_goodput(result: RunResult) -> float | None:
+    """Return the goodput in Mbit/s, also of a run that is disturbed."""
+    found = result.details.get("as_measured", {}).get("goodput_mbps", result.goodput_mbps)
+    return found if found is None else float(found)
 
 
 def verdict_of(result: RunResult) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.commands import build
+from minitopo_dc.runners.tquic.runner import CACHE
 
 SCRIPT = '#!/bin/sh\nmkdir -p "{folder}"\n{rest}\n'
 
@@ -15,7 +16,7 @@ SCRIPT = '#!/bin/sh\nmkdir -p "{folder}"\n{rest}\n'
 def checkout(root: Path, rest: str) -> Path:
     script = root / "scripts" / "tquic.sh"
     script.parent.mkdir()
-    script.write_text(SCRIPT.format(folder=root / build.TQUIC / "bin", rest=rest))
+    script.write_text(SCRIPT.format(folder=root / CACHE / "bin", rest=rest))
     script.chmod(0o755)
     return root
 
@@ -31,7 +32,7 @@ def test_what_was_built_is_named(
 def test_a_reason_of_the_script_is_the_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rest = f"echo cargo is too old > {tmp_path / build.TQUIC / 'unavailable'}"
+    rest = f"echo cargo is too old > {tmp_path / CACHE / 'unavailable'}"
     monkeypatch.setattr(build, "checkout", lambda: checkout(tmp_path, rest))
     assert cli.main(["build", "tquic"]) == 1
     assert capsys.readouterr().err == "minitopo-dc: cargo is too old\n"

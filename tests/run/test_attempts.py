@@ -15,7 +15,9 @@ from minitopo_dc.scenario import Scenario
 from tests.analysis.synthetic_runs import no_result, result
 
 
-def outcome(statuses: Sequence[str], retries: Retries) -> tuple[str, dict[str, list[str]]]:
+def outcome(
+    statuses: Sequence[str], directory: Path, retries: Retries
+) -> tuple[str, dict[str, list[str]]]:
     left = iter(statuses)
 
     def once() -> RunResult:
@@ -24,7 +26,7 @@ def outcome(statuses: Sequence[str], retries: Retries) -> tuple[str, dict[str, l
             return result()
         return no_result("tcp", "sc", status, f"why {status}")
 
-    got = tried(once, retries)
+    got = tried(once, directory, retries)
     kept = {name: got.details[name] for name in got.details if name.endswith("_attempts")}
     return got.status, kept
 
@@ -52,9 +54,13 @@ def outcome(statuses: Sequence[str], retries: Retries) -> tuple[str, dict[str, l
     ],
 )
 def test_a_run_is_tried_as_often_as_allowed(
-    statuses: list[str], retries: Retries, status: str, kept: dict[str, list[str]]
+    statuses: list[str],
+    retries: Retries,
+    status: str,
+    kept: dict[str, list[str]],
+    tmp_path: Path,
 ) -> None:
-    assert outcome(statuses, retries) == (status, kept)
+    assert outcome(statuses, tmp_path / "run", retries) == (status, kept)
 
 
 def test_a_comparison_runs_again_what_was_disturbed_in_an_empty_directory(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from minitopo_dc.analysis.measures.utilisation import (
 )
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.run.metrics import jain_index
-from minitopo_dc.run.trust import NUMBERS
+from minitopo_dc.run.results import NUMBERS
 
 OF_SENDER = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {

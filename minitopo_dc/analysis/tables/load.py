@@ -14,8 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.run.attempts import ATTEMPTS
-from minitopo_dc.run.results import RunResult
-from minitopo_dc.run.trust import NUMBERS, verdict_of
+from minitopo_dc.run.results import NUMBERS, RunResult
+from minitopo_dc.run.trust import verdict_of
 from minitopo_dc.scenario import Mode
 from minitopo_dc.settings.base import said_of
 from minitopo_dc.workloads import Download

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pandas as pd
 
 from minitopo_dc.analysis.tables.load import leg_columns
-from minitopo_dc.run.results import Status
+from minitopo_dc.run.results import Status, mode_and_variant
 from minitopo_dc.workloads import Column, Download, get_workload, workload_names
 
 
@@ -33,7 +33,7 @@ def compare_table(results: pd.DataFrame) -> pd.DataFrame:
 
 def row_name(row: Mapping[Any, Any]) -> str:
     """Return mode and variant of a row of `compare_table`: `dc least-delay`."""
-    return f"{row['mode']} {row['variant']}".strip()
+    return mode_and_variant(row["mode"], row["variant"])
 
 
 def columns_of(table: pd.DataFrame) -> tuple[Column, ...]:

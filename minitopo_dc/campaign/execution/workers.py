@@ -47,13 +47,12 @@ def perform(run: Run, directory: Path, *, execute: Execute, retries: Retries) ->
         DiskFullError: there was no room.
     """
     begin = time.monotonic()
-    result = tried(lambda: _attempt(run.scenario, directory, execute), retries)
+    result = tried(lambda: _attempt(run.scenario, directory, execute), directory, retries)
     details = result.details | {"wall_s": round(time.monotonic() - begin, 3)}
     return replace(result, repetition=run.repetition, details=details)
 
 
 def _attempt(scenario: Scenario, directory: Path, execute: Execute) -> RunResult:
-    shutil.rmtree(directory, ignore_errors=True)
     try:
         directory.mkdir(parents=True)
         return execute(scenario, directory)

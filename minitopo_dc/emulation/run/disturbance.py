@@ -28,7 +28,7 @@ from minitopo_dc.emulation.network.cpu_limit import cpu_limit
 from minitopo_dc.emulation.run.real import run_real
 from minitopo_dc.emulation.run.watch import Watch
 from minitopo_dc.run.results import RunResult
-from minitopo_dc.run.trust import Limits
+from minitopo_dc.run.trust import Limits, measured_goodput
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 
@@ -136,7 +136,7 @@ def measure(
 
     Args:
         runs: undisturbed ones, and as many disturbed ones.
-        seed: of the order and of the moments of disturbances.
+        seed: of the order; the moment of a disturbance follows from its place.
         file: of the runs, new or to be resumed.
         virtual: runs a scenario on the virtual clock.
         ended: is told of each run.
@@ -241,16 +241,10 @@ def _run(number: int, disturbance: Disturbance, scenario: Scenario, reference: f
         transport=scenario.transport,
         mode=scenario.mode,
         status=result.status,
-        goodput_mbps=_goodput(result),
+        goodput_mbps=measured_goodput(result),
         reference_mbps=reference,
         evidence=trust.get("evidence", {}),
     )
-
-
-def _goodput(result: RunResult) -> float | None:
-    """Return what was measured, also of a run that is disturbed."""
-    measured = result.details.get("as_measured", {}).get("goodput_mbps", result.goodput_mbps)
-    return measured if measured is None else float(measured)
 
 
 def _reference(scenario: Scenario, virtual: Execute) -> float | None:

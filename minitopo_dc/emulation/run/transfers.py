@@ -111,11 +111,17 @@ class WatchedHost(EmulatedHost):
         self._watch = watch
 
     def popen(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a process; it is watched unless it answers by a pipe: such a one sets hosts up."""
+        """Start a process; it is one of the run's unless it answers by a pipe.
+
+        What does sets the host up, or back.
+        """
         process = super().popen(*arguments, **options)
         if options.get("stdout") != subprocess.PIPE:
-            self._watch.add(self.name, process.pid)
+            self._started(process)
         return process
+
+    def _started(self, process: subprocess.Popen[bytes]) -> None:
+        self._watch.add(self.name, process.pid)
 
 
 class AbortableHost(WatchedHost):
@@ -127,19 +133,14 @@ class AbortableHost(WatchedHost):
         self._clients: list[subprocess.Popen[bytes]] = []
         self._aborted = False
 
-    def popen(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a process; it is a client unless it answers by a pipe.
-
-        What does sets the host up, or back, which an abort must not keep it from.
-        """
-        process = super().popen(*arguments, **options)
-        if options.get("stdout") != subprocess.PIPE:
-            self._clients.append(process)
-            if self._cpu is not None:
-                self._cpu.add(process.pid)
-            if self._aborted:  # `abort` may have gone through the list before
-                process.kill()
-        return process
+    def _started(self, process: subprocess.Popen[bytes]) -> None:
+        """Take a client; what sets the host up is none: an abort must not keep it from that."""
+        super()._started(process)
+        self._clients.append(process)
+        if self._cpu is not None:
+            self._cpu.add(process.pid)
+        if self._aborted:  # `abort` may have gone through the list before
+            process.kill()
 
     def abort(self) -> None:
         """End all clients, also those that are started from now on.

@@ -76,7 +76,6 @@ class Watch:
     def __init__(self) -> None:
         self._processes: dict[str, _Process] = {}
         self._machine: list[_Machine] = []
-        self._turns: list[int] = []
         self._load_before = os.getloadavg()[0]
         self._zero_ns = 0
         self._stop = threading.Event()
@@ -138,7 +137,8 @@ class Watch:
             for name, process in self._processes.items()
         }
         stalled = {name: overlap_s(each, begin_ns, end_ns) for name, each in stalls.items()}
-        gaps = ((after, after - before) for before, after in pairwise(self._turns))
+        turns = [each.at_ns for each in self._machine]
+        gaps = ((after, after - before) for before, after in pairwise(turns))
         paused = [(at, gap) for at, gap in gaps if gap > 2 * INTERVAL_S * NS_PER_S]
         return Evidence(
             transfer_s=(end_ns - begin_ns) / NS_PER_S,
@@ -169,7 +169,6 @@ class Watch:
     def _run(self) -> None:
         for turn in _turns(self._stop):
             now = time.monotonic_ns()
-            self._turns.append(now)
             for process in self._processes.copy().values():
                 if turn % CHILDREN_EVERY == 0 or not process.pids:
                     process.pids = list(_with_children(process.pid))
