@@ -15,7 +15,7 @@ STEP_S = 1.0
 
 
 class HandoverSettings(Settings):
-    """The cases of "An Evaluation of Multipath QUIC over Multiple Cellular Networks" (2022).
+    """The cases of Krämer et al. (Electronics 11 (2022) 1492).
 
     The paper says neither how long a better channel must be better, nor by how much, nor how long
     two paths overlap: these defaults are this project's, and parameters.

@@ -17,7 +17,7 @@ from minitopo_dc.units import NS_PER_S
 
 @dataclass(frozen=True, slots=True)
 class OpenCapacity:
-    """Means over a transfer, in Mbit/s, as of "An Evaluation of Multipath QUIC ..." (2022).
+    """Means over a transfer, in Mbit/s, as of Krämer et al. (Electronics 11 (2022) 1492).
 
     Attributes:
         mp_mbps: of the sum of the capacities of all open links.

@@ -1,9 +1,9 @@
 """Propagation delay as a function of a leg's capacity.
 
-"An Evaluation of Multipath QUIC over Multiple Cellular Networks" (Electronics 11 (2022) 1492) has
-no delays in its traces and takes a curve through two typical values of 5G, d(50) = 20 and
-d(200) = 100 (its figure 3), without a formula or units. Read here as one-way ms at Mbit/s. Each
-kind of curve but `constant` goes through both points.
+The paper of Krämer et al. (Electronics 11 (2022) 1492) has no delays in its traces and takes a
+curve through two typical values of 5G, d(50) = 20 and d(200) = 100 (its figure 3), without a
+formula or units. Read here as one-way ms at Mbit/s. Each kind of curve but `constant` goes through
+both points.
 """
 
 from __future__ import annotations
