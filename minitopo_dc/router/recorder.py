@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
+from minitopo_dc.data_model import RENAMED
 from minitopo_dc.files import write_whole
 from minitopo_dc.router.settings import ElementSettings, ReceiveBearer, TransmitBearer
 from minitopo_dc.units import NS_PER_MS
@@ -138,7 +139,7 @@ def flatten(statistics: Any, legs: Sequence[int] = ()) -> dict[str, Any]:
     A tuple has an item for each of the bearer's `legs` and becomes `name_LEG`; one of a
     dataclass within (a histogram) has its own items and becomes `name_1`, ... None is no column.
     """
-    return dict(_fields(statistics, legs))
+    return {RENAMED.get(name, name): value for name, value in _fields(statistics, legs)}
 
 
 def _fields(statistics: Any, legs: Sequence[int] | None) -> Iterator[tuple[str, Any]]:

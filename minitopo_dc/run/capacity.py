@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) -> pd.DataFrame:
-    """Mean downlink capacity in steps of `step_s`: `time_s`, and `leg_1`, ... in Mbit/s."""
+    """Mean downlink capacity in steps of `step_s`: `time_s`, and `leg_1_mbps`, ..."""
     import pandas as pd  # noqa: PLC0415  # most runs make no figure, and it takes half a second
 
     step = round(step_s * NS_PER_S)
@@ -20,7 +20,7 @@ def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) 
     table = {"time_s": [start / NS_PER_S for start in starts]}
     for number, leg in enumerate(scenario.legs, start=1):
         capacity = leg.downlink.capacity()
-        table[f"leg_{number}"] = [
+        table[f"leg_{number}_mbps"] = [
             capacity.bits_between(start, start + step) / step_s / 1e6 for start in starts
         ]
     return pd.DataFrame(table)

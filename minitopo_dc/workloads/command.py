@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
+from minitopo_dc.data_model import RENAMED
 from minitopo_dc.settings import Settings
 from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.workloads.base import Column, Measurement, Workload, workload
@@ -28,11 +29,13 @@ RESERVED = frozenset(
         *("drop_occasions", "lost_packets", "rtt_ms", "answer_worst_ms", "answer_p95_ms"),
         *("mp_capacity_mbps", "sp_capacity_mbps", "mp_share", "sp_share"),
         *("handovers_per_minute", "handover_recovery_s", "leg_failures"),
-        *("mean_delay", "delay_variation", "packet_loss", "out_of_order", "ack_frequency"),
-        *("cwnd_mean", "cwnd_variance", "slow_start_share", "congestion_avoidance_share"),
+        *("mean_delay_ms", "delay_variation_ms2", "packet_loss", "out_of_order", "ack_frequency"),
+        *("cwnd_mean_kb", "cwnd_variance_kb2", "slow_start_share", "congestion_avoidance_share"),
         *("application_limited_share", "recovery_share", "early_exit", "false_loss"),
         *("normal_behaviour", "false_cuts", "window_cuts", "spurious_losses"),
         *("cwnd_over_optimum", "reached_optimum"),
+        *("configuration", "leg"),
+        *RENAMED,
     }
 )
 RESERVED_BEGINNINGS = (

@@ -24,7 +24,12 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import Direction
 
 LEGS = ["--legs", "20", "20"]
-LEG_SUMMARY = {"delivered_bytes": 250_000, "dropped_queue": 2, "dropped_loss": 1, "queue_max": 9}
+LEG_SUMMARY = {
+    "delivered_bytes": 250_000,
+    "dropped_queue": 2,
+    "dropped_loss": 1,
+    "queue_max_packets": 9,
+}
 RECEIVED = {
     "delivered": 400,
     "missing": 1,

@@ -52,7 +52,7 @@ def draw_goodput(results: pd.DataFrame, capacities: pd.DataFrame) -> Figure:
     Args:
         results: runs (`load_results`); those that are ok have a `client-rate.csv`.
         capacities: `time_s`, the begins of equal steps, and the mean capacity of the legs in them
-            as `leg_1`, `leg_2`, ..., Mbit/s.
+            as `leg_1_mbps`, `leg_2_mbps`, ...
     """
     figure, panels = run_panels(results)
     for axes, summary, same in panels:

@@ -33,12 +33,13 @@ FEATURES = (
         f"{end}_{name}"
         for end in ("server", "client")
         for name in (
-            *("inter_packet_time_mean", "inter_packet_time_median", "inter_packet_time_variance"),
+            *("inter_packet_time_mean_ms", "inter_packet_time_median_ms"),
+            "inter_packet_time_variance_ms2",
             *("burstiness_1", "burstiness", "burstiness_100"),
         )
     ),
-    *("mean_delay", "delay_variation", "packet_loss", "out_of_order", "ack_frequency"),
-    *("cwnd_mean", "cwnd_variance"),
+    *("mean_delay_ms", "delay_variation_ms2", "packet_loss", "out_of_order", "ack_frequency"),
+    *("cwnd_mean_kb", "cwnd_variance_kb2"),
     *(f"{state}_share" for state in STATES),
 )
 """The names of all; docs/features.md has their units."""
@@ -130,10 +131,11 @@ def _features(run: Path, _version: int) -> tuple[tuple[str, float], ...]:
 
 def _intervals(end: str, times: pd.Series[float]) -> dict[str, float]:
     gaps = np.diff(times.to_numpy(dtype=float)) * MS
+    times_between = f"{end}_inter_packet_time"
     found = {
-        f"{end}_inter_packet_time_mean": float(gaps.mean()) if gaps.size else math.nan,
-        f"{end}_inter_packet_time_median": float(np.median(gaps)) if gaps.size else math.nan,
-        f"{end}_inter_packet_time_variance": float(gaps.var(ddof=1)) if gaps.size > 1 else math.nan,
+        f"{times_between}_mean_ms": float(gaps.mean()) if gaps.size else math.nan,
+        f"{times_between}_median_ms": float(np.median(gaps)) if gaps.size else math.nan,
+        f"{times_between}_variance_ms2": float(gaps.var(ddof=1)) if gaps.size > 1 else math.nan,
     }
     for lag in LAGS:
         suffix = "" if lag == LAG else f"_{lag}"
@@ -147,8 +149,8 @@ def _path(packets: pd.DataFrame) -> dict[str, float]:
     numbers = arrived["number"].to_numpy()
     overtaken = numbers < np.maximum.accumulate(numbers)
     return {
-        "mean_delay": float(delays.mean()),
-        "delay_variation": float(delays.var(ddof=1)) if delays.size > 1 else math.nan,
+        "mean_delay_ms": float(delays.mean()),
+        "delay_variation_ms2": float(delays.var(ddof=1)) if delays.size > 1 else math.nan,
         "packet_loss": 1 - len(arrived) / len(packets),
         "out_of_order": float(overtaken.sum() / len(packets)),
     }
@@ -159,7 +161,7 @@ def _window(log: ConnectionLog) -> dict[str, float]:
     sizes = windows["cwnd_bytes"].to_numpy(dtype=float) / KB
     mean = float(np.average(sizes, weights=lasted))
     variance = float(np.average((sizes - mean) ** 2, weights=lasted))
-    return {"cwnd_mean": mean, "cwnd_variance": variance}
+    return {"cwnd_mean_kb": mean, "cwnd_variance_kb2": variance}
 
 
 def state_shares(log: ConnectionLog) -> dict[str, float]:

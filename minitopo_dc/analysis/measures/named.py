@@ -30,6 +30,7 @@ from minitopo_dc.analysis.measures.utilisation import (
     link_utilisation,
 )
 from minitopo_dc.analysis.tables.load import load_result
+from minitopo_dc.data_model import RENAMED
 from minitopo_dc.run.metrics import jain_index
 from minitopo_dc.run.results import NUMBERS
 
@@ -87,6 +88,7 @@ def is_known(name: str) -> bool:
 
     Any other one may still be a number that a transport or a program tells (`details`).
     """
+    name = RENAMED.get(name, name)
     if name in PLAIN or name in OF_ROW:
         return True
     return bool(NUMBERED.fullmatch(name) or LEG_SHARE.fullmatch(name))
@@ -95,11 +97,13 @@ def is_known(name: str) -> bool:
 def measure(row: dict[Any, Any], name: str) -> float:
     """A run's measure: from its row, else from its files; NaN when it has no such measure.
 
+    Campaigns that were recorded with an older data model have its names.
+
     Raises:
         ResultError: it should be in a file that is missing or broken.
     """
     with naming(Path(row.get("directory", "a run"))):
-        return _measure(row, name)
+        return _measure(row, RENAMED.get(name, name))
 
 
 def _measure(row: dict[Any, Any], name: str) -> float:

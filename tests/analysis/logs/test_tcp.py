@@ -151,10 +151,10 @@ def burst(*starts: int) -> list[Sent]:
 def test_times_and_acknowledgements_are_those_of_the_captures(tmp_path: Path, version: int) -> None:
     found = connection_features(made(tmp_path, burst(0, 1, 2, 3), version=version))
     assert tuple(found) == FEATURES
-    assert found["mean_delay"] == pytest.approx(20)
-    assert found["delay_variation"] == pytest.approx(0, abs=1e-6)
+    assert found["mean_delay_ms"] == pytest.approx(20)
+    assert found["delay_variation_ms2"] == pytest.approx(0, abs=1e-6)
     for end in ("server", "client"):
-        assert found[f"{end}_inter_packet_time_mean"] == pytest.approx(10)
+        assert found[f"{end}_inter_packet_time_mean_ms"] == pytest.approx(10)
         assert found[f"{end}_burstiness_1"] == pytest.approx(0)
     assert found["packet_loss"] == found["out_of_order"] == 0
     assert found["ack_frequency"] == pytest.approx(0.5)
@@ -178,7 +178,7 @@ def test_what_never_arrived_and_what_was_overtaken_is_told(tmp_path: Path) -> No
 def test_the_window_is_averaged_over_the_time_of_the_transfer(tmp_path: Path) -> None:
     # From 70 ms to the arrival at 130 ms: 30 ms at 20 kB, 30 ms at 40 kB.
     found = connection_features(made(tmp_path, burst(0, 1, 2, 3, 4)))
-    assert found["cwnd_mean"] == pytest.approx(30)
+    assert found["cwnd_mean_kb"] == pytest.approx(30)
     assert found["slow_start_share"] == pytest.approx(1)
     assert sum(found[f"{state}_share"] for state in STATES) == pytest.approx(1)
 

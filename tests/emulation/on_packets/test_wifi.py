@@ -102,5 +102,5 @@ def test_what_a_tcp_connection_lost_is_what_its_leg_dropped(tmp_path: Path) -> N
     assert 0 <= dropped - missing <= 2  # all but a few packets have content
     assert sender_recovery(tmp_path).lost_packets == len(log.lost) >= missing
     found = connection_features(tmp_path)
-    assert found["mean_delay"] > 15
-    assert found["cwnd_mean"] > 5
+    assert found["mean_delay_ms"] > 15
+    assert found["cwnd_mean_kb"] > 5

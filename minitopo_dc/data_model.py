@@ -1,0 +1,90 @@
+"""The version of what results directories hold, and what changed from one to the next.
+
+Each directory of results (a run's, a comparison's, a campaign's) says in
+`data-model.json` which version it has. One without that file has version 1: nothing wrote versions
+then.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+
+from minitopo_dc.errors import InputError
+from minitopo_dc.files import parse_json, read_text, write_whole
+
+FILE: Final = "data-model.json"
+VERSION: Final = 2
+"""What this program writes."""
+UNVERSIONED: Final = 1
+"""Of a directory without the file, and the oldest that this program reads."""
+MOST_BYTES: Final = 4096
+
+RENAMED: Final = {
+    **{
+        f"{end}_inter_packet_time_{name}": f"{end}_inter_packet_time_{name}_{unit}"
+        for end in ("server", "client")
+        for name, unit in (("mean", "ms"), ("median", "ms"), ("variance", "ms2"))
+    },
+    "mean_delay": "mean_delay_ms",
+    "delay_variation": "delay_variation_ms2",
+    "cwnd_mean": "cwnd_mean_kb",
+    "cwnd_variance": "cwnd_variance_kb2",
+    "queue_max": "queue_max_packets",
+}
+"""Columns and measures of version 1, and their names since: with the unit."""
+
+
+class DataModelError(InputError):
+    """A directory has results that this program does not read; the message says what to do."""
+
+
+def write_version(directory: Path) -> None:
+    """Say in a directory which version its results have, and what made them.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    made = {"data_model": VERSION, "minitopo_dc": _program()}
+    write_whole(directory / FILE, json.dumps(made, indent=1))
+
+
+def check_version(directory: Path) -> int:
+    """Return the version of a directory's results, which this program reads.
+
+    Raises:
+        DataModelError: it does not, or the file that says so is damaged.
+    """
+    path = directory / FILE
+    try:
+        found = parse_json(read_text(path, MOST_BYTES, within=directory))
+        number = found["data_model"]
+        if not isinstance(number, int) or isinstance(number, bool) or number < UNVERSIONED:
+            raise ValueError(f"data_model: {number!r:.40}; allowed: {UNVERSIONED} or more")
+    except FileNotFoundError:
+        return _without_file(path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise DataModelError(f"{path}: says no version of the data model: {why}") from None
+    if number > VERSION:
+        raise DataModelError(
+            f"{directory}: version {number} of the data model; this program reads {UNVERSIONED} "
+            f"to {VERSION}. Read it with the minitopo-dc that made it "
+            f"({found.get('minitopo_dc', 'unknown')!s:.40}), or a newer one"
+        )
+    return number
+
+
+def _without_file(path: Path) -> int:
+    if path.is_symlink():
+        raise DataModelError(f"{path}: leads to no file")
+    return UNVERSIONED
+
+
+def _program() -> str:
+    try:
+        return version("minitopo-dc")
+    except PackageNotFoundError:  # a checkout that is not installed
+        return "not installed"
