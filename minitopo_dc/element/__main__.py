@@ -34,10 +34,10 @@ def main(arguments: list[str]) -> int:
     try:
         with ExitStack() as stack:
             _run(stack, dict(zip(files, [None, *map(int, pids)], strict=True)))
-    except PolicyError as error:
+    except PolicyError as error:  # of one's own policy, while it runs
         print(f"{' '.join(files)}: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    except (SettingsError, TraceError) as error:
+    except SettingsError as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 2
     except (ElementError, RuleError) as error:
@@ -51,8 +51,11 @@ def _run(stack: ExitStack, hosts: Mapping[str, int | None]) -> None:
     settings = [_load(Path(file)) for file in hosts]
     loop, paths = Loop(), wifi_paths(settings)
     elements = []
-    for each, host in zip(settings, hosts.values(), strict=True):
-        elements.append(Element(each, loop, paths=paths, host=host))
+    for each, (file, host) in zip(settings, hosts.items(), strict=True):
+        try:
+            elements.append(Element(each, loop, paths=paths, host=host))
+        except (SettingsError, TraceError, PolicyError) as error:
+            raise SettingsError(f"{file}: {error}") from None
         stack.callback(elements[-1].close)
     run(elements, loop)
 

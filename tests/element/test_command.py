@@ -13,6 +13,7 @@ from minitopo_dc.element.kernel.loop import Loop
 from minitopo_dc.element.kernel.realtime import ElementError
 from minitopo_dc.element.kernel.rules import RuleError
 from minitopo_dc.link import WifiPath
+from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.router import ElementSettings
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError
@@ -103,24 +104,26 @@ def test_a_directory_that_is_missing_is_a_mistake_before_anything_is_made(
 
 
 @pytest.mark.parametrize(
-    ("failure", "code"),
+    ("failure", "end"),
     [
-        (SettingsError("wrong"), 2),
-        (TraceError(Path("t"), 1, "wrong", "right"), 2),
-        (ElementError("cannot run"), 1),
-        (RuleError("iptables: no"), 1),
+        (SettingsError("wrong"), (2, "{file}: wrong")),
+        (TraceError(Path("t"), 1, "wrong", "right"), (2, "{file}: t:1: wrong (allowed: right)")),
+        (PolicyError("no such policy"), (2, "{file}: no such policy")),
+        (ElementError("cannot run"), (1, "cannot run")),
+        (RuleError("iptables: no"), (1, "iptables: no")),
     ],
 )
-def test_an_element_that_cannot_be_made_says_why_in_one_line(
+def test_an_element_that_cannot_be_made_says_why_and_of_which_file_in_one_line(
     failure: Exception,
-    code: int,
+    end: tuple[int, str],
     fake: type[FakeElement],
     file: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     fake.fails_when_made = failure
+    code, told = end
     assert command.main([file]) == code
-    assert capsys.readouterr().err == f"{failure}\n"
+    assert capsys.readouterr().err == f"{told.format(file=file)}\n"
     assert fake.closed == 0
 
 
