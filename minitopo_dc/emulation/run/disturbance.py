@@ -136,7 +136,7 @@ def measure(
 
     Args:
         runs: undisturbed ones, and as many disturbed ones.
-        seed: of the order; the moment of a disturbance follows from its place.
+        seed: of the order; the moment of a disturbance follows from it and from its place.
         file: of the runs, new or to be resumed.
         virtual: runs a scenario on the virtual clock.
         ended: is told of each run.
@@ -226,11 +226,11 @@ def _scenario(disturbance: Disturbance, case: Mapping[str, str], seed: int) -> S
 
 def _run(number: int, disturbance: Disturbance, scenario: Scenario, reference: float | None) -> Row:
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        disturb = _MEANS[disturbance.kind]
+        disturb, moments = _MEANS[disturbance.kind], Random(f"{scenario.seed}/{number}")
         result = run_real(
             scenario,
             Path(name),
-            disturb=lambda watch: disturb(disturbance, watch, Random(number)),
+            disturb=lambda watch: disturb(disturbance, watch, moments),
         )
     trust = result.details.get("trust", {})
     return Row(

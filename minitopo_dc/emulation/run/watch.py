@@ -57,6 +57,20 @@ class _Process:
     pid: int
     pids: list[int] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
+    times: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """How long each thread ran and waited (ns) when it was last seen, by its number: what ended
+    threads and children had used stays in the sum."""
+
+    def look(self, now: int) -> None:
+        """Take a sample; none is taken when the process is there no more."""
+        states = []
+        for pid in self.pids:
+            with contextlib.suppress(OSError, ValueError):
+                states.append(_state(pid))
+                self.times |= _times(pid)
+        if states and self.times:
+            ran, waited = map(sum, zip(*self.times.values(), strict=True))
+            self.samples.append(Sample(now, ran, waited, states[0] in STOPPED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +186,7 @@ class Watch:
             for process in self._processes.copy().values():
                 if turn % CHILDREN_EVERY == 0 or not process.pids:
                     process.pids = list(_with_children(process.pid))
-                if (sample := _sample(process.pids, now)) is not None:
-                    process.samples.append(sample)
+                process.look(now)
             self._machine.append(_machine(now))
 
 
@@ -242,27 +255,21 @@ def _with_children(pid: int) -> Iterator[int]:
                 yield from _with_children(int(child))
 
 
-def _sample(pids: Iterable[int], now: int) -> Sample | None:
-    """Add up the times of processes; None when none of them is there any more."""
-    found = []
-    for pid in pids:
-        with contextlib.suppress(OSError, ValueError):
-            found.append(_times(pid))
-    if not found:
-        return None
-    ran, waited, states = zip(*found, strict=True)
-    return Sample(now, sum(ran), sum(waited), states[0] in STOPPED)
-
-
-def _times(pid: int) -> tuple[int, int, str]:
-    """Return how long the threads of a process ran and waited (ns), and its state (proc(5))."""
-    ran = waited = 0
-    for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (a hundred times a second)
-        with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:  # noqa: PTH123
-            first, second, _ = file.read().split()
-        ran, waited = ran + int(first), waited + int(second)
+def _state(pid: int) -> str:
+    """Return the state of a process (proc(5))."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-        return ran, waited, file.read().rpartition(")")[2].split()[0]
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def _times(pid: int) -> dict[int, tuple[int, int]]:
+    """Return how long each thread of a process ran and waited (ns), by its number (proc(5))."""
+    found = {}
+    for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (a hundred times a second)
+        with contextlib.suppress(OSError):  # one that ends at this moment
+            with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:  # noqa: PTH123
+                ran, waited, _ = file.read().split()
+            found[int(thread)] = int(ran), int(waited)
+    return found
 
 
 def _machine(now: int) -> _Machine:

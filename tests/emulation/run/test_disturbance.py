@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
+from minitopo_dc.emulation.run import disturbance
 from minitopo_dc.emulation.run.disturbance import (
     CASES,
     DISTURBANCES,
     NONE,
     OFF,
+    Disturbance,
     Row,
     errors,
     fit,
@@ -20,6 +26,7 @@ from minitopo_dc.emulation.run.disturbance import (
     measure,
     plan,
 )
+from minitopo_dc.run.judge import blank_result
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.run.trust import LIMITS_VARIABLE, Limits
 from minitopo_dc.scenario import Scenario
@@ -48,6 +55,30 @@ def test_every_second_run_is_left_alone_and_all_disturbances_come_as_often() -> 
     assert set(Counter(each for each, _ in planned[1::2]).values()) == {2}
     assert len({tuple(case.items()) for _, case in planned}) == len(CASES)
     assert planned == plan(runs, seed=1) != plan(runs, seed=2)
+
+
+def test_the_moment_of_a_disturbance_follows_from_the_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moments: list[float] = []
+
+    def run_real(
+        scenario: Scenario, directory: Path, *, disturb: Callable[[None], Any]
+    ) -> RunResult:
+        with disturb(None):
+            return blank_result(scenario, directory)
+
+    @contextmanager
+    def keep(_disturbance: Disturbance, _watch: None, rng: Random) -> Iterator[None]:
+        moments.append(rng.random())
+        yield
+
+    monkeypatch.setattr(disturbance, "run_real", run_real)
+    monkeypatch.setattr(disturbance, "_MEANS", dict.fromkeys(disturbance._MEANS, keep))
+    for number, seed in enumerate((1, 1, 2)):
+        measure(1, seed, tmp_path / f"{number}", virtual=blank_result, ended=lambda _: None)
+    assert moments[0] != moments[1]
+    assert moments[:2] == moments[2:4] != moments[4:]
 
 
 def test_a_run_differs_from_the_virtual_clock_or_from_the_median_of_its_kind() -> None:

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from minitopo_dc.emulation.run.watch import Sample, Watch, _part
+from minitopo_dc.emulation.run import watch
+from minitopo_dc.emulation.run.watch import Sample, Watch, _part, _Process
 from minitopo_dc.run.trust import Evidence, Part
 
 MS = 1_000_000
@@ -28,8 +29,8 @@ def program(code: str) -> Iterator[int]:
 
 
 def watched(pid: int, *, stopped_s: float = 0.0, seconds: float = 0.8) -> Evidence:
-    with Watch() as watch:
-        watch.add("client", pid)
+    with Watch() as watching:
+        watching.add("client", pid)
         begin = time.monotonic_ns()
         time.sleep(0.2)
         if stopped_s:
@@ -38,7 +39,7 @@ def watched(pid: int, *, stopped_s: float = 0.0, seconds: float = 0.8) -> Eviden
             os.kill(pid, signal.SIGCONT)
         time.sleep(seconds - stopped_s)
         end = time.monotonic_ns()
-    return watch.evidence(begin, end, {"gnb": [(end - MS, 10 * MS)]})
+    return watching.evidence(begin, end, {"gnb": [(end - MS, 10 * MS)]})
 
 
 def test_a_stop_is_seen_in_full() -> None:
@@ -58,16 +59,27 @@ def test_a_program_that_never_pauses_is_saturated_and_one_that_sleeps_is_not() -
     assert idle.saturated_s == idle.stopped_s == 0
 
 
+def test_what_a_child_had_used_stays_when_it_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive = {1: {1: (10, 1)}, 7: {7: (50, 3), 8: (5, 0)}}
+    process = _Process(1, pids=[1, 7])
+    monkeypatch.setattr(watch, "_state", lambda _: "S")
+    monkeypatch.setattr(watch, "_times", lambda pid: alive[pid])
+    process.look(0)
+    process.pids, alive[1] = [1], {1: (12, 1)}
+    process.look(1)
+    assert [(each.ran_ns, each.waited_ns) for each in process.samples] == [(65, 4), (67, 4)]
+
+
 def test_stalls_of_elements_count_within_the_window() -> None:
     with program("import time; time.sleep(60)") as pid:
         assert watched(pid).stalled_s["gnb"] == pytest.approx(0.01)
 
 
 def test_the_second_program_of_a_host_has_a_number() -> None:
-    watch = Watch()
+    several = Watch()
     for pid in (1, 2, 3):
-        watch.add("client", pid)
-    assert list(watch.pids()) == ["client", "client-2", "client-3"]
+        several.add("client", pid)
+    assert list(several.pids()) == ["client", "client-2", "client-3"]
 
 
 def samples(*waits_ms: int) -> list[Sample]:
