@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
-from minitopo_dc.commands import trace_cells
+from minitopo_dc.commands.trace import cells
 from minitopo_dc.numbers import real, whole
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import (
@@ -44,7 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--step", type=whole, metavar="MS", help="resample to steps of this length"
     )
     _add_synthesis(actions.add_parser("synthesise", help="make an LTE-like trace, as CSV"))
-    trace_cells.add(actions)
+    cells.add(actions)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -57,14 +57,14 @@ def execute(arguments: argparse.Namespace) -> int:
         case "synthesise":
             _write(_synthesise(arguments), arguments.output)
         case _:
-            trace_cells.execute(arguments)
+            cells.execute(arguments)
     return 0
 
 
 def _info(arguments: argparse.Namespace) -> str:
     """Of a drive whose channel is not named, what there is over all."""
-    if arguments.column == DEFAULT_COLUMN and trace_cells.is_drive(arguments.trace):
-        return trace_cells.statistics_json(arguments.trace)
+    if arguments.column == DEFAULT_COLUMN and cells.is_drive(arguments.trace):
+        return cells.statistics_json(arguments.trace)
     trace = _read(arguments)
     try:
         return json.dumps(asdict(trace_info(trace)), indent=1)
