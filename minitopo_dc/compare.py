@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
+from minitopo_dc.data_model import write_version
 from minitopo_dc.pool import Killed, in_processes
 from minitopo_dc.run.attempts import Retries, tried
 from minitopo_dc.run.check import check_scenario
@@ -118,6 +120,9 @@ def run_all(
     Whatever happens to one is its result, failed, and the others go on. With more than one of
     `jobs`, `execute` is a function of a module: processes import it.
     """
+    with contextlib.suppress(OSError):  # then no run can be written either, each says why
+        root.mkdir(parents=True, exist_ok=True)
+        write_version(root)
     named = _variants_of_runs(planned)
     arguments = [
         (execute, scenario, run_directory(root, repetition, scenario, variant), retry_disturbed)

@@ -8,6 +8,7 @@ then.
 from __future__ import annotations
 
 import json
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
@@ -63,7 +64,7 @@ def check_version(directory: Path) -> int:
         number = found["data_model"]
         if not isinstance(number, int) or isinstance(number, bool) or number < UNVERSIONED:
             raise ValueError(f"data_model: {number!r:.40}; allowed: {UNVERSIONED} or more")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return _without_file(path)
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = getattr(error, "strerror", None) or error
@@ -83,6 +84,7 @@ def _without_file(path: Path) -> int:
     return UNVERSIONED
 
 
+@cache
 def _program() -> str:
     try:
         return version("minitopo-dc")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from minitopo_dc.data_model import write_version
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.run.check import runners_of, why_unsupported
 from minitopo_dc.run.judge import blank_result, judge
@@ -60,6 +61,7 @@ def perform(
         OSError: `directory` cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
+    write_version(directory)
     scenario.save(directory / "scenario.yaml")
     (directory / "environment.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
     derived = as_run(scenario)

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from minitopo_dc.data_model import write_version
 from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.scenario import AsRun, Scenario
 from minitopo_dc.settings import SettingsError, read_yaml
@@ -77,6 +78,7 @@ class RunResult:
 
     def save(self, directory: Path) -> None:
         """Write `result.json` at once: a reader sees all of it or none."""
+        write_version(directory)
         write_whole(directory / "result.json", json.dumps(asdict(self), indent=1))
 
     @classmethod

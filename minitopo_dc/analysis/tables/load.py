@@ -13,6 +13,7 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.data_model import check_version
 from minitopo_dc.run.attempts import ATTEMPTS
 from minitopo_dc.run.results import NUMBERS, RunResult
 from minitopo_dc.run.trust import verdict_of
@@ -72,8 +73,10 @@ def load_result(directory: Path) -> RunResult:
 
     Raises:
         ResultError: it is missing or broken: the message names the file.
+        DataModelError: the run has a version of the data model that this program does not read.
     """
     path = directory / "result.json"
+    check_version(directory)
     try:
         result = RunResult.load(directory)
         _SCHEMA.validate_json(json.dumps(asdict(result)), strict=True)

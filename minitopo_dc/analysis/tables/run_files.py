@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.data_model import RENAMED, UNVERSIONED, check_version
 from minitopo_dc.files import UnreadableError, opened, parse_json
 from minitopo_dc.run.results import MOST_BYTES
 
@@ -32,7 +33,7 @@ MOST_CAPTURE = 4 << 30
 
 @contextmanager
 def opened_in(run: Path, path: Path, most_bytes: int) -> Iterator[BufferedReader]:
-    """Open a file of a run.
+    """Open a file of a run, whose version of the data model this program reads.
 
     Args:
         run: the directory that it must be in.
@@ -41,7 +42,9 @@ def opened_in(run: Path, path: Path, most_bytes: int) -> Iterator[BufferedReader
 
     Raises:
         ResultError: it is missing, or none to be read.
+        DataModelError: the run has another version.
     """
+    check_version(run)
     try:
         with opened(path, most_bytes, within=run) as file:
             yield file
@@ -104,7 +107,7 @@ def read_numbers(run: Path, name: str | Path, columns: Iterable[str]) -> pd.Data
 
 
 def read_csv(run: Path, path: Path) -> pd.DataFrame:
-    """Read a CSV file of a run.
+    """Read a CSV file of a run, with the names that columns have today.
 
     Raises:
         ResultError: it is missing, or no table.
@@ -115,8 +118,9 @@ def read_csv(run: Path, path: Path) -> pd.DataFrame:
         with warnings.catch_warnings():
             # Of rows that are all longer than the header, pandas would take the first fields away.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(content, index_col=False)
+            table = pd.read_csv(content, index_col=False)
     except pd.errors.ParserWarning:
         raise ResultError(f"{path}: its rows are longer than its header") from None
     except (ValueError, OverflowError) as error:  # no header, rows of different lengths, no UTF-8
         raise ResultError(f"{path}: {' '.join(str(error).split())}") from None
+    return table if check_version(run) > UNVERSIONED else table.rename(columns=RENAMED)

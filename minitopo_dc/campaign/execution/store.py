@@ -1,5 +1,6 @@
 """The directory of a campaign.
 
+    data-model.json               the version of what is here
     plan.json                     cells, and which runs they need
     runs/ID/                      a run each, whole: scenario, environment, result, series, logs
     working/ID/                   runs under way; what an interrupted one has left
@@ -32,6 +33,7 @@ from typing import Any, TextIO, get_args
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.run_files import MOST_CAPTURE
 from minitopo_dc.campaign.file.plan import Plan
+from minitopo_dc.data_model import DataModelError, check_version, write_version
 from minitopo_dc.errors import InputError
 from minitopo_dc.files import opened, parse_json, read_text, replacing, write_whole
 from minitopo_dc.run.results import MOST_BYTES, RunResult, Status
@@ -112,8 +114,10 @@ class Store:
 
         Raises:
             StoreError, SettingsError: there is no campaign here, or its plan is broken.
+            DataModelError: it has a version of the data model that this program does not read.
         """
         self._check_inside()
+        check_version(self.root)
         try:
             text = read_text(self._plan, MOST_PLAN, within=self.root)
             return Plan.from_json(text, str(self._plan))
@@ -156,6 +160,8 @@ class Store:
             return "a link, not a run of this campaign's"
         try:
             return damage(directory, only="result.json") or load_result(directory)
+        except DataModelError:  # it is not damaged: to do it again would destroy it
+            raise
         except (OSError, ValueError) as error:
             return f"not a whole run: {error}"
 
@@ -250,6 +256,7 @@ class Store:
                 )
         shutil.rmtree(self.working, ignore_errors=True)
         self.working.mkdir()
+        write_version(self.root)
         with replacing(self._plan) as partial:
             partial.write_text(plan.to_json(), encoding="utf-8")
 

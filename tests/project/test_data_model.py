@@ -1,0 +1,88 @@
+"""Every directory of results has a version; older ones are read, newer ones refused by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.analysis import leg_series, load_results
+from minitopo_dc.analysis.measures.named import is_known, measure
+from minitopo_dc.campaign.execution.store import Store
+from minitopo_dc.campaign.file.plan import read_plan
+from minitopo_dc.compare import run_comparison
+from minitopo_dc.data_model import FILE, RENAMED, VERSION, DataModelError, check_version
+from minitopo_dc.scenario import Scenario
+from tests.analysis.synthetic_runs import result, save, save_element
+from tests.campaign.campaigns import document, pretend, run_with
+
+DOWNLOAD: dict[str, Any] = {
+    "transport": "quic",
+    "mode": "sc",
+    "clock": "virtual",
+    "legs": [{"downlink": {"rate_mbps": 20}}],
+    "workload": {"size_mb": 0.05},
+}
+
+
+def set_version(directory: Path, version: object) -> None:
+    (directory / FILE).write_text(json.dumps({"data_model": version, "minitopo_dc": "9.8.7"}))
+
+
+def test_a_comparison_and_its_runs_have_the_version(tmp_path: Path) -> None:
+    base = Scenario.check(DOWNLOAD, "test")
+    (done,) = run_comparison(base, [{}], tmp_path / "made")
+    assert check_version(tmp_path / "made") == check_version(Path(done.directory)) == VERSION
+    assert (Path(done.directory) / FILE).exists()
+
+
+def test_a_directory_without_a_version_has_that_of_before(tmp_path: Path) -> None:
+    run = save(tmp_path, result("quic", "sc"))
+    (run / FILE).unlink()
+    assert check_version(run) == 1
+    assert len(load_results(tmp_path)) == 1
+
+
+def test_a_newer_version_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    run = save(tmp_path, result("quic", "sc"))
+    set_version(run, VERSION + 1)
+    words = rf"{run}: version {VERSION + 1} of .* reads 1 to {VERSION}\. .* \(9\.8\.7\), or a newer"
+    with pytest.raises(DataModelError, match=words):
+        load_results(tmp_path)
+    with pytest.raises(DataModelError, match=words):
+        leg_series(run)
+
+
+@pytest.mark.parametrize("version", [0, -1, True, None, "2", [2]])
+def test_a_version_that_is_none_is_named(tmp_path: Path, version: object) -> None:
+    set_version(tmp_path, version)
+    with pytest.raises(DataModelError, match=f"{FILE}: says no version"):
+        check_version(tmp_path)
+
+
+def test_a_campaign_of_a_newer_version_is_refused_and_kept(tmp_path: Path) -> None:
+    store = Store(run_with(tmp_path, document(), pretend))
+    plan, run = read_plan(tmp_path / "campaign.yaml"), next(iter(store.done()))
+    set_version(store.root / "runs" / run, VERSION + 1)
+    with pytest.raises(DataModelError, match=run):
+        store.done()
+    set_version(store.root, VERSION + 1)
+    with pytest.raises(DataModelError), Store(store.root).open(plan):
+        pass
+    assert (store.root / "runs" / run / "result.json").exists()
+
+
+def test_an_old_runs_columns_get_the_names_of_today(tmp_path: Path) -> None:
+    run = save(tmp_path, result("quic", "sc"))
+    row = {"time_ns": 0, "leg": 1, "delivered_bytes": 0, "queue_max": 3}
+    save_element(run, "gnb", "legs", [row])
+    (run / FILE).unlink()
+    assert leg_series(run)["queue_max_packets"].tolist() == [3]
+
+
+def test_a_measure_of_an_old_campaign_is_that_of_today() -> None:
+    old = [name for name in RENAMED if name != "queue_max"]  # which is a column of a series only
+    assert all(is_known(name) and is_known(RENAMED[name]) for name in old)
+    assert measure({"queue_max_packets": 2.0}, "queue_max") == 2.0
