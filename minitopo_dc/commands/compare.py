@@ -13,6 +13,7 @@ from rich.console import Console
 
 from minitopo_dc.analysis import compare_table, render_table, results_table, save_tables
 from minitopo_dc.analysis.measures.verdict import findings
+from minitopo_dc.analysis.tables.labels import compared_labels, labelled
 from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, run_checked
 from minitopo_dc.commands.options.pdcp import add_dc_options
 from minitopo_dc.commands.options.scenario import (
@@ -140,7 +141,7 @@ def _save(
     from minitopo_dc.analysis.figures.received import goodput_figure
     from minitopo_dc.analysis.figures.rows import rows_figure
 
-    save_tables(frame, root)
+    save_tables(labelled(frame, compared_labels(frame)), root)
     longest = max((_end_s(result) for result in results), default=0) or 1.0
     figure = root / _figure_name(base.workload)
     if base.workload.figure is None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.run.metrics import capacity_share, goodput_mbps, jain_index
-from minitopo_dc.run.results import RunResult, flow_directory, flow_windows
+from minitopo_dc.run.results import RunResult, flow_directory, flow_windows, settings_of
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement
@@ -38,7 +38,13 @@ def blank_result(scenario: Scenario, directory: Path) -> RunResult:
         workload=scenario.workload.kind,
         clock=scenario.clock,
         directory=str(directory),
+        settings=settings_of(scenario.mode, _settings(scenario)),
     )
+
+
+def _settings(scenario: Scenario) -> dict[str, Any]:
+    pdcp = {f"pdcp.{name}": getattr(scenario.pdcp, name) for name in ("split", "t_reordering_ms")}
+    return {"leg": scenario.leg, **pdcp}
 
 
 def judge(

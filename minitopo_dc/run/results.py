@@ -33,6 +33,12 @@ Status = Literal["ok", "failed", "disturbed", "unsupported"]
 
 NUMBERS: Final = ("goodput_mbps", "completion_s", "capacity_share")
 """Fields of a result that only a run with status `ok` has; a download has all of them."""
+SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "leg": ("sc",),
+    "pdcp.split": ("dc",),
+    "pdcp.t_reordering_ms": ("dc", "dc-duplicate"),
+}
+"""Fields of a scenario, by their paths, that are columns of every run; the modes they are of."""
 FINE: Final = ("ok", "unsupported")
 """What a command ends well with: who asked for what cannot be had here has been told."""
 
@@ -63,6 +69,8 @@ class RunResult:
     capacity_share: float | None = None
     """Bits of the content divided by what all legs together could have carried meanwhile."""
     directory: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """`settings_of` its scenario; empty in results of the first data model."""
     details: dict[str, Any] = field(default_factory=dict)
 
     def without_numbers(self, status: Status, reason: str) -> RunResult:
@@ -86,6 +94,11 @@ class RunResult:
         """Read a run's result. OSError, TypeError or ValueError when there is none."""
         text = read_text(directory / "result.json", MOST_BYTES, within=directory)
         return cls(**parse_json(text))
+
+
+def settings_of(mode: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `SETTINGS` asks of a scenario's fields; None where one is not of its mode."""
+    return {path: fields.get(path) if mode in modes else None for path, modes in SETTINGS.items()}
 
 
 def mode_and_variant(mode: str, variant: str) -> str:

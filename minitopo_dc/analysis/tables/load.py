@@ -13,15 +13,26 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.tables.labels import (
+    PLAN,
+    campaign_labels,
+    cells_as_rows,
+    compared_labels,
+    labelled,
+    of_one_type,
+    read_labelled_plan,
+    scenario_fields,
+)
 from minitopo_dc.data_model import check_version
 from minitopo_dc.run.attempts import ATTEMPTS
-from minitopo_dc.run.results import NUMBERS, RunResult
+from minitopo_dc.run.results import NUMBERS, SETTINGS, RunResult, settings_of
 from minitopo_dc.run.trust import verdict_of
 from minitopo_dc.scenario import Mode
 from minitopo_dc.settings.base import said_of
 from minitopo_dc.workloads import Download
 
 MODES: tuple[str, ...] = get_args(Mode)
+SPLIT = "pdcp.split"
 _LEG_BYTES = "leg_bytes_"
 _SCHEMA = TypeAdapter(RunResult)
 _PROGRAMS = TypeAdapter(dict[str, Any])
@@ -30,25 +41,53 @@ _FLOWS = TypeAdapter(list[dict[str, Any]])
 _FIELDS = frozenset(field.name for field in fields(RunResult))
 
 
-def load_results(directory: Path) -> pd.DataFrame:
-    """Read all runs `directory/*/result.json` into a table with one row per run.
+def load_results(directory: Path, experiment: str | None = None) -> pd.DataFrame:
+    """Read a run, a comparison or a campaign into a table with one row per run.
 
-    Columns are the fields of `RunResult`, `trust` (its verdict, `clean` or `disturbed`; empty on
-    the virtual clock), `repeats` (attempts before it that were disturbed), `leg_bytes_1`,
-    `leg_bytes_2`, ... (missing where a run has no such leg), and the measures of users' own
-    programs, where there are any (NaN in runs that have no such measure). `directory` is
-    where the run was found, wherever it was made. Rows are sorted
-    by mode (one leg first, multipath last), transport, and repetition.
+    Columns are those of `results_table`, before them `id` (the name of the run's directory),
+    `experiments` and `configuration` (of a campaign, else empty; several with blanks between),
+    behind them each factor: of a campaign what its experiments vary, of a comparison the fields in
+    which its runs' scenarios differ. `directory` is where the run was found, wherever it was made.
+
+    Args:
+        directory: of any of the three.
+        experiment: of a campaign: one row for each cell and repetition of this one, as cells that
+            mean the same scenario share their runs.
 
     Raises:
-        ResultError: there is no run, a `result.json` is broken, or a run is elsewhere, behind a
-            link: the message names the file.
+        ResultError: there is no run, a file is broken, or a run is elsewhere, behind a link: the
+            message names the file.
+        DataModelError: this program does not read the version of what is there.
     """
-    found = [run for run in directory.glob("*") if _has_result(run)]
-    runs = [_result_in(directory, run) for run in found]
+    check_version(directory)
+    if (directory / PLAN).exists():
+        return _campaign(directory, experiment)
+    if experiment is not None:
+        raise ResultError(f"{directory}: no campaign, which alone has experiments")
+    alone = _has_result(directory)
+    runs = [directory] if alone else [run for run in directory.glob("*") if _has_result(run)]
     if not runs:
-        raise ResultError(f"{directory}: no run here; looked for */result.json")
-    return results_table(runs)
+        raise ResultError(
+            f"{directory}: no run here; looked for result.json, */result.json and {PLAN}"
+        )
+    table = results_table(_result_in(directory, run) for run in runs)
+    return labelled(table, compared_labels(table))
+
+
+def _campaign(directory: Path, experiment: str | None) -> pd.DataFrame:
+    plan = read_labelled_plan(directory)
+    names = dict.fromkeys(cell.experiment for cell in plan.cells)
+    if experiment is not None and experiment not in names:
+        raise ResultError(f"{directory}: no experiment {experiment}; allowed: {', '.join(names)}")
+    chosen = [cell for cell in plan.cells if experiment in (None, cell.experiment)]
+    labels = campaign_labels(plan.cells, plan.fields)
+    wanted = dict.fromkeys(run for cell in chosen for run in cell.runs)
+    places = [run for run in directory.glob("runs/*") if run.name in wanted and _has_result(run)]
+    if not places:
+        raise ResultError(f"{directory}: no run is done of those asked for")
+    table = results_table(_result_in(directory, run) for run in places)
+    runs = labelled(table, [labels[Path(run).name] for run in table["directory"]])
+    return runs if experiment is None else cells_as_rows(runs, chosen)
 
 
 def leg_columns(table: pd.DataFrame) -> list[str]:
@@ -65,7 +104,10 @@ def _has_result(run: Path) -> bool:
 def _result_in(directory: Path, run: Path) -> RunResult:
     if not run.resolve().is_relative_to(directory.resolve()):
         raise ResultError(f"{run}: leads out of {directory}; no link is followed there")
-    return load_result(run)
+    result = load_result(run)
+    if result.settings:
+        return result
+    return replace(result, settings=settings_of(result.mode, scenario_fields(run)))
 
 
 def load_result(directory: Path) -> RunResult:
@@ -133,7 +175,14 @@ def _is_number(result: RunResult, value: float | None) -> bool:
 
 
 def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
-    """The same table of results that are at hand; at least one."""
+    """Make a table with one row per run; at least one.
+
+    Columns are the fields of `RunResult` (of `settings` each one), `trust` (its verdict, `clean` or
+    `disturbed`; empty on the virtual clock), `repeats` (attempts before it that were disturbed),
+    `leg_bytes_1`, `leg_bytes_2`, ... (missing where a run has no such leg), and the measures of
+    users' own programs, where there are any (NaN in runs that have no such measure). Rows are
+    sorted by mode (one leg first, multipath last), transport, and repetition.
+    """
     runs = sorted(
         results,
         key=lambda run: (
@@ -142,7 +191,9 @@ def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
         ),
     )
     columns = {
-        field.name: [getattr(run, field.name) for run in runs] for field in fields(RunResult)
+        field.name: [getattr(run, field.name) for run in runs]
+        for field in fields(RunResult)
+        if field.name != "settings"
     }
     table = pd.DataFrame(columns)
     for name in NUMBERS:
@@ -155,4 +206,8 @@ def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
         table[f"{_LEG_BYTES}{leg + 1}"] = pd.array(values, dtype="Int64")
     for name in dict.fromkeys(name for run in runs for name in run.details.get("units", {})):
         table[name] = pd.Series([run.details.get(name) for run in runs], dtype="float64")
+    for path in SETTINGS:
+        table[path] = of_one_type([run.settings.get(path) for run in runs])
+    # Empty and not missing, as `variant`: groups by a column have no row where it is missing.
+    table[SPLIT] = [str(run.settings.get(SPLIT) or "") for run in runs]
     return table

@@ -30,6 +30,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO, get_args
 
+from minitopo_dc.analysis.tables.labels import MOST_PLAN, PLAN
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.run_files import MOST_CAPTURE
 from minitopo_dc.campaign.file.plan import Plan
@@ -42,8 +43,6 @@ from minitopo_dc.settings import SettingsError
 CHECKSUMS = "checksums.json"
 """SHA-256 of each other file of a run's directory, in hexadecimal, by its path there; of those
 that are no longer than a capture may be."""
-MOST_PLAN = 1 << 30
-"""Bytes of `plan.json`: the 1,000,000 runs that a campaign may have, 1 kB each."""
 
 
 def seal(directory: Path) -> None:
@@ -107,7 +106,7 @@ class Store:
         self.root = root
         self.runs = root / "runs"
         self.working = root / "working"
-        self._plan = root / "plan.json"
+        self._plan = root / PLAN
 
     def plan(self) -> Plan:
         """What is to be done, without the runs' scenarios.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from minitopo_dc.analysis.tables.labels import FIRST, campaign_labels, labelled
 from minitopo_dc.analysis.tables.load import results_table
 from minitopo_dc.analysis.tables.save import save_tables
 from minitopo_dc.campaign.execution.store import Store, StoreError, reporting_full_disk
@@ -17,22 +17,14 @@ from minitopo_dc.campaign.file.plan import Plan
 def campaign_table(plan: Plan, store: Store) -> pd.DataFrame:
     """All planned runs that are done, each once.
 
-    The columns of `results_table`, before them `id` and `experiments` (all that need the run,
-    with blanks between), behind them each field that is a factor somewhere. Empty, but with its
-    columns, when no run is done.
+    As `load_results` has it. Empty, but with its first columns, when no run is done.
     """
-    wanted = plan.needed_by
-    done = [result for run, result in store.done().items() if run in wanted]
+    labels = campaign_labels(plan.cells, plan.fields)
+    done = [result for run, result in store.done().items() if run in labels]
     if not done:
-        return pd.DataFrame(columns=["id", "experiments", "status", "directory"])
+        return pd.DataFrame(columns=[*FIRST, "status", "directory"])
     table = results_table(done)
-    identities = [Path(directory).name for directory in table["directory"]]
-    table.insert(0, "id", identities)
-    table.insert(1, "experiments", [" ".join(wanted[run]) for run in table["id"]])
-    for path in plan.factors:
-        values = [_plain(plan.fields[run][path]) for run in table["id"]]
-        table[path] = pd.Series(_of_one_type(values), dtype=object).infer_objects()
-    return table
+    return labelled(table, [labels[Path(directory).name] for directory in table["directory"]])
 
 
 def save_table(plan: Plan, store: Store) -> pd.DataFrame:
@@ -100,15 +92,3 @@ def measures(run: dict[Any, Any] | None) -> dict[str, Any]:
         **found,
         **{name: run[name] for name in ("goodput_mbps", "completion_s", "capacity_share")},
     }
-
-
-def _plain(value: Any) -> Any:
-    """What a column of a table can hold."""
-    return json.dumps(value) if isinstance(value, dict | list) else value
-
-
-def _of_one_type(values: list[Any]) -> list[Any]:
-    """Parquet's columns have one type: `sp` beside 1 makes both texts."""
-    if not any(isinstance(value, str) for value in values):
-        return values
-    return [value if value is None else str(value) for value in values]

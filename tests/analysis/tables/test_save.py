@@ -23,6 +23,7 @@ NUMBERS = st.floats(1e-3, 1e6)
 LEGS = ("leg_bytes_1", "leg_bytes_2")
 TYPES: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("goodput_mbps", "completion_s", "capacity_share"), float),
+    **dict.fromkeys(("leg", "pdcp.t_reordering_ms"), float),
     **dict.fromkeys(("seed", "size_bytes", "repetition", "repeats", *LEGS), int),
 }
 """Types of the columns that are no text; in these an empty cell is a missing value."""
