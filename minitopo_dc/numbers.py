@@ -1,4 +1,6 @@
-"""Numbers as people write them: digits, a point, an exponent, and nothing that reads as another.
+"""Numbers as people write and read them.
+
+Written: digits, a point, an exponent, and nothing that reads as another.
 
 A leading zero (octal to some readers), base 60 (`1:30`), underscores and spaces in a number are no
 number here, whatever Python or YAML 1.1 makes of them.
@@ -6,6 +8,7 @@ number here, whatever Python or YAML 1.1 makes of them.
 
 from __future__ import annotations
 
+import math
 import re
 
 WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
@@ -39,3 +42,45 @@ def real(text: str) -> float:
     if not is_plain(text):
         raise ValueError(f"{text!r:.80} is no number in digits, such as 10 or 0.5")
     return float(text)
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits, as people read it: `12.6`, `0.0482`, `1230`.
+
+    A dash stands for NaN: there is no number.
+    """
+    if math.isnan(value):
+        return "-"
+    if value == 0 or math.isinf(value):
+        return f"{value:g}"
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    if not LEAST_EXPONENT <= exponent <= MOST_EXPONENT:
+        return f"{value:.{digits - 1}e}"
+    return f"{round(value, digits - 1 - exponent):.{max(0, digits - 1 - exponent)}f}"
+
+
+LEAST_EXPONENT, MOST_EXPONENT = -5, 9
+"""Of ten, for a number without an exponent."""
+
+
+def with_spread(value: float, deviation: float) -> str:
+    """Return a number and its standard deviation, in two digits: `12.6 ± 0.12`, `9.08 ± 0.002`."""
+    shown = significant(value)
+    places = len(shown.partition(".")[2]) + 1
+    return f"{shown} ± {min(significant(deviation, 2), f'{deviation:.{places}f}', key=len)}"
+
+
+def amount(count: float) -> str:
+    """Return a number of bytes with its unit: `5.33 MB`, `48.2 kB`, `312 B`; a dash for NaN."""
+    for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= 0.9995 * size:  # what is shown as 1000 of the smaller unit is 1 of this
+            return f"{significant(count / size)} {unit}"
+    return "-" if math.isnan(count) else f"{count:.0f} B"
+
+
+def duration(seconds: float) -> str:
+    """Return a time with its unit, in two digits: `0.86 s`, `12 s`, `5.2 min`, `3.1 h`."""
+    for size, unit in ((3600.0, "h"), (60.0, "min")):
+        if seconds >= 1.5 * size:
+            return f"{significant(seconds / size, 2)} {unit}"
+    return f"{significant(seconds, 2)} s"

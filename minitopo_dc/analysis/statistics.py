@@ -8,12 +8,15 @@ ratio is made before its interval is.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from minitopo_dc.numbers import with_spread
 
 CONFIDENCE = 0.95
 Z = 1.959964
@@ -59,6 +62,60 @@ class Interval:
     low: float
     high: float
     method: str
+
+
+@dataclass(frozen=True)
+class ExpectedCount:
+    """How many of some independent or clustered events are to be expected, and in 95 % of cases."""
+
+    mean: float
+    deviation: float
+    low: int
+    high: int
+
+    @property
+    def words(self) -> str:
+        """Return it as tables have it."""
+        spread = with_spread(self.mean, self.deviation)
+        return f"{spread} (95 % range {self.low:,} to {self.high:,})"
+
+
+MANY = 500.0
+"""Expected events, from which on the normal distribution does."""
+
+
+def expected_count(mean: float, variance: float) -> ExpectedCount:
+    """Return the range of a count with these moments that leaves 2.5 % out on either side.
+
+    The distribution is the one of Panjer's class (ASTIN Bulletin 12, 1981) with these moments:
+    binomial where the variance is below the mean, Poisson's where they agree, negative binomial
+    where events come in bursts; the normal one from `MANY` on.
+    """
+    deviation = math.sqrt(variance)
+    outside = (1 - CONFIDENCE) / 2
+    if not variance:
+        return ExpectedCount(mean, 0.0, round(mean), round(mean))
+    if mean > MANY:
+        low, high = (max(0, round(mean + side * Z * deviation)) for side in (-1, 1))
+        return ExpectedCount(mean, deviation, low, high)
+    cumulated = list(itertools.accumulate(_probabilities(mean, variance)))
+    low, high = (sum(each < share for each in cumulated) for share in (outside, 1 - outside))
+    return ExpectedCount(mean, deviation, low, high)
+
+
+def _probabilities(mean: float, variance: float) -> Iterator[float]:
+    """Yield those of 0, 1, 2, ... by Panjer's recursion, as far as they matter."""
+    more = variance / mean - 1
+    if abs(more) < 1e-9:
+        probability, slope, offset = math.exp(-mean), 0.0, mean
+    else:
+        probability = math.exp(-mean / more * math.log1p(more))
+        slope = more / (1 + more)
+        offset = slope * (mean / more - 1)
+    yield probability
+    for number in range(1, math.ceil(mean + 20 * math.sqrt(variance)) + 1):
+        probability *= slope + offset / number
+        yield max(0.0, probability)
 
 
 Columns = npt.NDArray[np.float64]

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
 
-from minitopo_dc.analysis.statistics import Proportion
+from minitopo_dc.analysis.statistics import Proportion, expected_count
+from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.clocks import require_real, run_checked
 from minitopo_dc.commands.options.scenario import add_ip_option, add_leg_options, leg_settings
-from minitopo_dc.numbers import real, whole
+from minitopo_dc.numbers import real, significant, whole
 from minitopo_dc.run.trust import LIMITS_FILE, Limits
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
@@ -90,26 +90,36 @@ def execute(arguments: argparse.Namespace) -> int:
         print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
         return 1
     if arguments.json:
-        rows = [asdict(quantity) | {"error": quantity.error} for quantity in quantities]
+        rows = [_row(quantity) for quantity in quantities]
         print(json.dumps(rows, indent=1))  # noqa: T201
     else:
         Console().print(_table(quantities))
     return 0
 
 
-def _table(quantities: Iterable[Quantity]) -> Table:
-    table = Table("leg", "downlink", "asked", "ideal leg", "measured", "error", "unit")
+def _row(quantity: Quantity) -> dict[str, Any]:
+    row = asdict(quantity) | {"error": quantity.error}
+    if (lost := quantity.losses) is not None:
+        row["losses"] |= {"expected": asdict(expected_count(lost.mean, lost.variance))}
+    return row
+
+
+def _table(quantities: Iterable[Quantity]) -> Sheet:
+    heads = [Head("", text=True), Head("downlink", text=True), Head("unit", text=True)]
+    sheet = Sheet([*heads, *map(Head, ("asked", "ideal leg", "measured", "error"))])
     for quantity in quantities:
-        asked = "" if quantity.asked is None else f"{quantity.asked:.3f}"
+        asked = "-" if quantity.asked is None else significant(quantity.asked)
         numbers = (quantity.ideal, quantity.measured, quantity.error)
-        table.add_row(
-            str(quantity.leg),
-            quantity.name,
-            asked,
-            *(f"{number:.3f}" for number in numbers),
-            quantity.unit,
-        )
-    return table
+        name = (f"leg {quantity.leg}", quantity.name, quantity.unit)
+        sheet.add(*name, asked, *map(significant, numbers))
+        if (lost := quantity.losses) is not None:
+            expected = expected_count(lost.mean, lost.variance)
+            sheet.notes.append(
+                f"Leg {quantity.leg} should lose {expected.words} of {lost.packets:,} packets; "
+                f"with this seed the ideal leg loses {lost.ideal:,}, and {lost.measured:,} were "
+                "measured."
+            )
+    return sheet
 
 
 def _disturb(arguments: argparse.Namespace) -> int:
@@ -123,7 +133,9 @@ def _disturb(arguments: argparse.Namespace) -> int:
     total = 2 * arguments.disturb
 
     def ended(row: Row) -> None:
-        goodput = "no goodput" if row.goodput_mbps is None else f"{row.goodput_mbps:.2f} Mbit/s"
+        goodput = (
+            "no goodput" if row.goodput_mbps is None else f"{significant(row.goodput_mbps)} Mbit/s"
+        )
         what = f"{row.disturbance.label} {row.part}".strip()
         console.print(
             f"{row.number + 1}/{total} {row.transport} {row.mode}, {what}: {row.status}, {goodput}"
@@ -186,24 +198,25 @@ def _told(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]]:
     return table
 
 
-def _told_table(told: Iterable[dict[str, Any]]) -> Table:
-    table = Table(
-        "disturbance",
-        "runs",
-        "off by more than 5 %",
-        "told of these",
-        "told though right",
-        "worst that was not told",
-    )
+def _told_table(told: Iterable[dict[str, Any]]) -> Sheet:
+    heads = [
+        Head("disturbance", text=True),
+        Head("runs"),
+        Head("wrong by\nmore than\n5 %"),
+        Head("wrong, and\nfound disturbed\n(share, 95 % interval)", text=True),
+        Head("right, but\nfound\ndisturbed"),
+        Head("largest error\nthat was not\nfound", "%"),
+    ]
+    sheet = Sheet(heads)
     for row in told:
         interval = f"{row['told_low']:.2f} to {row['told_high']:.2f}"
         share = f"{row['told']} ({row['told_share']:.2f}, {interval})"
-        table.add_row(
+        sheet.add(
             row["disturbance"],
             str(row["runs"]),
             str(row["wrong"]),
             share if row["wrong"] else "-",
             str(row["alarms"]),
-            f"{row['worst_untold']:.1%}" if row["worst_untold"] else "-",
+            significant(100 * row["worst_untold"]) if row["worst_untold"] else "-",
         )
-    return table
+    return sheet

@@ -16,7 +16,7 @@ from minitopo_dc.commands.options.scenario import (
     add_output_option,
 )
 from minitopo_dc.commands.screen import new_directory
-from minitopo_dc.run.results import FINE
+from minitopo_dc.run.results import exit_status
 
 HELP = "run inside your own Minitopo checkout, with topoType:DualConnectivity and our experiments"
 PING_LOG = "ping.log"
@@ -34,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Return 0 when nothing failed, 1 when something did."""
+    """Return 0 when nothing failed, 1 when something did, 3 when nothing can run here."""
     require_real("minitopo")
     # Not above: the rest of the command line must work without Mininet.
     from minitopo_dc.minitopo.plugin import MinitopoError, Plugin  # noqa: PLC0415
@@ -55,7 +55,7 @@ def execute(arguments: argparse.Namespace) -> int:
         print(f"Files: {directory}")  # noqa: T201
     else:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
-    return 0 if result is None or result.status in FINE else 1
+    return 0 if result is None else exit_status([result.status])
 
 
 def _ping_results(log: Path) -> Iterator[str]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
 
 from minitopo_dc.clocks import default_clock, require_clock, require_real, run_checked
 from minitopo_dc.commands.options.scenario import (
@@ -32,16 +31,18 @@ from minitopo_dc.commands.screen import Progress, new_directory
 from minitopo_dc.compare import attempt
 from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo
+from minitopo_dc.numbers import significant
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.check import check_scenario
-from minitopo_dc.run.results import FINE, RunResult
+from minitopo_dc.run.results import RunResult, exit_status
+from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:
-    from minitopo_dc.scenario import Scenario
+    from minitopo_dc.analysis.tables.sheet import Sheet
 
-
+# ruff: noqa: PLC0415
 HELP = "run one scenario file, or Minitopo's topology and experiment file"
 
 
@@ -62,7 +63,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Return 0 when the run is ok or unsupported, else 1."""
+    """Return 0 when the run is ok, 1 when it is not, 3 when it is unsupported here."""
     load_plugins(arguments.plugins)
     scenario, interactive = _read(arguments)
     clock = arguments.clock or ("real" if interactive else _wanted_clock(scenario))
@@ -77,15 +78,12 @@ def execute(arguments: argparse.Namespace) -> int:
         progress.begin(scenario)
         result = attempt(run_checked, scenario, directory)
         progress.end(result)
-    if arguments.json:
-        print(json.dumps(asdict(result), indent=1))  # noqa: T201
-    else:
-        _show(result, directory)
+    tell_run(result, directory, as_json=arguments.json)
     if result.status == "ok" and (directory / "paths.csv").exists():
         from minitopo_dc.analysis.figures.paths import paths_figure  # with Matplotlib: slow
 
         paths_figure([directory], directory / "paths.png")
-    return 0 if result.status in FINE else 1
+    return exit_status([result.status])
 
 
 def _check(scenario: Scenario, arguments: argparse.Namespace) -> None:
@@ -132,23 +130,54 @@ def _read(arguments: argparse.Namespace) -> tuple[Scenario, bool]:
     return found.scenario, found.interactive
 
 
-def _show(result: RunResult, directory: Path) -> None:
+def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
+    """Print a run's result as a table with what belongs to it, or as JSON."""
+    if as_json:
+        print(json.dumps(asdict(result), indent=1))  # noqa: T201
+        return
+    # Not above: pandas takes half a second.
+    from minitopo_dc.analysis import compare_table, render_table, results_table
+    from minitopo_dc.analysis.measures.expected_losses import few_losses
+
+    frame = results_table([result])
+    labels = {each.name: each.label for each in all_runners()}
     console = Console()
-    if result.details.get("round_trips"):
-        console.print(_round_trips(result.details["round_trips"]))
-    console.print(f"Result: {directory}/result.json", markup=False)
+    console.print(render_table(compare_table(frame), labels))
+    for sheet in (_flows(result.details), _round_trips(result.details)):
+        if sheet.rows:
+            console.print("", sheet, sep="\n")
+    for sentence in few_losses(frame):
+        console.print(sentence, markup=False, highlight=False)
+    console.print(f"Result: {directory}/result.json", markup=False, soft_wrap=True)
 
 
-def _round_trips(found: Iterable[Mapping[str, Any]]) -> Table:
-    """A line per leg and backhaul link, of workload `ping`."""
+def _flows(details: Mapping[str, Any]) -> Sheet:
+    """Return a row for each of several flows."""
+    from minitopo_dc.analysis.tables.sheet import Head, Sheet
+
+    heads = [Head("flow", text=True), Head("transport", text=True), Head("mode", text=True)]
+    sheet = Sheet([*heads, Head("goodput", "Mbit/s"), Head("time", "s")])
+    for number, flow in enumerate(details.get("flows", ()), start=1):
+        numbers = (flow["goodput_mbps"], flow["completion_s"])
+        shown = ("-" if each is None else significant(each) for each in numbers)
+        sheet.add(f"flow {number}", flow["transport"], flow["mode"], *shown)
+    return sheet
+
+
+def _round_trips(details: Mapping[str, Any]) -> Sheet:
+    """Return a row per leg and backhaul link, of workload `ping`."""
+    from minitopo_dc.analysis.tables.sheet import Head, Sheet
+
     times = ("minimum", "mean", "maximum", "serialisation")
-    table = Table("leg", "backhaul", "sent", "received", *(f"{name} ms" for name in times))
-    for each in found:
-        values = (each[f"{name}_ms"] for name in times)
-        shown = ("-" if value is None else f"{value:.2f}" for value in values)
-        counts = (each[name] for name in ("leg", "backhaul", "sent", "received"))
-        table.add_row(*map(str, counts), *shown)
-    return table
+    counts = ("sent", "received")
+    heads = [Head("leg", text=True), Head("backhaul", text=True), *map(Head, counts)]
+    sheet = Sheet([*heads, *(Head(name, "ms") for name in times)])
+    for each in details.get("round_trips", ()):
+        values = (each.get(f"{name}_ms") for name in times)
+        shown = ("-" if value is None else significant(value) for value in values)
+        name = (f"leg {each['leg']}", f"link {each['backhaul']}")
+        sheet.add(*name, *(str(each[count]) for count in counts), *shown)
+    return sheet
 
 
 def _wanted_clock(scenario: Scenario) -> Clock:
@@ -163,7 +192,6 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
         0, or 1 when something of the network failed.
     """
     # Not above: the rest of the command line must work without Mininet.
-    # ruff: noqa: PLC0415
     from minitopo_dc.emulation.machine.machine import save_facts
     from minitopo_dc.emulation.network.elements import ElementFailedError, stop_all
     from minitopo_dc.emulation.network.testbed import testbed

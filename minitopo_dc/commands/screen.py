@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
+from minitopo_dc.numbers import duration, significant
 from minitopo_dc.run.results import RunResult, mode_and_variant
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
@@ -80,10 +81,10 @@ class Progress(StatusLine):
 def _headline(result: RunResult) -> str:
     """Goodput and time, or the first numbers of the workload's table."""
     if result.goodput_mbps is not None:
-        return f"{result.goodput_mbps:.2f} Mbit/s in {result.completion_s:.1f} s"
+        return f"{significant(result.goodput_mbps)} Mbit/s in {duration(result.completion_s or 0)}"
     columns = get_workload(result.workload).columns
     shown = (
-        f"{' '.join(column.heading.split())} {result.details[column.measure]:.{column.digits}f}"
+        column.told(result.details[column.measure])
         for column in columns
         if column.measure in result.details
     )

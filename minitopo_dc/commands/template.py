@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from rich.console import Console
+
 from minitopo_dc.minitopo.render import render, templates
 from minitopo_dc.settings import SettingsError
 
@@ -39,8 +41,11 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _list() -> None:
+    from minitopo_dc.analysis.tables.sheet import Head, Sheet  # noqa: PLC0415 (pandas: slow)
+
     for template in templates():
-        print(f"{template.name}: {template.about}")  # noqa: T201
+        heads = [Head("parameter", text=True), Head("meaning", text=True)]
+        sheet = Sheet(heads, title=f"{template.name}: {template.about}")
         for parameter in template.parameters:
-            assigned = f"{parameter.name}={parameter.default}"
-            print(f"    {assigned:<20} {parameter.about}")  # noqa: T201
+            sheet.add(f"{parameter.name}={parameter.default}", parameter.about)
+        Console().print(sheet, "")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -41,6 +41,15 @@ SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
 """Fields of a scenario, by their paths, that are columns of every run; the modes they are of."""
 FINE: Final = ("ok", "unsupported")
 """What a command ends well with: who asked for what cannot be had here has been told."""
+NOTHING_RAN: Final = 3
+"""Exit status of a command of whose runs each is unsupported here."""
+
+
+def exit_status(statuses: Collection[str]) -> int:
+    """Return 0 when all runs are ok or unsupported, 1 when one is not, 3 when none is ok."""
+    if not all(each in FINE for each in statuses):
+        return 1
+    return NOTHING_RAN if statuses and "ok" not in statuses else 0
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
+from minitopo_dc.numbers import significant
 from minitopo_dc.plugins import Registry
 from minitopo_dc.settings import Settings, SettingsError
 from minitopo_dc.workloads.paths import PathSample
@@ -43,21 +45,42 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A number per run in the comparison's table.
+    """A number per run in the comparison's table, with three significant digits.
 
     Attributes:
         measure: a field of the run's result, or a key of its details.
-        heading: lines, the last one the unit.
-        digits: behind the decimal point.
+        heading: lines, the last one the unit; of a count and a share there is none.
+        count: whether it counts something.
         spread: whether the standard deviation over runs stands beside the mean.
         percent: whether a part of 1 is shown in per cent.
     """
 
     measure: str
     heading: str
-    digits: int = 1
+    count: bool = False
     spread: bool = False
     percent: bool = False
+
+    @property
+    def name_and_unit(self) -> tuple[str, str]:
+        """Return the lines that name it, and its unit; empty: it has none."""
+        if self.count or self.percent:
+            return self.heading, "%" if self.percent else ""
+        name, _, unit = self.heading.rpartition("\n")
+        return name, unit
+
+    def shown(self, value: float | None) -> str:
+        """Return a value as the table has it; a dash where there is none."""
+        if value is None or math.isnan(value):
+            return "-"
+        if self.count and value == round(value):
+            return str(round(value))
+        return significant(100 * value if self.percent else value)
+
+    def told(self, value: float | None) -> str:
+        """Return a value with its name and unit."""
+        name, unit = self.name_and_unit
+        return f"{' '.join(name.split())} {self.shown(value)} {unit}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ class Measure(Settings):
 class Command(Workload):
     """Programs that this project knows nothing of; each a list of words, which no shell reads."""
 
-    columns: ClassVar[tuple[Column, ...]] = (Column("completion_s", "time\ns", 2, spread=True),)
+    columns: ClassVar[tuple[Column, ...]] = (Column("completion_s", "time\ns", spread=True),)
     has_goodput: ClassVar[bool] = False
 
     client: Annotated[tuple[Word, ...], Field(min_length=1)]

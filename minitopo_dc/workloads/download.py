@@ -20,7 +20,7 @@ class Download(Workload):
     """A download of a size, or for a time."""
 
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("goodput_mbps", "goodput\nMbit/s", 2, spread=True),
+        Column("goodput_mbps", "goodput\nMbit/s", spread=True),
         Column("completion_s", "time\ns"),
         Column("capacity_share", "capacity\nshare", percent=True),
     )

@@ -21,11 +21,11 @@ class Ping(Workload):
     """`count` echoes on every leg and backhaul link, all at the same time."""
 
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("sent", "sent", 0),
-        Column("received", "received", 0),
-        Column("rtt_min_ms", "min.\nms", 2),
-        Column("rtt_median_ms", "median\nms", 2),
-        Column("rtt_max_ms", "max.\nms", 2),
+        Column("sent", "sent", count=True),
+        Column("received", "received", count=True),
+        Column("rtt_min_ms", "shortest\nround trip\nms"),
+        Column("rtt_median_ms", "median\nround trip\nms"),
+        Column("rtt_max_ms", "longest\nround trip\nms"),
     )
     figure: ClassVar[RowsFigure | None] = RowsFigure(
         x="time_s",

@@ -38,11 +38,11 @@ class RequestResponse(Workload):
     """
 
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("answered", "answered", 0),
-        Column("unanswered", "no\nanswer", 0),
-        Column("delay_median_ms", "median\nms"),
-        Column("delay_p95_ms", "95th\nms"),
-        Column("delay_max_ms", "max.\nms"),
+        Column("answered", "answered", count=True),
+        Column("unanswered", "no\nanswer", count=True),
+        Column("delay_median_ms", "median\ndelay\nms"),
+        Column("delay_p95_ms", "95 %\nbelow\nms"),
+        Column("delay_max_ms", "longest\ndelay\nms"),
     )
     figure: ClassVar[RowsFigure | None] = RowsFigure(
         x="sent_s",

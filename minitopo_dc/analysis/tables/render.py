@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from minitopo_dc.analysis.tables.load import leg_columns
+from minitopo_dc.analysis.tables.sheet import Head, Sheet, status_styles
 from minitopo_dc.analysis.tables.summary import columns_of, row_name, spread_name
+from minitopo_dc.numbers import amount, significant, with_spread
 from minitopo_dc.workloads import Column
 
 BYTES_PER_MB = 1_000_000
@@ -21,94 +20,69 @@ STATUS_STYLES = {"ok": "green", "failed": "red", "disturbed": "red", "unsupporte
 
 def render_table(
     comparison: pd.DataFrame, labels: Mapping[str, str] = MappingProxyType({})
-) -> Table:
+) -> Sheet:
     """Lay out `compare_table` for a terminal; reasons of runs that are not ok stand below it.
 
     A transport without a run that is ok has no numbers. `labels` has what is shown of a transport
-    in place of its name, broken at blanks where the terminal is narrow.
+    in place of its name.
     """
+    columns = columns_of(comparison)
+    # What is a part of all legs' capacity stands behind the legs' bytes.
+    first = [each for each in columns if not each.percent]
+    last = [each for each in columns if each.percent]
     legs = leg_columns(comparison)
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        padding=0,  # the box has a space between columns: 80 characters hold two legs
-        show_edge=False,
-        caption_justify="left",
-        caption_style="",
-    )
-    table.add_column("transport", min_width=max(map(len, comparison["transport"]), default=0))
-    table.add_column("mode", no_wrap=True)
-    words = [len(status) for status in STATUS_STYLES if comparison[status].any()]
-    table.add_column("runs", min_width=max(words, default=0))
-    first, last = _around_the_legs(columns_of(comparison))
-    numbers = (f"leg {i + 1}\nMB" for i in range(len(legs)))
-    for heading in (*(each.heading for each in first), *numbers, *(each.heading for each in last)):
-        table.add_column(heading, justify="right", no_wrap=True)
-    notes: list[Text] = []
+    heads = [Head("transport", text=True), Head("mode", text=True), Head("runs", text=True)]
+    heads += [Head(*each.name_and_unit) for each in first]
+    heads += [Head(f"leg {number}", "MB") for number in range(1, len(legs) + 1)]
+    heads += [Head(*each.name_and_unit) for each in last]
+    sheet = Sheet(heads, styles=status_styles(STATUS_STYLES))
     for row in comparison.to_dict("records"):
         if row["reason"]:
-            notes.append(_note(len(notes) + 1, row))
-        runs = _runs(row, len(notes) if row["reason"] else None)
-        shown = [*_shown(row, first), *_carried(row, legs), *_shown(row, last)]
-        table.add_row(labels.get(row["transport"], row["transport"]), row_name(row), runs, *shown)
-    if machine := _machine(comparison):
-        notes.append(Text(machine))
-    if notes:
-        table.caption = Text("\n").join(notes)
-    return table
+            sheet.notes.append(_note(len(sheet.notes) + 1, row))
+        cells = [*_numbers(row, first), *(_carried(row[leg]) for leg in legs)]
+        sheet.add(
+            labels.get(row["transport"], row["transport"]),
+            row_name(row),
+            _runs(row, len(sheet.notes) if row["reason"] else None),
+            *(cells if row["ok"] else "-" * len(cells)),
+            *(_numbers(row, last) if row["ok"] else "-" * len(last)),
+        )
+    sheet.notes += _machine(comparison)
+    return sheet
 
 
-def _machine(comparison: pd.DataFrame) -> str:
-    """What the machine did to the runs, in words; empty where none could be judged."""
+def _machine(comparison: pd.DataFrame) -> Iterator[str]:
+    """Yield what the machine did to the runs, in words; nothing where none could be judged."""
     judged, disturbed, repeats = (
         int(comparison[name].sum()) for name in ("judged", "disturbed", "repeats")
     )
-    if not judged:
-        return ""
-    words = f"This machine: {judged - disturbed} of {judged} runs undisturbed"
-    return f"{words}; {repeats} repeated" if repeats else words
+    if judged:
+        words = f"This machine: {judged - disturbed} of {judged} runs undisturbed"
+        yield f"{words}; {repeats} repeated" if repeats else words
 
 
-def _runs(row: dict[Any, Any], note: int | None) -> Text:
+def _runs(row: dict[Any, Any], note: int | None) -> str:
     """How many runs ended how, and where the reason is."""
-    parts = [
-        Text(f"{row[status]} {status}", style=style)
-        for status, style in STATUS_STYLES.items()
-        if row[status]
-    ]
-    text = Text(", ").join(parts)
-    return text if note is None else text.append(f" [{note}]")
+    parts = ", ".join(f"{row[status]} {status}" for status in STATUS_STYLES if row[status])
+    return parts if note is None else f"{parts} [{note}]"
 
 
-def _around_the_legs(columns: Sequence[Column]) -> tuple[list[Column], list[Column]]:
-    """What stands before the legs' bytes, and what is a part of them all, behind."""
-    return [each for each in columns if not each.percent], [
-        each for each in columns if each.percent
-    ]
+def _numbers(row: dict[Any, Any], columns: list[Column]) -> Iterator[str]:
+    for column in columns:
+        value = row[column.measure]
+        if column.spread and row["ok"] > 1 and not pd.isna(value):
+            yield with_spread(value, row[spread_name(column.measure)])
+        else:
+            yield column.shown(value)
 
 
-def _shown(row: dict[Any, Any], columns: Sequence[Column]) -> list[str]:
-    return [_number(row, column) if row["ok"] else "-" for column in columns]
+def _carried(count: float) -> str:
+    """Return bytes in MB; few of them, which would be 0.0 there, in a unit of their own."""
+    if 0 < count < 0.1 * BYTES_PER_MB:
+        return amount(count)
+    return significant(count / BYTES_PER_MB)
 
 
-def _number(row: dict[Any, Any], column: Column) -> str:
-    value = row[column.measure]
-    if pd.isna(value):
-        return "-"
-    if column.percent:
-        return f"{value:.{column.digits}%}"
-    text = f"{value:.{column.digits}f}"
-    if column.spread and row["ok"] > 1:
-        text += f" ± {row[spread_name(column.measure)]:.{column.digits}f}"
-    return text
-
-
-def _carried(row: dict[Any, Any], legs: list[str]) -> list[str]:
-    if not row["ok"]:
-        return ["-"] * len(legs)
-    return ["-" if pd.isna(row[leg]) else f"{row[leg] / BYTES_PER_MB:.1f}" for leg in legs]
-
-
-def _note(number: int, row: dict[Any, Any]) -> Text:
-    """A reason, as text: what looks like markup in it is none."""
+def _note(number: int, row: dict[Any, Any]) -> str:
     reason = " ".join(row["reason"].split())
-    return Text(f"[{number}] {row['transport']} {row_name(row)}: {reason}")
+    return f"[{number}] {row['transport']} {row_name(row)}: {reason}"

@@ -38,6 +38,19 @@ Times = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Losses:
+    """Lost packets of one measurement."""
+
+    packets: int
+    """That were sent."""
+    mean: float
+    """Of how many are lost, over all seeds."""
+    variance: float
+    ideal: int
+    measured: int
+
+
+@dataclass(frozen=True)
 class Quantity:
     """One property of one leg's downlink: as asked, as an ideal leg has it, as measured."""
 
@@ -47,6 +60,8 @@ class Quantity:
     asked: float | None
     ideal: float
     measured: float
+    losses: Losses | None = None
+    """Of `loss`, where random losses were asked for."""
 
     @property
     def error(self) -> float:
@@ -156,8 +171,21 @@ def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[Quantity]:
         yield Quantity(leg, f"delay, {name}", "ms", asked, *pair)
     spread = (float(ideal.std()), float(measured.std()))
     yield Quantity(leg, "delay, standard deviation", "ms", None, *spread)
-    lost = (100 * (1 - len(delays) / probe.packets) for delays in (ideal, measured))
-    yield Quantity(leg, "loss", "%", downlink.mean_loss_percent(), *lost)
+    yield _loss(leg, downlink, probe.packets, probe.packets - len(ideal), len(measured))
+
+
+def _loss(leg: int, downlink: LegSettings, packets: int, ideal: int, arrived: int) -> Quantity:
+    """Return the share that was lost, and where losses were asked for how many packets these are."""
+    model, lost = downlink.loss_model(), packets - arrived
+    return Quantity(
+        leg=leg,
+        name="loss",
+        unit="%",
+        asked=downlink.mean_loss_percent(),
+        ideal=100 * ideal / packets,
+        measured=100 * lost / packets,
+        losses=model and Losses(packets, *model.moments(packets), ideal, lost),
+    )
 
 
 def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:

@@ -13,6 +13,9 @@ class LossModel(Protocol):
     def lost(self, rng: Random) -> bool:
         """Whether the next packet is lost."""
 
+    def moments(self, packets: int) -> tuple[float, float]:
+        """Return mean and variance of how many of the first packets are lost."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bernoulli:
@@ -31,6 +34,10 @@ class Bernoulli:
     def lost(self, rng: Random) -> bool:
         """Whether the next packet is lost."""
         return rng.random() < self.p
+
+    def moments(self, packets: int) -> tuple[float, float]:
+        """Return mean and variance of how many are lost: those of a binomial distribution."""
+        return packets * self.p, packets * self.p * (1 - self.p)
 
 
 @dataclass(slots=True)
@@ -70,6 +77,23 @@ class GilbertElliott:
         if rng.random() < change:
             self._bad = not self._bad
         return lost
+
+    def moments(self, packets: int) -> tuple[float, float]:
+        """Return mean and variance of how many are lost.
+
+        The mean counts from the first packet, in Good; the variance, which bursts enlarge, is that
+        of a chain that is stationary: k packets apart the states have the correlation
+        (1 - p - r)^k.
+        """
+        if not self.p:
+            return Bernoulli(1 - self.k).moments(packets)
+        bad = self.p / (self.p + self.r)
+        more, kept = self.k - self.h, 1 - self.p - self.r
+        share = bad * (1 - self.h) + (1 - bad) * (1 - self.k)
+        settling = (1 - kept**packets) / (1 - kept)
+        apart = kept * (packets - settling) / (1 - kept)
+        variance = packets * share * (1 - share) + 2 * more**2 * bad * (1 - bad) * apart
+        return packets * share - bad * more * settling, variance
 
 
 def _require_probability(name: str, value: float) -> None:

@@ -87,14 +87,14 @@ def test_runs_that_are_all_ok_have_no_reason(tmp_path: Path) -> None:
 
 def test_the_terminal_shows_mean_and_deviation(tmp_path: Path) -> None:
     text = rendered(summarise(tmp_path, result(), result(goodput_mbps=21.0, repetition=2)))
-    assert "20.50 ± 0.71" in text
-    assert "62.5%" in text
+    assert "20.5 ± 0.71" in text
+    assert "62.5\n" in text
     assert "2 ok" in text
 
 
 def test_the_terminal_shows_no_deviation_of_one_run(tmp_path: Path) -> None:
     text = rendered(summarise(tmp_path, result()))
-    assert "20.00" in text
+    assert "20.0 " in text
     assert "±" not in text
 
 
@@ -110,7 +110,7 @@ def test_the_terminal_shows_both_numbers_and_reason_of_a_mixed_row(tmp_path: Pat
     failed = no_result("quic", "dc", "failed", "it died", repetition=2)
     text = rendered(summarise(tmp_path, result(), failed))
     assert "1 ok, 1 failed [1]" in text
-    assert "20.00" in text
+    assert "20.0 " in text
     assert "[1] quic dc: it died" in text
 
 
@@ -122,15 +122,15 @@ def test_what_looks_like_markup_in_a_reason_is_shown(tmp_path: Path) -> None:
 def test_a_leg_that_a_run_does_not_have_is_a_dash(tmp_path: Path) -> None:
     text = rendered(summarise(tmp_path, result("tcp", "sc", leg_bytes=[1_000_000]), result()))
     (row,) = (line for line in text.splitlines() if line.startswith("tcp"))
-    assert row.split()[-3:] == ["1.0", "-", "62.5%"]
+    assert row.split()[-3:] == ["1.00", "-", "62.5"]
 
 
 def test_the_longest_names_and_two_legs_fit_80_characters(tmp_path: Path) -> None:
     long = [result("mpquic-picoquic", "multipath", repetition=repetition) for repetition in (1, 2)]
     text = rendered(summarise(tmp_path, *long, result("quic", "dc-duplicate")), width=80)
-    assert "mpquic-picoquic multipath" in text
-    assert "20.00 ± 0.00" in text
-    assert "…" not in text
+    assert ["mpquic-picoquic", "multipath", "2", "ok", "20.0", "±", "0"] in [
+        line.split()[:7] for line in text.splitlines()
+    ]
 
 
 def test_a_transport_is_shown_by_its_label_in_two_lines_where_there_is_no_room(
@@ -140,10 +140,14 @@ def test_a_transport_is_shown_by_its_label_in_two_lines_where_there_is_no_room(
     comparison = summarise(tmp_path, *long, result("own", "dc-duplicate"))
     labels = {"mpquic-picoquic": "mpquic-picoquic (picoquic)"}
     wide = rendered(comparison, labels=labels)
-    assert "mpquic-picoquic (picoquic) multipath" in wide
+    assert "mpquic-picoquic (picoquic)  multipath" in wide
     assert "own  " in wide
     narrow = rendered(comparison, width=80, labels=labels)
     assert [line.split()[0] for line in narrow.splitlines()[-3:]] == [
         *("own", "mpquic-picoquic", "(picoquic)"),
     ]
-    assert "…" not in narrow
+
+
+def test_few_bytes_have_a_unit_in_which_they_are_not_0(tmp_path: Path) -> None:
+    text = rendered(summarise(tmp_path, result(leg_bytes=[48_230, 5_200_000])))
+    assert "48.2 kB   5.20" in text

@@ -1,0 +1,163 @@
+"""A table for a terminal of which nothing is cut, however narrow that is.
+
+Columns of text are broken at blanks, the widest first. Where the columns do not fit even so, each
+row is a record: its name, then each number with its head and unit.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+GAP = 2
+"""Characters between two columns."""
+INDENT = 4
+"""Of what belongs to a record's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What stands above a column.
+
+    Attributes:
+        name: of what is in it; a line break is one in a table, a blank in a record.
+        unit: of its cells; a cell that ends with a letter has its own.
+        text: whether its cells are words, which are broken at blanks and stand on the left.
+    """
+
+    name: str
+    unit: str = ""
+    text: bool = False
+
+    @property
+    def lines(self) -> list[str]:
+        """Return its lines in a table: the unit has its own."""
+        return [*self.name.split("\n"), *([self.unit] if self.unit else [])]
+
+    def record(self, cell: str) -> str:
+        """Return a cell with all that says what it is."""
+        unit = f" {self.unit}" if self.unit and not cell[-1:].isalpha() and cell != "-" else ""
+        return f"{' '.join(self.name.split())} {cell}{unit}"
+
+
+@dataclass
+class Sheet:
+    """Rows under heads, with a title above and notes below.
+
+    The first columns, as long as they are text, are a row's name.
+    """
+
+    heads: Sequence[Head]
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    title: str = ""
+    notes: list[str] = field(default_factory=list)
+    styles: Mapping[str, str] = field(default_factory=dict)
+    """How what matches a regular expression looks in the rows (rich's names of styles)."""
+
+    def add(self, *cells: str) -> None:
+        """Put a row below the others."""
+        self.rows.append(cells)
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines for a terminal."""
+        for line in self.lines(options.max_width):
+            text = Text(line, no_wrap=True, overflow="ignore")
+            for pattern, style in self.styles.items():
+                text.highlight_regex(pattern, style)
+            yield text
+
+    def lines(self, width: int) -> Iterator[str]:
+        """Yield lines of at most `width` characters; only a longer word makes a longer line."""
+        yield from _wrapped(self.title, width) if self.title else ()
+        widths = self._widths(width)
+        yield from self._records(width) if widths is None else self._table(widths)
+        for note in self.notes:
+            yield from _wrapped(note, width)
+
+    def _widths(self, width: int) -> list[int] | None:
+        """Return the columns' widths; None: they do not fit."""
+        columns = list(zip(*(map(str, row) for row in self.rows), strict=True)) or [
+            () for _ in self.heads
+        ]
+        widest, least = [], []
+        for head, cells in zip(self.heads, columns, strict=True):
+            above = max(map(len, head.lines))
+            widest.append(max([above, *map(len, cells)]))
+            words = [
+                len(word) for cell in cells for word in (cell.split() if head.text else [cell])
+            ]
+            least.append(max([above, *words]))
+        room = width - GAP * (len(self.heads) - 1)
+        if sum(least) > room:
+            return None
+        while sum(widest) > room:
+            spare = [have - must for have, must in zip(widest, least, strict=True)]
+            widest[spare.index(max(spare))] -= 1
+        return widest
+
+    def _table(self, widths: Sequence[int]) -> Iterator[str]:
+        heads = [each.lines for each in self.heads]
+        most = max(map(len, heads))
+        yield from self._across([[""] * (most - len(lines)) + lines for lines in heads], widths)
+        yield "─" * (sum(widths) + GAP * (len(widths) - 1))
+        for row in self.rows:
+            yield from self._across(
+                [
+                    _wrapped(cell, wide) if head.text else [cell]
+                    for head, cell, wide in zip(self.heads, row, widths, strict=True)
+                ],
+                widths,
+            )
+
+    def _across(self, cells: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
+        """Yield the lines of cells beside each other."""
+        for parts in zip_longest(*cells, fillvalue=""):
+            placed = (
+                part.ljust(wide) if head.text else part.rjust(wide)
+                for head, part, wide in zip(self.heads, parts, widths, strict=True)
+            )
+            yield (" " * GAP).join(placed).rstrip()
+
+    def _records(self, width: int) -> Iterator[str]:
+        named = next((n for n, head in enumerate(self.heads) if not head.text), len(self.heads))
+        for row in self.rows:
+            yield from _wrapped(" ".join(filter(None, row[:named])), width)
+            told = [
+                head.record(cell)
+                for head, cell in zip(self.heads[named:], row[named:], strict=True)
+                if cell
+            ]
+            yield from _filled([f"{each}," for each in told[:-1]] + told[-1:], width)
+
+
+def _wrapped(words: str, width: int) -> list[str]:
+    """Break at blanks and nowhere else."""
+    lines = textwrap.wrap(words, width, break_long_words=False, break_on_hyphens=False)
+    return lines or [""]
+
+
+def _filled(items: Sequence[str], width: int) -> Iterator[str]:
+    """Yield indented lines of items, broken between them; within one that is longer at blanks."""
+    line = ""
+    for item in items:
+        if line and INDENT + len(line) + 1 + len(item) > width:
+            yield from _indented(line, width)
+            line = ""
+        line = f"{line} {item}".strip()
+    if line:
+        yield from _indented(line, width)
+
+
+def _indented(line: str, width: int) -> Iterator[str]:
+    return (f"{' ' * INDENT}{part}" for part in _wrapped(line, width - INDENT))
+
+
+def status_styles(styles: Mapping[str, str]) -> dict[str, str]:
+    """Return how `2 failed` and the like look, from how each status does."""
+    return {rf"\b\d+ {re.escape(status)}\b": style for status, style in styles.items()}
