@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from scipy import stats
 
 from minitopo_dc.analysis.statistics import expected_count
 
-ENDS = (0.025, 0.975)
+
+def ends(distribution: Any) -> tuple[int, int]:
+    return distribution.ppf(0.025), distribution.ppf(0.975)
 
 
 @pytest.mark.parametrize(("packets", "share"), [(4733, 0.001), (20, 0.5), (900, 0.3), (3, 0.9)])
 def test_independent_events_are_binomial(packets: int, share: float) -> None:
     found = expected_count(packets * share, packets * share * (1 - share))
-    assert (found.low, found.high) == tuple(stats.binom.ppf(ENDS, packets, share))
+    assert (found.low, found.high) == ends(stats.binom(packets, share))
 
 
 def test_as_much_variance_as_mean_is_poisson() -> None:
     found = expected_count(6.0, 6.0)
-    assert (found.low, found.high) == tuple(stats.poisson.ppf(ENDS, 6.0))
+    assert (found.low, found.high) == ends(stats.poisson(6.0))
 
 
 def test_more_variance_than_mean_is_negative_binomial() -> None:
     found = expected_count(6.0, 18.0)
-    assert (found.low, found.high) == tuple(stats.nbinom.ppf(ENDS, 3, 1 / 3))
+    assert (found.low, found.high) == ends(stats.nbinom(3, 1 / 3))
 
 
 def test_many_are_normal() -> None:

@@ -167,16 +167,17 @@ def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[Quantity]:
     ideal = _ideal_delays_ms(scenario, probe) - serialisation
     _check_enough(scenario, ideal, f"{seconds:g} s on an ideal leg")
     for name, asked, percent in (("median", downlink.delay_ms, 50), ("99th percentile", None, 99)):
-        pair = (float(np.percentile(delays, percent)) for delays in (ideal, measured))
-        yield Quantity(leg, f"delay, {name}", "ms", asked, *pair)
+        pair = [float(np.percentile(delays, percent)) for delays in (ideal, measured)]
+        yield Quantity(leg, f"delay, {name}", "ms", asked, pair[0], pair[1])
     spread = (float(ideal.std()), float(measured.std()))
     yield Quantity(leg, "delay, standard deviation", "ms", None, *spread)
     yield _loss(leg, downlink, probe.packets, probe.packets - len(ideal), len(measured))
 
 
 def _loss(leg: int, downlink: LegSettings, packets: int, ideal: int, arrived: int) -> Quantity:
-    """Return the share that was lost, and where losses were asked for how many packets these are."""
+    """Return the share that was lost, with counts where random losses were asked for."""
     model, lost = downlink.loss_model(), packets - arrived
+    moments = None if model is None else model.moments(packets)
     return Quantity(
         leg=leg,
         name="loss",
@@ -184,7 +185,7 @@ def _loss(leg: int, downlink: LegSettings, packets: int, ideal: int, arrived: in
         asked=downlink.mean_loss_percent(),
         ideal=100 * ideal / packets,
         measured=100 * lost / packets,
-        losses=model and Losses(packets, *model.moments(packets), ideal, lost),
+        losses=None if moments is None else Losses(packets, *moments, ideal, lost),
     )
 
 
