@@ -1,9 +1,9 @@
-"""What is known by a name, and how a user's own package adds to it: runners, workloads, policies.
+"""What is known by a name, and how a user's own package adds to it: runners, workloads, ...
 
 A plugin is found in one of three ways:
 
 * an installed package names its modules as entry points of `minitopo_dc.runners`,
-  `minitopo_dc.split_policies` or `minitopo_dc.workloads`;
+  `minitopo_dc.split_policies`, `minitopo_dc.abr_algorithms` or `minitopo_dc.workloads`;
 * a scenario lists modules or Python files under `plugins`;
 * `--plugin` of the command line does the same.
 

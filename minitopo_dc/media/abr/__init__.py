@@ -1,0 +1,25 @@
+"""Adaptive bitrate (ABR): which quality of a segment a player asks for."""
+
+from minitopo_dc.media.abr.algorithm import (
+    AbrAlgorithm,
+    AbrError,
+    Choice,
+    Download,
+    Progress,
+    View,
+    abr_algorithm,
+    abr_names,
+    make_abr,
+)
+
+__all__ = [
+    "AbrAlgorithm",
+    "AbrError",
+    "Choice",
+    "Download",
+    "Progress",
+    "View",
+    "abr_algorithm",
+    "abr_names",
+    "make_abr",
+]

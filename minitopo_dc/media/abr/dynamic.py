@@ -1,0 +1,57 @@
+"""DYNAMIC: by throughput while there is little in the buffer, by BOLA otherwise.
+
+"From Theory to Practice: Improving Bitrate Adaptation in the DASH Reference Player" (Spiteri,
+Sitaraman, Sparacio, MMSys 2018), section 5.
+"""
+
+from __future__ import annotations
+
+from minitopo_dc.media.abr.algorithm import (
+    AbrAlgorithm,
+    Choice,
+    Download,
+    Progress,
+    View,
+    abr_algorithm,
+)
+from minitopo_dc.media.abr.bola import Bola
+from minitopo_dc.media.abr.throughput import Throughput
+from minitopo_dc.media.video import Video
+
+THRESHOLD_S = 10.0
+"""In the buffer; the paper's."""
+
+
+@abr_algorithm("dynamic")
+class Dynamic(AbrAlgorithm):
+    """Changes over when the buffer has passed the threshold and the other one agrees."""
+
+    def __init__(self, video: Video, buffer_s: float) -> None:
+        super().__init__(video, buffer_s)
+        self._bola = Bola(video, buffer_s, finite=True)
+        self._throughput = Throughput(video, buffer_s)
+        self._is_bola = False
+
+    def choose(self, view: View) -> Choice:
+        """To BOLA where it asks for no less; back where it asks for less, with little buffered."""
+        bola, throughput = self._bola.choose(view), self._throughput.choose(view)
+        if self._is_bola:
+            low = view.buffer_s < THRESHOLD_S and bola.quality < throughput.quality
+            self._is_bola = not low
+        else:
+            self._is_bola = view.buffer_s > THRESHOLD_S and bola.quality >= throughput.quality
+        return bola if self._is_bola else throughput
+
+    def downloaded(self, download: Download) -> None:
+        """Both learn of it."""
+        self._bola.downloaded(download)
+        self._throughput.downloaded(download)
+
+    def waited(self, seconds: float) -> None:
+        """Both learn of it."""
+        self._bola.waited(seconds)
+        self._throughput.waited(seconds)
+
+    def abandon(self, progress: Progress) -> int | None:
+        """As the throughput rule: the rule of dash.js is independent of which one chooses."""
+        return self._throughput.abandon(progress)

@@ -1,0 +1,334 @@
+"""An adaptive video player, sans-IO: what it asks for and when, its buffer, its stalls.
+
+The same object plays over a fluid network in tests, over packets on the virtual clock and over
+sockets. Its user calls `next` again and again, which says what is to be done, and tells it what
+arrives. Times are int ns of the user's clock.
+
+It plays as Sabre's does (MMSys 2018): the first segment in the lowest quality, one request at a
+time, no new one while the buffer has no room for a segment, playing goes on with the first segment
+after a stall.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minitopo_dc.media.abr import AbrAlgorithm, AbrError, Download, Progress, View
+from minitopo_dc.media.estimate import Estimate
+from minitopo_dc.media.video import Video
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
+
+CHECK_NS = 50 * NS_PER_MS
+"""From one look at a download's progress to the next, and
+`CHECK_BYTES`, a full packet, is the least progress that is looked at: Sabre's."""
+CHECK_BYTES = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Ask for a segment; `number` counts all requests of a session, from 0."""
+
+    number: int
+    segment: int
+    quality: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Give a request up."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Do nothing before `until` (ns), unless something arrives; None: until something does."""
+
+    until: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """All that was to be asked for is there."""
+
+
+@dataclass(slots=True)
+class Segment:
+    """What became of a segment; times in ns of the user's clock, None: not yet.
+
+    Attributes:
+        number: from 0.
+        quality: of the last request for it.
+        requested_ns: when it was first asked for.
+        first_byte_ns: of the last request.
+        done_ns: when it was there.
+        buffer_ns: what there was to be played then, with it.
+        stall_ns: how long the picture stood still until then for lack of it.
+        abandoned: how many requests for it were given up.
+        wasted_bytes: what had arrived of them.
+    """
+
+    number: int
+    quality: int
+    size_bytes: int
+    requested_ns: int
+    first_byte_ns: int | None = None
+    done_ns: int | None = None
+    buffer_ns: int = 0
+    stall_ns: int = 0
+    abandoned: int = 0
+    wasted_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerSettings:
+    """How a player plays.
+
+    Attributes:
+        segments: how many of the video's, from its beginning.
+        buffer_ns: how much it holds at most.
+        startup_ns: how much it must hold before it begins to play; one segment at least.
+        abandon: whether it gives downloads up.
+        ask_again: whether the algorithm is asked anew for the quality of a segment that was given
+            up, as by Sabre; else it is the lower one for which it was given up, as by dash.js.
+    """
+
+    segments: int
+    buffer_ns: int = 25 * NS_PER_S
+    startup_ns: int = 0
+    abandon: bool = True
+    ask_again: bool = False
+
+
+@dataclass(slots=True)
+class _Running:
+    """The request that runs."""
+
+    request: Request
+    since_ns: int
+    received: int = 0
+    first_ns: int | None = None
+    checked_ns: int | None = None
+    checked_bytes: int = 0
+
+
+@dataclass(slots=True)
+class _Picture:
+    """What is on the screen: the buffer's level, and whether it plays."""
+
+    settings: PlayerSettings
+    level_ns: int = 0
+    at_ns: int = 0
+    started_ns: int | None = None
+    plays: bool = False
+    stalled_ns: int = 0
+    """For lack of the segment that comes next."""
+
+    def go_on(self, now: int) -> None:
+        """Play until now."""
+        if self.plays:
+            passed = now - self.at_ns
+            self.stalled_ns += max(0, passed - self.level_ns)
+            self.level_ns = max(0, self.level_ns - passed)
+        self.at_ns = now
+
+    def add(self, segment_ns: int, *, is_last: bool) -> None:
+        """A segment is there."""
+        self.level_ns += segment_ns
+        if not self.plays and (self.level_ns >= self.settings.startup_ns or is_last):
+            self.plays, self.started_ns = True, self.at_ns
+
+    def take_stall(self) -> int:
+        """How long it stood still since the last call."""
+        stalled, self.stalled_ns = self.stalled_ns, 0
+        return stalled
+
+
+@dataclass(slots=True)
+class _Intent:
+    """What is to be asked for when its moment has come."""
+
+    quality: int
+    at_ns: int
+
+
+class Player:
+    """One session; it begins with the first `next`."""
+
+    def __init__(self, video: Video, abr: AbrAlgorithm, settings: PlayerSettings) -> None:
+        """Take what to play, and how.
+
+        Raises:
+            ValueError: the buffer holds less than two segments, or more segments are asked for
+                than there are.
+        """
+        if settings.buffer_ns < 2 * video.segment_ns:
+            raise ValueError(f"a buffer holds at least two segments, {2 * video.segment_s:g} s")
+        if not 0 < settings.segments <= len(video.sizes_bytes):
+            raise ValueError(f"segments: {settings.segments} of {len(video.sizes_bytes)}")
+        self.video = video
+        self.segments: list[Segment] = []
+        """Those that were asked for."""
+        self._abr = abr
+        self._settings = settings
+        self._estimate = Estimate(video.segment_s)
+        self._picture = _Picture(settings)
+        self._running: _Running | None = None
+        self._intent: _Intent | None = None
+        self._room_ns: int | None = None  # when the buffer has room again
+        self._full_since = 0
+        self._requests = 0
+        self._done = 0  # segments
+
+    @property
+    def started_ns(self) -> int | None:
+        """When it began to play; None: it has not."""
+        return self._picture.started_ns
+
+    def next(self, now: int) -> Request | Cancel | Wait | End:
+        """What is to be done at `now`; call it again after it was done, or at the moment.
+
+        Raises:
+            AbrError: the algorithm asks for a quality that is not there.
+        """
+        self._picture.go_on(now)
+        if self._done == self._settings.segments:
+            return End()
+        if self._running is not None:
+            return self._check(self._running, now)
+        if self._intent is None and not self._has_room(now):
+            return Wait(self._room_ns)
+        intent = self._intent = self._intent or self._choose(now)
+        if now < intent.at_ns:
+            return Wait(intent.at_ns)
+        self._intent = None
+        return self._ask(intent.quality, now)
+
+    def _has_room(self, now: int) -> bool:
+        """Whether the buffer can take a segment; when it had none, its algorithm is told."""
+        if self._room_ns is None:
+            excess = self._picture.level_ns + self.video.segment_ns - self._settings.buffer_ns
+            if excess <= 0 or not self._picture.plays:
+                return True
+            self._room_ns, self._full_since = now + excess, now
+        if now < self._room_ns:
+            return False
+        self._abr.waited((now - self._full_since) / NS_PER_S)
+        self._room_ns = None
+        return True
+
+    def _choose(self, now: int) -> _Intent:
+        if not self._estimate.is_known:
+            return _Intent(0, now)
+        estimate = self._estimate
+        view = View(
+            self._done,
+            self._settings.segments - self._done,
+            self._picture.level_ns / NS_PER_S,
+            estimate.throughput_kbps,
+            estimate.latency_s,
+        )
+        choice = self._abr.choose(view)
+        self._check_quality(choice.quality)
+        return _Intent(choice.quality, now + max(0, round(choice.wait_s * NS_PER_S)))
+
+    def _check_quality(self, quality: object) -> None:
+        most = self.video.qualities - 1
+        is_whole = isinstance(quality, int) and not isinstance(quality, bool)
+        if not is_whole or not 0 <= quality <= most:  # type: ignore[operator]
+            raise AbrError(
+                f"abr {self._abr.name} asks for quality {quality!r:.40} of segment {self._done}; "
+                f"allowed with video {self.video.name}: 0 to {most}"
+            )
+
+    def _ask(self, quality: int, now: int) -> Request:
+        size = self.video.sizes_bytes[self._done][quality]
+        if len(self.segments) == self._done:
+            self.segments.append(Segment(self._done, quality, size, now))
+        else:
+            segment = self.segments[self._done]
+            segment.quality, segment.size_bytes, segment.first_byte_ns = quality, size, None
+        request = Request(self._requests, self._done, quality, size)
+        self._running = _Running(request, now)
+        self._requests += 1
+        return request
+
+    # What is told of a request.
+
+    def first_byte(self, number: int, now: int) -> None:
+        """The answer to a request begins."""
+        running = self._running
+        if running is not None and running.request.number == number and running.first_ns is None:
+            running.first_ns = self.segments[self._done].first_byte_ns = now
+
+    def arrived(self, number: int, size_bytes: int, now: int) -> None:
+        """So many bytes more of an answer are there; of a request that was given up they are lost.
+
+        With its last byte the segment can be played.
+        """
+        running = self._running
+        if running is None or running.request.number != number:
+            return
+        self.first_byte(number, now)
+        running.received += size_bytes
+        if running.received >= running.request.size_bytes:
+            self._picture.go_on(now)
+            self._complete(running, now)
+
+    def _complete(self, running: _Running, now: int) -> None:
+        assert running.first_ns is not None
+        request, since = running.request, running.since_ns
+        kbit = request.size_bytes * 8 / 1000
+        # A segment in one packet takes no time beyond its latency; 1 us keeps the rate finite.
+        transfer_s = max(1e-6, (now - running.first_ns) / NS_PER_S)
+        self._estimate.add(kbit, transfer_s, (running.first_ns - since) / NS_PER_S)
+        level_s = self._picture.level_ns / NS_PER_S
+        self._abr.downloaded(Download(request.quality, (now - since) / NS_PER_S, None, level_s))
+        self._done += 1
+        self._running = None
+        is_last = self._done == self._settings.segments
+        self._picture.add(self.video.segment_ns, is_last=is_last)
+        segment = self.segments[-1]
+        segment.done_ns, segment.buffer_ns = now, self._picture.level_ns
+        segment.stall_ns = self._picture.take_stall()
+
+    # Abandonment.
+
+    def _check(self, running: _Running, now: int) -> Cancel | Wait:
+        """Look at a download's progress, if it is time and there is some."""
+        if not self._settings.abandon or running.request.number == 0:
+            return Wait(None)
+        if running.received - running.checked_bytes < CHECK_BYTES:
+            return Wait(None)
+        if running.checked_ns is not None and now < running.checked_ns + CHECK_NS:
+            return Wait(running.checked_ns + CHECK_NS)
+        running.checked_ns, running.checked_bytes = now, running.received
+        lower = self._abr.abandon(self._progress(running, now))
+        if lower is None:
+            return Wait(now + CHECK_NS)
+        return self._abandon(running, lower, now)
+
+    def _progress(self, running: _Running, now: int) -> Progress:
+        assert running.first_ns is not None
+        return Progress(
+            quality=running.request.quality,
+            kbit=running.request.size_bytes * 8 / 1000,
+            received_kbit=running.received * 8 / 1000,
+            elapsed_s=(now - running.since_ns) / NS_PER_S,
+            latency_s=(running.first_ns - running.since_ns) / NS_PER_S,
+            buffer_s=self._picture.level_ns / NS_PER_S,
+        )
+
+    def _abandon(self, running: _Running, lower: int, now: int) -> Cancel:
+        self._check_quality(lower)
+        elapsed_s = (now - running.since_ns) / NS_PER_S
+        level_s = self._picture.level_ns / NS_PER_S
+        self._abr.downloaded(Download(running.request.quality, elapsed_s, lower, level_s))
+        segment = self.segments[-1]
+        segment.abandoned += 1
+        segment.wasted_bytes += running.received
+        self._running = None
+        if not self._settings.ask_again:
+            self._intent = _Intent(lower, now)
+        return Cancel(running.request.number)

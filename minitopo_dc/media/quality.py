@@ -1,0 +1,74 @@
+"""How good a session was for its viewer: bitrate, changes, stalls, and two scores of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from minitopo_dc.media.abr.bola import GAMMA_P
+
+STALL_WEIGHT_KBPS = 3000.0
+"""What 1 s of stall or of startup costs, per s: "balanced" of Yin et al. (mu and mu_s)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What was seen.
+
+    Attributes:
+        segment_s: how long each segment plays.
+        bitrates_kbps: of the segments, as they were played.
+        least_kbps: the bitrate of the lowest quality.
+        startup_s: until the first picture.
+        stall_s: how long the picture stood still after it.
+    """
+
+    segment_s: float
+    bitrates_kbps: Sequence[float]
+    least_kbps: float
+    startup_s: float
+    stall_s: float
+
+    @property
+    def mean_kbps(self) -> float:
+        """The mean bitrate of the segments."""
+        return sum(self.bitrates_kbps) / len(self.bitrates_kbps)
+
+    @property
+    def changes_kbps(self) -> list[float]:
+        """By how much the bitrate changed, up or down, for each change."""
+        steps = (abs(after - before) for before, after in pairwise(self.bitrates_kbps))
+        return [step for step in steps if step]
+
+    @property
+    def content_s(self) -> float:
+        """How long all segments play."""
+        return len(self.bitrates_kbps) * self.segment_s
+
+    @property
+    def stall_ratio(self) -> float:
+        """The part of the time behind the first picture in which it stood still."""
+        return self.stall_s / (self.content_s + self.stall_s)
+
+    @property
+    def linear_qoe_kbps(self) -> float:
+        """The linear QoE, "balanced", as the mean over segments.
+
+        Yin et al., "A Control-Theoretic Approach for Dynamic Adaptive Video Streaming over HTTP"
+        (SIGCOMM 2015), equation 5.
+        """
+        lost = STALL_WEIGHT_KBPS * (self.stall_s + self.startup_s)
+        total = sum(self.bitrates_kbps) - sum(self.changes_kbps) - lost
+        return total / len(self.bitrates_kbps)
+
+    @property
+    def score(self) -> float:
+        """Sabre's: the utility in time, less 5 times the part of the time without a new picture.
+
+        The time is all of it, from the first request on; a segment's utility is BOLA's.
+        """
+        seconds = self.startup_s + self.content_s + self.stall_s
+        utility = sum(math.log(bitrate / self.least_kbps) for bitrate in self.bitrates_kbps)
+        return utility * self.segment_s / seconds - GAMMA_P * self.stall_s / seconds
