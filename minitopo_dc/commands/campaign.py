@@ -57,7 +57,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     _add_run(actions.add_parser("run", help="run what is missing"))
     status = actions.add_parser("status", help="tell what is done and what failed, and why")
     status.add_argument("directory", type=Path, metavar="DIR", help="that of `campaign run`")
-    report = actions.add_parser("report", help="write figures and one HTML file")
+    report = actions.add_parser("report", help="write one HTML file with all figures")
     report.add_argument(
         "directories",
         type=Path,
@@ -67,6 +67,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_plugin_option(report)
     report.add_argument("--output", type=Path, metavar="DIR", help="(the first DIR/report)")
+    report.add_argument(
+        "--figures",
+        nargs="+",
+        choices=("pdf", "svg", "png"),
+        default=(),
+        help="also write each figure for a paper, a column wide, to figures/",
+    )
     status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
 
 
@@ -202,14 +209,15 @@ def _report(arguments: argparse.Namespace) -> int:
     directory = arguments.output or arguments.directories[0] / "report"
     try:
         with reporting_full_disk(directory):
-            path = write_report(sources, directory)
+            path = write_report(sources, directory, arguments.figures)
     except OSError as error:
         where = quoted(error.filename or directory)
         raise SettingsError(f"--output: {where}: {error.strerror}; give a directory") from None
     answer = path.with_name("answer.txt")
     if answer.exists():
         Console().print(answer.read_text(encoding="utf-8"), markup=False)
-    Console().print(f"Report: {path} (figures/ has PNG and PDF)", markup=False)
+    more = f" (figures/ has {', '.join(arguments.figures)})" if arguments.figures else ""
+    Console().print(f"Report: {path}{more}", markup=False)
     return 0
 
 

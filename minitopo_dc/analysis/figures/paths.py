@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from minitopo_dc.analysis.figures.curves import Line, Mark, Panel, draw_series
+from minitopo_dc.analysis.figures.chart import Axis, Chart, Mark, Panel, Series, numbers, plain
+from minitopo_dc.analysis.figures.paper import draw
 from minitopo_dc.analysis.tables.rates import BIN_S, leg_rates, path_rates
 from minitopo_dc.files import replacing
 from minitopo_dc.run.results import load_as_run
@@ -19,6 +21,7 @@ from minitopo_dc.settings import Direction, PathEvent, PathPlan
 TOGETHER_S = 0.1
 """A handover opens a path and abandons another one 0.02 s later: labels would hide each other."""
 RATE_LABEL = "goodput per path (Mbit/s)"
+TIME = Axis("time (s)", from_zero=True)
 
 
 def paths_figure(runs: Sequence[Path], path: Path) -> bool:
@@ -43,21 +46,21 @@ def draw_paths(runs: Sequence[Path]) -> Figure | None:
     Raises:
         ResultError: a run's `paths.csv` is missing or broken.
     """
-    panels = [panel for run in runs for panel in _panels(run)]
-    return draw_series(panels) if panels else None
+    panels = tuple(panel for run in runs for panel in _panels(run))
+    return draw(Chart("paths", "", panels)) if panels else None
 
 
-def path_lines(run: Path, flow: int | None = None) -> list[Line]:
+def path_lines(run: Path, flow: int | None = None) -> list[Series]:
     """Goodput of each leg's paths, of one flow or of all that have several."""
     rates = path_rates(run)
     if flow is not None:
         rates = rates[rates["flow"] == flow]
     several = rates["flow"].nunique() > 1
-    lines = []
+    lines: list[Series] = []
     for (number, leg), rows in rates.groupby(["flow", "leg"]):
-        points = pd.DataFrame({"x": rows["time_s"] + BIN_S / 2, "mean": rows["rate_mbps"]})
         label = f"flow {number}, leg {leg}" if several else f"leg {leg}"
-        lines.append(Line(label, int(rows["leg"].iloc[0]) - 1, False, points))
+        middles = numbers(rows["time_s"] + BIN_S / 2)
+        lines.append(Series(label, middles, numbers(rows["rate_mbps"]), plain(len(lines))))
     return lines
 
 
@@ -94,7 +97,8 @@ def _panels(run: Path) -> Iterator[Panel]:
     for number, _ in _schedules(scenario):
         transport = scenario.resolved_flows[number - 1].transport
         title = f"{transport} multipath" + (f", flow {number}" if scenario.flows else "")
-        yield Panel(title, RATE_LABEL, path_lines(run, number), path_marks(run, number))
+        series, marks = path_lines(run, number), path_marks(run, number)
+        yield Panel(title, TIME, Axis(RATE_LABEL, from_zero=True), tuple(series), tuple(marks))
 
 
 def _schedules(scenario: Scenario) -> Iterator[tuple[int, PathPlan]]:
@@ -111,19 +115,17 @@ def legs_figure(run: Path, path: Path) -> None:
         ResultError: a file of an element's is broken.
         OSError: one of them cannot be read, or `path` cannot be written.
     """
-    panels = [
-        Panel(direction, "rate of IP bytes (Mbit/s)", _lines(leg_rates(run, direction)))
+    y = Axis("rate of IP bytes (Mbit/s)", from_zero=True)
+    panels = tuple(
+        Panel(direction, TIME, y, tuple(_lines(leg_rates(run, direction))))
         for direction in get_args(Direction)
-    ]
+    )
     with replacing(path) as partial:
-        draw_series(panels, steps=True).savefig(partial, format="png")
+        draw(Chart("legs", "", panels)).savefig(partial, format="png")
 
 
-def _lines(rates: pd.DataFrame) -> list[Line]:
-    lines = []
+def _lines(rates: pd.DataFrame) -> Iterator[Series]:
     for number, (leg, rows) in enumerate(rates.groupby("leg")):
-        end = pd.DataFrame({"x": [rows["time_s"].iloc[-1] + BIN_S], "mean": [0.0]})
-        bins = pd.DataFrame({"x": rows["time_s"], "mean": rows["rate_mbps"]})
-        points = pd.concat([bins, end], ignore_index=True)
-        lines.append(Line(f"leg {leg}", number, False, points))
-    return lines
+        times = np.append(rows["time_s"], rows["time_s"].iloc[-1] + BIN_S)
+        values = np.append(rows["rate_mbps"], 0.0)
+        yield Series(f"leg {leg}", times, values, plain(number), "steps")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
 from matplotlib.figure import Figure
 
-from minitopo_dc.analysis.figures.curves import Line, Panel, draw_series
-from minitopo_dc.analysis.figures.paths import plan_marks
+from minitopo_dc.analysis.figures.chart import Axis, Chart, Panel, Series, lines
+from minitopo_dc.analysis.figures.paper import draw
+from minitopo_dc.analysis.figures.paths import TIME, plan_marks
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.as_run import as_run
 from minitopo_dc.settings import PathPlan
@@ -41,11 +41,12 @@ def draw_schedule(scenario: Scenario, until_s: float) -> Figure:
         ]
         for leg in legs
     }
-    panels = [
-        Panel("all legs", CAPACITY_LABEL, _lines(offered)),
-        Panel("legs with a path", CAPACITY_LABEL, _lines(used), plan_marks(plan)),
-    ]
-    return draw_series(panels, steps=True)
+    y = Axis(CAPACITY_LABEL, from_zero=True)
+    panels = (
+        Panel("all legs", TIME, y, _lines(offered)),
+        Panel("legs with a path", TIME, y, _lines(used), tuple(plan_marks(plan))),
+    )
+    return draw(Chart("schedule", "", panels, together=True))
 
 
 def _mbps(scenario: Scenario, leg: int, second: int) -> float:
@@ -60,13 +61,6 @@ def _is_open(plan: PathPlan, leg: int, second: int) -> bool:
     return any(since <= middle < until for since, until in plan.available_periods(leg))
 
 
-def _lines(rates: dict[int, list[float]]) -> list[Line]:
-    return [
-        Line(
-            f"leg {leg}",
-            leg - 1,
-            False,
-            pd.DataFrame({"x": [STEP_S * number for number in range(len(row))], "mean": row}),
-        )
-        for leg, row in rates.items()
-    ]
+def _lines(rates: dict[int, list[float]]) -> tuple[Series, ...]:
+    found = {f"leg {leg}": (range(0, STEP_S * len(row), STEP_S), row) for leg, row in rates.items()}
+    return lines(found, "steps")

@@ -1,129 +1,153 @@
-"""Runs over the same legs side by side: what shows why one is faster than the other."""
+"""Runs over the same legs over time: what shows why one is faster than the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from minitopo_dc.analysis.errors import naming
-from minitopo_dc.analysis.figures.curves import COLOURS, DOTS_PER_INCH
-from minitopo_dc.analysis.figures.panel import FONT
+from minitopo_dc.analysis.figures.chart import (
+    DASHES,
+    Axis,
+    Chart,
+    Look,
+    Numbers,
+    Panel,
+    Series,
+    numbers,
+)
+from minitopo_dc.analysis.figures.paper import draw
 from minitopo_dc.analysis.measures.congestion import congestion_series
 from minitopo_dc.analysis.measures.pdcp import receive_counters
-from minitopo_dc.analysis.tables.rates import leg_rates
-from minitopo_dc.analysis.tables.run_files import read_numbers
-from minitopo_dc.analysis.tables.series import pdcp_series
+from minitopo_dc.analysis.tables.load import load_result
+from minitopo_dc.analysis.tables.series import leg_series, pdcp_series
 from minitopo_dc.units import NS_PER_MS
 
-PANEL_INCHES = (4.2, 1.75)
-MOST_BINS = 60
+MOST_BINS = 100
 """Of a transfer: more is noise at this width."""
 LEAST_BIN_S = 0.1
 """The default interval of a run's series."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One quantity of all runs."""
-
-    label: str
-    lines: Callable[[Path, float], Mapping[str, tuple[pd.Series[float], pd.Series[float]]]]
-    """Of a run that took so long: name, times, values."""
+Curves = Mapping[str, tuple[Any, Any]]
+"""Times and values by what they are of: `leg 1`."""
 
 
 def draw_why(runs: Mapping[str, Path], title: str) -> Figure:
-    """Rates of the legs, congestion windows, round-trip times and waits in PDCP over time.
+    """Draw `why_chart`."""
+    return draw(why_chart("why", runs, title))
+
+
+def why_chart(name: str, runs: Mapping[str, Path], title: str) -> Chart:
+    """Return rates and queues of the legs, congestion windows, round-trip times, waits in PDCP.
 
     Args:
-        runs: name: directory of a run that is ok; a column for each.
+        name: of the figure's files.
+        runs: name: directory of a run that is ok.
         title: of all.
 
     Raises:
         ResultError, OSError: a file of a run is missing or broken.
     """
-    width, height = PANEL_INCHES
-    figure = Figure(
-        figsize=(width * len(runs), height * len(ROWS) + 0.5),
-        layout="constrained",
-        dpi=DOTS_PER_INCH,
-    )
-    FigureCanvasAgg(figure)
-    grid = figure.subplots(len(ROWS), len(runs), sharex=True, sharey="row", squeeze=False)
-    for row, places in zip(ROWS, grid, strict=True):
-        for (name, run), axes in zip(runs.items(), places, strict=True):
-            with naming(run):
-                _draw(axes, row.lines(run, _end_s(run)))
-            axes.set_title(name if row is ROWS[0] else "", loc="left", fontsize=9, family=FONT)
-        places[0].set_ylabel(row.label, fontsize=8, family=FONT)
-        places[0].set_ylim(bottom=0)
-    for axes in grid[-1]:
-        axes.set_xlabel("time (s)", fontsize=8, family=FONT)
-    figure.suptitle(title, fontsize=9.5, family=FONT, x=0.01, ha="left", parse_math=False)
-    return figure
+    found = {run: run_series(directory) for run, directory in runs.items()}
+    rows = []
+    for label in dict.fromkeys(label for each in found.values() for label in each):
+        series = tuple(
+            _series(f"{run}, {what}", number, what, points)
+            for number, run in enumerate(found)
+            for what, points in found[run].get(label, {}).items()
+        )
+        if series:
+            rows.append(Panel("", Axis("time (s)", from_zero=True), Axis(label, from_zero=True),
+                              series))  # fmt: skip
+    return Chart(name, title, tuple(rows), together=True)
 
 
-Lines = Mapping[str, tuple["pd.Series[float]", "pd.Series[float]"]]
+def _series(label: str, run: int, what: str, points: tuple[Numbers, Numbers]) -> Series:
+    """A run has a colour, and each of its legs a dash."""
+    turn, dash = divmod(int(what.rsplit(maxsplit=1)[-1]) - 1, len(DASHES))
+    return Series(label, *points, Look(run + 2 * turn, dash))
 
 
-def _draw(axes: Axes, lines: Lines) -> None:
-    for name, (times, values) in lines.items():
-        colour = COLOURS[(int(name.split()[-1]) - 1) % len(COLOURS)]
-        axes.plot(times, values, color=colour, linewidth=1.1, label=name)
-    if len(lines) > 1:
-        axes.legend(frameon=False, prop={"family": FONT, "size": 7})
-    if not lines:
-        axes.text(0.5, 0.5, "none", transform=axes.transAxes, ha="center", fontsize=8, color="0.5")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=7, labelfontfamily=FONT)
+def run_series(run: Path) -> dict[str, Curves]:
+    """Return the curves of a run by the label of their axis, up to the end of its transfer.
+
+    Raises:
+        ResultError, OSError: a file of the run is missing or broken.
+    """
+    with naming(run):
+        end_s = load_result(run).completion_s or 0.0
+        legs = leg_series(run)
+        bin_s = max(LEAST_BIN_S, end_s / MOST_BINS)
+        return {
+            "rate of a leg (Mbit/s)": _rates(legs, end_s, bin_s),
+            "queue of a leg (kB)": _queues(legs, end_s, bin_s),
+            **_congestion(run, end_s, bin_s),
+            "mean wait for reordering (ms)": _waits(run, end_s, bin_s),
+        }
 
 
-def _end_s(run: Path) -> float:
-    return float(read_numbers(run, "client-rate.csv", ["time_s"])["time_s"].max())
+def _rates(legs: pd.DataFrame, end_s: float, bin_s: float) -> Curves:
+    edges = np.arange(int(np.ceil(end_s / bin_s)) + 1) * bin_s
+    found = {}
+    for leg, rows in legs.groupby("leg"):
+        delivered = np.interp(edges, rows["time_s"], rows["delivered_bytes"])
+        if delivered[-1] > delivered[0]:
+            rates = np.diff(delivered) * 8 / bin_s / 1e6
+            found[f"leg {leg}"] = (edges[:-1] + bin_s / 2, rates)
+    return found
 
 
-def _legs(run: Path, end_s: float) -> Lines:
-    bin_s = max(LEAST_BIN_S, end_s / MOST_BINS)
-    rates = leg_rates(run, bin_s=bin_s)
-    rates = rates[rates["time_s"] <= end_s]
+def _queues(legs: pd.DataFrame, end_s: float, bin_s: float) -> Curves:
     return {
-        f"leg {leg}": (rows["time_s"] + bin_s / 2, rows["rate_mbps"])
-        for leg, rows in rates.groupby("leg")
-        if rows["rate_mbps"].any()
+        f"leg {leg}": _thinned(rows["time_s"], rows["queue_bytes"] / 1000, end_s, bin_s)
+        for leg, rows in legs.groupby("leg")
+        if rows["queue_bytes"].any()
     }
 
 
-def _congestion(column: str, divisor: float) -> Callable[[Path, float], Lines]:
-    def lines(run: Path, end_s: float) -> Lines:
-        series = congestion_series(run)
-        series = series[series["time_s"] <= end_s]
-        return {
-            f"path {path}": (rows["time_s"], rows[column] / divisor)
-            for path, rows in series.groupby("path")
+def _congestion(run: Path, end_s: float, bin_s: float) -> dict[str, Curves]:
+    series = congestion_series(run)
+    labels = {
+        "congestion window (kB)": series["cwnd_bytes"] / 1000,
+        "smoothed round-trip time (ms)": series["smoothed_rtt_ms"],
+    }
+    return {
+        label: {
+            f"path {path:g}": _thinned(series["time_s"][rows], values[rows], end_s, bin_s)
+            for path, rows in series.groupby("path").groups.items()
         }
+        for label, values in labels.items()
+    }
 
-    return lines
 
-
-def _waits(run: Path, end_s: float) -> Lines:
+def _waits(run: Path, end_s: float, bin_s: float) -> Curves:
     """Mean over the PDUs of an interval; none where it delivered nothing."""
     if not receive_counters(run):
         return {}
     series = pdcp_series(run)
-    first = series[(series["bearer"] == series["bearer"].min()) & (series["time_s"] <= end_s)]
-    waited, delivered = (first[name].diff() for name in ("waiting_total_ns", "delivered"))
-    return {"bearer 1": (first["time_s"], waited / delivered.replace(0, np.nan) / NS_PER_MS)}
+    first: pd.DataFrame = series[series["bearer"] == series["bearer"].min()]
+    chosen = _chosen(first["time_s"].to_numpy(), end_s, bin_s)
+    waited, delivered = (
+        np.diff(first[name].to_numpy(dtype=float)[chosen])
+        for name in ("waiting_total_ns", "delivered")
+    )
+    times = first["time_s"].to_numpy()[chosen][1:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {"bearer 1": (times, numbers(waited / delivered / NS_PER_MS))}
 
 
-ROWS = (
-    Row("rate of a leg (Mbit/s)", _legs),
-    Row("congestion window (kB)", _congestion("cwnd_bytes", 1000)),
-    Row("smoothed round trip (ms)", _congestion("smoothed_rtt_ms", 1)),
-    Row("wait in PDCP (ms)", _waits),
-)
+def _thinned(
+    times: pd.Series[float], values: pd.Series[float], end_s: float, bin_s: float
+) -> tuple[Numbers, Numbers]:
+    chosen = _chosen(times.to_numpy(), end_s, bin_s)
+    return times.to_numpy()[chosen], numbers(values.to_numpy()[chosen])
+
+
+def _chosen(times: Any, end_s: float, bin_s: float) -> Any:
+    """Return the places of the first sample of each bin, up to the end."""
+    _, first = np.unique(np.floor(times / bin_s + 1e-6), return_index=True)
+    return first[times[first] <= end_s + bin_s]

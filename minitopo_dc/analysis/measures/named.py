@@ -6,12 +6,14 @@ import itertools
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from minitopo_dc.analysis.errors import naming
 from minitopo_dc.analysis.logs.connection_log import sender_recovery
 from minitopo_dc.analysis.measures.behaviour import BEHAVIOUR_MEASURES, behaviour
+from minitopo_dc.analysis.measures.delays import DELAY_MEASURES, delay_ms
 from minitopo_dc.analysis.measures.features import FEATURES, connection_features
 from minitopo_dc.analysis.measures.handovers import handover_recovery_s, handovers_per_minute
 from minitopo_dc.analysis.measures.open_links import (
@@ -49,6 +51,7 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
     "sp_share": sp_share,
     "handovers_per_minute": handovers_per_minute,
     "handover_recovery_s": handover_recovery_s,
+    **{name: partial(delay_ms, name=name) for name in DELAY_MEASURES},
 }
 UTILISATION = "utilisation_leg_"
 LEG_BYTES = "leg_bytes_"

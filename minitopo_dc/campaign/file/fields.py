@@ -101,6 +101,9 @@ class Figure(Settings):
         "paths",
         "rows",
         "occasion",
+        "delay",
+        "under-load",
+        "throughput-delay",
         "cdf",
         "boxes",
         "map",
@@ -108,7 +111,9 @@ class Figure(Settings):
     """`curves` over the factor `x`; `bars` for each cell; or time series of a run of each cell:
     rates of the `legs`, congestion `window`, `rates` of the flows, goodput of the `paths` (a mark
     where their schedule changes them), its workload's `rows` (e.g. the delay of each request, one
-    panel per configuration), or the packets of its first needless drop `occasion`. Or measures of
+    panel per configuration), the packets of its first needless drop `occasion`, the one-way
+    `delay` of each packet, or what is received and the delays meanwhile, `under-load`. Or goodput
+    against the delay of each run, `throughput-delay`. Or measures of
     `joined` over all points: as cumulated shares `cdf`, as `boxes` of quartiles, or as colours of a
     `map` over the factors `x` and `y`."""
     x: str = ""
@@ -125,9 +130,9 @@ class Figure(Settings):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.kind in ("curves", "bars", *OVER_POINTS) and not self.curves:
+        if self.kind in ("curves", "bars", "throughput-delay", *OVER_POINTS) and not self.curves:
             raise ValueError(f"kind {self.kind} needs curves")
-        if not self.x and self.kind not in ("cdf", "boxes"):
+        if not self.x and self.kind not in ("cdf", "boxes", "under-load", "throughput-delay"):
             raise ValueError(f"kind {self.kind} needs x")
         if self.kind == "map" and not self.y:
             raise ValueError("kind map needs y")

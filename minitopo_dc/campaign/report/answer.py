@@ -21,7 +21,7 @@ from minitopo_dc.campaign.file.explain import Explain
 from minitopo_dc.campaign.file.fields import CampaignFile, Experiment
 from minitopo_dc.campaign.file.paths import LABEL
 from minitopo_dc.campaign.report.evaluation import Source
-from minitopo_dc.campaign.report.joined import joined_table, points_of
+from minitopo_dc.campaign.report.joined import join, joined_table, points_of
 
 POINT = f"{LABEL}point"
 """The number of a design's point: it explains nothing."""
@@ -77,6 +77,13 @@ class Answer:
     """All points whose runs are ok, in the table's order."""
 
     @property
+    def has_rule(self) -> bool:
+        """Whether a rule of the factors predicts points that it was not made from."""
+        learnt = self.found.at.learnt
+        found = any(rule.conditions for rule in self.found.rules)
+        return found and learnt is not None and learnt.is_better
+
+    @property
     def chosen(self) -> list[Case]:
         """Those whose series are shown, the largest measure first."""
         return sorted((each for each in self.cases if each.chosen), key=lambda each: -each.value)
@@ -104,19 +111,12 @@ def answers(
         SettingsError: an expression names what is not there.
         ResultError, OSError: a file of a run is broken.
     """
-    unseen: dict[tuple[str, str], pd.DataFrame | None] = {}
-    repetitions: dict[str, list[pd.DataFrame]] = {}
     for asked in experiment.explain:
         for source in sources:
             table = tables[source.label]
             if table.empty:
                 continue
             file = source.plan.file
-            tested = (source.label, asked.tested_on)
-            if tested not in unseen:
-                unseen[tested] = _unseen(sources, source, asked.tested_on)
-            if source.label not in repetitions:
-                repetitions[source.label] = _repetitions(source, name, experiment)
             yield Answer(
                 source=source.label,
                 experiment=name,
@@ -129,11 +129,11 @@ def answers(
                     asked.limit,
                     factors=asked.factors or _factors(experiment),
                     words=file.words,
-                    unseen=unseen[tested],
+                    unseen=_unseen(sources, source, asked.tested_on),
                     others=asked.limits,
                     less=asked.less_is_better,
                 ),
-                scatter=_scatter(repetitions[source.label], asked),
+                scatter=_scatter(join(source, name, experiment).repetitions, asked),
                 cases=tuple(_cases(source, name, experiment, asked, table)),
             )
 
@@ -154,17 +154,6 @@ def _unseen(sources: Sequence[Source], source: Source, name: str) -> pd.DataFram
         if experiment is not None and len(each.cells_of(name)):
             return joined_table(each, name, experiment)
     return None
-
-
-def _repetitions(source: Source, name: str, experiment: Experiment) -> list[pd.DataFrame]:
-    """`joined_table` of each repetition; none of a single one."""
-    rows = source.cells_of(name)
-    if rows["repetition"].max() < 2:
-        return []
-    return [
-        joined_table(replace(source, cells=cells), name, experiment)
-        for _, cells in rows.groupby("repetition")
-    ]
 
 
 def _scatter(repetitions: Sequence[pd.DataFrame], asked: Explain) -> Scatter:

@@ -1,93 +1,71 @@
-"""The answers of a report's first page: pictures, and files for people and programs."""
+"""The answers of a report: their charts, and files for people and programs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure as Drawing
-
-from minitopo_dc.analysis.figures.answer import Map, draw_answer
-from minitopo_dc.analysis.figures.why import draw_why
+from minitopo_dc.analysis.figures.answer import answer_chart
+from minitopo_dc.analysis.figures.chart import Chart
+from minitopo_dc.analysis.figures.over_points import Map
+from minitopo_dc.analysis.figures.why import why_chart
 from minitopo_dc.analysis.learning.factors import Factor
 from minitopo_dc.campaign.report.answer import Answer, Case
-from minitopo_dc.campaign.report.answer_words import (
-    case_reason,
-    case_text,
-    claim_json,
-    headline,
-    rule_text,
-    sentences,
-    to_json,
-    to_markdown,
-)
+from minitopo_dc.campaign.report.answer_words import claim_json, rule_text, to_json
 from minitopo_dc.campaign.report.claims import Verdict
+from minitopo_dc.campaign.report.questions import Question
+from minitopo_dc.campaign.report.words import significant
 from minitopo_dc.files import replacing
 
 MOST_MAPS = 3
 """Beside the shares, in one picture."""
 
 
-@dataclass(frozen=True)
-class Shown:
-    """An answer as the report's template needs it."""
-
-    answer: Answer
-    headline: str
-    sentences: list[str]
-    rules: list[str]
-    cases: list[tuple[str, str, str]]
-    """Text, why, figure's name in `figures/`."""
-
-
-def shown(answer: Answer) -> Shown:
-    """The words of an answer."""
-    return Shown(
-        answer,
-        headline(answer),
-        list(sentences(answer)),
-        [rule_text(rule, answer.asked) for rule in answer.found.rules if rule.conditions],
-        [(case_text(each), case_reason(each), case_name(answer, each)) for each in answer.chosen],
-    )
-
-
 def case_name(answer: Answer, case: Case) -> str:
-    """Of the figure of a point, without its ending."""
+    """Return the name of the figure of a point, without its ending."""
     source = "".join(letter if letter.isalnum() else "-" for letter in answer.source)
     return f"why-{answer.experiment}-{answer.asked.measure}-{source}-{case.place + 1}"
 
 
-def draw_case(answer: Answer, case: Case) -> Drawing:
-    """The series of a point's runs side by side.
+def case_chart(answer: Answer, case: Case) -> Chart:
+    """Return the series of a point's runs.
 
     Raises:
         ResultError, OSError: a file of a run is missing or broken.
     """
     label = answer.asked.label or answer.asked.text
-    return draw_why(case.runs, f"{label}: {case.value:.2f}, {case.chosen}")
+    title = f"{label}: {significant(case.value)}, {case.chosen}"
+    return why_chart(case_name(answer, case), case.runs, title)
 
 
-def draw_answers(answers: Sequence[Answer]) -> Drawing:
-    """One picture of an experiment's answers by one source."""
+def answers_chart(name: str, answers: Sequence[Answer], measure: str = "") -> Chart:
+    """Return one chart of an experiment's answers by one source.
+
+    Args:
+        name: of the figure's files.
+        answers: what is shown.
+        measure: what all of them measure, in words; none: each by its column.
+    """
+    limit = min(each.asked.limit for each in answers)
     shares = {
-        each.asked.label or each.asked.text: {
-            at.limit: at.counted.yes for at in (each.found.at, *each.found.others)
-        }
+        each.asked.label or each.asked.text: at.counted.yes
         for each in answers
+        for at in (each.found.at, *each.found.others)
+        if at.limit == limit
     }
     maps = [found for found in map(answer_map, _most_telling(answers)) if found is not None]
-    limits = {each.asked.limit for each in answers}
-    limit = min(limits)
-    if len(limits) > 1:  # a bar has one: those of the first question's
-        shares = {label: at for label, at in shares.items() if limit in at}
-    return draw_answer(shares, limit, maps[:MOST_MAPS], less=answers[0].asked.less_is_better)
+    side = "or below" if answers[0].asked.less_is_better else "or above"
+    named = [replace(each, measure=measure) for each in maps[:MOST_MAPS]]
+    return answer_chart(name, shares, f"{limit:g} {side}", named)
 
 
 def answer_map(answer: Answer, x: Factor | None = None, y: Factor | None = None) -> Map | None:
-    """A measure over two factors; None where fewer than two are numbers.
+    """Return a measure over two factors; None where fewer than two are numbers.
+
+    It has a border only where a rule was found that asks for one of the two.
 
     Args:
         answer: whose points.
@@ -102,18 +80,23 @@ def answer_map(answer: Answer, x: Factor | None = None, y: Factor | None = None)
     asked = answer.asked
     names = [_axis(x), _axis(y), asked.measure]
     table = answer.table[[x.path, y.path, asked.measure]].set_axis(names, axis="columns")
-    return Map(asked.label or asked.text, table, asked.limit)
+    border = answer.has_rule and bool({x.words, y.words} & set(answer.found.at.decides))
+    return Map(asked.label or asked.text, table, asked.limit, border)
 
 
 def save_answers(
-    answers: Sequence[Answer], claims: Mapping[str, Sequence[tuple[str, Verdict]]], directory: Path
+    answers: Sequence[Answer],
+    claims: Mapping[str, Sequence[tuple[str, Verdict]]],
+    directory: Path,
+    told: str,
 ) -> None:
-    """Write `answer.json` and, where there are answers, `answer.txt`.
+    """Write `answer.json`, and `answer.txt` where there is anything to tell.
 
     Args:
         answers: all of the report.
         claims: experiment: source, what becomes of a claim.
         directory: the report's.
+        told: the text.
 
     Raises:
         OSError: a file cannot be written.
@@ -128,13 +111,27 @@ def save_answers(
     }
     with replacing(directory / "answer.json") as partial:
         partial.write_text(json.dumps(document, indent=1, allow_nan=False), encoding="utf-8")
-    if answers:
+    if told:
         with replacing(directory / "answer.txt") as partial:
-            partial.write_text(to_markdown(answers), encoding="utf-8")
+            partial.write_text(told, encoding="utf-8")
+
+
+def to_text(title: str, asked: Sequence[Question], answers: Sequence[Answer]) -> str:
+    """Return an experiment's questions and rules as Markdown; also what the terminal shows."""
+    lines = [f"## {title}", ""]
+    for each in asked:
+        ends = f" ({each.ends})" if each.ends else ""
+        lines.append(f"- {each.text}: **{each.verdict}**")
+        lines.append(f"  {each.effect}{ends}, {each.n}, {each.source} clock; by: {each.needs}")
+    for answer in answers:
+        found = [rule_text(rule, answer.asked) for rule in answer.found.rules if rule.conditions]
+        if answer.has_rule:
+            lines += ["", f'Rule of "{answer.asked.text}":', "", *(f"- {each}" for each in found)]
+    return "\n".join([*lines, ""])
 
 
 def by_source(answers: Sequence[Answer]) -> Iterator[tuple[str, list[Answer]]]:
-    """The answers of each source, in their order."""
+    """Yield the answers of each source, in their order."""
     for source in dict.fromkeys(each.source for each in answers):
         yield source, [each for each in answers if each.source == source]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +14,8 @@ from minitopo_dc.analysis.statistics import Proportion
 from minitopo_dc.campaign.file.explain import Explain
 from minitopo_dc.campaign.report.answer import Answer, Case, Scatter
 from minitopo_dc.campaign.report.claims import Verdict
+from minitopo_dc.campaign.report.words import counted as number_of
+from minitopo_dc.campaign.report.words import percent, share, significant
 
 MOST_IMPORTANT = 4
 """Factors that are named."""
@@ -22,51 +24,136 @@ MOST_REASONS = 3
 
 
 def headline(answer: Answer) -> str:
-    """At how many points it is so, and where, in one sentence."""
-    counted = answer.found.at.counted
-    text = f"{answer.asked.text} at {counted.yes.count:g} of {share(counted.yes, of=True)}"
-    return f"{text}{_where(answer)}."
+    """Say at how many points it is so, and where, in one sentence."""
+    yes = answer.found.at.counted.yes
+    text = f"{answer.asked.text} at {yes.count:g} of {number_of(yes.points, 'point')}"
+    where = rule_where(answer)
+    return f"{text}, {share(yes)}{f'; {where}' if where else ''}."
+
+
+def rule_where(answer: Answer) -> str:
+    """Say where the rarer verdict is, by the tree's rules; empty if the tree is of no use."""
+    if not answer.has_rule:
+        return ""
+    rare = not answer.found.at.counted.usual
+    chosen = [rule for rule in answer.found.rules if rule.leaf.verdict == rare and rule.conditions]
+    if not chosen:
+        return ""
+    verdict = answer.asked.then if rare else answer.asked.otherwise
+    return f"{verdict} where {'; or '.join(' and '.join(rule.conditions) for rule in chosen)}"
 
 
 def sentences(answer: Answer) -> Iterator[str]:
-    """What else is to be known of it, the most important first."""
-    yield from filter(None, [_certainty(answer.found)])
-    yield from filter(None, [_unseen(answer), _factors(answer.found), *_why(answer)])
-    yield _limits(answer.found)
-    yield _scatter(answer.scatter, answer.found)
-    yield from filter(None, [_left_out(answer.found)])
+    """Say what else there is to know, the most important first."""
+    said = [rule_accuracy(answer.found), rule_tested(answer), factors(answer.found)]
+    said += [*reasons(answer), limits(answer.found), scatter(answer.scatter, answer.found)]
+    yield from filter(None, [*said, left_out(answer.found)])
 
 
 def rule_text(rule: Rule, asked: Explain) -> str:
-    """One line of the tree."""
+    """Say one line of the tree."""
     verdict = asked.then if rule.leaf.verdict else asked.otherwise
     conditions = " and ".join(rule.conditions) or "everywhere"
-    return f"{conditions}: {verdict} ({rule.leaf.right} of {rule.leaf.points} points)"
+    return f"{conditions}: {verdict} ({rule.leaf.right} of {number_of(rule.leaf.points, 'point')})"
 
 
 def case_text(case: Case) -> str:
-    """A point in one line: how it was chosen, its value and factors, and why."""
-    factors = ", ".join(_factor(words, value) for words, value in case.factors.items())
-    return f"{case.value:.2f} ({case.chosen}): {factors}"
+    """Say a point in one line: its value, how it was chosen, and its factors."""
+    named = ", ".join(_factor(words, value) for words, value in case.factors.items())
+    return f"{significant(case.value)} ({case.chosen}): {named}"
 
 
 def case_reason(case: Case) -> str:
-    """Why the slowest of its runs is that, as far as the counters tell."""
-    told = case.reason or "the counters do not tell why"
+    """Say why the slowest of its runs is that, as far as the counters tell."""
+    told = case.reason or "no counter tells why"
     return f"{case.slowest} is the slowest: {told}"
 
 
-def share(proportion: Proportion, *, of: bool = False) -> str:
-    """With its interval: `0.84 (0.78 to 0.89)`; `of`: with the number of points before it."""
-    interval = f"{proportion.low:.2f} to {proportion.high:.2f}"
-    if of:
-        return f"{proportion.points} points ({interval})"
-    return f"{proportion.share:.2f} ({interval})"
+def rule_accuracy(found: Explanation) -> str:
+    """Say how often the rule is right, beside what no rule at all would be."""
+    learnt = found.at.learnt
+    if learnt is None:
+        return f"No rule: fewer than {FOLDS} points are on one side."
+    if not any(rule.conditions for rule in found.rules):
+        return "No rule: no factor parts the two sides better than the more frequent verdict does."
+    text = (
+        f"The rule is right at {share(learnt.accuracy)} of points that it was not made from "
+        f"(cross-validation); the more frequent verdict is right at "
+        f"{percent(found.at.counted.majority)}"
+    )
+    return f"{text}." if learnt.is_better else f"{text}: no clear difference."
 
 
-def to_markdown(answers: Sequence[Answer]) -> str:
-    """All answers as Markdown; also what the terminal shows."""
-    return "\n\n".join(filter(None, map(_markdown, answers))) + "\n" if answers else ""
+def rule_tested(answer: Answer) -> str:
+    """Say how often the rule is right on the points of another design."""
+    unseen = answer.found.unseen
+    if not answer.asked.tested_on:
+        return ""
+    if unseen is None or not unseen.right.points:
+        return f"The rule was not tested on {answer.asked.tested_on}: its points were not run."
+    without = f"; {unseen.without_value} more have no value" if unseen.without_value else ""
+    return (
+        f"On {number_of(unseen.right.points, 'point')} of another design it is right at "
+        f"{share(unseen.right)}; the more frequent verdict, at {percent(unseen.majority.share)}"
+        f"{without}."
+    )
+
+
+def factors(found: Explanation) -> str:
+    """Say which factors matter."""
+    clear = [each for each in found.importances if each.is_clear][:MOST_IMPORTANT]
+    if not found.importances:
+        return ""
+    if not clear:
+        return "No factor by itself clearly changes the verdict."
+    listed = ", ".join(f"{each.factor.words} ({percent(each.mean)})" for each in clear)
+    return f"Right verdicts lost without a factor: {listed}."
+
+
+def reasons(answer: Answer) -> Iterator[str]:
+    """Say of each side which run is slower how often, and what its counters say."""
+    for is_so, word in ((False, answer.asked.otherwise), (True, answer.asked.then)):
+        found = answer.reasons(is_so=is_so)
+        listed = "; ".join(
+            f"{slowest} slower at {points}: {reason or 'no counter tells why'}"
+            for (slowest, reason), points in found.most_common(MOST_REASONS)
+        )
+        if listed:
+            yield f"{word} ({number_of(found.total(), 'point')}): {listed}."
+
+
+def limits(found: Explanation) -> str:
+    """Say how much depends on the limit."""
+    by_limit = sorted((found.at, *found.others), key=lambda each: each.limit)
+    listed = ", ".join(f"{each.limit:g}: {percent(each.counted.yes.share)}" for each in by_limit)
+    return f"Share of points by limit: {listed}."
+
+
+def scatter(scatter: Scatter, found: Explanation) -> str:
+    """Say how many points are close to the limit, and how much repetitions differ."""
+    close = f"{number_of(found.at.counted.close, 'point')} within 5 % of the limit"
+    if not scatter.points:
+        return f"{close}; each point was run once, so how much its runs differ is not known."
+    return (
+        f"{close}; runs of one point differ by {significant(100 * scatter.median)} % (median of "
+        f"{number_of(scatter.points, 'point')}); "
+        f"{scatter.undecided} have runs on both sides of the limit."
+    )
+
+
+def left_out(found: Explanation) -> str:
+    """Say which points have no value, and which count with a run that failed."""
+    counted = found.at.counted
+    parts = []
+    if counted.without_value:
+        parts.append(f"{number_of(counted.without_value, 'point')} without a value: a run is "
+                     "missing, unsupported or failed")  # fmt: skip
+    if counted.endless:
+        parts.append(
+            f"{number_of(counted.endless, 'point')} with a run that failed or left a request "
+            "unanswered, which counts as one without end"
+        )
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def to_json(answer: Answer) -> dict[str, Any]:
@@ -151,115 +238,11 @@ def _value(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _where(answer: Answer) -> str:
-    """The rules of the rarer verdict, which says more; none if the tree is of no use."""
-    found = answer.found
-    if found.at.learnt is None or not found.at.learnt.is_better:
-        return ""
-    rare = not found.at.counted.usual
-    chosen = [rule for rule in found.rules if rule.leaf.verdict == rare and rule.conditions]
-    if not chosen:
-        return ""
-    places = "; or ".join(" and ".join(rule.conditions) for rule in chosen)
-    if rare:
-        return f", most of them where {places}"
-    return f"; {answer.asked.otherwise} where {places}"
-
-
-def _certainty(found: Explanation) -> str:
-    learnt, counted = found.at.learnt, found.at.counted
-    if learnt is None:
-        return f"Fewer than {FOLDS} points are on one side: no rule is made of them."
-    if not any(rule.conditions for rule in found.rules):
-        return "No rule of the factors tells the two sides apart better than what is usual."
-    text = (
-        f"The tree is right at {share(learnt.accuracy)} of the points that it was not made from "
-        f"(cross-validated); who always says what is more frequent, at {counted.majority:.2f}"
-    )
-    return f"{text}." if learnt.is_better else f"{text}: no clear difference."
-
-
-def _unseen(answer: Answer) -> str:
-    unseen = answer.found.unseen
-    if not answer.asked.tested_on:
-        return ""
-    if unseen is None or not unseen.right.points:
-        return f"It was not tested on the points of {answer.asked.tested_on}: they were not run."
-    left_out = f"; {unseen.without_value} more have no value" if unseen.without_value else ""
-    return (
-        f"On {unseen.right.points} points of another design its verdict is right at "
-        f"{unseen.right.count:g}: {share(unseen.right)}; what is usual, at "
-        f"{unseen.majority.count:g}{left_out}."
-    )
-
-
-def _factors(found: Explanation) -> str:
-    clear = [each for each in found.importances if each.is_clear][:MOST_IMPORTANT]
-    if not found.importances:
-        return ""
-    if not clear:
-        return "No factor by itself clearly changes the verdict."
-    listed = ", ".join(f"{each.factor.words} ({each.mean:.2f} ± {each.sd:.2f})" for each in clear)
-    return f"What decides, by how many right verdicts are lost without it: {listed}."
-
-
-def _why(answer: Answer) -> Iterator[str]:
-    """Of each side, what the counters say of its points."""
-    for is_so, word in ((False, answer.asked.otherwise), (True, answer.asked.then)):
-        counted = answer.reasons(is_so=is_so)
-        listed = ", ".join(
-            f"{slowest} is slower at {points} as {reason}"
-            if reason
-            else f"{slowest} is slower at {points} for no reason that is counted"
-            for (slowest, reason), points in counted.most_common(MOST_REASONS)
-        )
-        if listed:
-            yield f"Of the {counted.total()} points of {word}, by their counters: {listed}."
-
-
-def _limits(found: Explanation) -> str:
-    """How much hangs on the limit."""
-    by_limit = sorted((found.at, *found.others), key=lambda each: each.limit)
-    listed = ", ".join(f"{each.limit:g}: {share(each.counted.yes)}" for each in by_limit)
-    return f"Share of points by limit: {listed}."
-
-
-def _scatter(scatter: Scatter, found: Explanation) -> str:
-    close = f"{found.at.counted.close} points are within 5 % of the limit"
-    if not scatter.points:
-        return f"{close}; with one run of each point its scatter is not known."
-    return (
-        f"{close}; repetitions of a point differ by {100 * scatter.median:.1f} % (median of "
-        f"{scatter.points} points), at {scatter.undecided} they are not all on one side."
-    )
-
-
-def _left_out(found: Explanation) -> str:
-    counted = found.at.counted
-    parts = []
-    if counted.without_value:
-        parts.append(f"{counted.without_value} points have no value: a run is missing, "
-                     "unsupported or failed")  # fmt: skip
-    if counted.endless:
-        parts.append(
-            f"{counted.endless} points count with a run that failed or left a "
-            "request unanswered, as one without end"
-        )
-    return f"{'; '.join(parts)}." if parts else ""
-
-
-def _markdown(answer: Answer) -> str:
-    lines = [f"**{headline(answer)}** {' '.join(sentences(answer))} ({answer.source})"]
-    if any(rule.conditions for rule in answer.found.rules):
-        lines += ["", *(f"- {rule_text(rule, answer.asked)}" for rule in answer.found.rules)]
-    return "\n".join(lines)
-
-
 def _factor(words: str, value: Any) -> str:
     name, _, unit = words.removesuffix(")").partition(" (")
     if not isinstance(value, int | float) or isinstance(value, bool):
         return f"{name} {value}"
-    return f"{name} {value:.3g}{'' if unit in ('', '%') else ' '}{unit}"
+    return f"{name} {significant(value)} {unit}".strip()
 
 
 def _limit(limit: Limit) -> dict[str, Any]:

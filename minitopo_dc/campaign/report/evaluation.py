@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ class Source:
     plan: Plan
     cells: pd.DataFrame
     """`cell_table`."""
+    known: dict[Any, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
+    """What was worked out of it before: several parts of a report ask for the same points."""
 
     def cells_of(self, experiment: str, configuration: str | None = None) -> pd.DataFrame:
         """The rows of an experiment, and of one configuration only."""

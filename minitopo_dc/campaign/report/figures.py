@@ -2,38 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
 
-from minitopo_dc.analysis.errors import ResultError, naming
-from minitopo_dc.analysis.figures.curves import (
-    Line,
+from minitopo_dc.analysis.figures.chart import (
+    Axis,
+    Chart,
     Panel,
-    draw_bars,
-    draw_curves,
-    draw_events,
-    draw_rows,
-    draw_series,
+    Series,
+    look,
+    numbers,
+    swept,
+    value_name,
 )
-from minitopo_dc.analysis.figures.paths import path_lines, path_marks
-from minitopo_dc.analysis.figures.points import draw_boxes, draw_cdf, draw_map
-from minitopo_dc.analysis.figures.rows import lines_of, read_rows
-from minitopo_dc.analysis.logs.connection_log import sender_recovery
-from minitopo_dc.analysis.measures.drop_occasion import ACKNOWLEDGED, LOST, SENT, drop_occasion
-from minitopo_dc.analysis.measures.utilisation import flow_rates, leg_rates
+from minitopo_dc.analysis.figures.over_points import (
+    BOX_CAPTION,
+    MAP_CAPTION,
+    box_panel,
+    cdf_panel,
+    maps,
+)
+from minitopo_dc.analysis.figures.paper import draw
 from minitopo_dc.campaign.file.fields import OVER_POINTS, Curve, Experiment, Figure
 from minitopo_dc.campaign.report.evaluation import Source, curve_label, our_points, their_points
 from minitopo_dc.campaign.report.joined import joined_table
-from minitopo_dc.run.results import flow_directory, load_as_run
+from minitopo_dc.campaign.report.series import SERIES, series_chart
 
 JAIN = "jain_index"
+SD_CAPTION = "Error bars: standard deviation over repetitions (sample, n - 1)."
+THEIRS_CAPTION = "Hollow markers, dotted: the paper's."
+THEIRS_DASH = 2
+DODGE = 0.6
+"""Of the distance of two categories: over so much their curves stand beside each other."""
 
 
 def draw_experiment(sources: Sequence[Source], name: str, experiment: Experiment) -> Drawing | None:
-    """Draw what is there; None when nothing is, or the experiment has no figure.
+    """Draw what is there for a paper; None when nothing is, or the experiment has no figure.
+
+    Raises:
+        ResultError: a file that the figure needs is missing or broken.
+    """
+    chart = experiment_chart(sources, name, experiment)
+    return None if chart is None else draw(chart)
+
+
+def experiment_chart(sources: Sequence[Source], name: str, experiment: Experiment) -> Chart | None:
+    """Return what is there; None when nothing is, or the experiment has no figure.
 
     Raises:
         ResultError: a file that the figure needs is missing or broken.
@@ -41,48 +59,91 @@ def draw_experiment(sources: Sequence[Source], name: str, experiment: Experiment
     figure = experiment.figure
     if figure is None:
         return None
+    chart = Chart(name, experiment.title, ())
     if figure.kind in OVER_POINTS:
-        return _draw_points(sources, name, experiment, figure)
-    if figure.kind == "rows":
-        panels = list(_row_panels(sources, name, figure))
-        return draw_rows(panels, figure.x_label) if panels else None
+        return _over_points(chart, sources, experiment, figure)
     if figure.kind in SERIES:
-        panels = list(_series_panels(sources, name, figure))
-        return _draw_over_time(panels, figure) if panels else None
-    by_measure = _by_panel(figure)
-    panels = [
-        Panel(title, label, list(_lines(sources, name, experiment, figure, curves)))
-        for title, label, curves in by_measure
-    ]
-    panels = [panel for panel in panels if any(not line.theirs for line in panel.lines)]
-    if not panels:
-        return None
-    return draw_bars(panels) if figure.kind == "bars" else draw_curves(panels, figure.x_label)
+        return series_chart(chart, sources, figure)
+    return _over_a_factor(chart, sources, experiment, figure)
 
 
-def _draw_points(
-    sources: Sequence[Source], name: str, experiment: Experiment, figure: Figure
-) -> Drawing | None:
+def _over_points(
+    chart: Chart, sources: Sequence[Source], experiment: Experiment, figure: Figure
+) -> Chart | None:
     """Of the first source that has any: of several, the report has the claims of each."""
     for source in sources:
-        table = joined_table(source, name, experiment)
+        table = joined_table(source, chart.name, experiment)
         known = {curve.measure: table[curve.measure].dropna() for curve in figure.curves}
         if all(values.empty for values in known.values()):
             continue
         labels = {curve.measure: curve.label or curve.measure for curve in figure.curves}
         if figure.kind == "map":
-            return draw_map(table, figure.x, figure.y, labels, figure.level)
+            panels = tuple(maps(table, figure.x, figure.y, labels, figure.level))
+            return replace(chart, panels=panels, caption=MAP_CAPTION)
         measures = {labels[column]: values for column, values in known.items()}
         if figure.kind == "cdf":
-            return draw_cdf(measures, figure.x_label, figure.level)
-        return draw_boxes(measures, figure.y_label, figure.level)
+            return replace(chart, panels=(cdf_panel(measures, figure.x_label, figure.level),))
+        panel = box_panel(measures, figure.y_label, figure.level)
+        return replace(chart, panels=(panel,), caption=BOX_CAPTION)
     return None
 
 
-def _draw_over_time(panels: Sequence[Panel], figure: Figure) -> Drawing:
-    if figure.kind == "occasion":
-        return draw_events(panels, figure.x_label)
-    return draw_series(panels, steps=figure.kind == "window")
+def _over_a_factor(
+    chart: Chart, sources: Sequence[Source], experiment: Experiment, figure: Figure
+) -> Chart | None:
+    panels = []
+    for title, label, curves in _by_panel(figure):
+        found = list(_curves(sources, chart.name, experiment, figure, curves))
+        if any(not theirs for *_, theirs in found):
+            panels.append(_panel(title, label, figure, found))
+    if not panels:
+        return None
+    known = [each for panel in panels for each in panel.series]
+    several = any(np.isfinite(each.high - each.y).any() for each in known if each.high is not None)
+    told = [
+        SD_CAPTION if several else "",
+        THEIRS_CAPTION if any(each.look.hollow for each in known) else "",
+    ]
+    return replace(chart, panels=tuple(panels), caption=" ".join(filter(None, told)))
+
+
+Found = tuple[str, int, int, pd.DataFrame, bool]
+"""Label, number of the curve, number of the source, points, whether they are the paper's."""
+
+
+def _panel(title: str, label: str, figure: Figure, found: Sequence[Found]) -> Panel:
+    every = [value for *_, points, _ in found for value in points["x"]]
+    x, places = swept(figure.x_label, every)
+    named = figure.kind == "bars" or list(places.values()) == list(range(len(places)))
+    if named:  # one beside the other: what lies between two categories has no value
+        places = {name: float(place) for place, name in enumerate(places)}
+        x = Axis(figure.x_label, ticks=tuple((place, name) for name, place in places.items()))
+    series = []
+    for number, each in enumerate(found):
+        shift = DODGE * ((number + 0.5) / len(found) - 0.5) if named else 0.0
+        series.append(_series(each, places, shift, joined=figure.kind == "curves" and not named))
+    return Panel(title, x, Axis(label, from_zero=True), tuple(series))
+
+
+def _series(found: Found, places: dict[str, float], shift: float, *, joined: bool) -> Series:
+    """Return a curve: its colour and marker are the configuration's, its dash is the source's."""
+    label, curve, source, points, theirs = found
+    ordered = points.assign(x=[places[value_name(value)] for value in points["x"]])
+    ordered = ordered.sort_values("x")
+    mean, sd = numbers(ordered["mean"]), numbers(ordered["sd"])
+    one_more = source + (source >= THEIRS_DASH)
+    dash = THEIRS_DASH if theirs else one_more
+    marker = (look(curve).marker or 0) + 2 * source
+    looks = replace(look(curve), dash=dash, marker=marker, hollow=theirs)
+    return Series(
+        label,
+        numbers(ordered["x"]) + shift,
+        mean,
+        looks,
+        line="line" if joined else "none",
+        low=mean - sd,
+        high=mean + sd,
+    )
 
 
 def _by_panel(figure: Figure) -> Iterator[tuple[str, str, list[Curve]]]:
@@ -99,120 +160,21 @@ def _by_panel(figure: Figure) -> Iterator[tuple[str, str, list[Curve]]]:
                 yield panel, label, curves
 
 
-def _lines(
+def _curves(
     sources: Sequence[Source],
     name: str,
     experiment: Experiment,
     figure: Figure,
     curves: Sequence[Curve],
-) -> Iterator[Line]:
-    for colour, curve in enumerate(curves):
+) -> Iterator[Found]:
+    for number, curve in enumerate(curves):
         label = "" if figure.kind == "bars" else f"{curve_label(curve)}, "
-        for marker, source in enumerate(sources):
+        for place, source in enumerate(sources):
             points = our_points(source, name, curve, figure.x)
             if not points.empty:
-                joined = source.plan.version != "sample"
-                yield Line(f"{label}ours ({source.label})", colour, False, points, marker, joined)
+                ours = f"ours ({source.label})" if len(sources) > 1 else "ours"
+                yield f"{label}{ours}", number, place, points, False
         if experiment.reference is not None:
             points = their_points(experiment.reference, curve)
             if not points.empty:
-                yield Line(f"{label}paper", colour, True, points)
-
-
-def _series_panels(sources: Sequence[Source], name: str, figure: Figure) -> Iterator[Panel]:
-    """A panel for each cell with a run that is ok, of each source."""
-    for source in sources:
-        rows = source.cells_of(name)
-        several = rows["configuration"].nunique() > 1
-        for _, cell in rows[rows["status"] == "ok"].groupby("cell", sort=True):
-            first = cell.iloc[0]
-            title = str(first["factors"].get(figure.x))
-            if several:
-                title = f"{first['configuration']}, {title}"
-            if len(sources) > 1:
-                title += f" ({source.label})"
-            run = Path(first["directory"])
-            with naming(run):
-                lines = [_cut(line, figure.seconds) for line in SERIES[figure.kind](run)]
-                marks = path_marks(run) if figure.kind == "paths" else []
-            yield Panel(title, figure.y_label, lines, marks)
-
-
-def _row_panels(sources: Sequence[Source], name: str, figure: Figure) -> Iterator[Panel]:
-    """A panel for each configuration of each source, with the rows of each cell's first run."""
-    for source in sources:
-        ok = source.cells_of(name)
-        ok = ok[ok["status"] == "ok"]
-        for configuration, cells in ok.groupby("configuration", sort=False):
-            firsts = cells.groupby("cell", sort=True).first()
-            found = [
-                row
-                for run, factors in zip(firsts["directory"], firsts["factors"], strict=True)
-                for row in _rows(Path(run), str(factors.get(figure.x)))
-            ]
-            lines = [
-                _cut(Line(label, number, False, points), figure.seconds)
-                for number, (label, points) in enumerate(found)
-            ]
-            yield Panel(f"{configuration} ({source.label})", figure.y_label, lines)
-
-
-def _cut(line: Line, seconds: float | None) -> Line:
-    if seconds is None:
-        return line
-    points = line.points[line.points["x"] <= seconds]
-    return Line(line.label, line.colour, line.theirs, points, line.marker)
-
-
-def _legs(run: Path) -> list[Line]:
-    return [
-        Line(f"leg {leg}", number, False, _points(rates["time_s"], rates["rate_mbps"]))
-        for number, (leg, rates) in enumerate(leg_rates(run).groupby("leg"))
-    ]
-
-
-def _window(run: Path) -> list[Line]:
-    window = sender_recovery(run).window
-    return [Line("window", 0, False, _points(window["time_s"], window["cwnd_bytes"] / 1000))]
-
-
-def _occasion(run: Path) -> list[Line]:
-    events = drop_occasion(run)
-    chosen = [(label, events[events["event"] == label]) for label in (SENT, ACKNOWLEDGED, LOST)]
-    return [
-        Line(label, number, False, _points(rows["time_ms"], rows["packet_number"]))
-        for number, (label, rows) in enumerate(chosen)
-    ]
-
-
-def _rates(run: Path) -> list[Line]:
-    return [
-        Line(f"connection {flow}", number, False, _points(rates["time_s"], rates["rate_mbps"]))
-        for number, (flow, rates) in enumerate(flow_rates(run).groupby("flow"))
-    ]
-
-
-def _rows(run: Path, label: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Label and points of each line of a run's workload; of several flows the first one's."""
-    with naming(run):
-        scenario = load_as_run(run)
-        workload = scenario.resolved_flows[0].workload
-        figure = workload.figure
-        if figure is None:
-            raise ResultError(f"{run}: workload {workload.kind} has no figure of rows")
-        rows = read_rows(flow_directory(run, 1, alone=not scenario.flows), workload.kind, figure)
-    for name, line in lines_of(rows, figure):
-        yield ", ".join(filter(None, (label, name))), _points(line[figure.x], line[figure.y])
-
-
-def _points(x: pd.Series[float], y: pd.Series[float]) -> pd.DataFrame:
-    return pd.DataFrame({"x": x, "mean": y})
-
-
-SERIES: dict[str, Callable[[Path], list[Line]]] = {
-    "legs": _legs,
-    "window": _window,
-    "rates": _rates,
-    "paths": path_lines,
-    "occasion": _occasion,
-}
+                yield f"{label}paper", number, 0, points, True

@@ -159,11 +159,18 @@ def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFr
 
 
 def join(source: Source, name: str, experiment: Experiment) -> Joined:
-    """The same, with what the values rest on.
+    """The same, with what the values rest on; worked out once.
 
     Raises:
         SettingsError, ResultError: as `joined_table`.
     """
+    if name not in source.known:
+        source.known[name] = _join(source, name, experiment)
+    found: Joined = source.known[name]
+    return found
+
+
+def _join(source: Source, name: str, experiment: Experiment) -> Joined:
     measures = list(experiment.joined)
     rows: list[dict[str, Any]] = []
     runs: list[dict[str, float]] = []

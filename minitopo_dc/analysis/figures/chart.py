@@ -1,0 +1,225 @@
+"""What a figure shows, whoever draws it: the report's page (uPlot) or a paper (Matplotlib).
+
+Rules of the figures:
+
+* A curve has a colour, a dash and a marker, and no two of a panel have the same three: nobody needs
+  colours to tell them apart. Seven colours are as many as can be told apart; an eighth curve has
+  the first colour again, with another dash and marker.
+* What an error bar is stands in the caption. Each value that was swept has a tick.
+* What is infinite or missing (NaN) is not drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+Numbers = npt.NDArray[np.float64]
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Of Okabe and Ito (Color Universal Design) without yellow, which white paper swallows."""
+DASHES = ((), (6, 2.5), (1.5, 2), (7, 2, 1.5, 2))
+"""Lengths of strokes and gaps."""
+MARKERS = ("circle", "square", "triangle", "diamond", "cross")
+DIVERGING = ("#0072B2", "#8DBBDB", "#BDBDBD", "#E9AC80", "#D55E00")
+"""Below and above a level: blue and vermillion, which all eyes tell apart."""
+SEQUENTIAL = ("#440154", "#3B528B", "#21918C", "#5EC962", "#FDE725")
+"""Of viridis (Smith and van der Walt): lightness grows with the value."""
+PAD = 0.04
+"""Of an axis: room beyond its first and its last value."""
+LOG_ABOVE = 12.0
+"""A positive quantity whose greatest value is so many times its least has a log axis."""
+CROWDED = 0.02
+"""Of an axis: where swept values are closer, and a log axis parts them, it is one."""
+
+Line = Literal["line", "steps", "none"]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One direction of a panel."""
+
+    label: str
+    """With the unit in brackets."""
+    log: bool = False
+    ticks: tuple[tuple[float, str], ...] = ()
+    """Place and name of each value that was swept; none: round numbers."""
+    from_zero: bool = False
+    limits: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What tells a curve from another one: numbers of `COLOURS`, `DASHES` and `MARKERS`."""
+
+    colour: int = 0
+    dash: int = 0
+    marker: int | None = None
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points that belong together."""
+
+    label: str
+    x: Numbers
+    y: Numbers
+    look: Look = Look()
+    line: Line = "line"
+    low: Numbers | None = None
+    high: Numbers | None = None
+    """Ends of the error bars."""
+    quartiles: tuple[Numbers, Numbers] | None = None
+    """Ends of a thick bar within the error bar."""
+    values: Numbers | None = None
+    """What colours the points, by the panel's `scale`."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something that happens at a moment."""
+
+    x: float
+    label: str
+    colour: int = 0
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the colours of points mean."""
+
+    label: str
+    low: float
+    high: float
+    level: float | None = None
+    """Where the colour changes; none: it goes from dark to light."""
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """At equal distances from `low` to `high`."""
+        return SEQUENTIAL if self.level is None else DIVERGING
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Series that share their axes."""
+
+    title: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    marks: tuple[Mark, ...] = ()
+    level_x: float | None = None
+    level_y: float | None = None
+    """Lines where something breaks even."""
+    scale: Scale | None = None
+    sideways: bool = False
+    """Whether x goes downwards and y to the right: for categories with long names."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure."""
+
+    name: str
+    """Of its files, without an ending."""
+    title: str
+    panels: tuple[Panel, ...]
+    caption: str = ""
+    together: bool = False
+    """Whether panels share their x axis: a cursor and a zoom in one is in all."""
+    columns: int = field(default=2, compare=False)
+    """At most so many panels beside each other."""
+
+
+def numbers(values: Iterable[Any]) -> Numbers:
+    """Return an array of floats; what is infinite or missing is NaN."""
+    found = np.asarray([math.nan if value is None else value for value in values], dtype=float)
+    return np.where(np.isfinite(found), found, math.nan)
+
+
+def look(number: int) -> Look:
+    """Return the look of the curve `number` (0, 1, ...) of a panel, with markers."""
+    turn, colour = divmod(number, len(COLOURS))
+    return Look(colour, (colour + turn) % len(DASHES), (colour + turn) % len(MARKERS))
+
+
+def plain(number: int) -> Look:
+    """Return the same without markers."""
+    return replace(look(number), marker=None)
+
+
+def lines(
+    found: Mapping[str, tuple[Iterable[Any], Iterable[Any]]], line: Line = "line"
+) -> tuple[Series, ...]:
+    """Return a curve without markers for each label, of its x and y."""
+    return tuple(
+        Series(label, numbers(x), numbers(y), plain(number), line)
+        for number, (label, (x, y)) in enumerate(found.items())
+    )
+
+
+def swept(label: str, values: Iterable[Any]) -> tuple[Axis, dict[str, float]]:
+    """Return an axis with a tick for each value of a factor, and each value's place by its name.
+
+    Numbers have their place; other values are at equal distances, in their order.
+    """
+    named = {value_name(value): value for value in values}
+    if named and all(_is_number(value) for value in named.values()):
+        places = {name: float(value) for name, value in sorted(named.items(), key=_by_value)}
+        log = _is_crowded(list(places.values()))
+    else:
+        places, log = {name: float(place) for place, name in enumerate(named)}, False
+    ticks = tuple((place, name) for name, place in places.items())
+    return Axis(label, log, ticks), places
+
+
+def value_name(value: Any) -> str:
+    """Return a factor's value as text; of a number, 1.0 is 1 and [1, 1] is 1:1."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return ":".join(map(value_name, value))
+    return str(value)
+
+
+def is_wide(values: Iterable[float]) -> bool:
+    """Tell whether values are positive and differ by orders of magnitude."""
+    found = [value for value in values if math.isfinite(value)]
+    return bool(found) and min(found) > 0 and max(found) > LOG_ABOVE * min(found)
+
+
+def until(series: Series, end: float | None) -> Series:
+    """Return a series without its points behind `end` (None: all stay)."""
+    if end is None:
+        return series
+    kept = series.x <= end
+    return replace(series, x=series.x[kept], y=series.y[kept])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and not pd.isna(value)
+
+
+def _by_value(item: tuple[str, Any]) -> float:
+    return float(item[1])
+
+
+def _is_crowded(places: Sequence[float]) -> bool:
+    """Tell whether a log axis parts swept values that a linear one does not."""
+    if len(places) < 3 or places[0] <= 0:
+        return False
+    linear, log = _closest(np.asarray(places)), _closest(np.log(places))
+    return linear < CROWDED and log > 2 * linear
+
+
+def _closest(places: Numbers) -> float:
+    """Return the least distance of two neighbours, as a part of the axis."""
+    return float(np.diff(places).min() / np.ptp(places))

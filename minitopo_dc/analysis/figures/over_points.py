@@ -1,0 +1,212 @@
+"""Charts over the points of a design: cumulated shares, quartiles, shares, maps of two factors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import contourpy
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from minitopo_dc.analysis.figures.chart import (
+    Axis,
+    Chart,
+    Look,
+    Numbers,
+    Panel,
+    Scale,
+    Series,
+    is_wide,
+    numbers,
+    plain,
+)
+from minitopo_dc.analysis.figures.paper import draw
+from minitopo_dc.analysis.statistics import Proportion
+
+BANDWIDTH = 0.12
+"""Of a map's width and height: the standard deviation of the weights of a mean. Below it single
+points have borders of their own, above it the border is a straight line."""
+GRID = 60
+FEW = 6
+"""A factor of a map with at most so many values has them at equal distances, and its points beside
+each other: 0, 0.01, 0.1 and 1 would be two heaps on an axis of numbers, and 0 has no logarithm."""
+BORDER = "border"
+MAP_CAPTION = (
+    "Triangles point up where the measure is at the level or above, and down where it is below."
+)
+BORDER_CAPTION = (
+    f"The line is where a mean of the points around crosses the level (Gaussian weights, standard "
+    f"deviation {100 * BANDWIDTH:.0f} % of an axis). A map has it only where a rule was found that "
+    f"predicts points that it was not made from."
+)
+BOX_CAPTION = "Dot: median; thick bar: quartiles; thin bar: 5th to 95th percentile."
+SHARE_CAPTION = "Bars: 95 % intervals (Wilson)."
+
+
+@dataclass(frozen=True)
+class Map:
+    """A measure over the plane of two factors."""
+
+    title: str
+    table: pd.DataFrame
+    """Three columns: to the right, upwards, the measure; their names are the labels."""
+    level: float | None
+    """Where the verdict changes."""
+    border: bool = False
+    """Whether a rule was found, so that there is a border to draw."""
+    measure: str = ""
+    """What the colours are; none: the third column's name."""
+
+
+def cdf_panel(measures: Mapping[str, pd.Series[float]], x_label: str, level: float | None) -> Panel:
+    """Return the share of points whose measure is at most x, a curve for each measure."""
+    series = []
+    for number, (label, values) in enumerate(measures.items()):
+        ordered = np.sort(values.to_numpy(dtype=float))
+        shares = np.arange(1, len(ordered) + 1) / len(ordered)
+        start = numbers([*ordered[:1], *ordered]), np.asarray([0.0, *shares])
+        series.append(Series(_counted(label, values), *start, plain(number), "steps"))
+    y = Axis("share of the points", limits=(0, 1))
+    return Panel(
+        "", Axis(x_label, is_wide(pd.concat(measures.values()))), y, tuple(series), level_x=level
+    )
+
+
+def box_panel(measures: Mapping[str, pd.Series[float]], y_label: str, level: float | None) -> Panel:
+    """Return median, quartiles, and the 5th and 95th percentile of each measure."""
+    finite = [values[np.isfinite(values)] for values in measures.values()]
+    ends = np.array(
+        [np.quantile(values, (0.05, 0.25, 0.5, 0.75, 0.95)) for values in finite if len(values)]
+    ).reshape(-1, 5)
+    labels = [_counted(*each) for each in measures.items() if np.isfinite(each[1]).any()]
+    low, first, middle, third, high = ends.T
+    series = Series(
+        "median",
+        np.arange(len(labels), dtype=float),
+        middle,
+        look=Look(marker=0),
+        line="none",
+        low=low,
+        high=high,
+        quartiles=(first, third),
+    )
+    x = Axis("", ticks=tuple((float(place), label) for place, label in enumerate(labels)))
+    return Panel("", x, Axis(y_label), (series,), level_y=level, sideways=True)
+
+
+def share_panel(shares: Mapping[str, Proportion], x_label: str) -> Panel:
+    """Return shares of points with their intervals, one below the other."""
+    found = list(shares.values())
+    ticks = tuple((float(place), label) for place, label in enumerate(shares))
+    series = Series(
+        "share",
+        np.arange(len(found), dtype=float),
+        numbers(each.share for each in found),
+        look=Look(marker=0),
+        line="none",
+        low=numbers(each.low for each in found),
+        high=numbers(each.high for each in found),
+    )
+    return Panel("", Axis("", ticks=ticks), Axis(x_label, limits=(0, 1)), (series,), sideways=True)
+
+
+def map_panel(found: Map) -> Panel:
+    """Return points in the plane of two factors, coloured by a measure, and perhaps its border."""
+    x, y, measure = (str(name) for name in found.table.columns)
+    table = found.table.astype(float).replace([math.inf, -math.inf], math.nan).dropna()
+    placed, axes = {}, {}
+    for name in (x, y):
+        levels = _levels(table[name])
+        ticks = tuple((float(place), f"{value:g}") for place, value in enumerate(levels))
+        placed[name] = _beside(table[name], levels) if levels else table[name].to_numpy()
+        axes[name] = Axis(name, not levels and is_wide(table[name]), ticks)
+    values = table[measure].to_numpy()
+    points = Series(measure, placed[x], placed[y], line="none", values=values)
+    border = _border(table, (x, y, measure), axes, found.level) if found.border else ()
+    scale = _scale(found, found.measure or measure, values)
+    return Panel(found.title, axes[x], axes[y], (points, *border), scale=scale)
+
+
+def draw_map(
+    table: pd.DataFrame, x: str, y: str, measures: Mapping[str, str], level: float | None
+) -> Figure:
+    """Draw points in the plane of two factors, coloured by a measure; a map for each measure.
+
+    Args:
+        table: one row per point.
+        x: the factor to the right.
+        y: the factor upwards.
+        measures: column of the table: title of its map.
+        level: where the measure breaks even; colours are blue below, and red above it.
+    """
+    return draw(Chart("map", "", tuple(maps(table, x, y, measures, level))))
+
+
+def maps(
+    table: pd.DataFrame, x: str, y: str, measures: Mapping[str, str], level: float | None
+) -> Iterator[Panel]:
+    """Return the panels of `draw_map`."""
+    for column, title in measures.items():
+        yield map_panel(Map(title, table[[x, y, column]], level))
+
+
+def _scale(found: Map, label: str, values: Numbers) -> Scale:
+    if not len(values):
+        return Scale(label, 0.0, 1.0, found.level)
+    if found.level is None:
+        return Scale(label, float(values.min()), float(values.max()))
+    # The 95th percentile: one value far away would make all others grey.
+    reach = float(np.quantile(np.abs(values - found.level), 0.95)) or 1.0
+    return Scale(label, found.level - reach, found.level + reach, found.level)
+
+
+def _border(
+    table: pd.DataFrame, names: tuple[str, str, str], axes: Mapping[str, Axis], level: float | None
+) -> Iterator[Series]:
+    """Yield where a weighted mean of the points around is the level."""
+    x, y, measure = names
+    if level is None or len(table) < 3 or any(axes[name].ticks for name in (x, y)):
+        return
+    across, up = (_scaled(table[name], axes[name]) for name in (x, y))
+    steps = np.linspace(0, 1, GRID)
+    right, above = np.meshgrid(steps, steps)
+    squared = (right[..., None] - across) ** 2 + (above[..., None] - up) ** 2
+    weights = np.exp(-squared / (2 * BANDWIDTH**2))
+    mean = (weights * table[measure].to_numpy()).sum(axis=2) / weights.sum(axis=2)
+    x_steps, y_steps = (_spread(table[name], axes[name]) for name in (x, y))
+    for line in contourpy.contour_generator(x=x_steps, y=y_steps, z=mean).lines(level):
+        places = np.asarray(line)
+        yield Series(BORDER, places[:, 0], places[:, 1], Look(colour=6))
+
+
+def _levels(values: pd.Series[float]) -> list[float]:
+    """The values of a factor that has few, each of several points; else none."""
+    found = sorted(set(values))
+    return found if 1 < len(found) <= FEW and 2 * len(found) < len(values) else []
+
+
+def _beside(values: pd.Series[float], levels: list[float]) -> Numbers:
+    """Each value's place among the levels, points of one level beside each other."""
+    random = np.random.default_rng(1)
+    return np.searchsorted(levels, values) + random.uniform(-0.3, 0.3, len(values))
+
+
+def _scaled(values: pd.Series[float], axis: Axis) -> Numbers:
+    """From 0 to 1 over an axis."""
+    plain = values.to_numpy(dtype=float)
+    plain = np.log(plain) if axis.log else plain
+    return np.asarray((plain - plain.min()) / (np.ptp(plain) or 1.0), dtype=float)
+
+
+def _spread(values: pd.Series[float], axis: Axis) -> Numbers:
+    """Equal steps over an axis."""
+    low, high = float(values.min()), float(values.max())
+    return np.geomspace(low, high, GRID) if axis.log else np.linspace(low, high, GRID)
+
+
+def _counted(label: str, values: pd.Series[float]) -> str:
+    infinite = int(np.isinf(values).sum())
+    return f"{label} (n = {len(values)}{f', {infinite} without end' if infinite else ''})"

@@ -1,0 +1,280 @@
+"""Charts for papers: PDF, SVG or PNG that fit a column of a two-column page without scaling.
+
+A column is 3.4 in wide (IEEE, ACM), letters have 7 points or more, and PDF has its fonts embedded
+(TrueType, which submission systems ask for).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
+
+from minitopo_dc.analysis.figures.chart import COLOURS, DASHES, Chart, Panel, Scale, Series
+from minitopo_dc.analysis.figures.chart import Axis as ChartAxis
+from minitopo_dc.files import replacing
+
+Format = Literal["pdf", "svg", "png"]
+COLUMN_INCHES, PAGE_INCHES = 3.4, 7.0
+"""Width of a column, and of both."""
+PANEL_INCHES = 2.1
+"""Height of a panel that is alone."""
+SMALL_INCHES = 1.6
+STACKED = 3
+"""So many panels, or panels that share their time, stand in one column above each other."""
+DOTS_PER_INCH = 300
+FONT = "DejaVu Sans"
+"""Comes with Matplotlib, so that it is everywhere."""
+SMALL, NORMAL = 7.0, 7.5
+"""Points: of ticks and legends, and of labels."""
+SHAPES = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "X"}
+SHAPE_ORDER = tuple(SHAPES.values())
+STYLE: Any = {
+    "font.family": FONT,
+    "font.size": SMALL,
+    "axes.labelsize": NORMAL,
+    "axes.titlesize": NORMAL,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.xmargin": 0.03,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 3.5,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+    "legend.fontsize": SMALL,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "minitopo-dc",
+    "text.parse_math": False,
+}
+LETTER_INCHES = 0.065
+"""Of the font at `SMALL`, about."""
+
+
+def save(chart: Chart, directory: Path, kind: Format) -> Path:
+    """Write a chart to `directory`; return the file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path = directory / f"{chart.name}.{kind}"
+    with replacing(path) as partial, mpl.rc_context(STYLE):
+        # Without the time, the same runs make the same file.
+        known = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}[kind]
+        draw(chart).savefig(partial, format=kind, metadata=known)
+    return path
+
+
+def draw(chart: Chart) -> Figure:
+    """Return a chart as a figure of Matplotlib."""
+    with mpl.rc_context(STYLE):
+        figure, places = _grid(chart)
+        for number, (axes, panel) in enumerate(zip(places, chart.panels, strict=True)):
+            shares = chart.together and number < len(places) - 1
+            _draw_panel(axes, panel, x_label=not shares)
+        _legend(figure, places)
+        return figure
+
+
+def _grid(chart: Chart) -> tuple[Figure, list[Axes]]:
+    count = len(chart.panels)
+    columns = 1 if count <= STACKED or chart.together else min(2, chart.columns)
+    rows = -(-count // columns)
+    width = COLUMN_INCHES if columns == 1 else PAGE_INCHES
+    height = PANEL_INCHES if rows == 1 else SMALL_INCHES * rows
+    room = 0.15 * _legend_rows(chart, width)
+    figure = Figure(figsize=(width, height + room), layout="constrained", dpi=DOTS_PER_INCH)
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(rows, columns, sharex=chart.together, squeeze=False)
+    places: list[Axes] = list(grid.flat)
+    for unused in places[count:]:
+        unused.remove()
+    return figure, places[:count]
+
+
+def _legend_rows(chart: Chart, width: float) -> int:
+    labels = dict.fromkeys(each.label for panel in chart.panels for each in panel.series)
+    return -(-len(labels) // _legend_columns(list(labels), width)) if len(labels) > 1 else 0
+
+
+def _legend_columns(labels: list[str], width: float) -> int:
+    longest = max(map(len, labels), default=0) * LETTER_INCHES + 0.45
+    return max(1, min(len(labels), int(width / longest)))
+
+
+def _legend(figure: Figure, places: list[Axes]) -> None:
+    """Below all panels, each label once."""
+    found = {
+        label: handle
+        for axes in places
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    if len(found) > 1:
+        columns = _legend_columns(list(found), figure.get_figwidth())
+        figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
+
+
+def _draw_panel(axes: Axes, panel: Panel, *, x_label: bool) -> None:
+    for series in panel.series:
+        if series.values is not None and panel.scale is not None:
+            _draw_values(axes, series, panel.scale)
+        else:
+            _draw_series(axes, series, sideways=panel.sideways)
+    down, across = (
+        (panel.level_y, panel.level_x) if panel.sideways else (panel.level_x, panel.level_y)
+    )
+    for level, line in ((down, axes.axvline), (across, axes.axhline)):
+        if level is not None:
+            line(level, color="0.5", linewidth=0.7, linestyle=(0, (3, 2)), zorder=0)
+    last = max((float(np.nanmax(each.x)) for each in panel.series if each.x.size), default=0.0)
+    for mark in panel.marks:
+        if mark.x <= last:  # what is later did not happen
+            _draw_mark(axes, mark.x, mark.label, COLOURS[mark.colour % len(COLOURS)])
+            axes.margins(y=0.4)
+    axes.set_title(panel.title)
+    right, up = (panel.y, panel.x) if panel.sideways else (panel.x, panel.y)
+    _set_x(axes, right)
+    _set_y(axes, up)
+    if panel.sideways:
+        axes.set_ylim(len(up.ticks) - 0.5, -0.5)
+    axes.set_xlabel(right.label if x_label else "")
+    axes.set_ylabel(up.label)
+    if panel.scale is not None:
+        _colour_bar(axes, panel.scale)
+
+
+def _draw_series(axes: Axes, series: Series, *, sideways: bool) -> None:
+    look = series.look
+    colour = COLOURS[look.colour % len(COLOURS)]
+    shape = None if look.marker is None else SHAPE_ORDER[look.marker % len(SHAPE_ORDER)]
+    places = (series.y, series.x) if sideways else (series.x, series.y)
+    if series.low is not None and series.high is not None:
+        reach = np.nan_to_num(
+            np.vstack([series.y - series.low, series.high - series.y]).clip(min=0)
+        )
+        bars = {"xerr" if sideways else "yerr": reach}
+        axes.errorbar(*places, **bars, fmt="none", ecolor=colour, elinewidth=0.7, capsize=1.8)
+    if series.quartiles is not None:
+        thick = axes.hlines if sideways else axes.vlines
+        thick(series.x, *series.quartiles, color=colour, linewidth=4, alpha=0.4)
+    axes.plot(
+        *places,
+        color=colour,
+        linestyle="" if series.line == "none" else (0, DASHES[look.dash % len(DASHES)] or ()),
+        drawstyle="steps-post" if series.line == "steps" else "default",
+        marker=shape,
+        markerfacecolor="white" if look.hollow else None,
+        markeredgewidth=0.8,
+        label=series.label,
+    )
+
+
+def _draw_values(axes: Axes, series: Series, scale: Scale) -> None:
+    """Draw points in the colours of a scale; the shape says on which side of the level each is."""
+    values = series.values
+    assert values is not None
+    drawn: dict[str, Any] = {"cmap": _map(scale), "norm": Normalize(scale.low, scale.high)}
+    for shape, chosen in _sides(values, scale):
+        axes.scatter(
+            *(series.x[chosen], series.y[chosen]),
+            c=values[chosen],
+            marker=shape,
+            s=14,
+            edgecolors="0.3",
+            linewidths=0.3,
+            **drawn,
+        )
+
+
+def _sides(values: Any, scale: Scale) -> Iterator[tuple[str, Any]]:
+    if scale.level is None:
+        yield "o", np.isfinite(values)
+    else:
+        yield "^", values >= scale.level
+        yield "v", values < scale.level
+
+
+def _map(scale: Scale) -> LinearSegmentedColormap:
+    return LinearSegmentedColormap.from_list("chart", list(scale.colours))
+
+
+def _colour_bar(axes: Axes, scale: Scale) -> None:
+    assert axes.figure is not None
+    drawn = ScalarMappable(Normalize(scale.low, scale.high), _map(scale))
+    bar = axes.figure.colorbar(drawn, ax=axes, shrink=0.95, pad=0.02, aspect=25)
+    bar.set_label(scale.label)
+    bar.outline.set_linewidth(0.4)
+
+
+def _draw_mark(axes: Axes, x: float, label: str, colour: str) -> None:
+    """A dotted line from bottom to top, its label beside it."""
+    axes.axvline(x, color=colour, linestyle=":", linewidth=0.8)
+    place = axes.get_xaxis_transform()
+    axes.text(x, 0.98, label, transform=place, color=colour, rotation=90, ha="right", va="top")
+
+
+def _set_x(axes: Axes, axis: ChartAxis) -> None:
+    if axis.log:
+        axes.set_xscale("log")
+    if axis.ticks:
+        _set_ticks(axes, axis)
+    elif axis.log:
+        _plain_log(axes.xaxis)
+    if axis.limits is not None:
+        axes.set_xlim(*axis.limits)
+    elif axis.from_zero:
+        axes.set_xlim(left=0)
+
+
+def _set_y(axes: Axes, axis: ChartAxis) -> None:
+    if axis.log:
+        axes.set_yscale("log")
+        _plain_log(axes.yaxis)
+    if axis.ticks:
+        axes.set_yticks([place for place, _ in axis.ticks], [name for _, name in axis.ticks])
+    if axis.limits is not None:
+        axes.set_ylim(*axis.limits)
+    elif axis.from_zero:
+        axes.set_ylim(bottom=0)
+
+
+def _plain_log(axis: Any) -> None:
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _set_ticks(axes: Axes, axis: ChartAxis) -> None:
+    """A tick at each swept value, and its name where the one before leaves room for it."""
+    places = [place for place, _ in axis.ticks]
+    scaled = [math.log10(place) for place in places] if axis.log else places
+    span = (max(scaled) - min(scaled)) or 1.0
+    width = (axes.get_position().width or 0.8) * axes.figure.get_figwidth()  # type: ignore[union-attr]
+    slanted = sum(len(name) for _, name in axis.ticks) * LETTER_INCHES > 1.3 * width
+    named, end = [], -math.inf
+    for (_, name), place in zip(axis.ticks, scaled, strict=True):
+        middle = (place - min(scaled)) / span * width
+        half = (0.08 if slanted else len(name) * LETTER_INCHES / 2) + 0.02
+        shown = middle - half >= end
+        named.append(name if shown else "")
+        end = middle + half if shown else end
+    axes.xaxis.set_major_locator(FixedLocator(places))
+    axes.set_xticks(places, named)
+    axes.xaxis.set_minor_locator(FixedLocator([]))
+    if slanted:
+        for text in axes.get_xticklabels():
+            text.set(rotation=40, ha="right", rotation_mode="anchor")
+    if len(places) == len(set(places)) and not axis.log and places == list(range(len(places))):
+        axes.set_xlim(-0.5, len(places) - 0.5)

@@ -1,0 +1,54 @@
+"""How long packets took, as numbers of a run: median and 95th percentile."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from minitopo_dc.analysis.logs.connection_log import connection_log
+from minitopo_dc.analysis.measures.congestion import congestion_series
+from minitopo_dc.analysis.tables.load import load_result
+
+PACKETS, ROUND_TRIPS = "packet_delay", "smoothed_rtt"
+DELAYS = {PACKETS: "one-way delay of packets", ROUND_TRIPS: "smoothed round-trip time"}
+"""What a run tells of delays, in words."""
+QUANTILES = {"median": 0.5, "p95": 0.95}
+
+
+def delays_of(measure: str) -> str:
+    """Return which of `DELAYS` a measure is of; packets where it is none of them."""
+    return next((what for what in DELAYS if measure.startswith(f"{what}_")), PACKETS)
+
+
+def delay_ms(run: Path, name: str) -> float:
+    """Return a quantile of a run's delays in ms; of several flows, of the first one.
+
+    Args:
+        run: its directory.
+        name: `packet_delay_median_ms`, `packet_delay_p95_ms`: one way, of each packet with content
+            that arrived, which needs records of both ends (docs/features.md); or
+            `smoothed_rtt_median_ms`, `smoothed_rtt_p95_ms`: of the sender's samples.
+
+    Raises:
+        ResultError: the run lacks the records, or a file is broken.
+    """
+    what, part = name.removesuffix("_ms").rsplit("_", 1)
+    values = _packets(run) if what == PACKETS else _round_trips(run)
+    values = values[np.isfinite(values)]
+    return float(np.quantile(values, QUANTILES[part])) if len(values) else math.nan
+
+
+def _packets(run: Path) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    packets = connection_log(run).packets
+    return np.asarray(1000 * (packets["received_s"] - packets["sent_s"]), dtype=float)
+
+
+def _round_trips(run: Path) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    series = congestion_series(run)
+    end_s = load_result(run).completion_s or math.inf
+    return np.asarray(series["smoothed_rtt_ms"][series["time_s"] <= end_s], dtype=float)
+
+
+DELAY_MEASURES = tuple(f"{what}_{part}_ms" for what in DELAYS for part in QUANTILES)
