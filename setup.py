@@ -95,7 +95,11 @@ with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
         packages=find_packages(include=["minitopo_dc*"]),
         package_data={
             "minitopo_dc": [
-                *("py.typed", "campaign/report/page/*", "campaign/report/page/uplot/*", "data/*/*", "picoquic/*.[ch]")
+                "py.typed",
+                "campaign/report/page/*",
+                "campaign/report/page/uplot/*",
+                "data/*/*",
+                "picoquic/*.[ch]",
             ]
         },
         install_requires=RUNTIME,
