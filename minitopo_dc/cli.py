@@ -12,8 +12,8 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: its words; None: those of this process, which then ends.
 
     Returns:
-        0 when done, 1 when a run failed, 2 for a mistake in the input; 128 plus the number of the
-        signal that interrupted it.
+        0 when done, 1 when a run failed, 2 for a mistake in the input, 3 when each run is
+        unsupported here; 128 plus the number of the signal that interrupted it.
     """
     with Interruption(own_process=arguments is None) as interruption:
         # Not above: a second, in which a signal is no traceback either.
@@ -23,8 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
             status = run_command(arguments, interruption.working)
             interruption.done()
             return status
-        except KeyboardInterrupt:
-            say_interrupted()
+        except KeyboardInterrupt as interrupted:
+            say_interrupted(str(interrupted))
             return interruption.status
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from minitopo_dc.run.check import check_scenario
+from minitopo_dc.run.check import check_scenario, runners_of, why_unsupported
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
@@ -45,6 +45,19 @@ def default_clock() -> Clock:
         return "real"
     print(f"minitopo-dc: {reason}: using the virtual clock", file=sys.stderr)  # noqa: T201
     return "virtual"
+
+
+def why_not_here(scenario: Scenario) -> str | None:
+    """Say what this machine lacks for a scenario that was checked, whose clock can run here.
+
+    A run of it would be `unsupported` with this reason; None: it would take place.
+    """
+    if scenario.clock == "real":
+        from minitopo_dc.emulation.run.real import lacking
+
+        if (reason := lacking(scenario)) is not None:
+            return reason
+    return why_unsupported(scenario, runners_of(scenario))
 
 
 MOST_JOBS = 1024

@@ -1,25 +1,38 @@
-"""The comparison: which scenarios it takes, and running them one after the other or at once."""
+"""The comparison: which scenarios it takes, and running them one after the other or at once.
+
+A directory has `comparison.json`, which says what was asked, and a directory for each run. A run
+with a `result.json` is done: who asks for the same comparison again gets what is missing.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import fcntl
 import itertools
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from io import BufferedReader
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
 from minitopo_dc.data_model import write_version
+from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.pool import Killed, in_processes
-from minitopo_dc.run.attempts import Retries, tried
+from minitopo_dc.run.attempts import ATTEMPTS, Retries, check_retries, tried
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.judge import blank_result, crashed
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.run.results import MOST_BYTES, RunResult
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
 
 Execute = Callable[[Scenario, Path], RunResult]
+Planned = Sequence[tuple[int, Scenario]]
+"""Repetitions and scenarios (`planned_runs`)."""
 
 
 def run_comparison(
@@ -33,6 +46,8 @@ def run_comparison(
 ) -> list[RunResult]:
     """Run every row `repetitions` times; return the results, which `results_table` makes a table.
 
+    An unfinished comparison goes on: runs that are done are not repeated.
+
     Args:
         base: what all rows have in common.
         rows: of each the fields in which it differs: `{"transport": "quic", "mode": "dc"}`.
@@ -42,14 +57,19 @@ def run_comparison(
         retry_disturbed: how often a run is done again that the machine disturbed.
 
     Raises:
-        InputError: a scenario is wrong, or its clock cannot run here. Nothing has been run then.
+        InputError: a scenario is wrong, its clock cannot run here, or the directory holds another
+            comparison. Nothing has been run then.
     """
+    check_retries(retry_disturbed)
     planned = list(planned_runs(base, rows, repetitions))
     for _, scenario in planned[: len(rows)]:  # repetitions differ in their seed only
         check_scenario(scenario)
         require_clock(scenario.clock)
     jobs = chosen_jobs(jobs, base.clock)
-    return list(run_all(planned, directory, run_checked, jobs, retry_disturbed))
+    directory.mkdir(parents=True, exist_ok=True)
+    with held(directory, planned):
+        done = finished_runs(planned, directory, retry_disturbed)
+        return list(run_all(planned, directory, run_checked, jobs, retry_disturbed, done=done))
 
 
 def planned_runs(
@@ -65,6 +85,89 @@ def planned_runs(
         seed = {"seed": base.seed + repetition - 1}
         for row in rows:
             yield repetition, Scenario.check({**base.model_dump(), **row, **seed}, "compare")
+
+
+@contextmanager
+def held(root: Path, planned: Planned) -> Iterator[None]:
+    """Hold a comparison's directory while it runs, and write down there what is asked.
+
+    Raises:
+        SettingsError: another comparison is there, or another process that runs it; or nothing can
+            be written.
+    """
+    try:
+        lock = _lock(root / ASKED, planned)
+    except BlockingIOError:
+        raise SettingsError(f"{quoted(root)}: another process runs this comparison") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise SettingsError(f"{quoted(root)}: {why}; give a new directory") from None
+    with lock:
+        yield
+
+
+def _lock(path: Path, planned: Planned) -> BufferedReader:
+    """Write what is asked, unless it is there, and lock it; ValueError when something else is."""
+    if not path.exists():
+        if any(path.parent.glob("*/result.json")):
+            raise ValueError(f"holds runs, and no {ASKED} that says of what comparison")
+        write_whole(path, json.dumps(_asked(planned), indent=1))
+    found = parse_json(read_text(path, MOST_BYTES, within=path.parent))
+    if differs := _difference(found, planned):
+        raise ValueError(f"holds a comparison with other options: {differs}")
+    file = path.open("rb")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def runs_asked(root: Path) -> int | None:
+    """Return how many runs a comparison is to have; None: its directory does not tell."""
+    try:
+        found = parse_json(read_text(root / ASKED, MOST_BYTES, within=root))
+        return len(found["rows"]) * int(found["repetitions"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _asked(planned: Planned) -> dict[str, Any]:
+    """Return what a comparison is: the scenario of each row, and how often."""
+    rows = _rows_of(planned)
+    return {
+        "repetitions": len(planned) // len(rows),
+        "rows": [each.model_dump(mode="json") for each in rows],
+    }
+
+
+def _difference(found: Any, planned: Planned) -> str:
+    """Say in what a comparison that is there differs from this one; empty: in nothing.
+
+    Raises:
+        ValueError: it is none.
+    """
+    mine = _rows_of(planned)
+    try:
+        told: dict[str, tuple[Any, Any]] = {
+            "repetitions": (found["repetitions"], len(planned) // len(mine))
+        }
+        # Checked: a field that a later version adds has its default in what an earlier one wrote.
+        theirs = [Scenario.check(row, ASKED) for row in found["rows"]]
+    except (KeyError, TypeError):
+        raise ValueError(f"{ASKED} is not what a comparison was asked for") from None
+    names = [", ".join(f"{row.transport} {row.mode}" for row in each) for each in (theirs, mine)]
+    told["rows"] = (names[0], names[1])
+    for old, new in zip(theirs, mine, strict=True) if names[0] == names[1] else ():
+        told |= differing_fields(old, new)
+    differ = [f"{name} {old}, here {new}" for name, (old, new) in told.items() if old != new]
+    return "; ".join(differ[:MOST_TOLD]) + ("; ..." if len(differ) > MOST_TOLD else "")
+
+
+ASKED = "comparison.json"
+MOST_TOLD = 5
+"""Differences: more are another comparison."""
 
 
 def run_directory(root: Path, repetition: int, scenario: Scenario, variant: str = "") -> Path:
@@ -90,6 +193,15 @@ def variants(scenarios: Sequence[Scenario]) -> list[str]:
     return found
 
 
+def differing_fields(first: Scenario, second: Scenario) -> dict[str, tuple[Any, Any]]:
+    """Return the fields in which two scenarios differ, with both values, by their paths."""
+    old, new = (_flat(each.model_dump(mode="json")) for each in (first, second))
+    fields = dict.fromkeys((*old, *new))
+    return {
+        each: (old.get(each), new.get(each)) for each in fields if old.get(each) != new.get(each)
+    }
+
+
 def _told(field: str, value: Any) -> str:
     shown = f"{value:g}" if isinstance(value, float) else str(value)
     return TELLING.get(field, f"{field} {{}}").format(shown)
@@ -100,46 +212,81 @@ TELLING = {"leg": "leg {}", "pdcp.split": "{}", "pdcp.t_reordering_ms": "t-Reord
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Return the fields of a scenario by their paths; a list is one field."""
+    """Return the fields of a scenario by their paths; a list of numbers or names is one field."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         path = f"{before}{name}"
-        found |= _flat(value, f"{path}.") if isinstance(value, dict) else {path: value}
+        if isinstance(value, list) and any(isinstance(each, dict) for each in value):
+            found |= _flat({str(place): each for place, each in enumerate(value)}, f"{path}.")
+        else:
+            found |= _flat(value, f"{path}.") if isinstance(value, dict) else {path: value}
+    return found
+
+
+def finished_runs(
+    planned: Planned, root: Path, retry_disturbed: int = Retries.disturbed
+) -> dict[int, RunResult]:
+    """Return the results of the runs that are done, by their place.
+
+    One that the machine disturbed is done when it was repeated as often as is allowed.
+    """
+    found = {}
+    for place, directory in enumerate(_directories(planned, root)):
+        with suppress(OSError, TypeError, ValueError):
+            result = replace(RunResult.load(directory), directory=str(directory))
+            repeats = len(result.details.get(ATTEMPTS["disturbed"], ()))
+            if result.status != "disturbed" or repeats >= retry_disturbed:
+                found[place] = result
     return found
 
 
 def run_all(
-    planned: Sequence[tuple[int, Scenario]],
+    planned: Planned,
     root: Path,
     execute: Execute,
     jobs: int = 1,
     retry_disturbed: int = Retries.disturbed,
+    *,
+    done: Mapping[int, RunResult] = MappingProxyType({}),
 ) -> Iterator[RunResult]:
     """Run them, each in its directory below `root`; yield the results in order, as they come.
 
-    Whatever happens to one is its result, failed, and the others go on. With more than one of
-    `jobs`, `execute` is a function of a module: processes import it.
+    Those that are `done` (by their place) are not run. Whatever happens to one is its result,
+    failed, and the others go on. With more than one of `jobs`, `execute` is a function of a module:
+    processes import it.
     """
-    with contextlib.suppress(OSError):  # then no run can be written either, each says why
+    with suppress(OSError):  # then no run can be written either, each says why
         root.mkdir(parents=True, exist_ok=True)
         write_version(root)
-    named = _variants_of_runs(planned)
-    arguments = [
-        (execute, scenario, run_directory(root, repetition, scenario, variant), retry_disturbed)
-        for (repetition, scenario), variant in zip(planned, named, strict=True)
+    directories = _directories(planned, root)
+    missing = [
+        (execute, scenario, directory, retry_disturbed)
+        for place, ((_, scenario), directory) in enumerate(zip(planned, directories, strict=True))
+        if place not in done
     ]
-    outcomes = _in_order(arguments, jobs) if jobs > 1 else (attempt(*each) for each in arguments)
-    for (repetition, scenario), variant, (_, _, directory, _), outcome in zip(
-        planned, named, arguments, outcomes, strict=True
-    ):
-        result = _of_row(scenario, directory, outcome)
-        yield _kept(replace(result, repetition=repetition, variant=variant), directory)
+    outcomes = _in_order(missing, jobs) if jobs > 1 else (attempt(*each) for each in missing)
+    named = _variants_of_runs(planned)
+    for place, (repetition, scenario) in enumerate(planned):
+        outcome = done[place] if place in done else next(outcomes)
+        result = _of_row(scenario, directories[place], outcome)
+        result = replace(result, repetition=repetition, variant=named[place])
+        yield _kept(result, directories[place])
 
 
-def _variants_of_runs(planned: Sequence[tuple[int, Scenario]]) -> list[str]:
+def _directories(planned: Planned, root: Path) -> list[Path]:
+    return [
+        run_directory(root, repetition, scenario, variant)
+        for (repetition, scenario), variant in zip(planned, _variants_of_runs(planned), strict=True)
+    ]
+
+
+def _variants_of_runs(planned: Planned) -> list[str]:
     """Return each run's variant: that of its row, as every repetition has the rows of the first."""
-    rows = [scenario for repetition, scenario in planned if repetition == planned[0][0]]
-    return list(itertools.islice(itertools.cycle(variants(rows)), len(planned)))
+    return list(itertools.islice(itertools.cycle(variants(_rows_of(planned))), len(planned)))
+
+
+def _rows_of(planned: Planned) -> list[Scenario]:
+    return [scenario for repetition, scenario in planned if repetition == planned[0][0]]
 
 
 def attempt(

@@ -99,6 +99,7 @@ class Interruption:
             signal.signal(number, signal.SIG_IGN)
 
 
-def say_interrupted() -> None:
-    """The one line of an interrupted command."""
-    print("minitopo-dc: interrupted; what the run had made is removed", file=sys.stderr)  # noqa: T201
+def say_interrupted(more: str = "") -> None:
+    """The one line of an interrupted command, with what is to be said of what it has done."""
+    words = more or "what the run had made is removed"
+    print(f"minitopo-dc: interrupted; {words}", file=sys.stderr)  # noqa: T201

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,10 +14,11 @@ import pandas as pd
 from rich.console import Console
 
 from minitopo_dc.analysis import compare_table, render_table, results_table, save_tables
-from minitopo_dc.analysis.measures.verdict import findings
+from minitopo_dc.analysis.measures.expected_losses import few_losses
+from minitopo_dc.analysis.measures.verdict import Finding, findings
 from minitopo_dc.analysis.tables.labels import compared_labels, labelled
 from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, run_checked
-from minitopo_dc.commands.options.pdcp import add_dc_options
+from minitopo_dc.commands.options.pdcp import add_dc_options, each_pdcp
 from minitopo_dc.commands.options.scenario import (
     add_capture_option,
     add_clock_option,
@@ -32,12 +35,13 @@ from minitopo_dc.commands.options.scenario import (
 )
 from minitopo_dc.commands.options.schedules import add_outage_option, add_paths_option
 from minitopo_dc.commands.screen import Progress, new_directory
-from minitopo_dc.compare import planned_runs, run_all
+from minitopo_dc.compare import ASKED, Planned, finished_runs, held, planned_runs, run_all
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
+from minitopo_dc.run.attempts import check_retries
 from minitopo_dc.run.capacity import capacity_over_time
 from minitopo_dc.run.check import check_scenario
-from minitopo_dc.run.results import FINE, RunResult, flow_windows
+from minitopo_dc.run.results import RunResult, exit_status, flow_windows
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario, as_run
 from minitopo_dc.settings import SettingsError
@@ -71,11 +75,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Return 0 when every run is ok or unsupported, else 1."""
+    """Return 0 when every run is ok or unsupported, 1 when one is not, 3 when nothing can run."""
+    check_retries(arguments.retry_disturbed, "--retry-disturbed")
     if not 1 <= arguments.repetitions <= MOST_REPETITIONS:
         allowed = f"1 to {MOST_REPETITIONS}"
         raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: {allowed}")
-    base = base_scenario(arguments)
+    base = base_of(arguments)
     leg = arguments.leg or better_leg(base)
     base = base.model_copy(update={"leg": leg, "clock": arguments.clock or default_clock()})
     jobs = chosen_jobs(arguments.jobs, base.clock)
@@ -84,57 +89,103 @@ def execute(arguments: argparse.Namespace) -> int:
     for _, scenario in planned[: len(wanted)]:  # repetitions differ in their seed only
         check_scenario(scenario)
     require_clock(base.clock)
-    root = new_directory(arguments.output, "compare")
-    results = _run(planned, root, jobs, arguments.retry_disturbed)
-    whole = _report(base, results, root, as_json=arguments.json)
-    return 0 if whole and all(result.status in FINE for result in results) else 1
+    root = _directory(arguments.output)
+    with held(root, planned):
+        try:
+            results = _run(planned, root, jobs, arguments.retry_disturbed)
+            written = _report(base, results, root, as_json=arguments.json)
+        except KeyboardInterrupt:
+            words = _to_go_on(arguments, planned, root)
+            raise KeyboardInterrupt(words) from None
+    return exit_status([result.status for result in results]) if written else 1
 
 
-def _run(
-    planned: list[tuple[int, Scenario]], root: Path, jobs: int, retry_disturbed: int
-) -> list[RunResult]:
+def base_of(arguments: argparse.Namespace) -> Scenario:
+    """Return what all rows have in common, with the first split policy and t-Reordering."""
+    return base_scenario(next(each_pdcp(arguments)))
+
+
+def _directory(wanted: Path | None) -> Path:
+    """Return that of an unfinished comparison, or a new one."""
+    if wanted is not None and (wanted / ASKED).exists():
+        return wanted
+    return new_directory(wanted, "compare")
+
+
+def _run(planned: Planned, root: Path, jobs: int, retry_disturbed: int) -> list[RunResult]:
+    """Run what is missing; return all results."""
+    done = finished_runs(planned, root, retry_disturbed)
     results = []
-    with Progress(len(planned)) as progress:
-        outcomes = run_all(planned, root, run_checked, jobs, retry_disturbed)
-        for _, scenario in planned:
-            progress.begin(scenario)
+    with Progress(len(planned), before=len(done)) as progress:
+        outcomes = run_all(planned, root, run_checked, jobs, retry_disturbed, done=done)
+        for place, (_, scenario) in enumerate(planned):
+            if place not in done:
+                progress.begin(scenario)
             results.append(next(outcomes))
-            progress.end(results[-1])
+            if place not in done:
+                progress.end(results[-1])
     return results
 
 
+def _to_go_on(arguments: argparse.Namespace, planned: Planned, root: Path) -> str:
+    """Say how many runs are kept, and by which command the rest is done."""
+    done = len(finished_runs(planned, root, arguments.retry_disturbed))
+    output = [] if arguments.output else ["--output", str(root)]
+    command = shlex.join(["minitopo-dc", *arguments.typed, *output])
+    return f"{done} of {len(planned)} runs are done; to go on: {command}"
+
+
 def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bool) -> bool:
-    """Print the table, or the rows as JSON; then write tables and figures. False: they cannot be.
+    """Print what was measured; then write tables and figures. False: they cannot be.
 
     What was measured is told even where nothing can be written any more.
     """
     frame = results_table(results)
-    if as_json:
-        print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
-    else:
-        labels = {each.name: each.label for each in all_runners()}
-        Console().print(render_table(compare_table(frame), labels))
-    found = findings(frame, {each.name: each.stack for each in all_runners()})
+    found = _findings(frame)
     if not as_json:
-        for each in found:
-            Console().print(each.sentence, markup=False, highlight=False)
+        tell_results(frame, found)
+    else:
+        print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
     try:
-        files = _save(base, results, frame, root)
+        _save(base, results, frame, root)
         verdict = json.dumps([each.to_json() for each in found], indent=1)
         write_whole(root / "verdict.json", verdict)
     except OSError as error:
         print(f"minitopo-dc: {root}: {error.strerror}; no tables", file=sys.stderr)  # noqa: T201
         return False
     if not as_json:
-        shown = ", ".join(files)
-        Console().print(f"Results: {root} ({shown}, one directory per run)")
+        _tell_files(root)
     return True
 
 
-def _save(
-    base: Scenario, results: list[RunResult], frame: pd.DataFrame, root: Path
-) -> tuple[str, ...]:
-    """Write tables and figures; return their names."""
+def tell_comparison(results: Sequence[RunResult], root: Path) -> None:
+    """Print a comparison that was made before, from its results, as it was printed then."""
+    frame = results_table(results)
+    tell_results(frame, _findings(frame))
+    _tell_files(root)
+
+
+def _findings(frame: pd.DataFrame) -> list[Finding]:
+    return findings(frame, {each.name: each.stack for each in all_runners()})
+
+
+def tell_results(frame: pd.DataFrame, found: Iterable[Finding]) -> None:
+    """Print the table of runs, what it says, and what losses are to be expected."""
+    console = Console()
+    labels = {each.name: each.label for each in all_runners()}
+    console.print(render_table(compare_table(frame), labels))
+    for sentence in (*(each.sentence for each in found), *few_losses(frame)):
+        console.print(sentence, markup=False, highlight=False)
+
+
+def _tell_files(root: Path) -> None:
+    files = ", ".join(sorted(each.name for each in root.iterdir() if each.is_file()))
+    line = f"Results: {root} ({files}, one directory per run)"
+    Console().print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _save(base: Scenario, results: list[RunResult], frame: pd.DataFrame, root: Path) -> None:
+    """Write tables and figures."""
     # Not above: Matplotlib takes a second.
     # ruff: noqa: PLC0415
     from minitopo_dc.analysis.figures.paths import paths_figure
@@ -149,9 +200,7 @@ def _save(
         goodput_figure(frame, capacity, figure)
     else:
         rows_figure(frame, base.workload, figure)
-    drawn = paths_figure(_first_of_each(results), root / "paths.png")
-    tables = ("results.csv", "results.parquet", figure.name)
-    return (*tables, "paths.png") if drawn else tables
+    paths_figure(_first_of_each(results), root / "paths.png")
 
 
 def _first_of_each(results: list[RunResult]) -> list[Path]:

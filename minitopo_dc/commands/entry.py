@@ -19,7 +19,18 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.settings.base import quoted
 
 COMMANDS = (
-    *("compare", "run", "exec", "shell", "campaign", "calibrate", "trace", "template", "minitopo"),
+    *(
+        "compare",
+        "run",
+        "show",
+        "exec",
+        "shell",
+        "campaign",
+        "calibrate",
+        "trace",
+        "template",
+        "minitopo",
+    ),
     *("build", "check", "clean"),
 )
 """Each is a module of `minitopo_dc.commands`."""
@@ -40,6 +51,7 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
         parsed = parser(_needed(arguments)).parse_args(arguments)
+        parsed.typed = tuple(arguments)
         module = command(parsed.command)
         begin()
         status = int(module.execute(parsed))

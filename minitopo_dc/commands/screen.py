@@ -48,15 +48,21 @@ def about_left(seconds: float) -> str:
 class Progress(StatusLine):
     """Says which run is under way, how each ended, and about how long the rest will take."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, before: int = 0) -> None:
         super().__init__("starting")
         self._total = total
-        self._done = 0
+        self._before = self._done = before
+
+    def __enter__(self) -> Self:
+        if self._before:
+            self._console.print(f"{self._before} of {self._total} runs were done before")
+        return super().__enter__()
 
     def begin(self, scenario: Scenario) -> None:
         """A run starts."""
         under_way = f"{self._position()} {scenario.transport} {scenario.mode} …"
-        self._status.update(f"{under_way} {self._left()}" if self._done else under_way)
+        timed = self._done > self._before
+        self._status.update(f"{under_way} {self._left()}" if timed else under_way)
 
     def end(self, result: RunResult) -> None:
         """A run has ended."""
@@ -72,7 +78,8 @@ class Progress(StatusLine):
 
     def _left(self) -> str:
         """About how long the rest takes at the pace of the runs so far."""
-        return about_left(self._passed_s() / self._done * (self._total - self._done))
+        each_s = self._passed_s() / (self._done - self._before)
+        return about_left(each_s * (self._total - self._done))
 
     def _position(self) -> str:
         return f"{self._done + 1}/{self._total}"

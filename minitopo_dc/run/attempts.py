@@ -9,9 +9,24 @@ from pathlib import Path
 from typing import Final
 
 from minitopo_dc.run.results import RunResult
+from minitopo_dc.settings import SettingsError
 
 ATTEMPTS: Final = {"failed": "failed_attempts", "disturbed": "disturbed_attempts"}
 """Where `details` keep the reasons of the attempts before the one that counts."""
+
+
+MOST_DISTURBED: Final = 10
+"""Repetitions of a disturbed run: a machine that disturbs eleven in a row will the twelfth, too."""
+
+
+def check_retries(disturbed: int, name: str = "retry_disturbed") -> None:
+    """Refuse a number of repetitions that makes no sense.
+
+    Raises:
+        SettingsError: with what is allowed.
+    """
+    if not 0 <= disturbed <= MOST_DISTURBED:
+        raise SettingsError(f"{name}: {disturbed}; allowed: 0 to {MOST_DISTURBED}")
 
 
 @dataclass(frozen=True)

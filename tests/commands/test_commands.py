@@ -11,7 +11,8 @@ import pytest
 from minitopo_dc import cli, clocks
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.commands import compare
-from minitopo_dc.commands.options.scenario import MODES, base_scenario, better_leg, rows
+from minitopo_dc.commands.compare import base_of
+from minitopo_dc.commands.options.scenario import MODES, better_leg, rows
 from minitopo_dc.runners import base
 from minitopo_dc.runners.picoquic.runner import PicoquicRunner
 from minitopo_dc.runners.tcp.runner import TcpRunner
@@ -26,7 +27,7 @@ def parsed(*arguments: str) -> argparse.Namespace:
 
 
 def scenario(*arguments: str) -> Scenario:
-    return base_scenario(parsed(*arguments))
+    return base_of(parsed(*arguments))
 
 
 def test_without_options_the_embedded_traces_can_be_read() -> None:
@@ -132,7 +133,7 @@ def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_delay_is_that_of_both_directions() -> None:
     def delays(*arguments: str) -> list[tuple[float | None, float | None]]:
-        legs = base_scenario(parsed("--legs", "20", "20", *arguments)).legs
+        legs = base_of(parsed("--legs", "20", "20", *arguments)).legs
         return [(leg.downlink.delay_ms, leg.uplink.delay_ms) for leg in legs]
 
     assert delays() == [(10, 10), (10, 10)]
@@ -141,13 +142,13 @@ def test_a_delay_is_that_of_both_directions() -> None:
 
 
 def test_an_uplink_does_not_follow_a_curve() -> None:
-    legs = base_scenario(parsed("--delay", "power")).legs
+    legs = base_of(parsed("--delay", "power")).legs
     assert [leg.uplink.delay_ms for leg in legs] == [10, 10]
 
 
 def test_one_leg_alone_is_the_better_one() -> None:
-    assert better_leg(base_scenario(parsed("--legs", "20", "100"))) == 2
-    assert better_leg(base_scenario(parsed("--legs", "20", "20"))) == 1
+    assert better_leg(base_of(parsed("--legs", "20", "100"))) == 2
+    assert better_leg(base_of(parsed("--legs", "20", "20"))) == 1
 
 
 def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> None:
@@ -439,7 +440,7 @@ def test_a_policy_that_lacks_what_it_needs_is_refused_before_a_run(
 
 def test_any_field_of_pdcp_is_an_option() -> None:
     arguments = ["compare", "--pdcp", "numbering=late", "--pdcp", "flow_control={backhaul_ms: 5}"]
-    pdcp = base_scenario(parsed(*arguments[1:])).pdcp
+    pdcp = base_of(parsed(*arguments[1:])).pdcp
     assert pdcp.numbering == "late"
     assert pdcp.flow_control is not None
     assert pdcp.flow_control.backhaul_ms == 5
@@ -458,7 +459,7 @@ def test_any_field_of_pdcp_is_an_option() -> None:
 def test_a_wrong_field_of_pdcp_is_one_error(given: list[str], words: str) -> None:
     options = [word for each in given for word in ("--pdcp", each)]
     with pytest.raises(SettingsError) as caught:
-        base_scenario(parsed(*options))
+        base_of(parsed(*options))
     assert words in str(caught.value)
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.commands import compare
-from minitopo_dc.commands.options.scenario import base_scenario, rows
+from minitopo_dc.commands.compare import base_of
+from minitopo_dc.commands.options.scenario import rows
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 
@@ -53,7 +54,7 @@ def parsed(*arguments: str) -> argparse.Namespace:
     ],
 )
 def test_a_workload_is_its_name_and_its_parameters(arguments: list[str], wanted: Workload) -> None:
-    assert base_scenario(parsed(*arguments)).workload == wanted
+    assert base_of(parsed(*arguments)).workload == wanted
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_a_wrong_workload_is_one_error_that_begins_with_the_option(
     arguments: list[str], message: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
-        base_scenario(parsed(*arguments))
+        base_of(parsed(*arguments))
     (line,) = str(caught.value).splitlines()
     assert line.startswith(f"--workload: {message}")
 
@@ -175,7 +176,7 @@ def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
 def test_a_plugin_s_workload_is_known_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "twice.py"
     path.write_text(PLUGIN.format(name="compare-twice"), encoding="utf-8")
-    made = base_scenario(parsed("--plugin", str(path), "--workload", "compare-twice:times=3"))
+    made = base_of(parsed("--plugin", str(path), "--workload", "compare-twice:times=3"))
     assert (made.workload.kind, made.workload.model_dump()["times"]) == ("compare-twice", 3)
     assert made.plugins == (str(path),)
 
@@ -185,7 +186,7 @@ def test_plugins_are_loaded_in_their_order_and_files_become_absolute(
 ) -> None:
     (tmp_path / "empty.py").touch()
     monkeypatch.chdir(tmp_path)
-    made = base_scenario(parsed("--plugin", "json", "--plugin", "empty.py"))
+    made = base_of(parsed("--plugin", "json", "--plugin", "empty.py"))
     assert made.plugins == ("json", str(tmp_path / "empty.py"))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.campaign.file.plan import Run
-from minitopo_dc.commands.campaign import CampaignProgress
+from minitopo_dc.commands.campaign.progress import CampaignProgress
 from minitopo_dc.commands.screen import Progress
 from minitopo_dc.run.judge import blank_result
 from minitopo_dc.run.results import RunResult

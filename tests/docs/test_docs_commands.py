@@ -14,8 +14,9 @@ from typing import get_args
 import pytest
 
 from minitopo_dc.cli import main
+from minitopo_dc.commands.compare import base_of
 from minitopo_dc.commands.entry import COMMANDS, parser
-from minitopo_dc.commands.options.scenario import base_scenario, rows
+from minitopo_dc.commands.options.scenario import rows
 from minitopo_dc.page_load import __main__ as page_load
 from minitopo_dc.page_load import server as page_server
 from minitopo_dc.scenario import Clock
@@ -139,7 +140,7 @@ def check_own(arguments: list[str]) -> None:
     assert [each for each in own if each.startswith("--") and each not in known] == []
     if parsed.command == "compare":
         clocks = [parsed.clock] if parsed.clock else get_args(Clock)
-        scenario = base_scenario(parsed)
+        scenario = base_of(parsed)
         kind = scenario.workload.kind
         assert all(rows(parsed, clock, kind) for clock in clocks)
 

@@ -10,7 +10,7 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.commands import compare
-from minitopo_dc.commands.options.scenario import base_scenario
+from minitopo_dc.commands.compare import base_of
 from minitopo_dc.run.check import check_real
 from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
@@ -27,7 +27,7 @@ def scenario(**leg: Any) -> Scenario:
 def compared(*arguments: str) -> Scenario:
     parser = argparse.ArgumentParser()
     compare.add(parser)
-    return base_scenario(parser.parse_args(arguments))
+    return base_of(parser.parse_args(arguments))
 
 
 def down(rate_mbps: float, *outages: list[float]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from minitopo_dc.commands.options.schedules import path_schedule, with_outages
 from minitopo_dc.link import DelayCurve, RlcMode
 from minitopo_dc.numbers import real, whole
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.run.attempts import Retries
+from minitopo_dc.run.attempts import MOST_DISTURBED, Retries
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Mode, Scenario
@@ -151,8 +151,8 @@ def add_retry_option(parser: argparse.ArgumentParser) -> None:
         type=whole,
         default=Retries.disturbed,
         metavar="N",
-        help="do a run again that this machine disturbed, up to so many times "
-        f"({Retries.disturbed}; docs/trust.md)",
+        help="do a run again that this machine disturbed, up to so many times, at most "
+        f"{MOST_DISTURBED} ({Retries.disturbed}; docs/trust.md)",
     )
 
 
@@ -247,11 +247,12 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
 def base_scenario(arguments: argparse.Namespace) -> Scenario:
     """The scenario that the options describe, in its simplest mode.
 
+    Args:
+        arguments: with one split policy and one t-Reordering (`each_pdcp`).
+
     Raises:
         SettingsError: an option's value is wrong, with the allowed ones.
     """
-    if not isinstance(arguments.split, str):
-        arguments = next(each_pdcp(arguments))
     return Scenario.check(
         {
             "plugins": load_plugins(arguments.plugins),

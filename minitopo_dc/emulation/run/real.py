@@ -45,13 +45,13 @@ def run_real(
         scenario,
         directory,
         facts=facts(),
-        lacking=lambda: _lacking(scenario),
+        lacking=lambda: lacking(scenario),
         measure=lambda each: _measure(each, directory, disturb),
     )
 
 
-def _lacking(scenario: Scenario) -> str | None:
-    """What this machine lacks, as a reason."""
+def lacking(scenario: Scenario) -> str | None:
+    """Return what this machine lacks for it, beside what transports need; None: nothing."""
     reason = why_no_ipv6(scenario)
     if reason is None and scenario.real.client_cpu_percent is not None:
         missing = why_no_cpu_limit()

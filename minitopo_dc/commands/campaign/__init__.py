@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
 from pathlib import Path
-from typing import Self, get_args
+from typing import get_args
 
 from rich.console import Console
 
 from minitopo_dc.campaign.execution.cluster import Cluster
 from minitopo_dc.campaign.execution.cost import (
-    Observed,
     calibrate,
     real_cost,
     timed_before,
@@ -23,32 +20,30 @@ from minitopo_dc.campaign.execution.cost import (
 )
 from minitopo_dc.campaign.execution.owner import become_owner
 from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
-from minitopo_dc.campaign.execution.store import Store, describe_status, reporting_full_disk
+from minitopo_dc.campaign.execution.store import Store, reporting_full_disk
 from minitopo_dc.campaign.execution.table import save_table
-from minitopo_dc.campaign.execution.time_left import TimeLeft
 from minitopo_dc.campaign.execution.workers import Processes, Serial, Workers
 from minitopo_dc.campaign.file.design import Version
 from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
-from minitopo_dc.campaign.file.plan import Run, count_plan, read_plan
+from minitopo_dc.campaign.file.plan import PlanCount, count_plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
-from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
+from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked, why_not_here
+from minitopo_dc.commands.campaign.progress import CampaignProgress
+from minitopo_dc.commands.campaign.state import tell_campaign
 from minitopo_dc.commands.options.scenario import (
     add_jobs_option,
     add_plugin_option,
     add_retry_option,
 )
-from minitopo_dc.commands.screen import StatusLine, about_left
-from minitopo_dc.numbers import real, whole
+from minitopo_dc.numbers import duration, real, whole
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.run.results import FINE, RunResult
+from minitopo_dc.run.attempts import check_retries
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 from minitopo_dc.settings.ranges import MOST_REPETITIONS
 
 HELP = "run, resume and report many scenarios from one file"
-LINE_EVERY_S = 30.0
-"""Where no terminal shows the status: often enough to see that it goes on."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -141,6 +136,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    check_retries(arguments.retry_disturbed, "--retry-disturbed")
     file = find_campaign(arguments.campaign)
     if arguments.dry_run:
         return _dry_run(arguments, file)
@@ -163,7 +159,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 retry_disturbed=arguments.retry_disturbed,
             )
     # What was damaged has been run again, and what was run is not read once more.
-    return _tell(store, {}, as_json=False)
+    return tell_campaign(store, {}, as_json=False)
 
 
 def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
@@ -171,6 +167,8 @@ def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
     count = count_plan(file, _overrides(arguments))
     _workers(arguments, count.clock)
     print(f"{count.cells} cells, {count.runs} runs on the {count.clock} clock")  # noqa: T201
+    for reason, runs in _unsupported(count).items():
+        print(f"unsupported here: {runs} of the runs: {reason}")  # noqa: T201
     if count.clock == "real":
         cost = real_cost(count.weighted)
     else:
@@ -180,18 +178,25 @@ def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
         basis = "runs that are done" if done else "small runs, on processors that are free"
         cost = virtual_cost(count.weighted, timed, f"{len(timed)} {basis}")
     jobs = 1 if arguments.scheduler else chosen_jobs(arguments.jobs, count.clock)
-    hours, low, high = (each / jobs / 3600 for each in (cost.seconds, cost.low, cost.high))
-    print(  # noqa: T201
-        f"about {hours:.2g} h ({low:.2g} to {high:.2g} h) with {jobs} at once, by {cost.basis}"
-    )
+    mean, low, high = (duration(each / jobs) for each in (cost.seconds, cost.low, cost.high))
+    print(f"about {mean} ({low} to {high}) with {jobs} at once, by {cost.basis}")  # noqa: T201
     return 0
+
+
+def _unsupported(count: PlanCount) -> Counter[str]:
+    """Return how many runs this machine cannot do, by reason."""
+    found: Counter[str] = Counter()
+    for scenario, runs in count.weighted:
+        if (reason := why_not_here(scenario)) is not None:
+            found[reason] += runs
+    return found
 
 
 def _status(arguments: argparse.Namespace) -> int:
     become_owner([arguments.directory])
     store = Store(arguments.directory)
     save_table(store.plan(), store)
-    return _tell(store, store.damaged(), as_json=arguments.json)
+    return tell_campaign(store, store.damaged(), as_json=arguments.json)
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -219,30 +224,6 @@ def _report(arguments: argparse.Namespace) -> int:
     more = f" (figures/ has {', '.join(arguments.figures)})" if arguments.figures else ""
     Console().print(f"Report: {path}{more}", markup=False)
     return 0
-
-
-def _tell(store: Store, damaged: Mapping[str, str], *, as_json: bool) -> int:
-    """Print the state; 1 unless every run is ok or unsupported."""
-    plan, done = store.plan(), store.done()
-    counts = describe_status(done, plan)
-    bad = {run: done[run] for run in plan.needed_by if run in done and done[run].status not in FINE}
-    reasons = {
-        status: {run: each.reason for run, each in bad.items() if each.status == status}
-        for status in ("failed", "disturbed")
-    }
-    if as_json:
-        told = {"failures": reasons["failed"], "disturbances": reasons["disturbed"]}
-        print(json.dumps({**counts, **told, "damaged": damaged}, indent=1))  # noqa: T201
-    else:
-        console = Console()
-        console.print(", ".join(f"{number} {name}" for name, number in counts.items()))
-        for run, each in bad.items():
-            console.print(f"{each.status}: {store.runs / run}: {each.reason}", markup=False)
-        for run, why in damaged.items():
-            console.print(f"damaged: {store.runs / run}: {why}; to be run again", markup=False)
-        tables = "results.csv, results.parquet" if store.is_writable else "read-only: no tables"
-        console.print(f"Results: {store.root} ({tables})", markup=False)
-    return 1 if bad or counts["missing"] or damaged else 0
 
 
 def _overrides(arguments: argparse.Namespace) -> Overrides:
@@ -293,62 +274,3 @@ def _clean_killed(clock: Clock, scheduler: str | None) -> None:
         from minitopo_dc.emulation.machine.run_registry import clean  # noqa: PLC0415
 
         clean()
-
-
-class CampaignProgress(StatusLine):
-    """Says how many runs are done, each failure, and about how long the rest will take.
-
-    Args:
-        missing: the runs that are to be done.
-        planned: how many the campaign has.
-        known: those that were done before and timed.
-    """
-
-    def __init__(
-        self, missing: Sequence[Run], planned: int, known: Iterable[Observed] = ()
-    ) -> None:
-        super().__init__("")
-        self._time_left = TimeLeft([run.scenario for run in missing], known)
-        self._planned = planned
-        self._done = planned - len(missing)
-        self._counts = dict.fromkeys(("failed", "disturbed", "unsupported"), 0)
-        self._status.update(self._text())
-        self._last_line = self._begin
-
-    def __enter__(self) -> Self:
-        if self._done:
-            self._console.print(f"{self._done} of {self._planned} runs were done before")
-        return super().__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        if error[0] is KeyboardInterrupt:
-            self._console.print(
-                f"{self._done} of {self._planned} runs are done; the same command does the rest"
-            )
-
-    def end(self, run: Run, result: RunResult) -> None:
-        """A run has ended and is recorded."""
-        self._done += 1
-        self._time_left.end(run.scenario, result)
-        if result.status in self._counts:
-            self._counts[result.status] += 1
-        if result.status not in FINE:
-            where = f"{run.id} ({result.transport} {result.mode}, seed {result.seed})"
-            reason = (result.reason.splitlines() or [""])[0]
-            self._console.print(f"{result.status}: {where}: {reason}", markup=False)
-        self._status.update(self._text())
-        self._line()
-
-    def _line(self) -> None:
-        now = time.monotonic()
-        last = self._done == self._planned
-        if not self._console.is_terminal and (last or now - self._last_line >= LINE_EVERY_S):
-            self._last_line = now
-            self._console.print(self._text())
-
-    def _text(self) -> str:
-        counts = ", ".join(f"{number} {status}" for status, number in self._counts.items())
-        left = self._time_left.seconds(self._passed_s()) if self._done < self._planned else None
-        words = [f"{self._done}/{self._planned} runs done", counts]
-        return ", ".join(words if left is None else [*words, about_left(left)])

@@ -1,0 +1,311 @@
+"""`minitopo-dc show`: an old run, comparison or campaign again, or two of them side by side.
+
+It reads the files of their directories and runs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+from rich.console import Console
+
+from minitopo_dc.analysis import results_table
+from minitopo_dc.analysis.measures.side_by_side import COLUMNS, SideBySide, side_by_side
+from minitopo_dc.analysis.tables.load import load_result
+from minitopo_dc.analysis.tables.sheet import Head, Sheet
+from minitopo_dc.analysis.tables.summary import columns_of
+from minitopo_dc.campaign.execution.owner import become_owner
+from minitopo_dc.campaign.execution.store import Store
+from minitopo_dc.campaign.execution.table import campaign_table, cell_table, measures
+from minitopo_dc.commands.campaign.state import tell_campaign
+from minitopo_dc.commands.compare import tell_comparison
+from minitopo_dc.commands.options.scenario import add_plugin_option
+from minitopo_dc.commands.run import tell_run
+from minitopo_dc.compare import ASKED, differing_fields, runs_asked
+from minitopo_dc.files import read_text
+from minitopo_dc.numbers import significant
+from minitopo_dc.plugins import load_plugins
+from minitopo_dc.run.results import MOST_BYTES, RunResult, load_recorded
+from minitopo_dc.scenario import DUAL_CONNECTIVITY
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
+
+HELP = "print an old run, comparison or campaign again, or two of them side by side"
+Kind = Literal["run", "comparison", "campaign"]
+MOST_DIFFERENCES = 12
+"""Fields in which two sets of runs differ: more are no comparison of like with like."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument(
+        "directory", type=Path, nargs="?", metavar="DIR", help="of a run, comparison or campaign"
+    )
+    parser.add_argument(
+        "--compare",
+        type=Path,
+        nargs=2,
+        metavar="DIR",
+        help="two comparisons or two campaigns: the same configurations side by side, with the "
+        "difference and its 95 %% interval over seeds",
+    )
+    parser.add_argument(
+        "--measure",
+        metavar="NAME",
+        help="the number that --compare compares (goodput_mbps; else the workload's first)",
+    )
+    add_plugin_option(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Print; return 0.
+
+    Raises:
+        SettingsError: no results are there, or not two of a kind.
+        ResultError: a file of a run is missing or broken.
+    """
+    if (arguments.directory is None) == (arguments.compare is None):
+        raise SettingsError("show: give DIR, or --compare DIR DIR")
+    if arguments.measure is not None and arguments.compare is None:
+        raise SettingsError("--measure: needs --compare")
+    load_plugins(arguments.plugins)
+    become_owner(arguments.compare or [arguments.directory])
+    if arguments.compare is not None:
+        _compare(*arguments.compare, measure=arguments.measure, as_json=arguments.json)
+    else:
+        _show(arguments.directory, as_json=arguments.json)
+    return 0
+
+
+def _show(root: Path, *, as_json: bool) -> None:
+    match _kind(root):
+        case "run":
+            tell_run(load_result(root), root, as_json=as_json)
+        case "comparison":
+            _show_comparison(root, as_json=as_json)
+        case "campaign":
+            store = Store(root)
+            tell_campaign(store, store.damaged(), as_json=as_json)
+            answer = root / "report" / "answer.txt"
+            if answer.exists() and not as_json:
+                Console().print(read_text(answer, MOST_BYTES, within=root), markup=False)
+
+
+def _show_comparison(root: Path, *, as_json: bool) -> None:
+    results = _results(root)
+    if as_json:
+        print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
+        return
+    tell_comparison(results, root)
+    asked = runs_asked(root)
+    if asked is not None and len(results) < asked:
+        words = f"{len(results)} of {asked} runs are done; the same command goes on"
+        Console().print(f"{words} with --output {root}", markup=False, soft_wrap=True)
+
+
+def _kind(root: Path) -> Kind:
+    """Return what a directory holds.
+
+    Raises:
+        SettingsError: no results.
+    """
+    if (root / "plan.json").exists():
+        return "campaign"
+    if (root / "result.json").exists():
+        return "run"
+    if any(root.glob("*/result.json")):
+        return "comparison"
+    lacks = "no run of it is done" if (root / ASKED).exists() else "no results"
+    looked = "looked for result.json, */result.json and plan.json"
+    raise SettingsError(f"{quoted(root)}: {lacks}; {looked}")
+
+
+def _results(root: Path) -> list[RunResult]:
+    """Return the results of a run, or of a comparison in the order of its runs.
+
+    Raises:
+        SettingsError: a run leads elsewhere.
+        ResultError: a result is broken.
+    """
+    if (root / "result.json").exists():
+        return [load_result(root)]
+    runs = [each for each in sorted(root.glob("*")) if (each / "result.json").exists()]
+    for run in runs:
+        if run.is_symlink():
+            raise SettingsError(f"{quoted(run)}: a link; allowed: a directory of this comparison's")
+    return sorted(map(load_result, runs), key=lambda each: each.repetition)
+
+
+class _Set(NamedTuple):
+    """The runs of a directory."""
+
+    root: Path
+    runs: pd.DataFrame
+    """Those that are ok and have the measure: `COLUMNS`, and `directory`."""
+    left_out: int
+
+
+def _compare(first: Path, second: Path, *, measure: str | None, as_json: bool) -> None:
+    kinds = [_kind(each) for each in (first, second)]
+    if len({each == "campaign" for each in kinds}) > 1:
+        raise SettingsError(f"--compare: a {kinds[0]} and a {kinds[1]}; allowed: two of a kind")
+    tables = [_table(each) for each in (first, second)]
+    name = measure or _usual_measure(pd.concat(tables, ignore_index=True))
+    sets = [_set(root, table, name) for root, table in zip((first, second), tables, strict=True)]
+    found = side_by_side(*(each.runs[list(COLUMNS)] for each in sets))
+    differ = _differing(found, *(each.runs for each in sets))
+    if as_json:
+        only = {"only_first": found.only_first, "only_second": found.only_second}
+        rows = [each.to_json() for each in found.rows]
+        print(json.dumps({"measure": name, "rows": rows, **only, "differ": differ}, indent=1))  # noqa: T201
+    else:
+        _tell(found, sets, name, differ)
+
+
+def _table(root: Path) -> pd.DataFrame:
+    """Return all runs: `row`, `point`, `seed`, `status`, `directory`, `workload`, `measures`."""
+    if _kind(root) == "campaign":
+        plan, store = Store(root).plan(), Store(root)
+        runs = campaign_table(plan, store)
+        cells = cell_table(plan, runs).to_dict("records")
+        workloads = dict(zip(runs["directory"], runs.get("workload", ()), strict=False))
+        rows = [
+            {
+                "row": f"{cell['experiment']} {cell['configuration']}",
+                "point": json.dumps(cell["factors"], sort_keys=True),
+                "workload": workloads.get(cell["directory"], ""),
+                **_run_columns(cell),
+            }
+            for cell in cells
+            if cell["status"] != "missing"
+        ]
+    else:
+        rows = [
+            {"row": _row_name(run), "point": "", "workload": run["workload"]}
+            | _run_columns(measures(run))
+            for run in results_table(_results(root)).to_dict("records")
+        ]
+    if not rows:
+        raise SettingsError(f"{quoted(root)}: no run is done")
+    return pd.DataFrame(rows)
+
+
+def _run_columns(values: Mapping[Any, Any]) -> dict[str, Any]:
+    kept = {name: values[name] for name in ("seed", "status", "directory")}
+    return kept | {"measures": dict(values)}
+
+
+def _row_name(run: Mapping[Any, Any]) -> str:
+    """Return a row's name, which does not depend on what else is compared there.
+
+    A comparison with one split policy does not name it; its scenario does.
+    """
+    variant = run["variant"]
+    if not variant and run["mode"] in DUAL_CONNECTIVITY:
+        variant = load_recorded(Path(run["directory"])).pdcp.split
+    return " ".join(filter(None, (run["transport"], run["mode"], variant)))
+
+
+def _usual_measure(table: pd.DataFrame) -> str:
+    """Return goodput where there is one, else the workload's first number that is no count."""
+    if any(
+        "goodput_mbps" in each and _is_number(each["goodput_mbps"]) for each in table["measures"]
+    ):
+        return "goodput_mbps"
+    return next(each.measure for each in columns_of(table) if not each.count)
+
+
+def _set(root: Path, table: pd.DataFrame, measure: str) -> _Set:
+    """Return the runs that have a measure.
+
+    Raises:
+        SettingsError: none has it, with those that there are.
+    """
+    values = [each.get(measure) for each in table["measures"]]
+    has = [_is_number(value) for value in values]
+    if not any(has):
+        known = sorted(
+            {name for each in table["measures"] for name in each if _is_number(each[name])}
+        )
+        raise SettingsError(
+            f"{quoted(root)}: no run that is ok has {measure}; has: {', '.join(known)}"
+        )
+    runs = table.assign(value=values)[has].astype({"value": float})
+    return _Set(root, runs[[*COLUMNS, "directory"]], int((table["status"] != "ok").sum()))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _differing(
+    found: SideBySide, first: pd.DataFrame, second: pd.DataFrame
+) -> dict[str, list[Any]]:
+    """Return the fields in which the scenarios of matched rows differ, with both values."""
+    differ: dict[str, list[Any]] = {}
+    for each in found.rows:
+        runs = [frame[frame["row"] == each.row] for frame in (first, second)]
+        pairs = runs[0].merge(runs[1], on=["point", "seed"])
+        if pairs.empty:
+            pairs = runs[0].merge(runs[1], how="cross")
+        names = pairs[["directory_x", "directory_y"]].iloc[0]
+        for field, values in differing_fields(
+            *(load_recorded(Path(name)) for name in names)
+        ).items():
+            differ.setdefault(field, list(values))
+    differ.pop("seed", None)
+    return differ
+
+
+UNITS = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "bytes": "byte"}
+"""By the last word of a measure's name."""
+
+
+def _tell(
+    found: SideBySide, sets: Sequence[_Set], measure: str, differ: Mapping[str, Sequence[Any]]
+) -> None:
+    name, _, last = measure.rpartition("_")
+    unit = UNITS.get(last, "")
+    what = (name if unit else measure).replace("_", " ")
+    heads = [Head("configuration", text=True), Head("first", unit), Head("second", unit)]
+    heads += [Head("difference", unit), Head("95 %\ninterval", unit, text=True), Head("pairs")]
+    sheet = Sheet(heads, title=f"{what[:1].upper()}{what[1:]}: second less first")
+    for each in found.rows:
+        numbers = (each.first, each.second, each.difference)
+        interval = f"{significant(each.low)} to {significant(each.high)}"
+        shown = "-" if math.isnan(each.low) else interval
+        sheet.add(each.row, *map(significant, numbers), shown, str(each.pairs))
+    console = Console()
+    console.print(sheet)
+    for line in _below(found, sets, differ):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _below(
+    found: SideBySide, sets: Sequence[_Set], differ: Mapping[str, Sequence[Any]]
+) -> Iterator[str]:
+    """Yield what is to be known of the table."""
+    only = (found.only_first, found.only_second)
+    for which, each, rows in zip(("First", "Second"), sets, only, strict=True):
+        left = f"; {each.left_out} runs that are not ok are left out" if each.left_out else ""
+        yield f"{which}: {each.root}{left}"
+        if rows:
+            yield f"Only in the {which.lower()}: {', '.join(rows)}"
+    if not found.rows:
+        yield "No configuration is in both."
+    for field, (old, new) in list(differ.items())[:MOST_DIFFERENCES]:
+        yield f"They differ in {field}: {old} and {new}"
+    if len(differ) > MOST_DIFFERENCES:
+        yield f"They differ in {len(differ) - MOST_DIFFERENCES} more fields"
+    if any(each.pairs == 0 for each in found.rows):
+        yield "Where pairs are 0 no seed is in both, so there is no interval."
+    elif any(math.isnan(each.low) for each in found.rows):
+        yield "One pair has no interval; more seeds would give one."
