@@ -8,10 +8,10 @@ else is private, and may change at any time.
 * Run a scenario, or several beside each other:
   `Scenario`, `run_scenario`, `run_comparison`, `RunResult`
 * Load and read results:
-  `load_results`, `load_as_run`, `results_table`, `compare_table`, `save_tables`, `client_rate`,
-  `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`, `capacity_over_time`,
-  `connection_log`, `feature_table`, `recorded_runs`, `handover_table`, `open_capacity`,
-  `reordering_wait_ms`
+  `load_results`, `load_series`, `load_as_run`, `results_table`, `compare_table`, `save_tables`,
+  `client_rate`, `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`,
+  `capacity_over_time`, `connection_log`, `feature_table`, `recorded_runs`, `handover_table`,
+  `open_capacity`, `reordering_wait_ms`
 * Draw:
   `draw_drive`, `draw_experiment`, `draw_goodput`, `draw_map`, `draw_paths`, `draw_schedule`,
   `draw_why`, `draw_answer`
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from minitopo_dc.analysis import leg_rates as leg_rates
     from minitopo_dc.analysis import leg_series as leg_series
     from minitopo_dc.analysis import load_results as load_results
+    from minitopo_dc.analysis import load_series as load_series
     from minitopo_dc.analysis import path_rates as path_rates
     from minitopo_dc.analysis import path_series as path_series
     from minitopo_dc.analysis import pdcp_series as pdcp_series
@@ -125,6 +126,7 @@ _HOMES = {
     "RunResult": "minitopo_dc.run.results",
     # Load and read results.
     "load_results": "minitopo_dc.analysis",
+    "load_series": "minitopo_dc.analysis",
     "load_as_run": "minitopo_dc.run.results",
     "results_table": "minitopo_dc.analysis",
     "compare_table": "minitopo_dc.analysis",

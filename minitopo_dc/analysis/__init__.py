@@ -6,6 +6,7 @@ Figures have modules of their own, for Matplotlib takes a second to be imported.
 from __future__ import annotations
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.tables.all_series import load_series
 from minitopo_dc.analysis.tables.load import load_results, results_table
 from minitopo_dc.analysis.tables.rates import leg_rates, path_rates, path_series
 from minitopo_dc.analysis.tables.render import render_table
@@ -20,6 +21,7 @@ __all__ = [
     "leg_rates",
     "leg_series",
     "load_results",
+    "load_series",
     "path_rates",
     "path_series",
     "pdcp_series",

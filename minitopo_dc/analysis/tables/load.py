@@ -32,6 +32,11 @@ from minitopo_dc.settings.base import said_of
 from minitopo_dc.workloads import Download
 
 MODES: tuple[str, ...] = get_args(Mode)
+MEASURED = (
+    *("status", "reason", "size_bytes", *NUMBERS, "leg_bytes", "directory", "details"),
+    *("trust", "repeats"),
+)
+"""Columns of `results_table` that do not tell runs apart; nor do legs' bytes and own measures."""
 SPLIT = "pdcp.split"
 _LEG_BYTES = "leg_bytes_"
 _SCHEMA = TypeAdapter(RunResult)

@@ -92,7 +92,15 @@ def read_numbers(run: Path, name: str | Path, columns: Iterable[str]) -> pd.Data
     Raises:
         ResultError: the file is missing or broken, lacks a column, or has an infinite number.
     """
-    path, table = run / name, read_csv(run, run / name)
+    return to_numbers(run / name, read_csv(run, run / name), columns)
+
+
+def to_numbers(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+    """Make these columns of a table numbers, NaN where one is not known; its file names an error.
+
+    Raises:
+        ResultError: it lacks a column, or has something else, or an infinite number.
+    """
     try:
         for column in columns:
             table[column] = pd.to_numeric(table[column])

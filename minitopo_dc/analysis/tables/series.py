@@ -69,7 +69,7 @@ def leg_series(run: Path, direction: Direction = "downlink") -> pd.DataFrame:
         ResultError: this file or the element's summary is missing (its element died) or broken.
     """
     host = "gnb" if direction == "downlink" else "ue"
-    return _element_series(run, host, "legs", "leg", "delivered_bytes")
+    return element_series(run, host, "legs", "leg", "delivered_bytes")
 
 
 def pdcp_series(run: Path) -> pd.DataFrame:
@@ -80,18 +80,28 @@ def pdcp_series(run: Path) -> pd.DataFrame:
     Raises:
         ResultError: `ue-receive.csv` or `ue-summary.json` is missing or broken.
     """
-    return _element_series(run, "ue", "receive", "bearer")
+    return element_series(run, "ue", "receive", "bearer")
 
 
-def _element_series(run: Path, host: str, name: str, *columns: str) -> pd.DataFrame:
+def element_series(run: Path, host: str, name: str, *columns: str) -> pd.DataFrame:
+    """Return `HOST-NAME.csv` with `time_s` for `time_ns`; it has to have these columns.
+
+    Raises:
+        ResultError: it or the host's summary is missing or broken.
+    """
     table = _read(run / f"{host}-{name}.csv", ["time_ns", *columns])
     # Subtracted as integers: a float cannot hold the ns of a clock that has run for months.
-    elapsed = table.pop("time_ns") - _start_ns(run / f"{host}-summary.json")
+    elapsed = table.pop("time_ns") - start_ns(run / f"{host}-summary.json")
     table.insert(0, "time_s", elapsed / NS_PER_S)
     return table
 
 
-def _start_ns(path: Path) -> int:
+def start_ns(path: Path) -> int:
+    """Return when an element was started, by its summary: ns on the clock of its files.
+
+    Raises:
+        ResultError: the summary is missing or broken.
+    """
     start = read_mapping(path.parent, path).get("start_ns")
     if not isinstance(start, int) or isinstance(start, bool):
         raise ResultError(f"{path}: start_ns: {start!r}; allowed: a number of ns")

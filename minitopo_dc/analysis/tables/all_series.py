@@ -1,0 +1,169 @@
+"""The time series of many runs as one table, labelled by run (docs/data-model.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+
+from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.tables.load import MEASURED, leg_columns, load_results
+from minitopo_dc.analysis.tables.run_files import read_csv, to_numbers
+from minitopo_dc.analysis.tables.series import element_series, start_ns
+from minitopo_dc.run.results import flow_directory
+from minitopo_dc.settings import Direction
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import workload_names
+
+MOST_BYTES = 1 << 30
+"""Of a table: seven million rows of a leg's series; twice as much while it is put together."""
+NUMBER_BYTES = 8
+DIRECTIONS: Mapping[str, Mapping[str, Direction]] = MappingProxyType(
+    {
+        "legs": {"gnb": "downlink", "ue": "uplink"},
+        "transmit": {"gnb": "downlink", "ue": "uplink"},
+        "receive": {"ue": "downlink", "gnb": "uplink"},
+    }
+)
+"""An element's series: of which host and direction."""
+OF_RUNS = ("client-rate", "connections", "paths", "handovers", "packets")
+"""Files of a run's directory, without their `.csv`."""
+TCP_INFO = "tcp-info"
+"""A file of each flow, as a workload's rows are."""
+TEXTS = ("state", "direction", "event")
+"""Columns that are no numbers."""
+KEYS = ("time_s", "sent_s", "direction", "flow", "leg", "backhaul", "bearer", "path", "client_port")
+"""Columns that are kept whatever is chosen: when, and of what."""
+
+
+def load_series(
+    runs: Path | pd.DataFrame,
+    name: str,
+    columns: Sequence[str] | None = None,
+    *,
+    most_bytes: int = MOST_BYTES,
+) -> pd.DataFrame:
+    """Read a time series of all runs into one table.
+
+    Each row has its run's labels: what `load_results` has of it but for what was measured. A label
+    called like a column of the series has `run.` before its name. Runs that did not record the
+    series have no rows.
+
+    Args:
+        runs: a directory of results, of which runs that are ok are read, or rows of `load_results`.
+        name: `legs`, `transmit`, `receive`, `client-rate`, `connections`, `paths`, `handovers`,
+            `packets`, `tcp-info`, or a workload with rows: `request-response`, `ping`.
+        columns: of the series; None: all. Those of `KEYS` are there in any case.
+        most_bytes: that the table may have.
+
+    Raises:
+        ResultError: no run has the series, a file is broken, a column is not there, or the table
+            would be larger.
+    """
+    if isinstance(runs, Path):
+        found = load_results(runs)
+        runs = found[found["status"] == "ok"]
+    known = (*DIRECTIONS, *OF_RUNS, TCP_INFO, *workload_names())
+    if name not in known:
+        raise ResultError(f"no series {name}; allowed: {', '.join(known)}")
+    labels = _labels(runs)
+    label_bytes = sum(_itemsize(labels[name]) for name in labels)
+    frames, rows, size = [], [], 0
+    for row, directory in enumerate(runs["directory"]):
+        for frame in _frames(Path(directory), name):
+            frames.append(_chosen(frame, columns, Path(directory)))
+            rows.append(row)
+            size += int(frames[-1].memory_usage(index=False, deep=True).sum())
+            size += len(frame) * label_bytes
+            if size > most_bytes:
+                raise ResultError(
+                    f"{name}: more than {most_bytes:,} bytes after {row + 1} of {len(runs)} runs; "
+                    "name fewer columns, give a part of load_results' rows, or allow more "
+                    "(most_bytes)"
+                )
+    if not frames:
+        raise ResultError(f"{name}: none of {len(runs)} runs has recorded it")
+    lengths = [len(frame) for frame in frames]
+    return _with_labels(pd.concat(frames, ignore_index=True), labels, np.repeat(rows, lengths))
+
+
+def _labels(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return what tells runs apart, a row each; texts as categories, of a byte or two each."""
+    measured = {*MEASURED, *leg_columns(runs)}
+    for details in runs["details"]:
+        measured |= {*details.get("units", {})}
+    labels = runs[[name for name in runs if name not in measured]]
+    texts = [name for name in labels if not pd.api.types.is_numeric_dtype(labels[name])]
+    return labels.astype(dict.fromkeys(texts, "category"))
+
+
+def _itemsize(column: pd.Series[Any]) -> int:
+    is_text = isinstance(column.dtype, pd.CategoricalDtype)
+    return column.cat.codes.dtype.itemsize if is_text else NUMBER_BYTES
+
+
+def _with_labels(table: pd.DataFrame, labels: pd.DataFrame, rows: Any) -> pd.DataFrame:
+    """Put the labels before the series' columns."""
+    names = {name: f"run.{name}" for name in labels if name in table}
+    repeated: pd.DataFrame = labels.iloc[rows].reset_index(drop=True)
+    return pd.concat([repeated.rename(columns=names), table], axis=1)
+
+
+def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None, run: Path) -> pd.DataFrame:
+    if columns is None:
+        return frame
+    for name in columns:
+        if name not in frame:
+            raise ResultError(f"{run}: no column {name}; allowed: {', '.join(map(str, frame))}")
+    return frame[[name for name in frame if name in columns or name in KEYS]]
+
+
+def _frames(run: Path, name: str) -> Iterator[pd.DataFrame]:
+    if name in DIRECTIONS:
+        yield from _of_elements(run, name)
+    elif name in OF_RUNS:
+        if (run / f"{name}.csv").exists():
+            yield _in_seconds(_table(run, run / f"{name}.csv"), 0)
+    else:
+        for number, directory in _flows(run):
+            path = directory / f"{name}.csv"
+            if path.exists():
+                begin = start_ns(run / "gnb-summary.json") if name == TCP_INFO else 0
+                table = _in_seconds(_table(run, path), begin)
+                table.insert(0, "flow", number)
+                yield table
+
+
+def _of_elements(run: Path, name: str) -> Iterator[pd.DataFrame]:
+    for host, direction in DIRECTIONS[name].items():
+        if (run / f"{host}-{name}.csv").exists():
+            table = element_series(run, host, name, "leg" if name == "legs" else "bearer")
+            both = pd.CategoricalDtype(list(get_args(Direction)))
+            table.insert(1, "direction", pd.Series([direction] * len(table), dtype=both))
+            yield table
+
+
+def _flows(run: Path) -> Iterator[tuple[int, Path]]:
+    """Where a flow's files may be: in the run's directory, or in one of its own."""
+    yield 1, run
+    number = 1
+    while (directory := flow_directory(run, number, alone=False)).is_dir():
+        yield number, directory
+        number += 1
+
+
+def _table(run: Path, path: Path) -> pd.DataFrame:
+    table = read_csv(run, path)
+    return to_numbers(path, table, [str(name) for name in table if name not in TEXTS])
+
+
+def _in_seconds(table: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
+    """Give a table that counts ns the time since the elements' start in s."""
+    if "time_ns" in table:
+        elapsed = (table.pop("time_ns") - begin_ns) / NS_PER_S
+        table.insert(0, "time_s", elapsed)
+    return table
