@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
-
-from minitopo_dc.analysis.figures.chart import Chart
+from minitopo_dc.analysis.figures.chart import Chart, draw
 from minitopo_dc.analysis.figures.over_points import (
     BORDER_CAPTION,
     MAP_CAPTION,
@@ -15,8 +14,10 @@ from minitopo_dc.analysis.figures.over_points import (
     map_panel,
     share_panel,
 )
-from minitopo_dc.analysis.figures.paper import draw
 from minitopo_dc.analysis.statistics import Proportion
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def answer_chart(

@@ -14,11 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Numbers = npt.NDArray[np.float64]
 
@@ -39,6 +42,7 @@ CROWDED = 0.02
 """Of an axis: where swept values are closer, and a log axis parts them, it is one."""
 
 Line = Literal["line", "steps", "none"]
+Format = Literal["pdf", "svg", "png"]
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,14 @@ class Chart:
     """Whether panels share their x axis: a cursor and a zoom in one is in all."""
     columns: int = field(default=2, compare=False)
     """At most so many panels beside each other."""
+
+
+def draw(chart: Chart) -> Figure:
+    """Return a chart for a paper as a figure of Matplotlib."""
+    # Not above: Matplotlib takes a second, and the report's page does without.
+    from minitopo_dc.analysis.figures import paper  # noqa: PLC0415
+
+    return paper.draw(chart)
 
 
 def numbers(values: Iterable[Any]) -> Numbers:

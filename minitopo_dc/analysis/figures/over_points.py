@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import contourpy
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from minitopo_dc.analysis.figures.chart import (
     Axis,
@@ -19,12 +19,15 @@ from minitopo_dc.analysis.figures.chart import (
     Panel,
     Scale,
     Series,
+    draw,
     is_wide,
     numbers,
     plain,
 )
-from minitopo_dc.analysis.figures.paper import draw
 from minitopo_dc.analysis.statistics import Proportion
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BANDWIDTH = 0.12
 """Of a map's width and height: the standard deviation of the weights of a mean. Below it single

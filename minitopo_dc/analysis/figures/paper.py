@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -20,11 +20,10 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
 
-from minitopo_dc.analysis.figures.chart import COLOURS, DASHES, Chart, Panel, Scale, Series
+from minitopo_dc.analysis.figures.chart import COLOURS, DASHES, Chart, Format, Panel, Scale, Series
 from minitopo_dc.analysis.figures.chart import Axis as ChartAxis
 from minitopo_dc.files import replacing
 
-Format = Literal["pdf", "svg", "png"]
 COLUMN_INCHES, PAGE_INCHES = 3.4, 7.0
 """Width of a column, and of both."""
 PANEL_INCHES = 2.1

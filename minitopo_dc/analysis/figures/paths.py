@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from minitopo_dc.analysis.figures.chart import Axis, Chart, Mark, Panel, Series, numbers, plain
-from minitopo_dc.analysis.figures.paper import draw
+from minitopo_dc.analysis.figures.chart import (
+    Axis,
+    Chart,
+    Mark,
+    Panel,
+    Series,
+    draw,
+    numbers,
+    plain,
+)
 from minitopo_dc.analysis.tables.rates import BIN_S, leg_rates, path_rates
 from minitopo_dc.files import replacing
 from minitopo_dc.run.results import load_as_run
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import Direction, PathEvent, PathPlan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TOGETHER_S = 0.1
 """A handover opens a path and abandons another one 0.02 s later: labels would hide each other."""

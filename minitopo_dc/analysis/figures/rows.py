@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from minitopo_dc.analysis.figures.panel import FONT, RATE_COLOUR
 from minitopo_dc.analysis.figures.received import run_panels, set_axes
-from minitopo_dc.analysis.tables.run_files import read_numbers
+from minitopo_dc.analysis.tables.rows import lines_of, read_rows
 from minitopo_dc.files import replacing
 from minitopo_dc.workloads import RowsFigure, Workload
 
@@ -55,25 +55,6 @@ def draw_rows(results: pd.DataFrame, workload: Workload) -> Figure:
     figure.supxlabel(wanted.x_label, fontsize=9.5, family=FONT)
     figure.supylabel(wanted.y_label, fontsize=9.5, family=FONT)
     return figure
-
-
-def read_rows(run: Path, kind: str, wanted: RowsFigure) -> pd.DataFrame:
-    """The rows of a run's workload, as its file has them, with what a figure needs of them.
-
-    Raises:
-        ResultError: the file is missing or broken, or lacks a column of the figure.
-    """
-    return read_numbers(run, f"{kind}.csv", (wanted.x, wanted.y, *wanted.lines))
-
-
-def lines_of(rows: pd.DataFrame, wanted: RowsFigure) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each line of a figure, and what tells it from the others: `leg 1, ...`."""
-    if not wanted.lines:
-        yield "", rows
-        return
-    for values, line in rows.groupby(list(wanted.lines)):
-        named = zip(wanted.lines, values, strict=True)
-        yield ", ".join(f"{name} {value}" for name, value in named), line
 
 
 def _runs(results: pd.DataFrame, kind: str, wanted: RowsFigure) -> Iterator[pd.DataFrame]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
-
-from minitopo_dc.analysis.figures.chart import Axis, Chart, Panel, Series, lines
-from minitopo_dc.analysis.figures.paper import draw
+from minitopo_dc.analysis.figures.chart import Axis, Chart, Panel, Series, draw, lines
 from minitopo_dc.analysis.figures.paths import TIME, plan_marks
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.as_run import as_run
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STEP_S = 1
 """Capacities are means over so long: those of a drive are of whole seconds."""

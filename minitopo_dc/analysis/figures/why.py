@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from minitopo_dc.analysis.errors import naming
 from minitopo_dc.analysis.figures.chart import (
@@ -19,14 +18,17 @@ from minitopo_dc.analysis.figures.chart import (
     Numbers,
     Panel,
     Series,
+    draw,
     numbers,
 )
-from minitopo_dc.analysis.figures.paper import draw
 from minitopo_dc.analysis.measures.congestion import congestion_series
 from minitopo_dc.analysis.measures.pdcp import receive_counters
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.series import leg_series, pdcp_series
 from minitopo_dc.units import NS_PER_MS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_BINS = 100
 """Of a transfer: more is noise at this width."""

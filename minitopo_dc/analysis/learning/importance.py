@@ -54,16 +54,18 @@ def importances(
         seed: of the forests, folds and permutations.
     """
     # Not above: it takes a second, and few commands need it.
+    from sklearn import config_context  # noqa: PLC0415
     from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415
     from sklearn.model_selection import RepeatedStratifiedKFold  # noqa: PLC0415
 
     folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=seed)
     random = np.random.default_rng(seed)
     falls = []
-    for learn, test in folds.split(values, verdicts):
-        forest = RandomForestClassifier(n_estimators=TREES, random_state=seed)
-        forest.fit(values[learn], verdicts[learn])
-        falls.append(_falls(forest, values[test], verdicts[test], factors, random))
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        for learn, test in folds.split(values, verdicts):
+            forest = RandomForestClassifier(n_estimators=TREES, random_state=seed)
+            forest.fit(values[learn], verdicts[learn])
+            falls.append(_falls(forest, values[test], verdicts[test], factors, random))
     table = np.array(falls)
     found = [
         Importance(factor, float(column.mean()), float(column.std(ddof=1)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from minitopo_dc.analysis.tables.rates import path_series
@@ -54,8 +55,11 @@ def needless_falls(windows: pd.DataFrame, legs: pd.DataFrame, wait_s: float) -> 
     before = windows.groupby("path").shift()
     fell = windows["cwnd_bytes"] < FALL * before["cwnd_bytes"]
     since = before["time_s"] - ROUND_TRIPS * windows["smoothed_rtt_ms"] / 1000 - wait_s
-    periods = zip(since[fell], windows["time_s"][fell], strict=True)
-    return float(sum(not losses.between(*period).any() for period in periods))
+    at = np.sort(losses.to_numpy(dtype=float))
+    before_it = np.searchsorted(at, since[fell].to_numpy(dtype=float), "left")
+    by_then = np.searchsorted(at, windows["time_s"][fell].to_numpy(dtype=float), "right")
+    known = since[fell].notna().to_numpy()
+    return float((~(known & (by_then > before_it))).sum())
 
 
 def _connections(run: Path) -> pd.DataFrame:

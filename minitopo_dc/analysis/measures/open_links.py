@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from minitopo_dc.analysis.tables.load import load_result
-from minitopo_dc.run.results import flow_windows, load_as_run
+from minitopo_dc.run.results import RunResult, flow_windows, load_as_run
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.settings.paths import Period, without
 from minitopo_dc.units import NS_PER_S
@@ -72,13 +72,17 @@ def sp_share(run: Path) -> float:
     return _share(run, sp_capacity_mbps(run))
 
 
-def transfer_window(run: Path) -> Period:
+def transfer_window(run: Path, result: RunResult | None = None) -> Period:
     """From the first client's start of connecting to the last one's end, in s of the legs' time.
+
+    Args:
+        run: its directory.
+        result: the run's, where it is at hand.
 
     Raises:
         ResultError, ValueError: the run's result is broken, or it is not ok.
     """
-    result = load_result(run)
+    result = result or load_result(run)
     if result.completion_s is None:
         raise ValueError(f"{run}: status {result.status}; only a run that is ok has a transfer")
     starts, ends = zip(*flow_windows(result.details, result.completion_s), strict=True)

@@ -75,7 +75,7 @@ def signs(run: Path) -> Signs:
     """
     result, series = load_result(run), leg_series(run)
     counts = np.array(result.leg_bytes if result.leg_bytes else [math.nan], dtype=float)
-    late, idle = _resting(series, _used(result), transfer_window(run))
+    late, idle = _resting(series, _used(result), transfer_window(run, result))
     windows = congestion_series(run)
     return Signs(
         goodput_mbps=math.nan if result.goodput_mbps is None else result.goodput_mbps,
@@ -83,7 +83,7 @@ def signs(run: Path) -> Signs:
         waiting=reordering_wait_ms(run) / float(windows["smoothed_rtt_ms"].mean()),
         needless=needless_falls(windows, series, longest_wait_s(run)),
         lost=_lost(run, series),
-        bytes_per_byte=leg_bytes_per_byte(run),
+        bytes_per_byte=leg_bytes_per_byte(run, result),
         late=late,
         idle=idle,
         uneven=_uneven(run, result),
@@ -147,5 +147,5 @@ def _time_before(rows: pd.DataFrame, first: int, start: float) -> float:
 def _uneven(run: Path, result: RunResult) -> float:
     if len(_used(result)) < 2:
         return 0.0
-    parts = link_utilisation(run)
+    parts = link_utilisation(run, result)
     return max(parts) - min(parts) if max(parts) >= FULL else 0.0

@@ -22,17 +22,21 @@ END_TOLERANCE = 0.01
 Bearer = TypeVar("Bearer", int, "pd.Series[int]")
 
 
-def link_utilisation(run: Path) -> list[float]:
+def link_utilisation(run: Path, result: RunResult | None = None) -> list[float]:
     """Of each downlink leg the part of its capacity that carried IP packets, from 0 to 1.
 
     Bits delivered (headers, retransmissions and duplicates included) divided by the bits that the
     leg's capacity allows from the first client's start of connecting to the last one's end. What a
     leg delivers when a duration has ended, from its queue, does not count.
 
+    Args:
+        run: its directory.
+        result: the run's, where it is at hand.
+
     Raises:
         ResultError, ValueError: the run's files are broken, or it is not ok.
     """
-    result = load_result(run)
+    result = result or load_result(run)
     starts, ends = zip(*flow_windows(result.details, _completion_s(run, result)), strict=True)
     scenario = load_as_run(run)
     if all(flow.workload.lasts_s is None for flow in scenario.resolved_flows):
@@ -67,15 +71,19 @@ def leg_share(
     return float(counted.get(leg, 0) / total) if total else math.nan
 
 
-def leg_bytes_per_byte(run: Path) -> float:
+def leg_bytes_per_byte(run: Path, result: RunResult | None = None) -> float:
     """IP bytes that the downlink legs delivered for each byte of the download.
 
     Headers, retransmissions and copies make it more than 1. NaN of a run without a size.
 
+    Args:
+        run: its directory.
+        result: the run's, where it is at hand.
+
     Raises:
         ResultError: the run's result is broken.
     """
-    result = load_result(run)
+    result = result or load_result(run)
     if not result.size_bytes or result.leg_bytes is None:
         return math.nan
     return sum(result.leg_bytes) / result.size_bytes

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure as Drawing
 
 from minitopo_dc.analysis.figures.chart import (
     Axis,
     Chart,
     Panel,
     Series,
+    draw,
     look,
     numbers,
     swept,
@@ -26,11 +27,13 @@ from minitopo_dc.analysis.figures.over_points import (
     cdf_panel,
     maps,
 )
-from minitopo_dc.analysis.figures.paper import draw
 from minitopo_dc.campaign.file.fields import OVER_POINTS, Curve, Experiment, Figure
 from minitopo_dc.campaign.report.evaluation import Source, curve_label, our_points, their_points
 from minitopo_dc.campaign.report.joined import joined_table
 from minitopo_dc.campaign.report.series import SERIES, series_chart
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 JAIN = "jain_index"
 SD_CAPTION = "Error bars: standard deviation over repetitions (sample, n - 1)."

@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.figures.chart import Chart
-from minitopo_dc.analysis.figures.paper import Format, save
+from minitopo_dc.analysis.figures.chart import Chart, Format
 from minitopo_dc.analysis.tables.reference import Agreement, agreement
 from minitopo_dc.campaign.file.fields import Experiment
 from minitopo_dc.campaign.report.answer import Answer, answers
@@ -123,8 +122,12 @@ def write_report(
 
 
 def _save_figures(charts: Sequence[Chart], directory: Path, formats: Sequence[Format]) -> None:
-    if formats:
-        directory.mkdir(exist_ok=True)
+    if not formats:
+        return
+    # Not above: Matplotlib takes a second, and the page does without.
+    from minitopo_dc.analysis.figures.paper import save  # noqa: PLC0415
+
+    directory.mkdir(exist_ok=True)
     for chart in charts:
         for kind in formats:
             save(chart, directory, kind)

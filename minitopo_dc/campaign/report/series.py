@@ -25,11 +25,11 @@ from minitopo_dc.analysis.figures.chart import (
     value_name,
 )
 from minitopo_dc.analysis.figures.paths import path_lines, path_marks
-from minitopo_dc.analysis.figures.rows import lines_of, read_rows
 from minitopo_dc.analysis.logs.connection_log import connection_log, sender_recovery
 from minitopo_dc.analysis.measures.delays import DELAYS, delays_of
 from minitopo_dc.analysis.measures.drop_occasion import ACKNOWLEDGED, LOST, SENT, drop_occasion
 from minitopo_dc.analysis.measures.utilisation import flow_rates, leg_rates
+from minitopo_dc.analysis.tables.rows import lines_of, read_rows
 from minitopo_dc.analysis.tables.series import client_rate
 from minitopo_dc.campaign.file.fields import Figure
 from minitopo_dc.campaign.report.evaluation import Source, run_value
