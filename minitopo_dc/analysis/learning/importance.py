@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from minitopo_dc.analysis.learning.factors import Factor, Matrix, columns_of
-from minitopo_dc.analysis.learning.tree import Verdicts
+from minitopo_dc.analysis.learning.tree import Verdicts, fitted
 
 FOLDS, REPEATS = 5, 2
 PERMUTATIONS = 10
 """Of each factor in each fold."""
+HALF = 0.5
 LEAST = 0.01
 """A factor that is worth less than one verdict in a hundred is not named."""
 TREES = 50
@@ -55,7 +56,6 @@ def importances(
     """
     # Not above: it takes a second, and few commands need it.
     from sklearn import config_context  # noqa: PLC0415
-    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415
     from sklearn.model_selection import RepeatedStratifiedKFold  # noqa: PLC0415
 
     folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=seed)
@@ -63,8 +63,7 @@ def importances(
     falls = []
     with config_context(assume_finite=True, skip_parameter_validation=True):
         for learn, test in folds.split(values, verdicts):
-            forest = RandomForestClassifier(n_estimators=TREES, random_state=seed)
-            forest.fit(values[learn], verdicts[learn])
+            forest = _forest(values[learn], verdicts[learn], random)
             falls.append(_falls(forest, values[test], verdicts[test], factors, random))
     table = np.array(falls)
     found = [
@@ -74,8 +73,18 @@ def importances(
     return tuple(sorted(found, key=lambda each: -each.mean))
 
 
+def _forest(values: Matrix, verdicts: Verdicts, random: np.random.Generator) -> list[Any]:
+    """Trees of points that were drawn with replacement, each split of a part of the columns."""
+    trees = []
+    for _ in range(TREES):
+        rows = random.integers(0, len(verdicts), len(verdicts))
+        seed = int(random.integers(1 << 31))
+        trees.append(fitted(values[rows], verdicts[rows], seed, max_features="sqrt"))
+    return trees
+
+
 def _falls(
-    forest: Any,
+    forest: Sequence[Any],
     values: Matrix,
     verdicts: Verdicts,
     factors: Sequence[Factor],
@@ -90,7 +99,9 @@ def _falls(
             places = random.permutation(len(values))
             mixed[:, owners == number] = values[places][:, owners == number]
             asked.append(mixed)
-    said = forest.predict(np.concatenate(asked)).reshape(len(asked), len(values))
+    points = np.concatenate(asked).astype(np.float32)
+    mean = np.mean([tree.predict(points).ravel() for tree in forest], axis=0)
+    said = (mean > HALF).reshape(len(asked), len(values))
     right = (said == verdicts).mean(axis=1)
     without = right[1:].reshape(len(factors), PERMUTATIONS).mean(axis=1)
     return [float(right[0] - each) for each in without]
