@@ -11,9 +11,10 @@ from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
 from minitopo_dc.runners.options import Options, Size, SocketBuffer
 from minitopo_dc.runners.payload.content import content_sha256
 from minitopo_dc.runners.payload.request_reports import read_requests
+from minitopo_dc.runners.payload.watching import read_watching
 from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.settings import SettingsError
-from minitopo_dc.workloads import Measurement, RequestResponse, Workload
+from minitopo_dc.workloads import Measurement, RequestResponse, Video, Workload
 
 
 def read_report(report: dict[str, Any], workload: Workload) -> Measurement:
@@ -30,6 +31,8 @@ def read_report(report: dict[str, Any], workload: Workload) -> Measurement:
     """
     if isinstance(workload, RequestResponse):
         return read_requests(report)
+    if isinstance(workload, Video):
+        return read_watching(report)
     if report["error"] is not None:
         raise TransferFailed(f"client: {report['error']}")
     if report.get("status", 0) not in (0, 200):  # 0: stopped before the answer came
@@ -116,7 +119,7 @@ class OwnQuicRunner(DatagramRunner):
     """Options, workloads and logs; the programs are a subclass's."""
 
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
-    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response")
+    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response", "video")
     takes_duration: ClassVar[bool] = True
 
     def _end(self, transfer: Transfer, role: str) -> dict[str, Any]:

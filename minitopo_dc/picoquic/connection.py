@@ -16,6 +16,7 @@ from minitopo_dc.picoquic.configuration import MAX_PATHS, Configuration
 from minitopo_dc.picoquic.events import (
     Closed,
     Closer,
+    DatagramFrame,
     Event,
     PathAvailable,
     PathDeleted,
@@ -101,6 +102,7 @@ class Connection:
                 "max_stream_data": wanted.max_stream_data,
                 "idle_timeout_ms": round(wanted.idle_timeout_s * 1000),
                 "datagram_bytes": wanted.datagram_bytes,
+                "datagram_frame": wanted.datagram_frame,
                 "now": now // NS_PER_US,
             },
         )
@@ -172,6 +174,8 @@ class Connection:
             kind, value = each.kind, each.value
             if kind == lib.MDC_DATA:
                 yield StreamData(value, data[each.offset : each.offset + each.length], False)
+            elif kind == lib.MDC_DATAGRAM_FRAME:
+                yield DatagramFrame(data[each.offset : each.offset + each.length])
             elif kind == lib.MDC_FIN:
                 yield StreamData(value, b"", True)
             elif kind == lib.MDC_RESET:
@@ -203,9 +207,9 @@ class Connection:
 
     # Streams.
 
-    def open_stream(self) -> int:
-        """The identifier of a new stream of both directions."""
-        identifier: int = self._lib.mdc_open_stream(self._endpoint)
+    def open_stream(self, *, unidirectional: bool = False) -> int:
+        """The identifier of a new stream, of both directions or of this end's only."""
+        identifier: int = self._lib.mdc_open_stream(self._endpoint, unidirectional)
         if identifier == NO_STREAM:
             raise PicoquicError("there is no connection to open a stream on")
         return identifier
@@ -226,6 +230,25 @@ class Connection:
             self._endpoint, stream_id, self._ffi.cast("uint8_t *", kept), len(block), size_bytes
         )
         self._check(result, "mark_active_stream")
+
+    def stop_sending(self, stream_id: int, error: int = 0) -> None:
+        """Ask the peer to give a stream up (RFC 9000, section 19.5)."""
+        result = self._lib.mdc_stop_sending(self._endpoint, stream_id, error)
+        self._check(result, "stop_sending")
+
+    def reset_stream(self, stream_id: int, error: int = 0) -> None:
+        """Give a stream up: nothing more of it is sent (RFC 9000, section 19.4)."""
+        result = self._lib.mdc_reset_stream(self._endpoint, stream_id, error)
+        self._check(result, "reset_stream")
+
+    def send_datagram(self, data: bytes) -> None:
+        """Send bytes in a DATAGRAM frame (RFC 9221): at once, as congestion control lets them.
+
+        Raises:
+            PicoquicError: they are too many for a packet, or the peer takes none.
+        """
+        result = self._lib.mdc_send_datagram(self._endpoint, data, len(data))
+        self._check(result, "queue_datagram_frame")
 
     # Paths.
 

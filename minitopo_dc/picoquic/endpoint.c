@@ -41,6 +41,7 @@ static int set_transport_parameters(picoquic_quic_t *quic, const mdc_configurati
     }
     parameters.max_idle_timeout = wanted->idle_timeout_ms;
     parameters.initial_max_path_id = wanted->multipath;
+    parameters.max_datagram_frame_size = wanted->datagram_frame; /* a server follows its client */
     return picoquic_set_default_tp(quic, &parameters);
 }
 

@@ -65,7 +65,7 @@ int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes, size_t
              picoquic_call_back_event_t event, void *context, void *stream_context);
 
 /* streams.c */
-void add_input(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *bytes, size_t length);
+void add_input(mdc_endpoint *endpoint, int kind, uint64_t stream, const uint8_t *bytes, size_t length);
 void fill(mdc_endpoint *endpoint, uint64_t stream, void *context, size_t room);
 void drop_pattern(mdc_endpoint *endpoint, uint64_t stream);
 

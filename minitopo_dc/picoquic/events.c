@@ -54,15 +54,18 @@ int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes, size_t
         return 0;
     switch (event) {
     case picoquic_callback_stream_data:
-        add_input(endpoint, stream, bytes, length);
+        add_input(endpoint, MDC_DATA, stream, bytes, length);
         break;
     case picoquic_callback_stream_fin:
-        add_input(endpoint, stream, bytes, length);
+        add_input(endpoint, MDC_DATA, stream, bytes, length);
         add_event(endpoint, MDC_FIN, stream, 0, 0);
         break;
     case picoquic_callback_stream_reset:
     case picoquic_callback_stop_sending:
         add_event(endpoint, MDC_RESET, stream, 0, 0);
+        break;
+    case picoquic_callback_datagram:
+        add_input(endpoint, MDC_DATAGRAM_FRAME, 0, bytes, length);
         break;
     case picoquic_callback_prepare_to_send:
         fill(endpoint, stream, bytes, length);

@@ -32,6 +32,13 @@ class StreamData:
 
 
 @dataclass(frozen=True, slots=True)
+class DatagramFrame:
+    """Bytes that came in a DATAGRAM frame (RFC 9221)."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class StreamReset:
     """The peer gave up a stream, or asks to have it given up."""
 
@@ -76,4 +83,13 @@ class Closed:
     reason: str
 
 
-Event = Ready | StreamData | StreamReset | PathAvailable | PathSuspended | PathDeleted | Closed
+Event = (
+    Ready
+    | StreamData
+    | DatagramFrame
+    | StreamReset
+    | PathAvailable
+    | PathSuspended
+    | PathDeleted
+    | Closed
+)

@@ -12,7 +12,8 @@ enum {
     MDC_CLOSED,         /* the connection is no more; `value` is a reason of enum below */
     MDC_PATH_AVAILABLE, /* path `value` was validated, or is used again */
     MDC_PATH_SUSPENDED, /* path `value` lost its packets for some time and is not used */
-    MDC_PATH_DELETED    /* path `value` is no more; `offset` is its place in `deleted` */
+    MDC_PATH_DELETED,   /* path `value` is no more; `offset` is its place in `deleted` */
+    MDC_DATAGRAM_FRAME  /* `length` bytes at `offset` of the input, of no stream (RFC 9221) */
 };
 
 /* Who closed a connection. */
@@ -59,6 +60,7 @@ typedef struct {
     uint64_t max_stream_data;
     uint64_t idle_timeout_ms;
     size_t datagram_bytes;     /* of UDP payload, at most */
+    uint32_t datagram_frame;   /* bytes of DATAGRAM frames (RFC 9221) that a client takes; 0: none */
     uint64_t now;
 } mdc_configuration;
 
@@ -95,9 +97,12 @@ int mdc_connect(mdc_endpoint *endpoint, int local, int remote, uint64_t now);
 int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, int from, int to, uint64_t now);
 int mdc_send(mdc_endpoint *endpoint, uint64_t now);
 void mdc_taken(mdc_endpoint *endpoint);
-uint64_t mdc_open_stream(mdc_endpoint *endpoint);
+uint64_t mdc_open_stream(mdc_endpoint *endpoint, int is_unidirectional);
 int mdc_write(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *data, size_t length, int fin);
 int mdc_write_pattern(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *block, size_t block_length, uint64_t length);
+int mdc_stop_sending(mdc_endpoint *endpoint, uint64_t stream, uint64_t error);
+int mdc_reset_stream(mdc_endpoint *endpoint, uint64_t stream, uint64_t error);
+int mdc_send_datagram(mdc_endpoint *endpoint, const uint8_t *data, size_t length);
 int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now);
 int mdc_abandon_path(mdc_endpoint *endpoint, uint64_t path, uint64_t reason, uint64_t now);
 int mdc_set_path_status(mdc_endpoint *endpoint, uint64_t path, int backup, uint64_t now);

@@ -1,10 +1,11 @@
-/* The bytes of streams: those that arrived, and those of a block that is sent again and again. */
+/* The bytes of streams: those that arrived, and those of a block that is sent again and again; and those of
+ * DATAGRAM frames (RFC 9221). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "endpoint.h"
 
-void add_input(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *bytes, size_t length)
+void add_input(mdc_endpoint *endpoint, int kind, uint64_t stream, const uint8_t *bytes, size_t length)
 {
     size_t offset = endpoint->state.input_length;
 
@@ -17,7 +18,7 @@ void add_input(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *bytes, si
     memcpy(endpoint->input + offset, bytes, length);
     endpoint->state.input = endpoint->input;
     endpoint->state.input_length += length;
-    add_event(endpoint, MDC_DATA, stream, offset, length);
+    add_event(endpoint, kind, stream, offset, length);
 }
 
 static pattern *find_pattern(mdc_endpoint *endpoint, uint64_t stream)
@@ -69,11 +70,11 @@ void fill(mdc_endpoint *endpoint, uint64_t stream, void *context, size_t room)
 }
 
 /* UINT64_MAX: there is no connection. */
-uint64_t mdc_open_stream(mdc_endpoint *endpoint)
+uint64_t mdc_open_stream(mdc_endpoint *endpoint, int is_unidirectional)
 {
     if (!is_live(endpoint))
         return UINT64_MAX;
-    return picoquic_get_next_local_stream_id(endpoint->connection, 0);
+    return picoquic_get_next_local_stream_id(endpoint->connection, is_unidirectional);
 }
 
 int mdc_write(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *data, size_t length, int fin)
@@ -96,4 +97,28 @@ int mdc_write_pattern(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *bl
     *made = (pattern){endpoint->patterns, stream, block, block_length, 0, length};
     endpoint->patterns = made;
     return picoquic_mark_active_stream(endpoint->connection, stream, 1, NULL);
+}
+
+/* Ask the peer to give a stream up (RFC 9000, section 19.5). */
+int mdc_stop_sending(mdc_endpoint *endpoint, uint64_t stream, uint64_t error)
+{
+    if (!is_live(endpoint))
+        return -1;
+    return picoquic_stop_sending(endpoint->connection, stream, error);
+}
+
+/* Give a stream up (RFC 9000, section 19.4). */
+int mdc_reset_stream(mdc_endpoint *endpoint, uint64_t stream, uint64_t error)
+{
+    drop_pattern(endpoint, stream);
+    if (!is_live(endpoint))
+        return -1;
+    return picoquic_reset_stream(endpoint->connection, stream, error);
+}
+
+int mdc_send_datagram(mdc_endpoint *endpoint, const uint8_t *data, size_t length)
+{
+    if (!is_live(endpoint))
+        return -1;
+    return picoquic_queue_datagram_frame(endpoint->connection, length, data);
 }

@@ -18,6 +18,7 @@ from minitopo_dc.workloads.command import Command, Measure
 from minitopo_dc.workloads.download import ENDLESS_BYTES, Download, as_download
 from minitopo_dc.workloads.ping import Ping
 from minitopo_dc.workloads.request_response import RequestResponse
+from minitopo_dc.workloads.video import Video
 
 __all__ = [
     "ENDLESS_BYTES",
@@ -29,6 +30,7 @@ __all__ = [
     "Ping",
     "RequestResponse",
     "RowsFigure",
+    "Video",
     "Workload",
     "as_download",
     "get_workload",

@@ -28,6 +28,7 @@ from minitopo_dc.runners.aioquic.http3_client import Http3Client
 from minitopo_dc.runners.aioquic.requests import RequestClient
 from minitopo_dc.runners.aioquic.settings import ClientSettings
 from minitopo_dc.runners.aioquic.tuned import make_connection
+from minitopo_dc.runners.aioquic.video import VideoClient
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.payload.request_reports import plan_of
 from minitopo_dc.runners.processes.udp_socket import (
@@ -37,7 +38,7 @@ from minitopo_dc.runners.processes.udp_socket import (
     socket_drops,
     wait_readable,
 )
-from minitopo_dc.workloads import RequestResponse, Workload, as_download
+from minitopo_dc.workloads import RequestResponse, Video, Workload, as_download
 
 
 @dataclass
@@ -132,8 +133,10 @@ def make_client(
     connection: QuicConnection,
     transmit: Transmit,
     clock: Callable[[], float] = time.monotonic,
-) -> Download | RequestClient:
+) -> Download | RequestClient | VideoClient:
     """Return the client of a workload."""
+    if isinstance(workload, Video):
+        return VideoClient(connection, workload, transmit, clock)
     if isinstance(workload, RequestResponse):
         return RequestClient(connection, plan_of(workload), transmit, clock)
     wanted = as_download(workload)

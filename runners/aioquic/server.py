@@ -19,7 +19,12 @@ from aioquic.h3.connection import H3_ALPN, ErrorCode, H3Connection
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
-from aioquic.quic.events import ConnectionTerminated, ProtocolNegotiated, QuicEvent
+from aioquic.quic.events import (
+    ConnectionTerminated,
+    ProtocolNegotiated,
+    QuicEvent,
+    StopSendingReceived,
+)
 from aioquic.quic.logger import QuicFileLogger
 
 from minitopo_dc.runners.addresses import address_family
@@ -69,6 +74,8 @@ class Session:
             self.ended = True
         elif isinstance(event, ProtocolNegotiated):
             self._http = H3Connection(self.connection)
+        elif isinstance(event, StopSendingReceived):
+            self._give_up(event.stream_id)
         if self._http is not None:
             for received in self._http.handle_event(event):
                 self._receive(self._http, received)
@@ -106,6 +113,11 @@ class Session:
         body = iter(answer.pieces)
         if self._give_next(http, stream_id, body) and self._give_next(http, stream_id, body):
             self._bodies.append((stream_id, body))
+
+    def _give_up(self, stream_id: int) -> None:
+        """Send no more of a body; aioquic has reset the stream, and has dropped what was unsent."""
+        self._bodies = deque(each for each in self._bodies if each[0] != stream_id)
+        self._unsent = 0  # of others there may be more: then refills come early
 
     def _refill(self) -> None:
         """Give the connection more of the bodies when little of them is left to send."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from minitopo_dc.runners.aioquic.tuning import AioquicOptions
 from minitopo_dc.runners.quic import QuicEnd
-from minitopo_dc.workloads import Download, RequestResponse
+from minitopo_dc.workloads import Download, RequestResponse, Video
 
 
 class ServerSettings(QuicEnd):
@@ -22,4 +22,4 @@ class ClientSettings(QuicEnd):
     options: AioquicOptions
     bind: str
     """The client's address."""
-    workload: Download | RequestResponse
+    workload: Download | RequestResponse | Video

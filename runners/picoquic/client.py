@@ -1,4 +1,4 @@
-"""Client on picoquic: a download, or requests, over one path or several.
+"""Client on picoquic: a download, requests, or a video, over one path or several.
 
 It prints one line of JSON about what it saw. What went wrong is told there too (`error`): the
 exit code is 0 all the same.
@@ -21,8 +21,9 @@ from minitopo_dc.runners.picoquic.endpoint import Sockets, configuration, drive
 from minitopo_dc.runners.picoquic.requests import RequestSession
 from minitopo_dc.runners.picoquic.session import ClientSession
 from minitopo_dc.runners.picoquic.settings import ClientSettings
+from minitopo_dc.runners.picoquic.video import VideoSession
 from minitopo_dc.settings import PathPlan
-from minitopo_dc.workloads import RequestResponse, Workload, as_download
+from minitopo_dc.workloads import RequestResponse, Video, Workload, as_download
 
 
 def main() -> None:
@@ -61,6 +62,8 @@ def make_session(
     common = (connection, paths, addresses, server, begin)
     if isinstance(workload, RequestResponse):
         return RequestSession(*common, requests=plan_of(workload))
+    if isinstance(workload, Video):
+        return VideoSession(*common, workload=workload)
     wanted = as_download(workload)
     size_bytes, duration_s = wanted.requested_bytes, wanted.duration_s or math.inf
     return DownloadSession(*common, size_bytes=size_bytes, duration_s=duration_s)

@@ -11,6 +11,7 @@ from minitopo_dc.picoquic.events import (
     PathDeleted,
     Ready,
     StreamData,
+    StreamReset,
 )
 from minitopo_dc.runners.payload.content import (
     BLOCK,
@@ -67,6 +68,8 @@ class ServerSession(Session):
     def _on_event(self, event: Event, now: int) -> None:
         if isinstance(event, StreamData):
             self._on_stream(event, now)
+        elif isinstance(event, StreamReset):
+            self.connection.reset_stream(event.stream_id)
         elif isinstance(event, PathDeleted):
             self._samples += self.paths.deleted(event.statistics, now)
         elif isinstance(event, Ready | PathAvailable):

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from minitopo_dc.picoquic.connection import Connection, Datagram
 from minitopo_dc.picoquic.events import (
@@ -25,6 +26,7 @@ from minitopo_dc.picoquic.events import (
 )
 from minitopo_dc.picoquic.path import Address
 from minitopo_dc.runners.payload.requests import RequestsOutcome
+from minitopo_dc.runners.payload.watching import WatchingOutcome
 from minitopo_dc.runners.picoquic.paths import PathKeeper
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.units import NS_PER_S
@@ -51,6 +53,9 @@ class DownloadOutcome:
 class Session(ABC):
     """One end: a connection and what is done on it."""
 
+    eager: ClassVar[bool] = False
+    """Whether data is handled as soon as it is there; else not before there is some of it."""
+
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.ended = False
@@ -70,8 +75,8 @@ class Session(ABC):
         if now >= self._due:
             self._on_time(now)
             self._set_due()
-        if connection.has_events:
-            self._handle_all(now)
+        if connection.has_events or self.eager:
+            self._handle_all(now, all_data=self.eager)
         sent = connection.datagrams(now)
         while connection.has_events:
             self._handle_all(now)
@@ -114,7 +119,7 @@ class Session(ABC):
 class ClientSession(Session):
     """A client: it connects, keeps its paths, does what its workload asks for, and closes."""
 
-    outcome: DownloadOutcome | RequestsOutcome
+    outcome: DownloadOutcome | RequestsOutcome | WatchingOutcome
 
     def __init__(
         self,

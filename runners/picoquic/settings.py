@@ -8,7 +8,7 @@ from minitopo_dc.picoquic.configuration import CONGESTION_CONTROLS as OWN
 from minitopo_dc.picoquic.configuration import MAX_PATHS
 from minitopo_dc.runners.quic import QuicEnd
 from minitopo_dc.settings import PathPlan
-from minitopo_dc.workloads import Download, RequestResponse
+from minitopo_dc.workloads import Download, RequestResponse, Video
 
 ALIASES = {"reno": "newreno"}
 """Of congestion controls: what other transports call it."""
@@ -35,7 +35,7 @@ class ClientSettings(EndSettings):
     paths: PathPlan
     begin_ns: int
     """Time zero of the paths, on the monotonic clock."""
-    workload: Download | RequestResponse
+    workload: Download | RequestResponse | Video
 
 
 def congestion_control(name: str) -> str:

@@ -1,0 +1,202 @@
+"""An adaptive video over HTTP: what its viewer saw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+from minitopo_dc.media.abr import abr_names, make_abr
+from minitopo_dc.media.player import Player, PlayerSettings
+from minitopo_dc.media.quality import Session
+from minitopo_dc.media.video import Video as Content
+from minitopo_dc.media.video import VideoError
+from minitopo_dc.media.video_files import EMBEDDED, read_video
+from minitopo_dc.settings.ranges import Seconds, SecondsOrNone
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, Workload, workload
+
+
+def _known_abr(name: str) -> str:
+    if name not in abr_names():
+        words = f"{name}; allowed: {', '.join(abr_names())}"
+        raise PydanticCustomError("abr", "{words}", {"words": words})
+    return name
+
+
+@workload("video")
+class Video(Workload):
+    """A player that watches the first `duration_s` of a video; docs/video.md.
+
+    The session ends when its last segment is there: what is left of it cannot stall.
+    """
+
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("startup_s", "startup\ns", 2, spread=True),
+        Column("stalls", "stalls", 1),
+        Column("stall_s", "stalled\ns", 2, spread=True),
+        Column("bitrate_mbps", "bitrate\nMbit/s", 2, spread=True),
+        Column("switches", "switches", 1),
+        Column("segment_p95_s", "segment\n95th s", 2),
+        Column("linear_qoe_mbps", "QoE\nMbit/s", 2, spread=True),
+    )
+    figure: ClassVar[RowsFigure | None] = RowsFigure(
+        x="done_s",
+        y="bitrate_mbps",
+        x_label="downloaded (s since the client began to connect)",
+        y_label="bitrate of the segment (Mbit/s)",
+        title="Quality of each segment",
+    )
+    has_goodput: ClassVar[bool] = False
+
+    video: str = "movie"
+    """The name of an embedded one, or a file."""
+    abr: Annotated[str, AfterValidator(_known_abr)] = "dynamic"
+    """The algorithm; the default is dash.js's."""
+    buffer_s: Seconds = 25.0
+    """How much the player holds at most: as in Sabre's runs."""
+    startup_s: SecondsOrNone = 0.0
+    """How much it holds before it begins to play, one segment at least (as Sabre's)."""
+    duration_s: Seconds = 60.0
+    """Of the video, rounded up to whole segments: as long as the embedded traces."""
+    abandon: bool = True
+    """Whether downloads may be given up (dash.js does)."""
+
+    @property
+    def content(self) -> Content:
+        """What can be asked for.
+
+        Raises:
+            VideoError: the file is missing or wrong.
+        """
+        return _embedded(self.video) if self.video in EMBEDDED else read_video(self.video)
+
+    @property
+    def segments(self) -> int:
+        """How many are watched; VideoError as `content`."""
+        return math.ceil(round(self.duration_s / self.content.segment_s, 6))
+
+    @property
+    def lasts_s(self) -> float | None:
+        """About as long as it plays; stalls come beside it."""
+        return self.duration_s
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Those of `details`."""
+        more = ("segments", "stall_ratio", "change_mbps", "segment_p99_s", "sabre_score")
+        return (*super().told, *more, "abandoned", "wasted_bytes")
+
+    def player(self) -> Player:
+        """A player that has not begun; VideoError as `content`."""
+        content = self.content
+        settings = PlayerSettings(
+            segments=self.segments,
+            buffer_ns=round(self.buffer_s * NS_PER_S),
+            startup_ns=round(self.startup_s * NS_PER_S),
+            abandon=self.abandon,
+        )
+        return Player(content, make_abr(self.abr, content, self.buffer_s), settings)
+
+    def refusal(self, legs: int) -> str | None:  # noqa: ARG002
+        """The video's file, and what does not go with it."""
+        try:
+            content = self.content
+        except VideoError as error:
+            return f"video: {error}"
+        longest_s = len(content.sizes_bytes) * content.segment_s
+        if self.segments > len(content.sizes_bytes):
+            return f"duration_s is {self.duration_s:g}; allowed with this video: {longest_s:g}"
+        least_s = 2 * content.segment_s
+        if self.buffer_s < least_s:
+            return (
+                f"buffer_s is {self.buffer_s:g}; allowed: at least two segments, {least_s:g}"
+            )
+        if self.startup_s > self.buffer_s - content.segment_s:
+            most_s = self.buffer_s - content.segment_s
+            return (
+                f"startup_s is {self.startup_s:g}; allowed: at most {most_s:g}, the buffer "
+                "without a segment"
+            )
+        return None
+
+    def failure(self, measured: Measurement) -> str | None:
+        """Segments are missing."""
+        there = sum(row["done_s"] is not None for row in measured.rows)
+        if there == self.segments:
+            return None
+        return f"client has {there} of {self.segments} segments"
+
+    def details(self, measured: Measurement) -> dict[str, Any]:
+        """The numbers of the session."""
+        rows = measured.rows
+        seen = self._session(measured)
+        times = sorted(_number(row, "done_s") - _number(row, "requested_s") for row in rows)
+        return {
+            "segments": len(rows),
+            "startup_s": seen.startup_s,
+            "stalls": sum(_number(row, "stall_s") > 0 for row in rows),
+            "stall_s": seen.stall_s,
+            "stall_ratio": seen.stall_ratio,
+            "bitrate_mbps": seen.mean_kbps / 1000,
+            "switches": len(seen.changes_kbps),
+            "change_mbps": sum(seen.changes_kbps) / 1000,
+            "segment_p95_s": _nearest_rank(times, 0.95),
+            "segment_p99_s": _nearest_rank(times, 0.99),
+            "linear_qoe_mbps": seen.linear_qoe_kbps / 1000,
+            "sabre_score": seen.score,
+            "abandoned": sum(_number(row, "abandoned") for row in rows),
+            "wasted_bytes": sum(_number(row, "wasted_bytes") for row in rows),
+        }
+
+    def _session(self, measured: Measurement) -> Session:
+        content = self.content
+        return Session(
+            segment_s=content.segment_s,
+            bitrates_kbps=[content.bitrates_kbps[round(_number(r, "quality"))] for r in measured.rows],
+            least_kbps=content.bitrates_kbps[0],
+            startup_s=float(measured.details["startup_s"]),
+            stall_s=math.fsum(_number(row, "stall_s") for row in measured.rows),
+        )
+
+
+_embedded = cache(read_video)
+"""They do not change."""
+
+
+def _number(row: Row, column: str) -> float:
+    value = row[column]
+    assert value is not None
+    return value
+
+
+def _nearest_rank(ascending: Sequence[float], share: float) -> float:
+    return ascending[math.ceil(share * len(ascending)) - 1]
+
+
+def segment_rows(player: Player, start_ns: int) -> list[Row]:
+    """Rows of the segments that were asked for; times in s since `start_ns`."""
+
+    def seconds(moment: int | None) -> float | None:
+        return None if moment is None else (moment - start_ns) / NS_PER_S
+
+    return [
+        {
+            "segment": each.number + 1,
+            "quality": each.quality,
+            "bitrate_mbps": player.video.bitrates_kbps[each.quality] / 1000,
+            "size_bytes": each.size_bytes,
+            "requested_s": seconds(each.requested_ns),
+            "first_byte_s": seconds(each.first_byte_ns),
+            "done_s": seconds(each.done_ns),
+            "buffer_s": each.buffer_ns / NS_PER_S,
+            "stall_s": each.stall_ns / NS_PER_S,
+            "abandoned": each.abandoned,
+            "wasted_bytes": each.wasted_bytes,
+        }
+        for each in player.segments
+    ]
