@@ -36,13 +36,13 @@ class Video(Workload):
     """
 
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("startup_s", "startup\ns", 2, spread=True),
-        Column("stalls", "stalls", 1),
-        Column("stall_s", "stalled\ns", 2, spread=True),
-        Column("bitrate_mbps", "bitrate\nMbit/s", 2, spread=True),
-        Column("switches", "switches", 1),
-        Column("segment_p95_s", "segment\n95th s", 2),
-        Column("linear_qoe_mbps", "QoE\nMbit/s", 2, spread=True),
+        Column("startup_s", "startup\ns", spread=True),
+        Column("stalls", "stalls", count=True),
+        Column("stall_s", "stalled\ns", spread=True),
+        Column("bitrate_mbps", "bitrate\nMbit/s", spread=True),
+        Column("switches", "switches", count=True),
+        Column("segment_p95_s", "segment p95\ns"),
+        Column("linear_qoe_mbps", "QoE\nMbit/s", spread=True),
     )
     figure: ClassVar[RowsFigure | None] = RowsFigure(
         x="done_s",
@@ -113,9 +113,7 @@ class Video(Workload):
             return f"duration_s is {self.duration_s:g}; allowed with this video: {longest_s:g}"
         least_s = 2 * content.segment_s
         if self.buffer_s < least_s:
-            return (
-                f"buffer_s is {self.buffer_s:g}; allowed: at least two segments, {least_s:g}"
-            )
+            return f"buffer_s is {self.buffer_s:g}; allowed: at least two segments, {least_s:g}"
         if self.startup_s > self.buffer_s - content.segment_s:
             most_s = self.buffer_s - content.segment_s
             return (
@@ -157,7 +155,9 @@ class Video(Workload):
         content = self.content
         return Session(
             segment_s=content.segment_s,
-            bitrates_kbps=[content.bitrates_kbps[round(_number(r, "quality"))] for r in measured.rows],
+            bitrates_kbps=[
+                content.bitrates_kbps[round(_number(r, "quality"))] for r in measured.rows
+            ],
             least_kbps=content.bitrates_kbps[0],
             startup_s=float(measured.details["startup_s"]),
             stall_s=math.fsum(_number(row, "stall_s") for row in measured.rows),
