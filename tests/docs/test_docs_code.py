@@ -7,12 +7,15 @@ none or one of `run with: ...`, `run as: root` and `not run: ...`, YAML has `che
 from __future__ import annotations
 
 import ast
+import atexit
 import importlib
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -65,9 +68,46 @@ def a_comparison(directory: Path, results: str = "compare-20250102-030405") -> N
     python(command.split(), directory)
 
 
+SWEEP = """
+title: A sweep
+clock: virtual
+repetitions: 2
+base:
+  transport: quic
+  mode: dc
+  workload.size_mb: 0.2
+  legs: [{downlink: {rate_mbps: 20}}, {downlink: {rate_mbps: 10, delay_ms: 25}}]
+configurations: {alternating: {}, least-delay: {pdcp.split: least-delay}}
+experiments:
+  reordering: {title: Goodput, grid: {pdcp.t_reordering_ms: [20, 200]}}
+"""
+
+
+def results_of_both(directory: Path) -> None:
+    """A comparison of three rows with three seeds, and a campaign."""
+    shutil.copytree(made_once(), directory / "results")
+
+
+@cache
+def made_once() -> Path:
+    """Several blocks read it, and none writes to it."""
+    place = Path(tempfile.mkdtemp(prefix="minitopo-dc-docs-"))
+    atexit.register(shutil.rmtree, place)
+    command = (
+        "-m minitopo_dc.cli compare --output results/compare-20250102-030405 --clock virtual "
+        "--transports quic --modes sc dc --size 0.2 --repetitions 3 --jobs 1"
+    )
+    python(command.split(), place)
+    (place / "sweep.yaml").write_text(SWEEP, encoding="utf-8")
+    command = "-m minitopo_dc.cli campaign run sweep.yaml --output results/sweep --jobs 1"
+    python(command.split(), place)
+    return place / "results"
+
+
 WITH: dict[str, Callable[[Path], None]] = {
     "a capture": a_capture,
     "a comparison's results": a_comparison,
+    "a comparison's and a campaign's results": results_of_both,
     "runs in results/road": partial(a_comparison, results="road"),
 }
 

@@ -103,7 +103,7 @@ def _labels(runs: pd.DataFrame) -> pd.DataFrame:
 
 def _itemsize(column: pd.Series[Any]) -> int:
     is_text = isinstance(column.dtype, pd.CategoricalDtype)
-    return column.cat.codes.dtype.itemsize if is_text else NUMBER_BYTES
+    return column.cat.codes.to_numpy().dtype.itemsize if is_text else NUMBER_BYTES
 
 
 def _with_labels(table: pd.DataFrame, labels: pd.DataFrame, rows: Any) -> pd.DataFrame:
