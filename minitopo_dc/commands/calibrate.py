@@ -161,7 +161,8 @@ def _disturb(arguments: argparse.Namespace) -> int:
         print(json.dumps({"limits": limits.model_dump(), "disturbances": told}, indent=1))  # noqa: T201
     else:
         Console().print(_told_table(told))
-        Console().print(f"Limits: {directory / 'trust-limits.yaml'}")
+        line = f"Limits: {directory / 'trust-limits.yaml'}"
+        Console().print(line, markup=False, highlight=False, soft_wrap=True)
     return 0
 
 

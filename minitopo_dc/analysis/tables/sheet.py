@@ -15,8 +15,8 @@ from itertools import zip_longest
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-GAP = 2
-"""Characters between two columns."""
+GAPS = (2, 1)
+"""Characters between two columns: the first that the terminal has room for."""
 INDENT = 4
 """Of what belongs to a record's name."""
 
@@ -75,12 +75,13 @@ class Sheet:
     def lines(self, width: int) -> Iterator[str]:
         """Yield lines of at most `width` characters; only a longer word makes a longer line."""
         yield from _wrapped(self.title, width) if self.title else ()
-        widths = self._widths(width)
-        yield from self._records(width) if widths is None else self._table(widths)
+        fits = ((gap, found) for gap in GAPS if (found := self._widths(width, gap)) is not None)
+        gap, widths = next(fits, (0, None))
+        yield from self._records(width) if widths is None else self._table(widths, " " * gap)
         for note in self.notes:
             yield from _wrapped(note, width)
 
-    def _widths(self, width: int) -> list[int] | None:
+    def _widths(self, width: int, gap: int) -> list[int] | None:
         """Return the columns' widths; None: they do not fit."""
         columns = list(zip(*(map(str, row) for row in self.rows), strict=True)) or [
             () for _ in self.heads
@@ -93,7 +94,7 @@ class Sheet:
                 len(word) for cell in cells for word in (cell.split() if head.text else [cell])
             ]
             least.append(max([above, *words]))
-        room = width - GAP * (len(self.heads) - 1)
+        room = width - gap * (len(self.heads) - 1)
         if sum(least) > room:
             return None
         while sum(widest) > room:
@@ -101,11 +102,12 @@ class Sheet:
             widest[spare.index(max(spare))] -= 1
         return widest
 
-    def _table(self, widths: Sequence[int]) -> Iterator[str]:
+    def _table(self, widths: Sequence[int], gap: str) -> Iterator[str]:
         heads = [each.lines for each in self.heads]
         most = max(map(len, heads))
-        yield from self._across([[""] * (most - len(lines)) + lines for lines in heads], widths)
-        yield "─" * (sum(widths) + GAP * (len(widths) - 1))
+        above = [[""] * (most - len(lines)) + lines for lines in heads]
+        yield from self._across(above, widths, gap)
+        yield "─" * (sum(widths) + len(gap) * (len(widths) - 1))
         for row in self.rows:
             yield from self._across(
                 [
@@ -113,16 +115,19 @@ class Sheet:
                     for head, cell, wide in zip(self.heads, row, widths, strict=True)
                 ],
                 widths,
+                gap,
             )
 
-    def _across(self, cells: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
+    def _across(
+        self, cells: Sequence[Sequence[str]], widths: Sequence[int], gap: str
+    ) -> Iterator[str]:
         """Yield the lines of cells beside each other."""
         for parts in zip_longest(*cells, fillvalue=""):
             placed = (
                 part.ljust(wide) if head.text else part.rjust(wide)
                 for head, part, wide in zip(self.heads, parts, widths, strict=True)
             )
-            yield (" " * GAP).join(placed).rstrip()
+            yield gap.join(placed).rstrip()
 
     def _records(self, width: int) -> Iterator[str]:
         named = next((n for n, head in enumerate(self.heads) if not head.text), len(self.heads))

@@ -222,7 +222,7 @@ def _report(arguments: argparse.Namespace) -> int:
     if answer.exists():
         Console().print(answer.read_text(encoding="utf-8"), markup=False)
     more = f" (figures/ has {', '.join(arguments.figures)})" if arguments.figures else ""
-    Console().print(f"Report: {path}{more}", markup=False)
+    Console().print(f"Report: {path}{more}", markup=False, highlight=False, soft_wrap=True)
     return 0
 
 
