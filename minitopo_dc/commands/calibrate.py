@@ -37,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=real,
         default=10,
         metavar="S",
-        help="of each of the two measurements of a leg (10, at least 2)",
+        help="how long each leg is measured, twice (10, at least 2)",
     )
     parser.add_argument("--seed", type=whole, default=1, help="of losses and jitter (1)")
     add_ip_option(parser)
@@ -51,8 +51,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=RUNS,
         metavar="RUNS",
-        help="find this machine's limits of trust by so many undisturbed runs and as many "
-        f"disturbed ones, 3 s each; in place of measuring legs ({RUNS})",
+        help="find this machine's limits of trust from so many undisturbed and as many disturbed "
+        f"runs of 3 s, instead of measuring legs ({RUNS})",
     )
     disturb.add_argument(
         "--output",

@@ -68,7 +68,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--repetitions", type=whole, default=3, metavar="N", help="runs of each row (3)"
     )
     add_retry_option(parser)
-    add_output_option(parser, "compare")
+    add_output_option(parser, "compare", "new, or of an unfinished comparison, which goes on")
     parser.add_argument(
         "--json", action="store_true", help="print the rows as a JSON list instead of the table"
     )

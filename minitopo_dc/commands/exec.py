@@ -17,6 +17,7 @@ from minitopo_dc.clocks import require_real
 from minitopo_dc.commands.options.program import add_program_options, program_scenario, program_user
 from minitopo_dc.commands.screen import new_directory
 from minitopo_dc.emulation.machine.machine import TOOLS, save_facts
+from minitopo_dc.numbers import amount, significant
 from minitopo_dc.runners.tools import not_installed
 from minitopo_dc.settings import SettingsError
 
@@ -166,8 +167,7 @@ def report_lines(result: ProgramResult) -> Iterator[str]:
 
 
 def _leg(count: LegCount) -> str:
-    size = f"{count.bytes / 1e6:.2f} MB" if count.bytes >= 1e6 else f"{count.bytes / 1e3:.1f} kB"
-    return f"{size} ({count.mbps:.2f} Mbit/s, {count.dropped} dropped)"
+    return f"{amount(count.bytes)} ({significant(count.mbps)} Mbit/s, {count.dropped} dropped)"
 
 
 def _pdcp(counters: Mapping[str, Any]) -> str:

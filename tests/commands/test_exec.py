@@ -98,7 +98,7 @@ def test_the_program_gets_its_arguments_as_they_are(fake: Fake) -> None:
 def test_what_is_said_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["exec", *LEGS, "--", "true"]) == 0
     captured = capsys.readouterr()
-    way = "link 250.0 kB (1.00 Mbit/s, 3 dropped)"
+    way = "link 250 kB (1.00 Mbit/s, 3 dropped)"
     assert captured.out == ""
     assert f"minitopo-dc: leg 2: down{way}, up{way}\n" in captured.err
     assert (

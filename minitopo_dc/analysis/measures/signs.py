@@ -55,12 +55,12 @@ class Signs:
 
 REASONS: Mapping[str, tuple[float, str]] = {
     "waiting": (0.2, "its packets wait in PDCP behind one that is late or lost"),
-    "needless": (3.0, "it declares packets lost that are only late"),
+    "needless": (3.0, "its sender takes late packets for lost ones"),
     "lost": (0.01, "it loses more packets"),
     "bytes_per_byte": (0.2, "it carries more bytes for the same file"),
-    "late": (0.2, "its second leg begins late"),
-    "idle": (0.2, "one leg carries nothing for part of the time"),
-    "uneven": (0.3, "one leg is full while the other one is not"),
+    "late": (0.2, "its second leg starts late"),
+    "idle": (0.2, "one of its legs carries nothing for part of the time"),
+    "uneven": (0.3, "its full leg slows down the other one"),
 }
 """By how much a sign must be larger than that of the better run to count as a reason, in words: a
 fifth of a round trip, three falls, one packet of 100, a fifth of the file, a fifth of the

@@ -86,7 +86,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     _add_versions(parser.add_mutually_exclusive_group())
     parser.add_argument("--clock", choices=get_args(Clock), help="real or virtual (the file's)")
-    parser.add_argument("--size", type=real, metavar="MB", help="download (the file's)")
+    parser.add_argument(
+        "--size", type=real, metavar="MB", help="of a download, in 10^6 bytes (the file's)"
+    )
     parser.add_argument("--repetitions", type=whole, metavar="N", help="of each cell (the file's)")
     parser.add_argument("--seed", type=whole, help="of the first repetition (the file's)")
     parser.add_argument("--experiments", nargs="+", default=(), metavar="NAME", help="only these")
@@ -107,7 +109,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--retry-failed",
         action="store_true",
-        help="do runs again that failed, were disturbed or unsupported",
+        help="repeat runs that failed, were disturbed or unsupported",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="check, count, and estimate the time"

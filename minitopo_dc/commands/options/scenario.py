@@ -134,13 +134,15 @@ def add_jobs_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_output_option(parser: argparse.ArgumentParser, command: str) -> None:
-    """Where `new_directory` puts the results of `command`."""
+def add_output_option(
+    parser: argparse.ArgumentParser, command: str, may_be: str = "must not exist"
+) -> None:
+    """Where `new_directory` puts the results of `command`, and what else may be there."""
     parser.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
-        help=f"results directory; must not exist (results/{command}-TIME)",
+        help=f"results directory; {may_be} (results/{command}-TIME)",
     )
 
 
@@ -151,8 +153,8 @@ def add_retry_option(parser: argparse.ArgumentParser) -> None:
         type=whole,
         default=Retries.disturbed,
         metavar="N",
-        help="do a run again that this machine disturbed, up to so many times, at most "
-        f"{MOST_DISTURBED} ({Retries.disturbed}; docs/trust.md)",
+        help="repeat a run that this machine disturbed, at most N times "
+        f"({Retries.disturbed}; allowed: 0 to {MOST_DISTURBED}; docs/trust.md)",
     )
 
 
