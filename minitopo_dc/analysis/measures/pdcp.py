@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,16 @@ def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
 
 
 def _counters(path: Path, end: str) -> dict[int, dict[str, Any]]:
+    try:
+        version = path.stat().st_mtime_ns
+    except OSError as error:
+        raise ResultError(f"{path}: {error.strerror}") from None
+    return _read(path, end, version)
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, end: str, _version: int) -> dict[int, dict[str, Any]]:
+    """The last ones are kept: several measures of a run ask one after the other."""
     try:
         bearers = read_mapping(path.parent, path)[end]
         return {int(number): dict(counters) for number, counters in bearers.items()}

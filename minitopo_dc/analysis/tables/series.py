@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.tables.run_files import read_csv, read_mapping
+from minitopo_dc.analysis.tables.run_files import is_finite, read_csv, read_mapping
 from minitopo_dc.settings import Direction
 from minitopo_dc.units import NS_PER_S
 
@@ -114,6 +114,12 @@ def _read(path: Path, columns: list[str]) -> pd.DataFrame:
     for column in columns:
         if column not in table.columns:
             raise ResultError(f"{path}: no column {column}; has: {', '.join(table.columns)}")
+    if not is_finite(table):
+        _refuse(path, table)
+    return table
+
+
+def _refuse(path: Path, table: pd.DataFrame) -> None:
     for column in table.columns:
         try:
             numbers = pd.to_numeric(table[column], errors="coerce")
@@ -125,7 +131,6 @@ def _read(path: Path, columns: list[str]) -> pd.DataFrame:
             raise ResultError(
                 f"{path}: line {row + 2}: {column}: {table[column][row]} is no number"
             )
-    return table
 
 
 def _check_order(path: Path, samples: pd.DataFrame) -> None:

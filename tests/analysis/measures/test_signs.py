@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from minitopo_dc.analysis.figures.why import ROWS, draw_why
+from minitopo_dc.analysis.figures.why import draw_why
 from minitopo_dc.analysis.measures.congestion import congestion_series, needless_falls
 from minitopo_dc.analysis.measures.signs import Signs, reason, signs
 from minitopo_dc.clocks import run_scenario
@@ -91,5 +91,5 @@ def test_equal_shares_of_unequal_legs_wait_for_the_slow_one(run: Path) -> None:
 
 def test_runs_are_drawn_side_by_side(run: Path) -> None:
     figure = draw_why({"one": run, "other": run}, "title")
-    assert len(figure.axes) == 2 * len(ROWS)
+    assert figure.axes[0].get_ylabel() == "rate of a leg (Mbit/s)"
     assert all(axes.lines for axes in figure.axes)
