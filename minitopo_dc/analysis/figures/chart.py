@@ -127,6 +127,12 @@ class Panel:
     sideways: bool = False
     """Whether x goes downwards and y to the right: for categories with long names."""
 
+    @property
+    def shown_marks(self) -> tuple[Mark, ...]:
+        """Those before the last point: what is later did not happen."""
+        last = max((float(np.nanmax(each.x)) for each in self.series if each.x.size), default=0.0)
+        return tuple(mark for mark in self.marks if mark.x <= last)
+
 
 @dataclass(frozen=True)
 class Chart:

@@ -36,7 +36,7 @@ FONT = "DejaVu Sans"
 """Comes with Matplotlib, so that it is everywhere."""
 SMALL, NORMAL = 7.0, 7.5
 """Points: of ticks and legends, and of labels."""
-SHAPES = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "X"}
+SHAPES = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "x"}
 SHAPE_ORDER = tuple(SHAPES.values())
 STYLE: Any = {
     "font.family": FONT,
@@ -58,6 +58,8 @@ STYLE: Any = {
     "svg.hashsalt": "minitopo-dc",
     "text.parse_math": False,
 }
+MARK_MARGIN = 0.4
+"""Of the lines' height: room above them for the labels of marks."""
 LETTER_INCHES = 0.065
 """Of the font at `SMALL`, about."""
 
@@ -137,11 +139,9 @@ def _draw_panel(axes: Axes, panel: Panel, *, x_label: bool) -> None:
     for level, line in ((down, axes.axvline), (across, axes.axhline)):
         if level is not None:
             line(level, color="0.5", linewidth=0.7, linestyle=(0, (3, 2)), zorder=0)
-    last = max((float(np.nanmax(each.x)) for each in panel.series if each.x.size), default=0.0)
-    for mark in panel.marks:
-        if mark.x <= last:  # what is later did not happen
-            _draw_mark(axes, mark.x, mark.label, COLOURS[mark.colour % len(COLOURS)])
-            axes.margins(y=0.4)
+    for mark in panel.shown_marks:
+        _draw_mark(axes, mark.x, mark.label, COLOURS[mark.colour % len(COLOURS)])
+        axes.margins(y=MARK_MARGIN)
     axes.set_title(panel.title)
     right, up = (panel.y, panel.x) if panel.sideways else (panel.x, panel.y)
     _set_x(axes, right)

@@ -72,7 +72,7 @@ def _panel(panel: Panel) -> dict[str, Any]:
         "y": _axis(panel.y),
         "series": series,
         "xs": list(xs.values()),
-        "marks": [(mark.x, mark.label, mark.colour) for mark in panel.marks],
+        "marks": [(mark.x, mark.label, mark.colour) for mark in panel.shown_marks],
         "level_x": panel.level_x,
         "level_y": panel.level_y,
         "sideways": panel.sideways,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.lines import Line2D
 
-from minitopo_dc.analysis.figures.curves import Line, Panel, draw_bars
 from minitopo_dc.analysis.figures.paths import plan_marks
 from minitopo_dc.analysis.figures.schedule import draw_schedule
 from minitopo_dc.scenario import Scenario
@@ -53,11 +51,3 @@ def test_without_a_schedule_every_leg_has_a_path() -> None:
 def test_changes_that_follow_at_once_share_a_mark(later: float, labels: list[str]) -> None:
     plan = PathPlan((1,), (PathEvent(3, "open", 2), PathEvent(3 + later, "abandon", 1)))
     assert [mark.label for mark in plan_marks(plan)] == labels
-
-
-def test_bars_of_whole_numbers_and_of_a_table_s_decimals_stand_at_one_place() -> None:
-    points = {"mean": [1.0, 2.0], "sd": [0.0, 0.0]}
-    ours = Line("ours", 0, False, pd.DataFrame({"x": [1, 2], **points}))
-    theirs = Line("theirs", 0, True, pd.DataFrame({"x": [1.0, 2.0], **points}))
-    figure = draw_bars([Panel("goodput", "Mbit/s", [ours, theirs])])
-    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["1", "2"]

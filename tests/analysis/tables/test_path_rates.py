@@ -9,7 +9,7 @@ import pytest
 from matplotlib.image import imread
 
 from minitopo_dc.analysis import ResultError, path_rates, path_series
-from minitopo_dc.analysis.figures.curves import Panel, draw_series
+from minitopo_dc.analysis.figures.chart import Axis, Panel
 from minitopo_dc.analysis.figures.paths import path_lines, path_marks, paths_figure
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads.paths import PathFile, PathSample
@@ -89,15 +89,18 @@ def test_a_broken_file_is_named(text: str | None, words: str, tmp_path: Path) ->
 def test_a_change_of_a_path_is_a_mark_in_the_colour_of_its_leg(run: Path) -> None:
     marks = [(mark.x, mark.label, mark.colour) for mark in path_marks(run)]
     assert marks == [(1.0, "open 2", 1), (2.0, "abandon 1", 0)]
-    assert [(line.label, line.colour) for line in path_lines(run)] == [("leg 1", 0), ("leg 2", 1)]
+    assert [(line.label, line.look.colour) for line in path_lines(run)] == [
+        ("leg 1", 0),
+        ("leg 2", 1),
+    ]
 
 
 def test_what_would_have_changed_after_the_end_is_not_marked(tmp_path: Path) -> None:
     late = {"initial": [1], "schedule": [{"at_s": 1, "open": 2}, {"at_s": 60, "abandon": 1}]}
     run = saved(tmp_path / "run", samples(0, 1, 0, 2, 8), paths=late)
-    panel = Panel("mptcp", "Mbit/s", path_lines(run), path_marks(run))
-    (axes,) = draw_series([panel]).axes
-    assert [text.get_text() for text in axes.texts] == ["open 2"]
+    axis, marks = Axis(""), tuple(path_marks(run))
+    panel = Panel("mptcp", axis, axis, tuple(path_lines(run)), marks)
+    assert [mark.label for mark in panel.shown_marks] == ["open 2"]
 
 
 def test_the_figure_is_written_for_flows_with_a_schedule(run: Path, tmp_path: Path) -> None:

@@ -1,0 +1,30 @@
+"""The rows of a run's workload: one per request, per echo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from minitopo_dc.analysis.tables.run_files import read_numbers
+from minitopo_dc.workloads import RowsFigure
+
+
+def read_rows(run: Path, kind: str, wanted: RowsFigure) -> pd.DataFrame:
+    """The rows of a run's workload, as its file has them, with what a figure needs of them.
+
+    Raises:
+        ResultError: the file is missing or broken, or lacks a column of the figure.
+    """
+    return read_numbers(run, f"{kind}.csv", (wanted.x, wanted.y, *wanted.lines))
+
+
+def lines_of(rows: pd.DataFrame, wanted: RowsFigure) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The rows of each line of a figure, and what tells it from the others: `leg 1, ...`."""
+    if not wanted.lines:
+        yield "", rows
+        return
+    for values, line in rows.groupby(list(wanted.lines)):
+        named = zip(wanted.lines, values, strict=True)
+        yield ", ".join(f"{name} {value}" for name, value in named), line
