@@ -52,6 +52,8 @@ class Transfer:
     begin_ns: int | None = None
     # The client's address on every leg, also on those that the flow does not use.
     leg_addresses: tuple[str, ...] = ()
+    # The user's modules and files that its programs may need.
+    plugins: tuple[str, ...] = ()
     # How long the client's process has lived, when it has ended.
     client_s: float | None = None
 

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import NoReturn, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
+from minitopo_dc.plugins import load_plugins
 from minitopo_dc.shipped import module_command
 
 
@@ -19,6 +20,14 @@ class ProgramSettings(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    plugins: tuple[str, ...] = ()
+    """Modules and files that the fields behind it may need."""
+
+    @field_validator("plugins")
+    @classmethod
+    def _load(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(load_plugins(names))
 
     def command(self, module: str, file: Path) -> list[str]:
         """Write the file, and return the command line that runs a module of the package with it."""

@@ -130,6 +130,7 @@ class OwnQuicRunner(DatagramRunner):
             "port": transfer.port,
             "certificate": transfer.certificate,
             "congestion_control": transfer.congestion_control,
+            "plugins": transfer.plugins,
             "options": options,
             "qlog": _qlog_directory(transfer, role) if options.qlog else None,
         }

@@ -34,8 +34,8 @@ class Configuration:
         idle_timeout_s: the connection ends after this silence (RFC 9000, section 10.1).
         datagram_bytes: of UDP payload at most; there is no path MTU discovery. 1200: RFC 9000,
             section 14, as the other QUIC runners.
-        datagram_frame: bytes of a DATAGRAM frame (RFC 9221) that a client takes at most; 0: it
-            takes none. A server takes them if its client does.
+        datagram_frame: bytes of a DATAGRAM frame (RFC 9221) that a client takes at most; 0: none.
+            A server takes them if its client does.
         qlog: a directory for picoquic's log; written when the connection is freed.
     """
 

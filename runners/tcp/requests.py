@@ -20,7 +20,8 @@ from minitopo_dc.runners.addresses import address_family, socket_address
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
 from minitopo_dc.runners.tcp.http2 import Http2Requests
-from minitopo_dc.runners.tcp.settings import RequestsSettings
+from minitopo_dc.runners.tcp.http2_client import Http2Client
+from minitopo_dc.runners.tcp.settings import ClientSettings, RequestsSettings
 
 ALPN = "h2"
 """RFC 9113, section 3.2."""
@@ -32,10 +33,10 @@ CLOSE_S = 3.0
 """
 
 
-class RequestProtocol(asyncio.Protocol):
-    """The requests' HTTP/2 connection on asyncio's transport."""
+class ClientProtocol(asyncio.Protocol):
+    """A client's HTTP/2 connection on asyncio's transport."""
 
-    def __init__(self, client: Http2Requests) -> None:
+    def __init__(self, client: Http2Client) -> None:
         self.ended = asyncio.Event()
         self._client = client
         self._timer: asyncio.TimerHandle | None = None
@@ -85,12 +86,12 @@ class RequestProtocol(asyncio.Protocol):
 
 
 def run(
-    client: Http2Requests,
+    client: Http2Client,
     connection: socket.socket,
     server: tuple[str, int] | tuple[str, int, int, int],
     context: ssl.SSLContext,
 ) -> None:
-    """Connect, send the requests, close; errors go to the client's outcome."""
+    """Connect, do what the client is for, close; errors go to the client's outcome."""
     client.connecting()
     deadline = time.monotonic() + CONNECT_S
     connection.settimeout(CONNECT_S)
@@ -106,10 +107,10 @@ def run(
 
 
 async def _exchange(
-    client: Http2Requests, connection: socket.socket, context: ssl.SSLContext, patience_s: float
+    client: Http2Client, connection: socket.socket, context: ssl.SSLContext, patience_s: float
 ) -> None:
     _, protocol = await asyncio.get_running_loop().create_connection(
-        lambda: RequestProtocol(client),
+        lambda: ClientProtocol(client),
         sock=connection,
         ssl=context,
         server_hostname=SERVER_NAME,
@@ -132,15 +133,21 @@ def main() -> None:
     """Send the requests and print the outcome as one line of JSON."""
     told = RequestsSettings.given()
     client = Http2Requests(told.plan)
+    started_ns = connect_and_run(client, told)
+    print(json.dumps(asdict(client.outcome) | {"started_ns": started_ns}), flush=True)  # noqa: T201
+
+
+def connect_and_run(client: Http2Client, told: ClientSettings) -> int:
+    """Let a client do all that it is for; when it began to connect (monotonic ns)."""
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     with _connection(told) as connection:
         started_ns = time.monotonic_ns()
         server = socket_address(told.address, told.port)
         run(client, connection, server, _context(told.certificate, told.tls))
-    print(json.dumps(asdict(client.outcome) | {"started_ns": started_ns}), flush=True)  # noqa: T201
+    return started_ns
 
 
-def _connection(told: RequestsSettings) -> socket.socket:
+def _connection(told: ClientSettings) -> socket.socket:
     made = socket.socket(address_family(told.bind), socket.SOCK_STREAM, PROTOCOLS[told.protocol])
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     made.bind((told.bind, 0))

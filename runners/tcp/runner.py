@@ -19,12 +19,14 @@ from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.payload.content import content_sha256, file_sha256
 from minitopo_dc.runners.payload.request_reports import plan_of, read_requests
+from minitopo_dc.runners.payload.watching import read_watching
 from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.tcp.info import FILE as TCP_INFO
 from minitopo_dc.runners.tcp.settings import RequestsSettings, ServerSettings, TlsVersion
+from minitopo_dc.runners.tcp.video import VideoSettings
 from minitopo_dc.runners.tools import Tool, not_installed
-from minitopo_dc.workloads import Download, Measurement, RequestResponse
+from minitopo_dc.workloads import Download, Measurement, RequestResponse, Video
 
 
 class MptcpOptions(Options):
@@ -70,7 +72,7 @@ class TcpRunner(Runner):
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "tcp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr")
-    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response")
+    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response", "video")
     takes_duration: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (Tool("curl", "--version", "curl"),)
     packages: ClassVar[tuple[str, ...]] = ("h2", "hypercorn")
@@ -103,9 +105,11 @@ class TcpRunner(Runner):
         return told.command("minitopo_dc.runners.tcp.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """The client is curl, for requests and answers `minitopo_dc.runners.tcp.requests`."""
+        """The client is curl, for requests or a video one of our own."""
         if isinstance(transfer.workload, RequestResponse):
             return self._requests(transfer, transfer.workload)
+        if isinstance(transfer.workload, Video):
+            return self._video(transfer, transfer.workload)
         return self.curl_command(transfer)
 
     def curl_command(self, transfer: Transfer) -> list[str]:
@@ -137,8 +141,9 @@ class TcpRunner(Runner):
 
     def read(self, transfer: Transfer) -> Measurement:
         """The client's report and the server's of its connection; what arrived is checked."""
-        if isinstance(transfer.workload, RequestResponse):
-            measured = read_requests(last_json(transfer.client_output, "client"))
+        if isinstance(transfer.workload, RequestResponse | Video):
+            read = read_watching if isinstance(transfer.workload, Video) else read_requests
+            measured = read(last_json(transfer.client_output, "client"))
             connection = last_json(transfer.server_output, "server")
             self.check_connection(transfer, connection)
             return replace(measured, details={**measured.details, **connection})
@@ -161,16 +166,24 @@ class TcpRunner(Runner):
         return Measurement(client["bytes"], client["completion_s"], {**client, **connection})
 
     def _requests(self, transfer: Transfer, workload: RequestResponse) -> list[str]:
-        told = RequestsSettings(
-            address=transfer.server_address,
-            port=transfer.port,
-            bind=transfer.first_address,
-            protocol=self.protocol,
-            certificate=transfer.certificate,
-            tls=self._options(transfer).tls,
-            plan=plan_of(workload),
-        )
+        told = RequestsSettings(**self._client(transfer), plan=plan_of(workload))
         return told.command("minitopo_dc.runners.tcp.requests", transfer.client_settings)
+
+    def _video(self, transfer: Transfer, workload: Video) -> list[str]:
+        told = VideoSettings(**self._client(transfer), workload=workload)
+        return told.command("minitopo_dc.runners.tcp.video", transfer.client_settings)
+
+    def _client(self, transfer: Transfer) -> dict[str, Any]:
+        """What each client of our own is told."""
+        return {
+            "address": transfer.server_address,
+            "port": transfer.port,
+            "bind": transfer.first_address,
+            "protocol": self.protocol,
+            "certificate": transfer.certificate,
+            "tls": self._options(transfer).tls,
+            "plugins": transfer.plugins,
+        }
 
     def _options(self, transfer: Transfer) -> MptcpOptions:
         return self.options_type.check(transfer.options, f"runner {self.name}")

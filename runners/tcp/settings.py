@@ -25,8 +25,8 @@ class ServerSettings(ProgramSettings):
     """Where to write `tcp-info.csv`."""
 
 
-class RequestsSettings(ProgramSettings):
-    """Of the client that sends requests."""
+class ClientSettings(ProgramSettings):
+    """Of a client of our own."""
 
     address: str
     """The server's."""
@@ -36,4 +36,9 @@ class RequestsSettings(ProgramSettings):
     protocol: Literal["tcp", "mptcp"]
     certificate: Path
     tls: TlsVersion
+
+
+class RequestsSettings(ClientSettings):
+    """Of the client that sends requests."""
+
     plan: RequestPlan

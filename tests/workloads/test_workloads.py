@@ -26,7 +26,8 @@ ANSWERED = request_rows([(0.0, 0.02), (0.4, 0.45), (0.8, None), (1.2, 1.21)])
 
 
 def test_the_built_in_workloads_are_known() -> None:
-    assert workload_names()[:3] == ("download", "request-response", "ping")
+    built_in = ("download", "request-response", "ping", "command", "video")
+    assert workload_names()[: len(built_in)] == built_in
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_a_workload_is_written_by_its_name_or_its_parameters(given: Any, wanted:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("video", "kind video; allowed: download, request-response, ping"),
+        ("film", "kind film; allowed: download, request-response, ping"),
         (3, "3; allowed: NAME, or kind: NAME with its parameters"),
         (
             {"size": 1},

@@ -56,6 +56,7 @@ def make_jobs(
             key=made.key,
             timeout_s=scenario.timeout_s + (flow.workload.lasts_s or 0),
             options=flow.options,
+            plugins=tuple(scenario.plugins),
             paths=flow.paths,
             leg_addresses=tuple(client(leg) for leg in range(1, len(scenario.legs) + 1)),
         )
