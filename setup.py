@@ -100,6 +100,8 @@ with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
                 "campaign/report/page/uplot/*",
                 "data/*/*",
                 "picoquic/*.[ch]",
+                "native/*.h",
+                "native/*/*.[ch]",
             ]
         },
         install_requires=RUNTIME,

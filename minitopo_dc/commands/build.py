@@ -1,8 +1,11 @@
-"""`minitopo-dc build`: make what transports need that no package has, as an ordinary user.
+"""`minitopo-dc build`: make what is not Python, as an ordinary user.
 
 `picoquic`: for the transports quic-picoquic and mpquic-picoquic, on both clocks. Sources come by
 pip; a C compiler, Python's headers and OpenSSL's are needed. It is made once, and anew after a
 change of what it is made of; its path is printed.
+
+`native`: the native core, by which runs on the virtual clock are faster (docs/native.md). A C
+compiler and Python's headers are needed, no network.
 
 `tquic`: TQUIC's tools, for the transport mpquic, in a checkout. It takes cargo 1.70 or newer, and
 some minutes.
@@ -16,12 +19,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from minitopo_dc.picoquic.build import build
-from minitopo_dc.picoquic.sources import BuildError
+from minitopo_dc.extension.make import BuildError
+from minitopo_dc.native.build import build as build_native
+from minitopo_dc.picoquic.build import build as build_picoquic
 from minitopo_dc.runners.tquic.runner import CACHE
 from minitopo_dc.shipped import checkout
 
-HELP = "make what a transport needs and no package has: picoquic, tquic"
+HELP = "make what no package has: the native core, picoquic, tquic"
 
 
 def build_tquic(_say: Callable[[str], None]) -> Path:
@@ -46,7 +50,8 @@ def build_tquic(_say: Callable[[str], None]) -> Path:
 
 
 TARGETS: dict[str, Callable[[Callable[[str], None]], Path]] = {
-    "picoquic": build,
+    "picoquic": build_picoquic,
+    "native": build_native,
     "tquic": build_tquic,
 }
 

@@ -196,6 +196,8 @@ class Leg(QueuedLeg[T]):
 
     def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
         queue = self._queue
+        if self._stopped:  # also what is so small that it would still have passed
+            return 0
         queue.append((packet, size, lost, self._joined_packets))
         self._queue_bytes += size
         if len(queue) == 1:

@@ -7,13 +7,12 @@ used. It stays in the cache, so that an extension of other glue needs no network
 from __future__ import annotations
 
 import hashlib
-import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.extension.make import BuildError, run
 from minitopo_dc.picoquic.library import SOURCE
 
 PICOQUIC = (
@@ -40,8 +39,7 @@ CIFRA = (
 )
 
 
-class BuildError(MinitopoDcError, RuntimeError):
-    """The extension could not be made; the text says why and what to do."""
+ARCHIVE = f"{SOURCE.requirement.replace('==', '-')}.tar.gz"
 
 
 def archive(cache: Path, say: Callable[[str], None]) -> Path:
@@ -50,7 +48,7 @@ def archive(cache: Path, say: Callable[[str], None]) -> Path:
     Raises:
         BuildError: pip could not get it, or what is there is something else.
     """
-    kept = cache / f"{SOURCE.requirement.replace('==', '-')}.tar.gz"
+    kept = cache / ARCHIVE
     if not kept.exists():
         say(f"getting the sources ({SOURCE.requirement}, by pip)")
         _download(cache)
@@ -86,21 +84,6 @@ def include_paths(sources: Path) -> Iterator[Path]:
     yield from (sources / "picoquic" / name for name in ("picoquic", "loglib"))
     yield picotls / "include"
     yield from (picotls / "deps" / name for name in ("cifra/src/ext", "cifra/src", "micro-ecc"))
-
-
-def run(command: Sequence[str], what: str) -> None:
-    """Run a program.
-
-    Raises:
-        BuildError: it failed; with what it said of errors, else its last words.
-    """
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        words = (done.stderr or done.stdout).strip().splitlines()
-        said = [line.strip() for line in words if "error" in line.lower()] or words[-3:]
-        raise BuildError(f"{what}: {' | '.join(said[:3])}")
 
 
 def _download(cache: Path) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from minitopo_dc.cli import main
+from minitopo_dc.extension import make, place
+from minitopo_dc.extension.make import BuildError
 from minitopo_dc.picoquic import build, library, sources
-from minitopo_dc.picoquic.sources import BuildError
 from tests.picoquic.extension import needs_picoquic
 
 
@@ -20,7 +22,7 @@ def silent(_text: str) -> None:
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """As for somebody who has not built it: the user's cache, which is empty."""
-    monkeypatch.setattr(library, "checkout", lambda: None)
+    monkeypatch.setattr(place, "checkout", lambda: None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "minitopo-dc" / "picoquic"
 
@@ -28,16 +30,16 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -> None:
     assert library.missing() == "picoquic is not built (get it: minitopo-dc build picoquic)"
     library.library.cache_clear()
-    with pytest.raises(library.NotBuiltError, match="minitopo-dc build picoquic"):
+    with pytest.raises(place.NotBuiltError, match="minitopo-dc build picoquic"):
         library.library()
-    assert library.build_directory() == nowhere
+    assert library.EXTENSION.build_directory() == nowhere
 
 
 @needs_picoquic
 def test_what_is_here_is_not_made_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "picoquic"]) == 0
     said = capsys.readouterr()
-    assert Path(said.out.strip()) == library.find()
+    assert Path(said.out.strip()) == library.EXTENSION.find()
     assert said.err == ""
 
 
@@ -45,35 +47,35 @@ def test_what_is_here_is_not_made_again(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_user_s_own_does_where_a_checkout_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = library.find()
+    found = library.EXTENSION.find()
     assert found is not None
-    mine = tmp_path / "cache" / "minitopo-dc" / "picoquic" / library.extension_name()
+    mine = tmp_path / "cache" / "minitopo-dc" / "picoquic" / library.EXTENSION.file_name()
     mine.parent.mkdir(parents=True)
     shutil.copy(found, mine)
     (tmp_path / "checkout").mkdir()
-    monkeypatch.setattr(library, "checkout", lambda: tmp_path / "checkout")
+    monkeypatch.setattr(place, "checkout", lambda: tmp_path / "checkout")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert library.find() == mine
+    assert library.EXTENSION.find() == mine
 
 
-@pytest.mark.parametrize("changed", library.MADE_OF)
+@pytest.mark.parametrize("changed", library.EXTENSION.made_of)
 def test_another_helper_or_another_way_to_compile_it_is_another_file(
-    changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    changed: str, tmp_path: Path
 ) -> None:
-    before = library.extension_name()
-    for name in library.MADE_OF:
-        shutil.copy(Path(library.__file__).parent / name, tmp_path)
-    monkeypatch.setattr(library, "_HERE", tmp_path)
-    assert library.extension_name() == before
+    before = library.EXTENSION.file_name()
+    for name in library.EXTENSION.made_of:
+        shutil.copy(library.EXTENSION.folder / name, tmp_path)
+    copied = replace(library.EXTENSION, folder=tmp_path)
+    assert copied.file_name() == before
     with (tmp_path / changed).open("a", encoding="ascii") as file:
         file.write("\n")
-    assert library.extension_name() != before
+    assert copied.file_name() != before
 
 
 def test_without_a_compiler_the_packages_are_named(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(build, "COMPILER", "no-such-compiler")
+    monkeypatch.setattr(make, "COMPILER", "no-such-compiler")
     assert main(["build", "picoquic"]) == 1
     said = capsys.readouterr()
     assert said.out == ""
@@ -84,7 +86,7 @@ def test_without_a_compiler_the_packages_are_named(
     assert [path.name for path in nowhere.iterdir()] == ["lock"]
 
 
-@pytest.mark.skipif(shutil.which(build.COMPILER) is None, reason="no C compiler")
+@pytest.mark.skipif(shutil.which(make.COMPILER) is None, reason="no C compiler")
 def test_a_missing_header_is_told_before_anything_is_fetched(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,9 +124,9 @@ def test_sources_with_another_hash_are_not_compiled(tmp_path: Path) -> None:
 
 
 def test_an_extension_that_cannot_be_loaded_has_its_reason(tmp_path: Path) -> None:
-    spoilt = tmp_path / Path(library.extension_name()).name
+    spoilt = tmp_path / Path(library.EXTENSION.file_name()).name
     spoilt.write_bytes(b"no ELF file")
-    assert "ImportError" in str(build._why_not_loaded(spoilt))
+    assert "ImportError" in str(make.why_not_loaded(library.EXTENSION.module, spoilt))
 
 
 def test_what_older_and_killed_builds_have_left_is_removed(tmp_path: Path) -> None:
@@ -134,6 +136,6 @@ def test_what_older_and_killed_builds_have_left_is_removed(tmp_path: Path) -> No
         (tmp_path / name / "file").touch()
     for name in ("sources.tar.gz", "lock", "requirements.txt"):
         (tmp_path / name).touch()
-    build._remove_others(tmp_path, kept)
+    make.remove_others(tmp_path, kept)
     assert set(tmp_path.iterdir()) == kept
     assert (tmp_path / "new" / "file").exists()

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import __version__
-from minitopo_dc.picoquic.library import find
+from minitopo_dc.picoquic.library import EXTENSION
 from tests import REPOSITORY
 
 pytestmark = pytest.mark.slow
@@ -251,7 +251,7 @@ def test_picoquic_is_made_for_the_user_and_used(user: User) -> None:
 
 def find_sources() -> Path:
     """The archive of picoquic's sources that this checkout's build has kept."""
-    extension = find()
+    extension = EXTENSION.find()
     kept = [] if extension is None else list(extension.parents[1].glob("*.tar.gz"))
     if not kept:
         reason = "picoquic is not built here (minitopo-dc build picoquic)"

@@ -80,6 +80,11 @@ class ConstantCapacity:
         self._origin = 0  # start of the current run of packets without a pause
         self._bits = 0  # bits of that run up to the last packet
 
+    @property
+    def rate_bps(self) -> int:
+        """The rate."""
+        return self._rate
+
     def finish(self, start: int, bits: int) -> int:
         """When `bits` are through; see the module's rules."""
         if start != self._last:
@@ -122,7 +127,7 @@ class RateCapacity:
     """
 
     __slots__ = (
-        *("_cumulative", "_duration", "_edges", "_last", "_loop", "_rates"),
+        *("_cumulative", "_duration", "_edges", "_last", "_loop", "_rates", "end"),
         *("_rate", "_reached", "_t0", "_t1", "_w0", "_w1"),
     )
 
@@ -132,9 +137,15 @@ class RateCapacity:
         self._duration = trace.duration_ns
         self._rates = (*trace.rates_bps, trace.rates_bps[-1] if end == "hold" else 0)
         self._loop = end == "loop"
+        self.end = end
+        """What follows the trace's end."""
         self._last: int | None = None
         self._reached = 0  # work at the exact end of the last packet
         self._enter(self._segment_at(0))
+
+    def table(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the times (ns) between the trace's rates, its end too, and the rates (bit/s)."""
+        return self._edges, self._rates[:-1]
 
     def finish(self, start: int, bits: int) -> int | None:
         """When `bits` are through; see the module's rules."""

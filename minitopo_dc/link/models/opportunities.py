@@ -33,13 +33,15 @@ class OpportunityCapacity:
         ValueError: the end rule is `hold`, or `stop` and nothing is left at the offset.
     """
 
-    __slots__ = ("_duration", "_index", "_left", "_limit", "_moments", "_size", "_time")
+    __slots__ = ("_duration", "_index", "_left", "_limit", "_moments", "_size", "_time", "end")
 
     def __init__(self, trace: OpportunityTrace, end: EndRule = "loop", offset_ns: int = 0) -> None:
         if end == "hold":
             raise ValueError(
                 f"trace {trace.name}: opportunities cannot 'hold' (allowed: loop, stop)"
             )
+        self.end = end
+        """What follows the trace's end."""
         self._moments = tuple(_moments(trace, end, offset_ns))
         self._duration = trace.duration_ns
         self._size = trace.bytes_per_opportunity * 8
@@ -48,6 +50,10 @@ class OpportunityCapacity:
         self._index = 0
         self._time = -_FAR
         self._left = 0  # bits that it can still pass
+
+    def table(self) -> tuple[tuple[int, ...], int, int]:
+        """Return the first lap's moments (ns), its length (ns), the bits of an opportunity."""
+        return self._moments, self._duration, self._size
 
     def finish(self, start: int, bits: int) -> int | None:
         """When `bits` are through; None: the opportunities end before."""

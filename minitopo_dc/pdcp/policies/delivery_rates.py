@@ -27,8 +27,8 @@ class DeliveryRates:
     """
 
     def __init__(self, legs: int, *, time_constant: float, floor: float) -> None:
-        self._time_constant = time_constant
-        self._floor = floor
+        self.time_constant = time_constant
+        self.floor = floor
         self._at: int | None = None
         self._delivered = [0] * legs
         self._rates = [0.0] * legs  # bytes per ns
@@ -55,7 +55,7 @@ class DeliveryRates:
             samples = [
                 (new - old) / elapsed for new, old in zip(delivered, self._delivered, strict=True)
             ]
-            self._learn(elapsed / self._time_constant, samples)
+            self._learn(elapsed / self.time_constant, samples)
         self._at, self._delivered = at, delivered
         self._idle = [False] * len(delivered)
         self._stood = [False] * len(delivered)
@@ -72,7 +72,7 @@ class DeliveryRates:
                 continue
             if self._idle[leg]:
                 # Not without end: a leg may be idle for ever beside one that is always busy.
-                most = (sum(self._rates) - self._rates[leg]) / self._floor
+                most = (sum(self._rates) - self._rates[leg]) / self.floor
                 grown = max(self._rates[leg], sample) * math.exp(constants)
                 self._rates[leg] = max(self._rates[leg], min(grown, most))
             else:
@@ -82,5 +82,5 @@ class DeliveryRates:
     def _share(self) -> None:
         total = sum(self._rates)
         if total:
-            free = 1 - self._floor * len(self._rates)
-            self.shares = [self._floor + free * rate / total for rate in self._rates]
+            free = 1 - self.floor * len(self._rates)
+            self.shares = [self.floor + free * rate / total for rate in self._rates]

@@ -213,7 +213,7 @@ class BatchPolicy:
     legs is batch n (2 is the thesis' smallest batch for its two legs).
     """
 
-    __slots__ = ("_next_turn",)
+    __slots__ = ("_next_turn", "shares")
 
     def __init__(
         self,
@@ -222,8 +222,9 @@ class BatchPolicy:
         batch: int = 100,  # thesis table 4.3, default
         ratio: Sequence[float] | None = None,  # None: equal, thesis table 4.3, default 50 / 50
     ) -> None:
-        shares = _shares(_checked_batch(batch), _checked_ratio(ratio, legs))
-        self._next_turn = _turns(shares).__next__
+        self.shares = _shares(_checked_batch(batch), _checked_ratio(ratio, legs))
+        """Packets of a cycle on each leg."""
+        self._next_turn = _turns(self.shares).__next__
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
         """One leg, as its turn comes; no argument matters."""

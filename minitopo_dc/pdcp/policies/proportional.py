@@ -32,16 +32,17 @@ class ProportionalPolicy:
     ) -> None:
         constant = checked_number("proportional", "time_constant_ms", time_constant_ms, 1)
         floor = checked_number("proportional", "floor_percent", floor_percent, 0.01, 100 / legs)
-        self._rates = DeliveryRates(legs, time_constant=constant * NS_PER_MS, floor=floor / 100)
+        self.rates = DeliveryRates(legs, time_constant=constant * NS_PER_MS, floor=floor / 100)
+        """What the legs are found to deliver."""
         self._robin = DeficitRoundRobin(legs)
         self._one = tuple((leg,) for leg in range(legs))
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
         """One leg; none where the SDU can wait, and no leg takes it."""
-        self._rates.observe(now, views)
+        self.rates.observe(now, views)
         able = candidates(views, now=now, size=size)
         if not able:
             return ()
-        leg = self._robin.next_leg(size, self._rates.shares, able)
-        self._robin.pay(size, self._rates.shares, able, leg)
+        leg = self._robin.next_leg(size, self.rates.shares, able)
+        self._robin.pay(size, self.rates.shares, able, leg)
         return self._one[leg]

@@ -1,0 +1,190 @@
+"""An extension made: compiled and linked in a cache, and loaded once before it is kept.
+
+A compiler and Python's headers are needed, no root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from cffi import FFI
+
+from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.extension.place import Extension
+
+COMPILER = "cc"
+PACKAGES = "Debian and Ubuntu: apt-get install gcc python3-dev libssl-dev"
+
+Job = tuple[Path, Sequence[str]]
+"""A C file, and the compiler's options for it."""
+
+
+class BuildError(MinitopoDcError, RuntimeError):
+    """The extension could not be made; the text says why and what to do."""
+
+
+def make(
+    extension: Extension, compile_into: Callable[[Path, Path], Path], kept: Iterable[str] = ()
+) -> Path:
+    """Make an extension unless it is here and works; its path. Others who do so are waited for.
+
+    Args:
+        extension: which.
+        compile_into: takes the cache and a scratch directory in it; returns the linked file.
+        kept: names of files in the cache to keep beside it.
+
+    Raises:
+        BuildError: it cannot be made.
+    """
+    found = extension.find()
+    if found is not None and why_not_loaded(extension.module, found) is None:
+        return found
+    cache = extension.build_directory()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with _lock(cache / "lock"):
+            return _make(extension, cache, compile_into, kept)
+    except OSError as error:
+        raise BuildError(str(error)) from error
+
+
+def _make(
+    extension: Extension,
+    cache: Path,
+    compile_into: Callable[[Path, Path], Path],
+    kept: Iterable[str],
+) -> Path:
+    target = cache / extension.file_name()
+    if target.exists() and why_not_loaded(extension.module, target) is None:
+        return target  # made by another while we waited
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        made = compile_into(cache, Path(scratch))
+        reason = why_not_loaded(extension.module, made)
+        if reason is not None:
+            raise BuildError(f"the extension was made, but cannot be loaded: {reason}")
+        target.parent.mkdir(exist_ok=True)
+        made.replace(target)
+    remove_others(cache, {target.parent, cache / "lock", *(cache / name for name in kept)})
+    return target
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """One build at a time; the kernel lets go of a killed one's."""
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def remove_others(cache: Path, kept: set[Path]) -> None:
+    """Remove extensions made of other sources, and what killed builds have left."""
+    for path in cache.iterdir():
+        if path in kept:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def why_not_loaded(module: str, extension: Path) -> str | None:
+    """Why Python cannot load it, for example with another OpenSSL; None when it can."""
+    program = (
+        "import sys, importlib.util as u; "
+        f"s = u.spec_from_file_location({module!r}, sys.argv[1]); "
+        "s.loader.exec_module(u.module_from_spec(s))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program, str(extension)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    words = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+    return words[-1] if done.returncode else None
+
+
+def check_headers(headers: Sequence[str]) -> None:
+    """Say what is missing before anything is fetched.
+
+    Raises:
+        BuildError: there is no compiler, or it does not find one of the headers.
+    """
+    if shutil.which(COMPILER) is None:
+        raise BuildError(f"no C compiler ({COMPILER}) on PATH ({PACKAGES})")
+    with tempfile.TemporaryDirectory() as scratch:
+        probe = Path(scratch) / "probe.c"
+        for header in headers:
+            probe.write_text(f"#include <{header}>\n", encoding="ascii")
+            command = [COMPILER, f"-I{python_headers()}", "-fsyntax-only", str(probe)]
+            run(command, f"the compiler does not find {header} ({PACKAGES})")
+
+
+def python_headers() -> str:
+    """The folder of Python.h."""
+    return sysconfig.get_path("include")
+
+
+def write_glue(module: str, declarations: str, includes: Sequence[str], path: Path) -> None:
+    """Write the C code between Python and what a header declares."""
+    ffi = FFI()
+    ffi.cdef(declarations)
+    headers = ("<stdint.h>", "<stddef.h>", *(f'"{name}"' for name in includes))
+    ffi.set_source(module, "\n".join(f"#include {name}" for name in headers))
+    with contextlib.redirect_stdout(None):  # it says what it does
+        ffi.emit_c_code(str(path))
+
+
+def compile_all(jobs: Iterable[Job], directory: Path) -> list[Path]:
+    """Return object files, made with all processors.
+
+    Raises:
+        BuildError: a file does not compile.
+    """
+
+    def one(job: tuple[int, Job]) -> Path:
+        number, (source, options) = job
+        made = directory / f"{number}-{source.stem}.o"
+        command = [COMPILER, *options, "-c", str(source), "-o", str(made)]
+        run(command, f"{source.name} does not compile")
+        return made
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(one, enumerate(jobs)))
+
+
+def link(objects: Sequence[Path], target: Path, options: Sequence[str]) -> Path:
+    """Return the shared object.
+
+    Raises:
+        BuildError: it does not link.
+    """
+    command = [COMPILER, "-shared", "-o", str(target), *map(str, objects), *options]
+    run(command, f"the extension does not link ({PACKAGES})")
+    return target
+
+
+def run(command: Sequence[str], what: str) -> None:
+    """Run a program.
+
+    Raises:
+        BuildError: it failed; with what it said of errors, else its last words.
+    """
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        words = (done.stderr or done.stdout).strip().splitlines()
+        said = [line.strip() for line in words if "error" in line.lower()] or words[-3:]
+        raise BuildError(f"{what}: {' | '.join(said[:3])}")

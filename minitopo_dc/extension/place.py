@@ -1,0 +1,95 @@
+"""A compiled extension: what it is made of, where it is, and how it is loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.shipped import checkout
+
+
+class NotBuiltError(MinitopoDcError, RuntimeError):
+    """The extension is not here; the text says how to get it."""
+
+
+@dataclass(frozen=True)
+class Extension:
+    """One extension.
+
+    Attributes:
+        name: of its folder in the cache, and what `minitopo-dc build` is told.
+        module: its name as a Python module.
+        title: what a message calls it.
+        folder: where its own code is.
+        made_of: files below `folder` that change it.
+        salt: what else does.
+    """
+
+    name: str
+    module: str
+    title: str
+    folder: Path
+    made_of: tuple[str, ...]
+    salt: str = ""
+
+    @property
+    def command(self) -> str:
+        """What makes it."""
+        return f"minitopo-dc build {self.name}"
+
+    def build_directory(self) -> Path:
+        """Where it is to be: in a checkout of one's own its `.cache`, else the user's."""
+        root = checkout()
+        if root is not None and os.access(root, os.W_OK):
+            return self._of_checkout(root)
+        return self._of_user()
+
+    def find(self) -> Path | None:
+        """Its file; None when it is not here. That of another's checkout does, too."""
+        root = checkout()
+        others = [] if root is None else [self._of_checkout(root)]
+        places = [self.build_directory(), self._of_user(), *others]
+        name = self.file_name()
+        return next((place / name for place in places if (place / name).exists()), None)
+
+    def file_name(self) -> str:
+        """It changes with all that it is made of, and with the Python it is for."""
+        parts = [self.salt.encode(), *((self.folder / name).read_bytes() for name in self.made_of)]
+        digest = hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+        return f"{digest}/{self.module}{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+    def missing(self) -> str | None:
+        """Why it cannot be used here, and what to do; None when it can."""
+        return None if self.find() else f"{self.title} is not built (get it: {self.command})"
+
+    def load(self) -> Any:
+        """Load it: `ffi` and `lib` of cffi.
+
+        Raises:
+            NotBuiltError: it is not here, or cannot be loaded.
+        """
+        path = self.find()
+        if path is None:
+            raise NotBuiltError(self.missing())
+        spec = importlib.util.spec_from_file_location(self.module, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except ImportError as error:  # the system's OpenSSL is another one now, for example
+            raise NotBuiltError(f"{path}: {error} (get it anew: {self.command})") from error
+        return module
+
+    def _of_checkout(self, root: Path) -> Path:
+        return root / ".cache" / self.name
+
+    def _of_user(self) -> Path:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        return Path(base) / "minitopo-dc" / self.name

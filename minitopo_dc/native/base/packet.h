@@ -1,0 +1,24 @@
+/* A packet as legs and PDCP know it: a pointer that they hand on. Who made it says how it is shared. */
+#ifndef MINITOPO_PACKET_H
+#define MINITOPO_PACKET_H
+
+#include <stddef.h>
+
+typedef struct {
+    void (*keep)(void *packet);    /* one more has it; NULL: nobody counts */
+    void (*release)(void *packet); /* one less has it */
+} packet_hooks;
+
+static inline void keep_packet(const packet_hooks *hooks, void *packet)
+{
+    if (hooks->keep != NULL)
+        hooks->keep(packet);
+}
+
+static inline void release_packet(const packet_hooks *hooks, void *packet)
+{
+    if (hooks->release != NULL)
+        hooks->release(packet);
+}
+
+#endif

@@ -1,0 +1,153 @@
+"""A leg in C that Python drives packet by packet, and that shows itself as any leg does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+from minitopo_dc.link import AnyLeg, Capacity, DelayModel, LegParameters, LegStatistics, LossModel
+from minitopo_dc.native.library import library
+from minitopo_dc.native.models import (
+    native_capacity,
+    native_delay,
+    native_limit,
+    native_loss,
+    never,
+    random_state,
+)
+
+REFUSED, LOST, TAKEN = range(3)
+"""What became of a packet, by the numbers of `link/leg.h`."""
+
+
+class NativeLeg(AnyLeg[int]):
+    """The twin of `minitopo_dc.link.Leg`, for packets that are numbers from 0 on.
+
+    Raises:
+        NotNativeError: it has a model that the native core lacks.
+    """
+
+    __slots__ = ("_counters", "_ffi", "_lib", "pointer")
+
+    def __init__(self, parameters: LegParameters, capacity: Capacity, rng: Random) -> None:
+        """Draw two seeds from `rng`, as `Leg` does."""
+        super().__init__()
+        module = library()
+        self._ffi, self._lib = module.ffi, module.lib
+        delay, loss = native_delay(parameters.delay), native_loss(parameters.loss)
+        serves = native_capacity(capacity)
+        loss_rng, delay_rng = (Random(rng.getrandbits(64)) for _ in range(2))
+        states = random_state(delay_rng), random_state(loss_rng)
+        lib = self._lib
+        self.pointer = self._ffi.gc(lib.leg_new(*states, parameters.reorder), lib.leg_free)
+        """The leg itself."""
+        limits = parameters.queue_packets, parameters.queue_bytes
+        lib.leg_limit(self.pointer, *map(native_limit, limits))
+        lib.leg_set_capacity(self.pointer, serves, 0)
+        lib.leg_set_delay(self.pointer, *delay, 0)
+        lib.leg_set_loss(self.pointer, *loss, 0)
+        self._counters = self._ffi.new("leg_counters *")
+
+    def let_go(self) -> None:
+        """Somebody else in C frees the leg."""
+        self.pointer = self._ffi.gc(self.pointer, None)
+
+    def push(self, packet: int, size: int, now: int) -> bool:
+        """Take a packet; False: it is known never to come out."""
+        found: int = self._lib.leg_push_number(self.pointer, packet, size, now)
+        return found == TAKEN
+
+    def poll(self, now: int) -> list[int]:
+        """All that has arrived at the other end by `now`, in order of arrival."""
+        return list(self._arrived(now))
+
+    def next_timeout(self) -> int | None:
+        """When to poll next (ns), or None if nothing is under way."""
+        return never(self._lib.leg_next_timeout(self.pointer))
+
+    def start(self, now: int) -> None:
+        """Make `now` the capacity's time 0."""
+        self._lib.leg_start(self.pointer, now)
+
+    def set_up(self, up: bool, now: int) -> None:
+        """Take the leg up or down."""
+        self._lib.leg_set_up(self.pointer, up, now)
+
+    def flush(self, now: int, which: Callable[[int], bool] = lambda _: True) -> list[int]:
+        """Take packets out of the queue; those that :meth:`push` had promised."""
+        handle = self._ffi.new_handle(which)
+        room = self.statistics().queue_packets
+        numbers = self._ffi.new("uintptr_t[]", max(room, 1))
+        found = self._lib.leg_flush_numbers(
+            self.pointer, now, self._lib.python_which, handle, numbers, room
+        )
+        return list(numbers[0:found])
+
+    def retune(
+        self,
+        now: int,
+        *,
+        capacity: Capacity | None = None,
+        delay: DelayModel | None = None,
+        loss: LossModel | None = None,
+    ) -> None:
+        """Change parameters without touching the queue; None leaves one as it is."""
+        if capacity is not None:
+            self._lib.leg_set_capacity(self.pointer, native_capacity(capacity), now)
+        if delay is not None:
+            self._lib.leg_set_delay(self.pointer, *native_delay(delay), now)
+        if loss is not None:
+            self._lib.leg_set_loss(self.pointer, *native_loss(loss), now)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the leg serialises."""
+        return bool(self._lib.leg_is_up(self.pointer))
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """Mean propagation delay as configured."""
+        return int(self._lib.leg_mean_delay(self.pointer))
+
+    def backlog_bytes(self, *, now: int) -> int:
+        """Bytes not serialised yet."""
+        return int(self._lib.leg_backlog_bytes(self.pointer, now))
+
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Whether the queue would take a packet of `size` bytes."""
+        return bool(self._lib.leg_has_room(self.pointer, now, size))
+
+    @property
+    def joined_packets(self) -> int:
+        """Packets that joined the queue so far."""
+        return int(self._lib.leg_joined_packets(self.pointer))
+
+    def served_packets(self, *, now: int) -> int:
+        """Number of the last of them that left the queue with all before it."""
+        return int(self._lib.leg_served_packets(self.pointer, now))
+
+    def service_end(self, *, now: int) -> int | None:
+        """When the packet in service is through (ns)."""
+        return never(self._lib.leg_service_end(self.pointer, now))
+
+    def rate_bps(self, *, now: int) -> int:
+        """Rate of `now` in bit/s."""
+        return int(self._lib.leg_rate_bps(self.pointer, now))
+
+    def drain_ns(self, *, now: int, more: int = 0) -> int | None:
+        """How long the backlog and `more` bytes behind it take."""
+        return never(self._lib.leg_drain_ns(self.pointer, now, more))
+
+    def statistics(self) -> LegStatistics:
+        """Counters and gauges as of the last call."""
+        found = self._counters
+        self._lib.leg_count(self.pointer, found)
+        return LegStatistics(**{name: getattr(found, name) for name in _COUNTERS})
+
+    def _arrived(self, now: int) -> Iterator[int]:
+        number = self._ffi.new("uintptr_t *")
+        while self._lib.leg_poll_number(self.pointer, now, number):
+            yield number[0]
+
+
+_COUNTERS = tuple(LegStatistics.__dataclass_fields__)

@@ -1,0 +1,182 @@
+/* What Python sees of the core; cffi reads this file too, so it has declarations only.
+ *
+ * Times are ns, NEVER (INT64_MAX) is none. Packets are pointers that are handed on. */
+
+enum { MOST_LEGS = 16, WAITING_BUCKETS = 24 };
+
+/* Legs. */
+
+typedef struct leg leg;
+typedef struct capacity capacity;
+
+typedef struct {
+    int64_t pushed_packets, pushed_bytes, delivered_packets, delivered_bytes;
+    int64_t dropped_queue, dropped_loss, dropped_stop, dropped_flush;
+    int64_t queue_packets, queue_bytes, queue_max, air_packets;
+} leg_counters;
+
+capacity *capacity_constant(int64_t rate_bps);
+capacity *capacity_rates(const int64_t *edges, const int64_t *rates_bps, size_t count, int after);
+capacity *capacity_opportunities(const int64_t *moments, size_t count, int64_t duration, int64_t bits, int after);
+
+leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int overtakes);
+void leg_free(leg *self);
+void leg_limit(leg *self, int64_t packets, int64_t bytes);
+void leg_start(leg *self, int64_t now);
+void leg_set_up(leg *self, int up, int64_t now);
+int leg_is_up(const leg *self);
+void leg_set_capacity(leg *self, capacity *made, int64_t now);
+void leg_set_delay(leg *self, int kind, int64_t a, int64_t b, int64_t now);
+void leg_set_loss(leg *self, int kind, double p, double r, double h, double k, int64_t now);
+int64_t leg_mean_delay(const leg *self);
+int64_t leg_backlog_bytes(leg *self, int64_t now);
+int leg_has_room(leg *self, int64_t now, int64_t size);
+int64_t leg_joined_packets(const leg *self);
+int64_t leg_served_packets(leg *self, int64_t now);
+int64_t leg_service_end(leg *self, int64_t now);
+int64_t leg_rate_bps(leg *self, int64_t now);
+int64_t leg_drain_ns(leg *self, int64_t now, int64_t more);
+int64_t leg_next_timeout(const leg *self);
+void leg_count(const leg *self, leg_counters *found);
+/* Packet by packet, for who drives a leg from Python; packets are numbers. */
+int leg_push_number(leg *self, uintptr_t number, int size, int64_t now);
+int leg_poll_number(leg *self, int64_t now, uintptr_t *number);
+/* Take out what `which` says; how many, of which `room` are told. */
+int leg_flush_numbers(leg *self, int64_t now, int (*which)(void *context, uintptr_t number), void *context,
+                      uintptr_t *numbers, int room);
+
+/* The receiving PDCP entity. */
+
+enum { DELIVERY_IN_ORDER, DELIVERY_OUT_OF_ORDER, DELIVERY_OFF };
+enum { ADAPTIVE_T_REORDERING = -1 };
+
+typedef struct receive receive;
+
+typedef struct {
+    int64_t pdus[16], duplicates, old, missing, missing_by_order, expiries;
+    int64_t buffered, buffered_maximum, waited[16], waited_ns[16], waiting_maximum, histogram[24];
+    int64_t t_reordering, rx_deliv, rx_next, rx_reord;
+} receive_counters;
+
+receive *receive_new(int sn_bits, int64_t t_reordering, int legs, int delivery, int keeps_order);
+void receive_free(receive *self);
+int64_t receive_next_timeout(const receive *self);
+void receive_count(const receive *self, receive_counters *found);
+int receive_status(const receive *self, uint8_t *bitmap, int room);
+int receive_push_number(receive *self, int64_t sn, uintptr_t number, int leg, int64_t now);
+int receive_poll_number(receive *self, int64_t now, uintptr_t *number);
+
+/* What its reports count. */
+
+typedef struct {
+    int64_t next_count, pdus, bytes, reordered, reordering_ns;
+} reception;
+
+typedef struct report_maker report_maker;
+
+report_maker *report_maker_new(const receive *of, int sn_bits, int legs);
+void report_maker_free(report_maker *self);
+void report_maker_push(report_maker *self, int64_t sn, int size, int leg);
+void report_maker_count(const report_maker *self, reception *found);
+
+/* The transmitting PDCP entity and its split policy. */
+
+typedef struct transmit transmit;
+typedef struct policy policy;
+typedef int policy_function(void *context, int64_t now, int size, int *legs);
+
+typedef struct {
+    int64_t sdus, pdus[16], bytes[16], waiting, waiting_maximum, dropped_buffer, discarded;
+} transmit_counters;
+
+policy *policy_batch(const int64_t *shares, int legs);
+policy *policy_duplicate(int legs);
+policy *policy_least_delay(int legs);
+policy *policy_proportional(int legs, double time_constant, double floor);
+/* Answers with the number of legs, -1 for an error, which ends the run. */
+policy *policy_called(policy_function *ask, void *context, int legs);
+
+/* The entity frees the policy. `late`: SDUs wait for a number, `buffer_packets` at most, for `discard` ns
+ * at most; `lead` as NearLeg has it, NEVER: none. */
+transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports, int late,
+                       int64_t buffer_packets, int64_t discard, int64_t lead);
+void transmit_free(transmit *self);
+int64_t transmit_next_timeout(const transmit *self);
+void transmit_count(const transmit *self, transmit_counters *found);
+int transmit_push_number(transmit *self, uintptr_t number, int size, int64_t now);
+/* Find what the legs are to get now; with late numbering again until it gives nothing. */
+void transmit_settle(transmit *self, int64_t now);
+/* The next PDU found: its leg, COUNT and SDU; 0: there is none. */
+int transmit_poll_number(transmit *self, int *leg, int64_t *count, uintptr_t *number);
+int transmit_dropped_number(transmit *self, uintptr_t *number);
+/* The highest COUNT plus 1 that any leg was given. */
+int64_t transmit_next_count(const transmit *self);
+/* A report came: 0 if it is made use of, 1: stale, 2: of COUNTs that were not sent. */
+int transmit_report(transmit *self, int64_t number, const reception *legs, int64_t now);
+
+/* The virtual clock: a loop, and a network of flows, legs, bearers and hosts on it. What the network is
+ * given it frees. */
+
+typedef struct loop loop;
+typedef struct network network;
+typedef struct python_timer python_timer;
+typedef struct flow flow;
+typedef struct leg_driver leg_driver;
+typedef struct transmit_driver transmit_driver;
+typedef struct receive_driver receive_driver;
+typedef struct host host;
+
+/* What Python does; the first argument is the network's, the timer's, or the host's own handle. */
+typedef struct {
+    void (*fire)(void *timer);
+    void (*deliver)(void *network, int64_t token);
+    void (*forget)(void *network, int64_t token);
+    int64_t (*step)(void *host, int why); /* when to step again */
+} python_calls;
+
+/* Why a host steps in Python. */
+enum { STEP_DUE, STEP_EVENTS, STEP_SEND_FAILED, STEP_NO_WAY };
+
+network *network_new(int64_t now, python_calls calls, void *handle);
+void network_free(network *self);
+loop *network_loop(network *self);
+
+void loop_run(loop *self, int64_t end);
+int64_t loop_now(const loop *self);
+void loop_stop(loop *self);
+void loop_fail(loop *self);
+python_timer *network_timer(network *self, void *handle);
+void python_timer_set(python_timer *self, int64_t moment);
+int64_t python_timer_at(const python_timer *self);
+
+leg_driver *network_leg(network *self, leg *of, int number);
+void leg_driver_rearm(leg_driver *self);
+transmit_driver *network_transmit(network *self, transmit *entity, leg_driver **legs, int count);
+void transmit_driver_changed(transmit_driver *self);
+receive_driver *network_receive(network *self, receive *entity, report_maker *maker);
+void receive_driver_position(receive_driver *self, int leg, int position);
+int64_t receive_driver_bytes(const receive_driver *self);
+
+/* What a flow's packets take: a bearer (NULL: none) or else a leg; behind a leg the other end of the
+ * bearer. `delay` is that before either end of the bearer. */
+flow *network_flow(network *self, int headers, transmit_driver *bearer, leg_driver *plain, receive_driver *other,
+                   int64_t delay);
+/* A packet that Python has, by its token. */
+void flow_enter(flow *self, int64_t token, int size);
+/* The same past the bearer: on a leg, with its SN, -1: it has none. */
+void flow_enter_leg(flow *self, leg_driver *on, int64_t token, int size, int64_t sn, int size_on_leg);
+/* Take a bearer's PDUs out of a leg: tokens of those that Python has given, and their SNs. */
+int leg_driver_flush(leg_driver *self, flow **of, int flows, int64_t *tokens, int64_t *sns, int room);
+
+/* A host between its flows and an endpoint of picoquic. */
+host *network_host(network *self, void *handle);
+void host_endpoint(host *self, void *endpoint, void *state, void *receive, void *send);
+/* The host sends on `of` what leaves from `source` (-1: any) to `destination`, by its endpoint's numbers. */
+void host_sends(host *self, flow *of, int source, int destination);
+/* It gets what comes by `of`, which has these numbers at its endpoint. */
+void host_gets(host *self, flow *of, int source, int destination);
+void host_send(host *self, flow *on, const uint8_t *data, int length);
+void host_wake(host *self, int64_t moment);
+/* When it is to step in Python next whatever arrives, and whether its connection is over. */
+void host_due(host *self, int64_t due, int ended);
+int64_t host_received_bytes(const host *self);

@@ -1,0 +1,25 @@
+/* Split policies: which legs a PDU takes. Twins of pdcp/policies; a policy sees the entity's legs by the
+ * functions of `view.h`. */
+#ifndef MINITOPO_POLICY_H
+#define MINITOPO_POLICY_H
+
+#include <stdint.h>
+
+#include "../base/declared.h"
+#include "proportional.h"
+
+enum { POLICY_BATCH, POLICY_DUPLICATE, POLICY_LEAST_DELAY, POLICY_PROPORTIONAL, POLICY_CALLED };
+
+struct policy {
+    int kind, legs;
+    int64_t shares[MOST_LEGS], done; /* batch: of the leg whose turn it is */
+    int turn;
+    proportional rates;
+    policy_function *ask;
+    void *context;
+};
+
+/* Fill `answer` with legs, ascending; their number. 0: none now. -1: an error. */
+int policy_legs(policy *self, transmit *shown, int64_t now, int size, int *answer);
+
+#endif

@@ -1,0 +1,273 @@
+#include "receive.h"
+
+#include "../base/arithmetic.h"
+
+void receive_begin(receive *self, int sn_bits, int64_t t_reordering, int legs, int delivery, int keeps_order)
+{
+    self->legs = legs;
+    self->in_order = delivery == DELIVERY_IN_ORDER;
+    self->off = delivery == DELIVERY_OFF;
+    self->plain = !self->off && !keeps_order;
+    self->keeps_order = keeps_order;
+    self->mask = (INT64_C(1) << sn_bits) - 1;
+    self->window = INT64_C(1) << (sn_bits - 1);
+    self->t_reordering = t_reordering;
+    self->expires = NEVER;
+    if (t_reordering == ADAPTIVE_T_REORDERING) {
+        self->adaptive = zeroed(1, sizeof(adaptive));
+        self->t_reordering = adaptive_value(self->adaptive, 0);
+    }
+    self->room = 64;
+    self->slots = zeroed((size_t)self->room, sizeof(slot));
+}
+
+void receive_end(receive *self)
+{
+    if (self->adaptive != NULL)
+        adaptive_end(self->adaptive);
+    free(self->adaptive);
+    free(self->slots);
+    free(self->given_up);
+    packet_ring_free(&self->ready);
+}
+
+static slot *slot_of(const receive *self, int64_t count)
+{
+    return &self->slots[count & (self->room - 1)];
+}
+
+static int is_stored(const receive *self, int64_t count)
+{
+    return count - self->deliv < self->room && slot_of(self, count)->is != SLOT_EMPTY;
+}
+
+static void make_room(receive *self, int64_t count)
+{
+    int64_t room = self->room;
+    slot *slots;
+
+    while (count - self->deliv >= room)
+        room *= 2;
+    if (room == self->room)
+        return;
+    slots = zeroed((size_t)room, sizeof(slot));
+    for (int64_t each = self->deliv; each < self->deliv + self->room; each++)
+        slots[each & (room - 1)] = *slot_of(self, each);
+    free(self->slots);
+    self->slots = slots;
+    self->room = room;
+}
+
+static void store(receive *self, int64_t count, slot what)
+{
+    make_room(self, count);
+    *slot_of(self, count) = what;
+    self->stored++;
+}
+
+static void count_waiting(receive *self, int leg, int64_t waited)
+{
+    receive_counters *counters = &self->counters;
+    int bucket = 0;
+
+    for (int64_t us = waited / 1000; us; us >>= 1)
+        bucket++;
+    counters->waited[leg]++;
+    counters->waited_ns[leg] += waited;
+    counters->waiting_maximum = later(counters->waiting_maximum, waited);
+    counters->histogram[bucket < WAITING_BUCKETS ? bucket : WAITING_BUCKETS - 1]++;
+}
+
+/* Deliver stored SDUs with consecutive COUNTs from `count` on; the first not stored. */
+static int64_t deliver_from(receive *self, int64_t count, int64_t at)
+{
+    while (is_stored(self, count)) {
+        slot *found = slot_of(self, count);
+
+        if (found->is == SLOT_STORED) {
+            packet_ring_push(&self->ready, found->sdu);
+            count_waiting(self, found->leg, at - found->arrived);
+        }
+        found->is = SLOT_EMPTY;
+        self->stored--;
+        count++;
+    }
+    return count;
+}
+
+static void give_up(receive *self, int64_t count)
+{
+    if (self->given_up == NULL)
+        self->given_up = zeroed((size_t)self->mask + 1, sizeof(*self->given_up));
+    self->given_up[count & self->mask] = count + 1;
+    self->counters.missing++;
+}
+
+/* Deliver the stored COUNTs < `reord` and on from there; the first not delivered. */
+static int64_t give_up_before(receive *self, int64_t reord, int64_t at)
+{
+    int64_t count = self->deliv;
+
+    while (count < reord) {
+        if (is_stored(self, count))
+            count = deliver_from(self, count, at);
+        else
+            give_up(self, count++);
+    }
+    return count;
+}
+
+/* Stop t-Reordering; start it if a COUNT is waited for. */
+static void restart(receive *self, int64_t now)
+{
+    self->running = self->deliv < self->next;
+    self->expires = NEVER;
+    if (!self->running)
+        return;
+    self->reord = self->next;
+    if (self->adaptive != NULL)
+        self->t_reordering = adaptive_value(self->adaptive, now);
+    if (self->t_reordering != NEVER)
+        self->expires = now + self->t_reordering;
+}
+
+/* Clause 5.2.2.2, for each expiry up to `now`, at its own time. */
+void receive_settle(receive *self, int64_t now)
+{
+    while (now >= self->expires) {
+        int64_t end = self->expires;
+
+        self->counters.expiries++;
+        self->deliv = give_up_before(self, self->reord, end);
+        restart(self, end);
+    }
+}
+
+/* Count a PDU with COUNT < RX_DELIV, which is a copy unless its COUNT was given up. */
+static void discard(receive *self, int64_t count, int leg, int64_t now)
+{
+    int64_t *given = self->given_up == NULL ? NULL : &self->given_up[count & self->mask];
+
+    if (count >= 0 && given != NULL && *given == count + 1) {
+        *given = 0; /* another copy of it is a duplicate */
+        self->counters.old++;
+        if (self->adaptive != NULL)
+            adaptive_arrived(self->adaptive, count, leg, now);
+    } else if (count < 0) {
+        self->counters.old++;
+    } else {
+        self->counters.duplicates++;
+    }
+}
+
+/* Tell of a gap that opens with this COUNT, or of one that it was missing in. */
+static void learn(receive *self, int64_t count, int leg, int64_t now)
+{
+    if (count > self->next)
+        adaptive_opened(self->adaptive, self->next, count, now);
+    else if (count < self->next)
+        adaptive_arrived(self->adaptive, count, leg, now);
+}
+
+static void keep(receive *self, int64_t count, void *sdu, int leg, int64_t now)
+{
+    if (count == self->deliv) {
+        packet_ring_push(&self->ready, sdu);
+        self->deliv = deliver_from(self, count + 1, now);
+    } else if (self->in_order) {
+        store(self, count, (slot){sdu, now, leg, SLOT_STORED});
+        self->counters.buffered_maximum = later(self->counters.buffered_maximum, self->stored);
+    } else {
+        store(self, count, (slot){NULL, now, leg, SLOT_DELIVERED});
+        packet_ring_push(&self->ready, sdu);
+    }
+}
+
+/* Clause 5.2.2.1. */
+static int take(receive *self, int64_t count, void *sdu, int leg, int64_t now)
+{
+    if (count < self->deliv) {
+        discard(self, count, leg, now);
+        return 0;
+    }
+    if (is_stored(self, count)) {
+        self->counters.duplicates++;
+        return 0;
+    }
+    keep(self, count, sdu, leg, now);
+    if (self->adaptive != NULL)
+        learn(self, count, leg, now);
+    if (count >= self->next)
+        self->next = count + 1;
+    if (!self->running || self->deliv >= self->reord)
+        restart(self, now);
+    return 1;
+}
+
+/* Legs keep their order: what is missing below the least of their COUNTs never comes. */
+static void give_up_what_all_legs_passed(receive *self, int64_t now)
+{
+    int64_t passed = self->leg_next[0], before = self->counters.missing;
+
+    for (int leg = 1; leg < self->legs; leg++)
+        passed = earlier(passed, self->leg_next[leg]);
+    if (passed <= self->deliv)
+        return;
+    self->deliv = give_up_before(self, passed, now);
+    self->counters.missing_by_order += self->counters.missing - before;
+    if (self->deliv >= self->reord)
+        restart(self, now);
+}
+
+int receive_push(receive *self, int64_t sn, void *sdu, int leg, int64_t now)
+{
+    int64_t ahead, count;
+    int kept;
+
+    self->counters.pdus[leg]++;
+    receive_settle(self, now);
+    ahead = (sn - self->deliv) & self->mask;
+    if (self->off || (!ahead && !self->stored && self->plain)) { /* the usual case: in order, none waits */
+        packet_ring_push(&self->ready, sdu);
+        if (!self->off)
+            self->deliv = self->next = self->deliv + 1;
+        return 1;
+    }
+    count = self->deliv + (ahead < self->window ? ahead : ahead - self->mask - 1);
+    kept = take(self, count, sdu, leg, now);
+    if (self->keeps_order && count >= self->leg_next[leg]) {
+        self->leg_next[leg] = count + 1;
+        give_up_what_all_legs_passed(self, now);
+    }
+    return kept;
+}
+
+int64_t receive_next_timeout(const receive *self)
+{
+    return self->expires;
+}
+
+void receive_count(const receive *self, receive_counters *found)
+{
+    *found = self->counters;
+    found->buffered = self->in_order ? self->stored : 0;
+    found->t_reordering = self->t_reordering;
+    found->rx_deliv = self->deliv;
+    found->rx_next = self->next;
+    found->rx_reord = self->reord;
+}
+
+/* COUNTs behind RX_DELIV that were received, as bits of `bitmap`: bit k, counted from 1, is of
+ * RX_DELIV + k. The bytes up to the highest one, `room` at most. */
+int receive_status(const receive *self, uint8_t *bitmap, int room)
+{
+    int used = 0;
+
+    memset(bitmap, 0, (size_t)room);
+    for (int64_t offset = 0; offset < (int64_t)room * 8 && self->deliv + offset + 1 < self->next; offset++)
+        if (is_stored(self, self->deliv + offset + 1)) {
+            bitmap[offset >> 3] |= (uint8_t)(0x80 >> (offset & 7));
+            used = (int)(offset >> 3) + 1;
+        }
+    return used;
+}

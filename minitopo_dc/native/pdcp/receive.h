@@ -1,0 +1,42 @@
+/* The receiving PDCP entity (TS 38.323 clause 5.2.2): the twin of pdcp/receiving/entity.py, which has
+ * the rules. */
+#ifndef MINITOPO_RECEIVE_H
+#define MINITOPO_RECEIVE_H
+
+#include "../base/ring.h"
+#include "../base/declared.h"
+#include "t_reordering.h"
+
+DEFINE_RING(packet_ring, void *)
+
+enum { SLOT_EMPTY, SLOT_STORED, SLOT_DELIVERED };
+
+/* A COUNT from RX_DELIV on. */
+typedef struct {
+    void *sdu;
+    int64_t arrived;
+    int leg;
+    int is; /* SLOT_DELIVERED: out of order */
+} slot;
+
+struct receive {
+    int legs, in_order, off, plain, keeps_order, running;
+    int64_t t_reordering; /* ns; NEVER: infinity */
+    adaptive *adaptive;   /* or NULL */
+    int64_t mask, window, deliv, next, reord, expires;
+    slot *slots; /* of COUNT & (room - 1), for those in deliv .. deliv + room - 1 */
+    int64_t room, stored;
+    int64_t *given_up; /* of SN: 1 + the COUNT given up last with it, or 0; NULL: none ever was */
+    int64_t leg_next[MOST_LEGS];
+    packet_ring ready;
+    receive_counters counters;
+};
+
+void receive_begin(receive *self, int sn_bits, int64_t t_reordering, int legs, int delivery, int keeps_order);
+void receive_end(receive *self);
+/* 0: discarded. */
+int receive_push(receive *self, int64_t sn, void *sdu, int leg, int64_t now);
+/* Move what is due into `ready`. */
+void receive_settle(receive *self, int64_t now);
+
+#endif

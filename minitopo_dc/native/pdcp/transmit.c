@@ -1,0 +1,245 @@
+#include "transmit.h"
+
+#include "../base/arithmetic.h"
+#include "view.h"
+
+void transmit_begin(transmit *self, packet_hooks hooks)
+{
+    self->hooks = hooks;
+}
+
+void transmit_end(transmit *self)
+{
+    while (waiting_ring_count(&self->waiting))
+        release_packet(&self->hooks, waiting_ring_pop(&self->waiting).sdu);
+    while (pdu_ring_count(&self->ready))
+        release_packet(&self->hooks, pdu_ring_pop(&self->ready).sdu);
+    for (int leg = 0; leg < self->legs; leg++)
+        near_leg_end(&self->access[leg]);
+    if (self->heard != NULL)
+        feedback_end(self->heard);
+    free(self->heard);
+    free(self->split);
+    waiting_ring_free(&self->waiting);
+    pdu_ring_free(&self->ready);
+    sdu_ring_free(&self->expired);
+}
+
+/* An SDU that was taken, and will not be sent. */
+static void drop_late(transmit *self, void *sdu)
+{
+    if (self->hooks.release == NULL)
+        sdu_ring_push(&self->expired, sdu);
+    else
+        self->hooks.release(sdu);
+}
+
+static void send(transmit *self, pdu what)
+{
+    self->counters.pdus[what.leg]++;
+    self->counters.bytes[what.leg] += what.size;
+    if (self->heard != NULL)
+        feedback_sent(self->heard, what.leg, what.count);
+    if (self->late)
+        near_leg_send(&self->access[what.leg], what);
+    else
+        pdu_ring_push(&self->ready, what);
+}
+
+static void number(transmit *self, void *sdu, int size, const int *legs, int count)
+{
+    int64_t next = self->next++;
+
+    for (int i = 1; i < count; i++)
+        keep_packet(&self->hooks, sdu);
+    for (int i = 0; i < count; i++)
+        send(self, (pdu){sdu, next, legs[i], size});
+    if (count == 0)
+        release_packet(&self->hooks, sdu);
+}
+
+/* SDUs wait: their buffer, its limit and discardTimer (SduBuffer of pdcp/transmitting/waiting.py). */
+
+static int64_t on_legs(const transmit *self)
+{
+    int64_t count = 0;
+
+    for (int leg = 0; leg < self->legs; leg++)
+        count += near_leg_count(&self->access[leg]);
+    return count;
+}
+
+static int is_full(const transmit *self)
+{
+    return (int64_t)waiting_ring_count(&self->waiting) + on_legs(self) >= self->buffer_packets;
+}
+
+static int64_t discard_end(const transmit *self)
+{
+    if (self->discard == NEVER || !waiting_ring_count(&self->waiting))
+        return NEVER;
+    return waiting_ring_at(&self->waiting, 0)->arrived + self->discard;
+}
+
+static waiting_sdu pop_waiting(transmit *self)
+{
+    waiting_sdu first = waiting_ring_pop(&self->waiting);
+
+    self->waiting_bytes -= first.size;
+    return first;
+}
+
+static void expire(transmit *self, int64_t now)
+{
+    while (discard_end(self) <= now) {
+        drop_late(self, pop_waiting(self).sdu);
+        self->counters.discarded++;
+    }
+}
+
+static void settle_legs(transmit *self, int64_t now)
+{
+    for (int leg = 0; leg < self->legs; leg++)
+        near_leg_settle(&self->access[leg], now);
+}
+
+static int push_waiting(transmit *self, void *sdu, int size, int64_t now)
+{
+    int64_t count;
+
+    if (is_full(self))
+        settle_legs(self, now); /* legs have fewer since they were looked at */
+    expire(self, now);
+    if (is_full(self)) {
+        self->counters.dropped_buffer++;
+        release_packet(&self->hooks, sdu);
+        return 0;
+    }
+    waiting_ring_push(&self->waiting, (waiting_sdu){sdu, now, size});
+    self->waiting_bytes += size;
+    count = (int64_t)waiting_ring_count(&self->waiting);
+    self->counters.waiting_maximum = later(self->counters.waiting_maximum, count);
+    return 1;
+}
+
+/* The leg that is up on which an SDU is expected first, the lower one of equals; -1: none. */
+static int soonest(const transmit *self, int64_t now, int size)
+{
+    int64_t least = NEVER;
+    int found = -1;
+
+    for (int leg = 0; leg < self->legs; leg++) {
+        int64_t expected = near_leg_is_up(&self->access[leg]) ? view_expected(self, leg, now, size) : NEVER;
+
+        if (expected < least) {
+            least = expected;
+            found = leg;
+        }
+    }
+    return found;
+}
+
+/* Those of the policy's answer that are up, or in their place the leg that is soonest; their number. */
+static int that_are_up(const transmit *self, int64_t now, int size, int *legs)
+{
+    int count = 0;
+
+    for (int i = 0; i < self->answered; i++)
+        if (near_leg_is_up(&self->access[self->answer[i]]))
+            legs[count++] = self->answer[i];
+    if (count || !self->answered)
+        return count;
+    legs[0] = soonest(self, now, size);
+    return legs[0] >= 0;
+}
+
+static int one_takes(transmit *self, const int *legs, int count, int64_t now, int size)
+{
+    for (int i = 0; i < count; i++)
+        if (near_leg_takes(&self->access[legs[i]], now, size))
+            return 1;
+    return 0;
+}
+
+/* Number SDUs, first come first, as long as their legs take them. */
+static void send_waiting(transmit *self, int64_t now)
+{
+    int legs[MOST_LEGS], count;
+
+    expire(self, now);
+    while (waiting_ring_count(&self->waiting)) {
+        int size = waiting_ring_at(&self->waiting, 0)->size;
+
+        if (!self->answered)
+            self->answered = policy_legs(self->split, self, now, size, self->answer);
+        if (self->answered < 0) {
+            self->failed = 1;
+            self->answered = 0;
+            return;
+        }
+        count = that_are_up(self, now, size, legs);
+        if (!one_takes(self, legs, count, now, size))
+            return;
+        self->answered = 0;
+        number(self, pop_waiting(self).sdu, size, legs, count);
+    }
+}
+
+static int64_t next_occasion(transmit *self, int64_t now)
+{
+    int64_t moment = discard_end(self);
+
+    if (waiting_ring_count(&self->waiting))
+        for (int leg = 0; leg < self->legs; leg++)
+            moment = earlier(moment, leg_service_end(self->states[leg], now));
+    return moment;
+}
+
+int transmit_push(transmit *self, void *sdu, int size, int64_t now)
+{
+    int legs[MOST_LEGS], count;
+
+    if (self->late)
+        return push_waiting(self, sdu, size, now);
+    count = policy_legs(self->split, self, now, size, legs);
+    if (count < 0) {
+        self->failed = 1;
+        release_packet(&self->hooks, sdu);
+        return 0;
+    }
+    number(self, sdu, size, legs, count);
+    return count > 0;
+}
+
+void transmit_settle(transmit *self, int64_t now)
+{
+    if (!self->late)
+        return;
+    settle_legs(self, now);
+    send_waiting(self, now);
+    for (int leg = 0; leg < self->legs; leg++)
+        near_leg_arrived(&self->access[leg], &self->ready);
+    self->wake = next_occasion(self, now);
+}
+
+int64_t transmit_next_timeout(const transmit *self)
+{
+    return self->wake;
+}
+
+void transmit_count(const transmit *self, transmit_counters *found)
+{
+    *found = self->counters;
+    found->sdus = self->next;
+    found->waiting = (int64_t)waiting_ring_count(&self->waiting);
+}
+
+int64_t transmit_next_count(const transmit *self)
+{
+    return self->heard == NULL ? 0 : feedback_next_count(self->heard);
+}
+
+int transmit_report(transmit *self, int64_t number_of, const reception *legs, int64_t now)
+{
+    return feedback_take(self->heard, number_of, legs, now);
+}

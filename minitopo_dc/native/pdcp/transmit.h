@@ -1,0 +1,41 @@
+/* The transmitting PDCP entity (TS 38.323 clause 5.2.1): the twin of pdcp/transmitting/entity.py, which
+ * has the rules, without data recovery, selective duplication, flow control and leg failures. */
+#ifndef MINITOPO_TRANSMIT_H
+#define MINITOPO_TRANSMIT_H
+
+#include "../base/packet.h"
+#include "feedback.h"
+#include "near_leg.h"
+#include "policy.h"
+
+typedef struct {
+    void *sdu;
+    int64_t arrived;
+    int size;
+} waiting_sdu;
+
+DEFINE_RING(waiting_ring, waiting_sdu)
+DEFINE_RING(sdu_ring, void *)
+
+struct transmit {
+    packet_hooks hooks;
+    int legs, header, late, failed; /* failed: the policy has */
+    int64_t mask, next, wake;
+    policy *split;
+    feedback *heard; /* NULL: no reports */
+    leg *states[MOST_LEGS];
+    near_leg access[MOST_LEGS];
+    waiting_ring waiting;
+    int64_t buffer_packets, discard, waiting_bytes;
+    int answer[MOST_LEGS], answered; /* the policy's legs, until one of them takes the first SDU */
+    pdu_ring ready; /* each PDU has a share of its SDU */
+    sdu_ring expired; /* where nobody releases them */
+    transmit_counters counters;
+};
+
+void transmit_begin(transmit *self, packet_hooks hooks);
+void transmit_end(transmit *self);
+/* 0: dropped, and released. */
+int transmit_push(transmit *self, void *sdu, int size, int64_t now);
+
+#endif

@@ -1,0 +1,46 @@
+#include "view.h"
+
+int view_takes(transmit *of, int leg, int64_t now, int size)
+{
+    if (of->late)
+        return near_leg_takes(&of->access[leg], now, size);
+    return leg_has_room(of->states[leg], now, size);
+}
+
+int view_is_up(const transmit *of, int leg)
+{
+    return of->late ? near_leg_is_up(&of->access[leg]) : leg_is_up(of->states[leg]);
+}
+
+int view_may_wait(const transmit *of)
+{
+    return of->late;
+}
+
+int64_t view_pending_bytes(const transmit *of)
+{
+    return waiting_ring_count(&of->waiting) ? of->waiting_bytes - waiting_ring_at(&of->waiting, 0)->size : 0;
+}
+
+const leg_report *view_report(const transmit *of, int leg, int64_t *at)
+{
+    if (of->heard == NULL || !of->heard->has_report)
+        return NULL;
+    *at = of->heard->at;
+    return &of->heard->reports[leg];
+}
+
+unsigned candidates(transmit *of, int64_t now, int size)
+{
+    unsigned taking = 0, moving = 0, up = 0, found;
+
+    for (int leg = 0; leg < of->legs; leg++) {
+        taking |= (unsigned)view_takes(of, leg, now, size) << leg;
+        moving |= (unsigned)(view_drain(of, leg, now, 0) != NEVER) << leg;
+        up |= (unsigned)view_is_up(of, leg) << leg;
+    }
+    found = moving ? taking & moving : taking & up;
+    if (found || of->late)
+        return found;
+    return moving ? moving : (1u << of->legs) - 1;
+}

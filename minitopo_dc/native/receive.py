@@ -1,0 +1,154 @@
+"""A receiving PDCP entity in C, and what its reports count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from minitopo_dc.native.library import library
+from minitopo_dc.native.models import NEVER, NotNativeError, never
+from minitopo_dc.pdcp import Delivery, LegReception, ReceiveStatistics, StatusReport, WaitingTime
+from minitopo_dc.pdcp.formats.status_report import HEADER_BYTES, MOST_BYTES
+
+DELIVERIES: tuple[Delivery, ...] = ("in-order", "out-of-order", "off")
+"""By the numbers of `native.h`."""
+MOST_LEGS = 16
+
+
+class NativeReceiver:
+    """The twin of `minitopo_dc.pdcp.ReceivingEntity`, for SDUs that are numbers from 0 on.
+
+    Raises:
+        NotNativeError: too many legs.
+    """
+
+    def __init__(
+        self,
+        *,
+        sn_bits: int,
+        t_reordering: int | Literal["adaptive"] | None,
+        legs: int,
+        delivery: Delivery = "in-order",
+        legs_keep_order: bool = False,
+    ) -> None:
+        """Expect COUNT 0 first."""
+        check_legs(legs)
+        module = library()
+        self._ffi, self._lib = module.ffi, module.lib
+        self._legs = legs
+        self._adaptive = t_reordering == "adaptive"
+        self._keeps_order = legs_keep_order
+        timer = NEVER if t_reordering is None else t_reordering
+        if timer == "adaptive":
+            timer = self._lib.ADAPTIVE_T_REORDERING
+        made = self._lib.receive_new(
+            sn_bits, timer, legs, DELIVERIES.index(delivery), legs_keep_order
+        )
+        self.pointer = self._ffi.gc(made, self._lib.receive_free)
+        """The entity itself."""
+        self._counters = self._ffi.new("receive_counters *")
+
+    def let_go(self) -> None:
+        """Somebody else in C frees the entity."""
+        self.pointer = self._ffi.gc(self.pointer, None)
+
+    def push(self, sn: int, sdu: int, leg: int, now: int) -> bool:
+        """A data PDU arrived; False: discarded."""
+        return bool(self._lib.receive_push_number(self.pointer, sn, sdu, leg, now))
+
+    def poll(self, now: int) -> list[int]:
+        """The SDUs to hand to upper layers, in order."""
+        return list(self._ready(now))
+
+    def next_timeout(self) -> int | None:
+        """End of t-Reordering (ns)."""
+        return never(self._lib.receive_next_timeout(self.pointer))
+
+    def variables(self) -> tuple[int, int, int]:
+        """Return RX_DELIV, RX_NEXT and RX_REORD."""
+        found = self._count()
+        return found.rx_deliv, found.rx_next, found.rx_reord
+
+    def reordering(self) -> list[tuple[int, int]]:
+        """For each leg, the SDUs that waited and were delivered: how many, how long."""
+        found = self._count()
+        return list(zip(found.waited[0 : self._legs], found.waited_ns[0 : self._legs], strict=True))
+
+    def status(self, limit: int = MOST_BYTES) -> StatusReport:
+        """The status report of now (clause 5.4.1)."""
+        room = min(limit, MOST_BYTES) - HEADER_BYTES
+        bitmap = self._ffi.new("uint8_t[]", max(room, 1))
+        used = self._lib.receive_status(self.pointer, bitmap, room)
+        return StatusReport(self._count().rx_deliv, bytes(self._ffi.buffer(bitmap, used)))
+
+    def statistics(self) -> ReceiveStatistics:
+        """The counters now."""
+        found, legs = self._count(), self._legs
+        pdus = tuple(found.pdus[0:legs])
+        return ReceiveStatistics(
+            pdus=pdus,
+            delivered=sum(pdus) - found.duplicates - found.old - found.buffered,
+            duplicates=found.duplicates,
+            old=found.old,
+            missing=found.missing,
+            t_reordering_expiries=found.expiries,
+            buffered=found.buffered,
+            buffered_maximum=found.buffered_maximum,
+            waiting=WaitingTime(
+                count=sum(found.waited[0:legs]),
+                total_ns=sum(found.waited_ns[0:legs]),
+                maximum_ns=found.waiting_maximum,
+                histogram=tuple(found.histogram),
+            ),
+            t_reordering_ns=found.t_reordering if self._adaptive else None,
+            missing_by_order=found.missing_by_order if self._keeps_order else None,
+        )
+
+    def _count(self) -> Any:
+        self._lib.receive_count(self.pointer, self._counters)
+        return self._counters
+
+    def _ready(self, now: int) -> Iterator[int]:
+        number = self._ffi.new("uintptr_t *")
+        while self._lib.receive_poll_number(self.pointer, now, number):
+            yield number[0]
+
+
+class NativeReceptions:
+    """What a receiving entity's reports count: the part of `ReportMaker` that each PDU costs."""
+
+    def __init__(self, of: NativeReceiver, *, sn_bits: int, legs: int) -> None:
+        """Begin with nothing."""
+        module = library()
+        self._ffi, self._lib = module.ffi, module.lib
+        self._of = of  # it has to live as long
+        made = self._lib.report_maker_new(of.pointer, sn_bits, legs)
+        self.pointer = self._ffi.gc(made, self._lib.report_maker_free)
+        """What counts."""
+        self._found = self._ffi.new("reception[]", legs)
+
+    def let_go(self) -> None:
+        """Somebody else in C frees it."""
+        self.pointer = self._ffi.gc(self.pointer, None)
+
+    def push(self, sn: int, size: int, leg: int) -> None:
+        """A PDU with an SDU of `size` bytes arrived on `leg`."""
+        self._lib.report_maker_push(self.pointer, sn, size, leg)
+
+    def receptions(self) -> tuple[LegReception, ...]:
+        """Return what came by each leg so far."""
+        self._lib.report_maker_count(self.pointer, self._found)
+        return tuple(
+            LegReception(each.next_count, each.pdus, each.bytes, each.reordered, each.reordering_ns)
+            for each in self._found
+        )
+
+
+def check_legs(legs: int) -> None:
+    """Refuse a bearer with more legs than the native core has room for.
+
+    Raises:
+        NotNativeError: it has.
+    """
+    if legs > MOST_LEGS:
+        raise NotNativeError(f"a bearer over {legs} legs, more than {MOST_LEGS}")

@@ -1,0 +1,181 @@
+"""A transmitting PDCP entity in C, its split policy, and what it hears of the receiver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from minitopo_dc.native.leg import NativeLeg
+from minitopo_dc.native.library import library
+from minitopo_dc.native.models import NEVER, NotNativeError, native_limit, never
+from minitopo_dc.native.receive import check_legs
+from minitopo_dc.pdcp import (
+    BatchPolicy,
+    DuplicatePolicy,
+    FeedbackStatistics,
+    HoldingStatistics,
+    LeastDelayPolicy,
+    Pdu,
+    PduError,
+    ProportionalPolicy,
+    SplitPolicy,
+    TransmitStatistics,
+    decode_report,
+    sees_legs,
+    sn_format,
+)
+from minitopo_dc.pdcp.transmitting.leg_access import LEAD_NS
+
+TAKEN, STALE, IMPOSSIBLE = range(3)
+"""What becomes of a report, by the numbers of `pdcp/feedback.h`."""
+
+
+class NativeTransmitter:
+    """The twin of `minitopo_dc.pdcp.TransmittingEntity`, for SDUs that are numbers from 0 on.
+
+    It has neither data recovery, selective duplication, flow control nor leg failures.
+
+    Raises:
+        NotNativeError: too many legs, or a split policy that the native core lacks.
+    """
+
+    def __init__(
+        self,
+        policy: SplitPolicy,
+        states: Sequence[NativeLeg],
+        *,
+        sn_bits: int,
+        reports: bool = False,
+        late: bool = False,
+        buffer_packets: int | None = None,
+        discard_timer: int | None = None,
+    ) -> None:
+        """Make an entity over legs; `late`: SDUs wait for a number, as with `SduBuffer`."""
+        check_legs(len(states))
+        module = library()
+        self._ffi, self._lib = module.ffi, module.lib
+        self._states = tuple(states)  # they have to live as long
+        self._late = late
+        numbers = sn_format(sn_bits)
+        self._mask = numbers.modulus - 1
+        made = self._lib.transmit_new(
+            *(sn_bits, numbers.size, len(states), [leg.pointer for leg in states]),
+            *(native_policy(policy, len(states)), reports, late, native_limit(buffer_packets)),
+            NEVER if discard_timer is None else discard_timer,
+            LEAD_NS if sees_legs(policy) else NEVER,
+        )
+        self.pointer = self._ffi.gc(made, self._lib.transmit_free)
+        """The entity itself."""
+        self.feedback = NativeFeedback(self, len(states)) if reports else None
+        self._counters = self._ffi.new("transmit_counters *")
+
+    def let_go(self) -> None:
+        """Somebody else in C frees the entity."""
+        self.pointer = self._ffi.gc(self.pointer, None)
+
+    def push(self, sdu: int, size: int, now: int) -> bool:
+        """Take an SDU of `size` bytes; False: it is dropped."""
+        return bool(self._lib.transmit_push_number(self.pointer, sdu, size, now))
+
+    def poll(self, now: int) -> list[Pdu[int]]:
+        """The PDUs to submit to the legs."""
+        return list(self._ready(now))
+
+    def dropped(self) -> list[int]:
+        """SDUs that are not sent, known since the last call."""
+        number, found = self._ffi.new("uintptr_t *"), []
+        while self._lib.transmit_dropped_number(self.pointer, number):
+            found.append(number[0])
+        return found
+
+    def next_timeout(self) -> int | None:
+        """When to poll again, as of the last poll."""
+        return never(self._lib.transmit_next_timeout(self.pointer))
+
+    def statistics(self) -> TransmitStatistics:
+        """The counters up to now."""
+        found, legs = self._counters, len(self._states)
+        self._lib.transmit_count(self.pointer, found)
+        counted = found.sdus, tuple(found.pdus[0:legs]), tuple(found.bytes[0:legs])
+        if not self._late:
+            return TransmitStatistics(*counted)
+        return HoldingStatistics(
+            *counted,
+            waiting=found.waiting,
+            waiting_maximum=found.waiting_maximum,
+            dropped_buffer=found.dropped_buffer,
+            discarded=found.discarded,
+            resent=0,
+            not_resent=0,
+            duplicated=0,
+        )
+
+    def _ready(self, now: int) -> Iterator[Pdu[int]]:
+        leg, count = self._ffi.new("int *"), self._ffi.new("int64_t *")
+        number = self._ffi.new("uintptr_t *")
+        self._lib.transmit_settle(self.pointer, now)
+        while self._lib.transmit_poll_number(self.pointer, leg, count, number):
+            yield Pdu(leg[0], count[0], count[0] & self._mask, number[0])
+
+
+class NativeFeedback:
+    """The twin of `Feedback`: what the entity makes of the receiver's reports."""
+
+    def __init__(self, of: NativeTransmitter, legs: int) -> None:
+        """Of an entity over so many legs."""
+        module = library()
+        self._lib = module.lib
+        self._of = of
+        self._legs = legs
+        self._found = module.ffi.new("reception[]", legs)
+        self._counted = [0, 0, 0]
+
+    def push(self, data: bytes, now: int) -> None:
+        """A report arrived at `now` (ns)."""
+        try:
+            self._counted[self._take(data, now)] += 1
+        except PduError:
+            self._counted[IMPOSSIBLE] += 1
+
+    def statistics(self) -> FeedbackStatistics:
+        """The counters up to now."""
+        return FeedbackStatistics(*self._counted)
+
+    def _take(self, data: bytes, now: int) -> int:
+        report = decode_report(data, self._legs)
+        if max(each.next_count for each in report.legs) >> 62:
+            return IMPOSSIBLE
+        entity = self._of.pointer
+        if report.status is not None:
+            report.status.near(self._lib.transmit_next_count(entity))
+        for leg, each in enumerate(report.legs):
+            self._found[leg] = (
+                *(each.next_count, *map(_fitting, (each.pdus, each.bytes))),
+                *map(_fitting, (each.reordered, each.reordering_ns)),
+            )
+        found: int = self._lib.transmit_report(entity, report.number, self._found, now)
+        return found
+
+
+def native_policy(policy: SplitPolicy, legs: int) -> Any:
+    """Return a split policy in C, which its entity frees.
+
+    Raises:
+        NotNativeError: it has no twin there.
+    """
+    lib = library().lib
+    if type(policy) is BatchPolicy:
+        return lib.policy_batch(policy.shares, legs)
+    if type(policy) is DuplicatePolicy:
+        return lib.policy_duplicate(legs)
+    if type(policy) is LeastDelayPolicy:
+        return lib.policy_least_delay(legs)
+    if type(policy) is ProportionalPolicy:
+        rates = policy.rates
+        return lib.policy_proportional(legs, rates.time_constant, rates.floor)
+    raise NotNativeError(f"split policy of class {type(policy).__name__}")
+
+
+def _fitting(count: int) -> int:
+    """A counter of 64 bits without a sign, as one with a sign; what is beyond was never counted."""
+    return min(count, NEVER)

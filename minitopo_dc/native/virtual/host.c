@@ -1,0 +1,216 @@
+/* An end host without CPU time of its own, between its flows and an endpoint of picoquic: the twin of
+ * simulation/host.py, and of `End` and `Session.drive` of runners/picoquic. Datagrams go from C to C;
+ * Python steps when something is due there, or has happened. */
+#include "network.h"
+
+#include "helper.h"
+
+#define BATCH 64 /* datagrams read in one step */
+#define NS_PER_US 1000
+
+typedef int receive_function(mdc_endpoint *, const uint8_t *, size_t, int, int, uint64_t);
+typedef int send_function(mdc_endpoint *, uint64_t);
+
+DEFINE_RING(waiting_packets, packet *)
+
+struct host {
+    network *of;
+    void *handle;
+    mdc_endpoint *endpoint;
+    const mdc_state *state;
+    receive_function *receive;
+    send_function *send;
+    waiting_packets waiting;
+    timer timer;
+    int64_t due; /* when Python is to step, whatever arrives */
+    int ended;
+    int64_t received_bytes;
+    flow **sends_on; /* by 1 + source, and destination */
+    int room;
+};
+
+static flow **place(host *self, int source, int destination)
+{
+    return &self->sends_on[(source + 1) * self->room + destination];
+}
+
+static void make_place(host *self, int highest)
+{
+    int room = self->room ? self->room : 8;
+    host before = *self;
+
+    if (highest < self->room)
+        return;
+    while (room <= highest)
+        room *= 2;
+    self->room = room;
+    self->sends_on = zeroed((size_t)(room + 1) * (size_t)room, sizeof(flow *));
+    for (int source = -1; source < before.room; source++)
+        for (int destination = 0; destination < before.room; destination++)
+            *place(self, source, destination) = *place(&before, source, destination);
+    free(before.sends_on);
+}
+
+static flow *flow_to(const host *self, int source, int destination)
+{
+    if (source < -1 || source >= self->room || destination < 0 || destination >= self->room)
+        return NULL;
+    return *place((host *)self, source, destination);
+}
+
+static void put(flow *on, const uint8_t *data, size_t length)
+{
+    packet *made = packet_new(on, -1, (int)length + on->headers);
+
+    memcpy(made->data, data, length);
+    made->length = (int)length;
+    flow_take(on, made);
+}
+
+/* Send what the endpoint has left; 0: there is no way for one of the datagrams. */
+static int send_left(host *self)
+{
+    const mdc_state *state = self->state;
+
+    for (size_t i = 0; i < state->datagram_count; i++) {
+        const mdc_datagram *each = &state->datagrams[i];
+        flow *on = flow_to(self, each->source, each->destination);
+
+        if (on == NULL || each->length > MOST_BYTES)
+            return 0;
+        put(on, state->output + each->offset, each->length);
+    }
+    return 1;
+}
+
+static int64_t python_step(host *self, int why)
+{
+    return self->of->calls.step(self->handle, why);
+}
+
+static int64_t next_timeout(const host *self)
+{
+    uint64_t wake = self->state->wake;
+    int64_t moment = wake >= UINT64_MAX / NS_PER_US ? NEVER : narrow((wide)wake * NS_PER_US);
+
+    return earlier(moment, self->due);
+}
+
+/* Read what arrived; whether that is something for Python. */
+static int read_waiting(host *self, uint64_t now_us)
+{
+    int has_events = 0;
+
+    for (int i = 0; i < BATCH && waiting_packets_count(&self->waiting); i++) {
+        packet *first = waiting_packets_pop(&self->waiting);
+        const flow *by = first->flow;
+
+        if (!self->ended)
+            has_events = self->receive(self->endpoint, first->data, (size_t)first->length, by->to_source,
+                                       by->to_destination, now_us) > 0;
+        packet_release(first);
+    }
+    return has_events;
+}
+
+/* Act on what arrived and on what is due; when to step again. */
+static int64_t step(host *self, int64_t now)
+{
+    uint64_t now_us = (uint64_t)(now / NS_PER_US);
+    int has_events = read_waiting(self, now_us), sent;
+
+    if (self->ended)
+        return NEVER;
+    if (has_events)
+        return python_step(self, STEP_EVENTS);
+    if (now >= self->due)
+        return python_step(self, STEP_DUE);
+    sent = self->send(self->endpoint, now_us);
+    if (sent < 0)
+        return python_step(self, STEP_SEND_FAILED);
+    if (!send_left(self))
+        return python_step(self, STEP_NO_WAY);
+    return sent > 0 ? python_step(self, STEP_EVENTS) : next_timeout(self);
+}
+
+static void run(void *owner)
+{
+    host *self = owner;
+    int64_t now = self->of->loop.now, moment = step(self, now);
+
+    if (waiting_packets_count(&self->waiting))
+        timer_set(&self->timer, now);
+    else if (moment != NEVER) /* never the same moment again without a packet: time would stand still */
+        timer_set(&self->timer, later(moment, now + NS_PER_US));
+}
+
+static void host_free(void *object)
+{
+    host *self = object;
+
+    waiting_packets_free(&self->waiting);
+    free(self->sends_on);
+    free(self);
+}
+
+host *network_host(network *self, void *handle)
+{
+    host *made = zeroed(1, sizeof(*made));
+
+    made->of = self;
+    made->handle = handle;
+    timer_begin(&made->timer, &self->loop, run, made);
+    network_own(self, made, host_free);
+    return made;
+}
+
+void host_endpoint(host *self, void *endpoint, void *state, void *receive, void *send)
+{
+    self->endpoint = endpoint;
+    self->state = state;
+    self->receive = (receive_function *)(uintptr_t)receive;
+    self->send = (send_function *)(uintptr_t)send;
+}
+
+void host_sends(host *self, flow *of, int source, int destination)
+{
+    make_place(self, source > destination ? source : destination);
+    *place(self, source, destination) = of;
+}
+
+void host_gets(host *self, flow *of, int source, int destination)
+{
+    of->to = self;
+    of->to_source = source;
+    of->to_destination = destination;
+}
+
+void host_send(host *self, flow *on, const uint8_t *data, int length)
+{
+    (void)self;
+    put(on, data, (size_t)length);
+}
+
+/* A datagram reached its socket. */
+void host_receive(host *self, packet *what)
+{
+    self->received_bytes += what->size;
+    waiting_packets_push(&self->waiting, what);
+    timer_bring_forward(&self->timer, self->of->loop.now);
+}
+
+void host_wake(host *self, int64_t moment)
+{
+    timer_bring_forward(&self->timer, later(moment, self->of->loop.now));
+}
+
+void host_due(host *self, int64_t due, int ended)
+{
+    self->due = due;
+    self->ended = ended;
+}
+
+int64_t host_received_bytes(const host *self)
+{
+    return self->received_bytes;
+}

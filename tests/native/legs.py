@@ -1,0 +1,100 @@
+"""Random legs, and what happens to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from hypothesis import strategies as st
+
+from minitopo_dc.link import (
+    AnyLeg,
+    Bernoulli,
+    Capacity,
+    ConstantDelay,
+    GilbertElliott,
+    Leg,
+    LegParameters,
+    NormalDelay,
+    UniformDelay,
+    make_capacity,
+)
+from minitopo_dc.native.leg import NativeLeg
+from minitopo_dc.trace.model import OpportunityTrace, RateTrace
+
+MS = 1_000_000
+probabilities = st.floats(0, 1)
+delays = st.one_of(
+    st.builds(ConstantDelay, st.integers(0, 50 * MS)),
+    st.builds(NormalDelay, st.integers(0, 50 * MS), st.integers(0, 20 * MS)),
+    st.builds(
+        lambda low, more: UniformDelay(low, low + more),
+        *(st.integers(0, 30 * MS), st.integers(0, 30 * MS)),
+    ),
+)
+losses = st.one_of(
+    st.none(),
+    st.builds(Bernoulli, probabilities),
+    st.builds(GilbertElliott, probabilities, probabilities, probabilities, probabilities),
+)
+
+
+@st.composite
+def rate_traces(draw: st.DrawFn) -> RateTrace:
+    steps = draw(st.lists(st.integers(1, 300 * MS), min_size=1, max_size=6))
+    rates = [draw(st.sampled_from([0, 1, 999, 10**5, 2 * 10**7, 10**9, 10**12])) for _ in steps]
+    times = [sum(steps[:index]) for index in range(len(steps))]
+    return RateTrace("t", tuple(times), tuple(rates), sum(steps))
+
+
+@st.composite
+def opportunity_traces(draw: st.DrawFn) -> OpportunityTrace:
+    gaps = draw(st.lists(st.integers(0, 30), min_size=1, max_size=8))
+    times = [sum(gaps[: index + 1]) for index in range(len(gaps))]
+    times[-1] = max(times[-1], 1)
+    return OpportunityTrace("t", tuple(times), draw(st.sampled_from([1, 100, 1500, 9000])))
+
+
+@st.composite
+def capacities(draw: st.DrawFn) -> Callable[[], Capacity]:
+    """What makes the same capacity each time: it keeps state."""
+    source: Any = draw(
+        st.one_of(
+            st.sampled_from([1, 333, 10**6, 2 * 10**7, 10**8 + 7, 10**12]),
+            rate_traces(),
+            opportunity_traces(),
+        )
+    )
+    opportunities = isinstance(source, OpportunityTrace)
+    end: Any = draw(
+        st.sampled_from(["loop", "stop"] if opportunities else ["loop", "hold", "stop"])
+    )
+    return lambda: make_capacity(source, end)
+
+
+@st.composite
+def pairs_of_legs(draw: st.DrawFn) -> tuple[Leg[int], NativeLeg]:
+    """The same leg on both cores."""
+    parameters = LegParameters(
+        queue_packets=draw(st.one_of(st.none(), st.integers(1, 20))),
+        queue_bytes=draw(st.one_of(st.none(), st.integers(1, 20_000))),
+        delay=draw(delays),
+        loss=draw(losses),
+        reorder=draw(st.booleans()),
+    )
+    capacity, seed = draw(capacities()), draw(st.integers(0, 2**32))
+    return (
+        Leg(parameters, capacity(), Random(seed)),
+        NativeLeg(parameters, capacity(), Random(seed)),
+    )
+
+
+def shown(leg: AnyLeg[int], now: int) -> tuple[Any, ...]:
+    """All that a leg says of itself."""
+    return (
+        *(leg.is_up, leg.mean_delay_ns, leg.backlog_bytes(now=now), leg.joined_packets),
+        *(leg.has_room(now=now, size=1500), leg.served_packets(now=now), leg.rate_bps(now=now)),
+        *(leg.service_end(now=now), leg.drain_ns(now=now, more=700), leg.next_timeout()),
+        leg.statistics(),
+    )

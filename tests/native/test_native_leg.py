@@ -1,0 +1,100 @@
+"""Each model of a leg in C against its twin in Python, step by step."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minitopo_dc.link import (
+    AnyLeg,
+    ConstantCapacity,
+    ConstantDelay,
+    GilbertElliott,
+    Leg,
+    LegParameters,
+    NormalDelay,
+    UniformDelay,
+)
+from minitopo_dc.native.leg import NativeLeg
+from minitopo_dc.native.models import NotNativeError
+from tests.native.extension import EXAMPLES, needs_native
+from tests.native.legs import MS, capacities, delays, losses, pairs_of_legs, shown
+
+pytestmark = needs_native
+gaps = st.one_of(st.just(0), st.integers(0, 3 * MS), st.integers(0, 400 * MS))
+
+
+def change(data: st.DataObject, leg_of_each: tuple[Leg[int], NativeLeg], now: int) -> None:
+    """Something but a packet happens to both."""
+    what = data.draw(st.sampled_from(["start", "up", "delay", "loss", "capacity", "flush"]))
+    up, share = data.draw(st.booleans()), data.draw(st.integers(1, 3))
+    capacity, changed = data.draw(capacities()), (data.draw(delays), data.draw(losses))
+    flushed = []
+    for leg in leg_of_each:
+        if what == "start":
+            leg.start(now)
+        elif what == "up":
+            leg.set_up(up, now)
+        elif what == "flush":
+            flushed.append(leg.flush(now, lambda each: each % share == 0))
+        elif what == "capacity":
+            leg.retune(now, capacity=capacity())
+        else:
+            leg.retune(now, **{what: changed[what == "loss"]})  # type: ignore[arg-type]
+    assert flushed[:1] == flushed[1:]
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(pairs_of_legs(), st.data())
+def test_a_leg_does_what_its_twin_does(
+    pair: tuple[Leg[int], NativeLeg], data: st.DataObject
+) -> None:
+    python, native = pair
+    now = data.draw(st.integers(0, 10**9))
+    for number in range(data.draw(st.integers(1, 60))):
+        now += data.draw(gaps)
+        what = data.draw(st.sampled_from(["push"] * 8 + ["poll"] * 3 + ["change"] * 4))
+        if what == "push":
+            size = data.draw(st.integers(1, 3000))
+            assert native.push(number, size, now) == python.push(number, size, now)
+        elif what == "poll":
+            moment = python.next_timeout()
+            now = max(now, moment) if moment is not None and moment < 2**61 else now
+            assert native.poll(now) == python.poll(now)
+        else:
+            change(data, pair, now)
+        assert shown(native, now) == shown(python, now)
+
+
+@pytest.mark.parametrize(
+    "delay", [NormalDelay(10 * MS, MS), NormalDelay(MS, 5 * MS), UniformDelay(0, 20 * MS)]
+)
+def test_a_long_run_draws_the_same_delays_and_losses(delay: NormalDelay | UniformDelay) -> None:
+    """So many that the Mersenne Twister's state is made anew several times."""
+    parameters = LegParameters(delay=delay, loss=GilbertElliott(0.01, 0.2, 0.1, 0.999))
+    legs: list[AnyLeg[int]] = [
+        make(parameters, ConstantCapacity(20_000_007), Random(7)) for make in (Leg, NativeLeg)
+    ]
+    for number in range(4000):
+        now = number * 600_000
+        pushed, arrived = (
+            [leg.push(number, 1500, now) for leg in legs],
+            [leg.poll(now) for leg in legs],
+        )
+        assert pushed[0] == pushed[1]
+        assert arrived[0] == arrived[1]
+    assert legs[0].statistics() == legs[1].statistics()
+
+
+def test_what_the_native_core_lacks_is_told() -> None:
+    class Curious(ConstantCapacity):
+        pass
+
+    parameters = LegParameters(delay=ConstantDelay(0))
+    with pytest.raises(NotNativeError, match="capacity of class Curious"):
+        NativeLeg(parameters, Curious(1), Random(1))
+    with pytest.raises(NotNativeError, match="number of 19 digits"):
+        NativeLeg(LegParameters(delay=ConstantDelay(2**62)), ConstantCapacity(1), Random(1))

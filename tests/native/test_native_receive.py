@@ -1,0 +1,76 @@
+"""The receiving entity in C against its twin in Python, PDU by PDU, hostile ones included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.receive import DELIVERIES, NativeReceiver, NativeReceptions
+from minitopo_dc.pdcp import AdaptiveTReordering, ReceivingEntity, ReportMaker, sn_format
+from tests.native.extension import EXAMPLES, needs_native
+
+pytestmark = needs_native
+MS = 1_000_000
+
+
+@settings(max_examples=2 * EXAMPLES, deadline=None)
+@given(st.data())
+def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
+    bits, legs = data.draw(st.sampled_from([12, 16, 18])), data.draw(st.integers(1, 4))
+    timer: Any = data.draw(st.sampled_from([None, 0, MS, 20 * MS, 200 * MS, "adaptive"]))
+    fields: dict[str, Any] = {
+        "delivery": data.draw(st.sampled_from(DELIVERIES)),
+        "legs_keep_order": data.draw(st.booleans()),
+        "legs": legs,
+    }
+    numbers = sn_format(bits)
+    python: ReceivingEntity[int] = ReceivingEntity(
+        numbers,
+        t_reordering=AdaptiveTReordering(legs) if timer == "adaptive" else timer,
+        **fields,
+    )
+    native = NativeReceiver(sn_bits=bits, t_reordering=timer, **fields)
+    maker = ReportMaker(python, numbers, legs=legs, interval=1)
+    receptions = NativeReceptions(native, sn_bits=bits, legs=legs)
+    now, count = 0, 0
+    near = st.one_of(st.integers(-3, 5), st.integers(-40, 200))
+    far = st.integers(-numbers.modulus, numbers.modulus)
+    for sdu in range(data.draw(st.integers(1, 80))):
+        now += data.draw(st.one_of(st.integers(0, 2 * MS), st.integers(0, 300 * MS)))
+        what = data.draw(st.sampled_from("nnnnnnnnntf"))
+        if what != "t":
+            count = max(0, count + data.draw(near if what == "n" else far))
+            sn, leg = count % numbers.modulus, data.draw(st.integers(0, legs - 1))
+            maker.push(sn, 100 + sdu, leg)
+            receptions.push(sn, 100 + sdu, leg)
+            assert native.push(sn, sdu, leg, now) == python.push(sn, sdu, leg, now)
+        assert native.poll(now) == python.poll(now)
+        assert native.variables() == (python.rx_deliv, python.rx_next, python.rx_reord)
+        assert native.next_timeout() == python.next_timeout()
+        assert native.statistics() == python.statistics()
+        assert native.reordering() == python.reordering()
+        assert receptions.receptions() == maker._receptions()
+        limit = data.draw(st.sampled_from([5, 9, 1500]))
+        assert native.status(limit) == python.status(limit)
+
+
+@pytest.mark.parametrize("timer", [None, 0, 5 * MS])
+def test_it_stays_the_same_across_wraps_of_the_sequence_number(timer: int | None) -> None:
+    python: ReceivingEntity[int] = ReceivingEntity(sn_format(12), t_reordering=timer, legs=2)
+    native = NativeReceiver(sn_bits=12, t_reordering=timer, legs=2)
+    for step in range(20_000):
+        now, count = step * MS, step ^ (3 if step % 50 < 20 else 0)
+        if step % 97:
+            native.push(count % 4096, step, step % 2, now)
+            python.push(count % 4096, step, step % 2, now)
+        assert native.poll(now) == python.poll(now)
+    assert native.statistics() == python.statistics()
+
+
+def test_a_bearer_over_too_many_legs_is_told() -> None:
+    with pytest.raises(NotNativeError, match="over 17 legs, more than 16"):
+        NativeReceiver(sn_bits=12, t_reordering=None, legs=17)

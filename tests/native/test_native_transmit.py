@@ -1,0 +1,209 @@
+"""The transmitting entity and split policies in C against their twins, over legs of both cores."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
+from minitopo_dc.native.leg import NativeLeg
+from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.transmit import NativeTransmitter, native_policy
+from minitopo_dc.pdcp import (
+    Feedback,
+    LegReception,
+    Report,
+    SduBuffer,
+    TransmittingEntity,
+    encode_report,
+    make_policy,
+    sees_legs,
+    sn_format,
+)
+from tests.native.extension import EXAMPLES, needs_native
+from tests.native.legs import MS, capacities, shown
+
+pytestmark = needs_native
+POLICIES = ("batch", "duplicate", "least-delay", "proportional")
+
+
+class Bearer:
+    """A transmitting entity over legs of one core, driven as on the virtual clock."""
+
+    def __init__(self, entity: Any, legs: list[Any], header: int) -> None:
+        self.entity, self.legs, self.header = entity, legs, header
+        self.sizes: dict[int, int] = {}
+
+    def push(self, sdu: int, size: int, now: int) -> bool:
+        self.sizes[sdu] = size
+        return bool(self.entity.push(sdu, size, now))
+
+    def submit(self, now: int) -> list[Any]:
+        found = []
+        while pdus := self.entity.poll(now):
+            for pdu in pdus:
+                self.legs[pdu.leg].push(pdu.sdu, self.sizes[pdu.sdu] + self.header, now)
+            found += pdus
+        return found
+
+    def shown(self, now: int) -> Any:
+        counted = self.entity.statistics()
+        return self.entity.next_timeout(), counted, [shown(leg, now) for leg in self.legs]
+
+
+@st.composite
+def bearers(draw: st.DrawFn) -> tuple[Bearer, Bearer]:
+    """The same on both cores."""
+    legs, bits = draw(st.integers(1, 3)), draw(st.sampled_from([12, 16, 18]))
+    name, late = draw(st.sampled_from(POLICIES)), draw(st.booleans())
+    parameters: dict[str, Any] = {}
+    if name == "batch":
+        shares = draw(st.lists(st.integers(0, 9), min_size=legs, max_size=legs).filter(any))
+        parameters = {"batch": draw(st.integers(1, 30)), "ratio": shares}
+    limit = draw(st.one_of(st.none(), st.integers(1, 12)))
+    discard = draw(st.sampled_from([None, 10 * MS, 50 * MS]))
+    queue = draw(st.one_of(st.none(), st.integers(1, 10)))
+    makes = [draw(capacities()) for _ in range(legs)]
+    delays = [ConstantDelay(draw(st.integers(0, 30 * MS))) for _ in range(legs)]
+
+    def made(leg_class: Any) -> list[Any]:
+        return [
+            leg_class(LegParameters(queue_packets=queue, delay=delay), capacity(), Random(1))
+            for capacity, delay in zip(makes, delays, strict=True)
+        ]
+
+    python_legs, native_legs = made(Leg), made(NativeLeg)
+    python: TransmittingEntity[int] = TransmittingEntity(
+        sn_format(bits),
+        make_policy(name, legs=legs, **parameters),
+        legs=legs,
+        states=python_legs,
+        reports=True,
+        waiting=SduBuffer(limit, discard) if late else None,
+    )
+    native = NativeTransmitter(
+        make_policy(name, legs=legs, **parameters),
+        native_legs,
+        sn_bits=bits,
+        reports=True,
+        late=late,
+        buffer_packets=limit,
+        discard_timer=discard,
+    )
+    header = sn_format(bits).size
+    return Bearer(python, python_legs, header), Bearer(native, native_legs, header)
+
+
+@settings(max_examples=2 * EXAMPLES, deadline=None)
+@given(bearers(), st.data())
+def test_an_entity_does_what_its_twin_does(
+    pair: tuple[Bearer, Bearer], data: st.DataObject
+) -> None:
+    python, native = pair
+    legs, number = len(python.legs), 0
+    now = data.draw(st.integers(0, 10**9))
+    for bearer in pair:
+        for leg in bearer.legs:
+            leg.start(now)
+    for sdu in range(data.draw(st.integers(1, 60))):
+        now += data.draw(st.one_of(st.just(0), st.integers(0, 3 * MS), st.integers(0, 100 * MS)))
+        what = data.draw(st.sampled_from("pppppppptttur"))
+        if what == "p":
+            size = data.draw(st.integers(20, 1500))
+            assert native.push(sdu, size, now) == python.push(sdu, size, now)
+        elif what == "t":
+            moment = python.entity.next_timeout()
+            now = max(now, moment) if moment is not None and moment < 2**61 else now
+        elif what == "u":
+            leg, up = data.draw(st.integers(0, legs - 1)), data.draw(st.booleans())
+            for bearer in pair:
+                bearer.legs[leg].set_up(up, now)
+        else:
+            number += data.draw(st.integers(-1, 2))
+            report = some_report(data, python.entity.tx_next, number, legs)
+            for bearer in pair:
+                bearer.entity.feedback.push(report, now)
+        for python_leg, native_leg in zip(python.legs, native.legs, strict=True):
+            assert native_leg.poll(now) == python_leg.poll(now)
+        assert native.submit(now) == python.submit(now)
+        assert native.shown(now) == python.shown(now)
+        assert native.entity.dropped() == python.entity.dropped()
+        assert native.entity.feedback.statistics() == python.entity.feedback.statistics()
+
+
+def some_report(data: st.DataObject, tx_next: int, number: int, legs: int) -> bytes:
+    """A report as the receiver's, or one that no receiver of this bearer would send."""
+    if data.draw(st.integers(0, 9)) == 0:
+        return data.draw(st.binary(max_size=150))
+    found = []
+    for _ in range(legs):
+        following = data.draw(st.integers(0, tx_next + 1))
+        pdus = data.draw(st.integers(1, following)) if following else 0
+        reordered = data.draw(st.integers(0, pdus))
+        found.append(LegReception(following, pdus, pdus * 700, reordered, reordered * MS))
+    return encode_report(Report(max(1, number), tuple(found)))
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_long_run_splits_the_same(name: str, late: bool) -> None:
+    """Over legs of unequal rates, with reports, so that shares are learnt."""
+    made: list[Bearer] = []
+    classes: tuple[Any, ...] = (Leg, NativeLeg)
+    for leg_class in classes:
+        legs: list[Any] = [
+            leg_class(LegParameters(), make_capacity(rate), Random(rate))
+            for rate in (3_000_000, 20_000_000)
+        ]
+        policy, waiting = make_policy(name, legs=2), SduBuffer[int](200, None) if late else None
+        entity: Any = (
+            TransmittingEntity(
+                *(sn_format(18), policy), legs=2, states=legs, reports=True, waiting=waiting
+            )
+            if leg_class is Leg
+            else NativeTransmitter(
+                policy, legs, sn_bits=18, reports=True, late=late, buffer_packets=200
+            )
+        )
+        for leg in legs:
+            leg.start(0)
+        made.append(Bearer(entity, legs, 3))
+    python, native = made
+    came = [[0, 0], [0, 0]]
+    for step in range(6000):
+        now = step * 400_000
+        assert native.push(step, 1200, now) == python.push(step, 1200, now)
+        pdus = python.submit(now)
+        assert native.submit(now) == pdus
+        for pdu in pdus:
+            came[pdu.leg] = [pdu.count + 1, came[pdu.leg][1] + 1]
+        if step % 50 == 0:
+            heard = tuple(LegReception(high, pdus, pdus * 1200, 0, 0) for high, pdus in came)
+            for bearer in made:
+                bearer.entity.feedback.push(encode_report(Report(step // 50 + 1, heard)), now)
+    assert native.shown(now) == python.shown(now)
+    assert sees_legs(make_policy(name, legs=2)) == (name in POLICIES[2:])
+
+
+def test_a_policy_without_a_twin_is_told() -> None:
+    with pytest.raises(NotNativeError, match="split policy of class ThresholdPolicy"):
+        native_policy(make_policy("threshold", legs=2), 2)
+
+
+def test_reports_are_told_apart_as_by_the_twin() -> None:
+    legs = [NativeLeg(LegParameters(), make_capacity(10**7), Random(1)) for _ in range(2)]
+    native = NativeTransmitter(make_policy("duplicate", legs=2), legs, sn_bits=12, reports=True)
+    python = Feedback(2)
+    native.push(1, 100, 0)
+    for leg in range(2):
+        python.sent(leg, 0)
+    assert native.feedback is not None
+    for following in (0, 1, 2, 2**62, 2**64 - 1):
+        data = encode_report(Report(1, (LegReception(following, int(following > 0), 0, 0, 0),) * 2))
+        for each in (python, native.feedback):
+            each.push(data, 5)
+        assert native.feedback.statistics() == python.statistics()
