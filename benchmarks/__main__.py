@@ -39,7 +39,8 @@ DEFAULT_POINT = {"rate_mbps": 20}
 def scenario(mode: str, leg: dict[str, Any], **more: Any) -> Scenario:
     """Two equal legs."""
     legs = [{"downlink": leg, "uplink": leg}] * 2
-    return Scenario.check({"transport": "tcp", "mode": mode, "legs": legs} | more, "benchmark")
+    fields = {"transport": "tcp", "mode": mode, "legs": legs, "congestion_control": "reno"}
+    return Scenario.check(fields | more, "benchmark")
 
 
 @contextmanager

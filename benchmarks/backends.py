@@ -45,7 +45,13 @@ def downloads(backend: str, mode: str, size_mb: float, repetitions: int) -> Iter
     """
     for seed in range(1, repetitions + 1):
         wanted = scenario(
-            "quic", mode, DOWNLOADS[mode], backend, workload={"size_mb": size_mb}, seed=seed
+            "quic",
+            mode,
+            DOWNLOADS[mode],
+            backend,
+            workload={"size_mb": size_mb},
+            options={"receive_buffer_bytes": None},
+            seed=seed,
         )
         with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
             result = run_real(wanted, Path(name))
@@ -58,7 +64,9 @@ def downloads(backend: str, mode: str, size_mb: float, repetitions: int) -> Iter
 def scenario(transport: str, mode: str, leg: dict[str, Any], backend: str, **more: Any) -> Scenario:
     """Two equal legs of a backend."""
     legs = [{"downlink": leg, "uplink": leg | {"loss_percent": 0}}] * 2
-    fields = {"transport": transport, "mode": mode, "legs": legs, "backend": backend}
+    real = {"backend": backend}
+    fields = {"transport": transport, "mode": mode, "legs": legs, "real": real}
+    fields["congestion_control"] = "reno"
     return Scenario.check(fields | more, "benchmark")
 
 

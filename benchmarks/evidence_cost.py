@@ -23,7 +23,10 @@ from minitopo_dc.emulation.run.real import run_real
 from minitopo_dc.run.trust import measured_goodput
 from minitopo_dc.scenario import Scenario
 
-LEG = {"downlink": {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 1000}}
+LEG = {
+    "downlink": {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 1000},
+    "uplink": {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 10_000},
+}
 SIZE_MB = 20.0
 """5 s over two legs: start and end of a run weigh little."""
 PAIRS = 9
@@ -45,6 +48,8 @@ def compared(pairs: int) -> dict[str, Any]:
             "clock": "real",
             "legs": [LEG, LEG],
             "workload": {"size_mb": SIZE_MB},
+            "congestion_control": "reno",
+            "options": {"receive_buffer_bytes": None},
         },
         "benchmark",
     )

@@ -42,6 +42,7 @@ def random_scenario(seed: int) -> Scenario:
         "workload": {"size_mb": random.choice((1, 2, 4, 8))},
         "congestion_control": random.choice(CONTROLS),
         "paths": _paths(random, legs),
+        "options": {"receive_buffer_bytes": None},
         "seed": seed,
         "timeout_s": PATIENCE_S,
     }
@@ -55,7 +56,8 @@ def _leg(random: Random) -> dict[str, Any]:
         "loss_percent": random.choice((0, 0, 0, 0.1, 1)),
     }
     # Down both ways, as when the terminal has lost the cell.
-    return {"downlink": down, "uplink": {"rate_mbps": 20}, "outages": _outages(random)}
+    up = {"rate_mbps": 20, "delay_ms": 10}
+    return {"downlink": down, "uplink": up, "outages": _outages(random)}
 
 
 def _outages(random: Random) -> list[tuple[float, float]]:

@@ -55,7 +55,9 @@ def scenario(percent: float, mode: str, *, in_order: bool) -> Scenario:
     """One leg; without jitter, so that delays tell how often a block was sent."""
     rlc = {"block_error_percent": percent, "mode": mode, "in_order": in_order}
     down = {"rate_mbps": RATE_MBPS, "delay_ms": DELAY_MS, "jitter_ms": 0, "rlc": rlc}
-    values: dict[str, Any] = {"transport": "tcp", "mode": "sc", "legs": [{"downlink": down}]}
+    up = {"rate_mbps": 20, "delay_ms": 10, "jitter_ms": 1, "queue_packets": 10_000}
+    legs = [{"downlink": down, "uplink": up}]
+    values: dict[str, Any] = {"transport": "tcp", "mode": "sc", "legs": legs}
     return Scenario.check(values, "benchmark")
 
 

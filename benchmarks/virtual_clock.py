@@ -48,6 +48,10 @@ PARTS = {
 """Of the profile, by what a function's file or, in C, its name contains; all else is `others`."""
 
 
+UPLINK = {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 10_000}
+"""The papers' (thesis, table 4.3, listing 4.1)."""
+
+
 class Speed(NamedTuple):
     """Of a run, per CPU second."""
 
@@ -61,8 +65,9 @@ def scenario(transport: str, mode: str, size_mb: float = SIZE_MB) -> Scenario:
         "transport": transport,
         "mode": mode,
         "clock": "virtual",
-        "legs": [{"downlink": {"rate_mbps": 20}}] * 2,
+        "legs": [{"downlink": {"rate_mbps": 20}, "uplink": UPLINK}] * 2,
         "workload": {"size_mb": size_mb},
+        "congestion_control": "reno",
         "options": {"receive_buffer_bytes": 33_554_432},
     }
     return Scenario.check(values, "benchmark")

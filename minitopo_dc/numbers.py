@@ -3,13 +3,18 @@
 Written: digits, a point, an exponent, and nothing that reads as another.
 
 A leading zero (octal to some readers), base 60 (`1:30`), underscores and spaces in a number are no
-number here, whatever Python or YAML 1.1 makes of them.
+number here, whatever Python or YAML 1.1 makes of them. Where the name of a field tells its unit, a
+number may have another one of the same quantity behind it: `delay_ms: 0.5s`.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final
 
 WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 REAL = re.compile(r"[-+]?(0|[1-9][0-9]*|(?=\.[0-9]))(\.[0-9]*)?([eE][-+]?[0-9]+)?")
@@ -84,3 +89,73 @@ def duration(seconds: float) -> str:
         if seconds >= 1.5 * size:
             return f"{significant(seconds / size, 2)} {unit}"
     return f"{significant(seconds, 2)} s"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Quantity:
+    """What the number of a field is of, and the units that it may be written in."""
+
+    units: Mapping[str, Fraction]
+    """Each in the field's own one, in ascending order."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other names of units, in small letters; then the case of letters has no meaning."""
+
+    def factor(self, unit: str) -> Fraction | None:
+        """Return what a unit is in the field's own one; None: it is none of them."""
+        return self.units.get(self.aliases.get(unit.lower(), unit))
+
+
+def _units(own: int, units: Mapping[str, int]) -> dict[str, Fraction]:
+    return {name: Fraction(size, own) for name, size in units.items()}
+
+
+_TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+_RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
+_SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+"""Decimal ones as in SI, binary ones as in IEC 80000-13; `KB` could be either."""
+_OTHER_RATES = {
+    written: name
+    for name in _RATES
+    for written in (name.lower(), name.lower()[:-2], name.lower().replace("it/s", "ps"))
+}
+"""`Mbit` as of tc(8), `Mbps` as of trace files."""
+QUANTITIES: Final[dict[str, Quantity]] = {
+    "ms": Quantity(_units(10**6, _TIMES)),
+    "s": Quantity(_units(10**9, _TIMES)),
+    "mbps": Quantity(_units(10**6, _RATES), _OTHER_RATES),
+    "bytes": Quantity(_units(1, _SIZES)),
+    "mb": Quantity(_units(10**6, _SIZES)),
+    "percent": Quantity({"%": Fraction(1)}),
+}
+"""By how the names of fields end: `delay_ms` is of `ms`."""
+WITH_UNIT = re.compile(
+    r"([-+]?(?:0|[1-9][0-9]{0,17}|(?=\.[0-9]))(?:\.[0-9]{0,17})?) ?([A-Za-z%][A-Za-z/]*)"
+)
+
+
+def quantity_of(name: str) -> Quantity | None:
+    """Return what the number of a field of this name is of; None: its name does not tell."""
+    return QUANTITIES.get(name.rpartition("_")[2])
+
+
+def in_own_unit(text: str, quantity: Quantity) -> float:
+    """Return a number in the unit of its field, exactly: a whole one as int.
+
+    Args:
+        text: `8ms`, `0.5 s`, `20Mbit/s`, or a number without a unit.
+        quantity: what it has to be of.
+
+    Raises:
+        ValueError: it is no such number, or its unit is of something else; without the text.
+    """
+    if is_plain(text):
+        return int(text) if WHOLE.fullmatch(text) else float(text)
+    found = WITH_UNIT.fullmatch(text)
+    factor = quantity.factor(found[2]) if found else None
+    if found is None or factor is None:
+        own = next(name for name, size in quantity.units.items() if size == 1)
+        raise ValueError(
+            f"no number in digits, such as 10 or 10{own}; units: {', '.join(quantity.units)}"
+        )
+    value = Fraction(found[1]) * factor
+    return int(value) if value.denominator == 1 else float(value)

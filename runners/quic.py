@@ -14,6 +14,7 @@ from minitopo_dc.runners.payload.request_reports import read_requests
 from minitopo_dc.runners.payload.watching import read_watching
 from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.defaults import RECEIVE_BUFFER_BYTES
 from minitopo_dc.workloads import Measurement, RequestResponse, Video, Workload
 
 
@@ -58,9 +59,8 @@ class QuicOptions(Options):
     6 MiB per stream) would tune it too, which the runner turns off.
     """
 
-    # As the kernel counts it. Default: the kernel's (net.core.rmem_default, 212,992 on Linux);
-    # the papers' modified set-up has 33,554,432 (thesis, table 4.4).
-    receive_buffer_bytes: SocketBuffer | None = None
+    # As the kernel counts it; None: the kernel's own (net.core.rmem_default, 212,992 on Linux).
+    receive_buffer_bytes: SocketBuffer | None = RECEIVE_BUFFER_BYTES
     max_data: Size = 16 * MEBIBYTE
     max_stream_data: Size = 16 * MEBIBYTE
     # Off: logging slows both ends down, and the papers measured without (thesis, section 4).

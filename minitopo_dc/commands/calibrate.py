@@ -15,8 +15,9 @@ from rich.console import Console
 from minitopo_dc.analysis.statistics import Proportion, expected_count
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.clocks import require_real, run_checked
+from minitopo_dc.commands.options import quantities
 from minitopo_dc.commands.options.scenario import add_ip_option, add_leg_options, leg_settings
-from minitopo_dc.numbers import real, significant, whole
+from minitopo_dc.numbers import significant, whole
 from minitopo_dc.run.trust import LIMITS_FILE, Limits
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
@@ -34,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_leg_options(parser, legs=("20", "20"))
     parser.add_argument(
         "--seconds",
-        type=real,
+        type=quantities.of("s"),
         default=10,
         metavar="S",
         help="how long each leg is measured, twice (10, at least 2)",

@@ -13,6 +13,7 @@ from pathlib import Path
 from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, fields, number, whole, word
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.settings import PathSchedule, SettingsError, parse_path_words
+from minitopo_dc.settings.defaults import CONGESTION_CONTROL
 
 NONE = "none"
 """No experiment: Mininet's command line."""
@@ -26,8 +27,8 @@ IPERF = "iperf"
 FLOW_MODES = ("sc", "dc", "dc-duplicate")
 COUPLED = ("lia", "olia", "balia", "wvegas")
 """Of the MPTCP v0 kernel."""
-DEFAULT_CONGESTION_CONTROL = "cubic"
-"""Linux' own. Minitopo's is olia, which leaves a kernel without MPTCP v0 at its own default."""
+DEFAULT_CONGESTION_CONTROL = CONGESTION_CONTROL
+"""Minitopo's is olia, which leaves a kernel without MPTCP v0 at its own default."""
 DEFAULT_SIZE_KB, DEFAULT_PINGS, DEFAULT_RUN_TIME_S, DEFAULT_IPERF_S = 1024, 5, 30.0, 10.0
 """Minitopo's."""
 PING_INTERVAL_S = (0.002, 3600.0)

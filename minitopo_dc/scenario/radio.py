@@ -4,58 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
 from minitopo_dc.settings import Direction, LegSettings, Settings, WifiSettings
-from minitopo_dc.settings.base import LeftOut
+from minitopo_dc.settings.base import LeftOut, said_of
+from minitopo_dc.settings.defaults import UPLINK_MBPS
 from minitopo_dc.settings.ranges import Moment, MomentAbove
 
 Outage = tuple[Moment, MomentAbove]
 """From and to, in s after the start of the transfer."""
 
 
-def _papers_uplink() -> LegSettings:
-    """The uplink of the DC papers (thesis, table 4.3 and listing 4.1)."""
-    return LegSettings(rate_mbps=20, delay_ms=10, queue_packets=10_000)
+def _default_uplink() -> LegSettings:
+    """The papers' uplink; with another downlink it has that one's propagation (`_uplink`)."""
+    return LegSettings(rate_mbps=UPLINK_MBPS)
 
 
 class RadioLeg(Settings):
-    """One leg: a direction from the network to the terminal, and one back."""
+    """One leg: a direction from the network to the terminal, and one back.
+
+    A field of a direction that stands beside `downlink` and `uplink` is of both of them, and each
+    may say otherwise. An uplink that says nothing of it has the downlink's propagation
+    (`PROPAGATION`) and `UPLINK_MBPS`; one that names a column and no capacity has the downlink's
+    trace.
+    """
+
+    BESIDE: ClassVar[tuple[str, ...]] = tuple(
+        name for name in LegSettings.model_fields if name not in ("wifi", "outages")
+    )
+    """Fields of a direction that may stand beside both."""
 
     wifi: LeftOut[WifiSettings | None] = None
     """The medium that both directions share; they have no capacity of their own then."""
     downlink: LegSettings
-    uplink: LegSettings = Field(default_factory=_papers_uplink)
+    uplink: LegSettings = Field(default_factory=_default_uplink)
     outages: LeftOut[tuple[Outage, ...]] = ()
     """When both directions are down, in ascending order; beside the outages of each of them."""
 
     @model_validator(mode="before")
     @classmethod
-    def _both_have_the_medium(cls, values: Any) -> Any:
-        """Each direction knows the medium, whose place is beside them."""
+    def _each_direction_whole(cls, values: Any) -> Any:
+        """Give each direction what is written beside it, and the medium."""
         if not isinstance(values, Mapping):
             return values
-        wifi = values.get("wifi")
-        given = {name: _fields(values[name]) for name in get_args(Direction) if name in values}
+        own = {name: value for name, value in values.items() if name not in cls.BESIDE}
+        both = {name: values[name] for name in cls.BESIDE if name in values}
+        _check_both(both, with_rate="wifi" not in own)
+        given = {name: _fields(values.get(name, {} if both else None)) for name in _WAYS}
         for name, fields in given.items():
             if isinstance(fields, Mapping) and "wifi" in fields:
                 raise ValueError(f"{name}.wifi: both directions share it; write it beside {name}")
-        if wifi is None:
-            return values
-        try:
-            medium = WifiSettings.model_validate(wifi)
-        except ValidationError:
-            medium = WifiSettings()  # the field itself tells what is wrong with it
-        both = {name: given.get(name, {}) for name in get_args(Direction)}
-        return {
-            **values,
-            **{
-                name: {**fields, "wifi": medium} if isinstance(fields, Mapping) else fields
-                for name, fields in both.items()
-            },
-        }
+        medium = _medium(values.get("wifi"))
+        if medium:
+            given = {name: {} if fields is None else fields for name, fields in given.items()}
+        down = _merged(both, given["downlink"])
+        up = _uplink(_merged(both, given["uplink"]), down, has_medium=bool(medium))
+        made = {"downlink": _and_medium(down, medium), "uplink": _and_medium(up, medium)}
+        return own | {name: fields for name, fields in made.items() if fields is not None}
 
     @model_validator(mode="after")
     def _outages_are_apart(self) -> Self:
@@ -82,11 +89,86 @@ class RadioLeg(Settings):
         yield from (moment for outage in self.down_periods() for moment in outage)
 
 
+_WAYS = get_args(Direction)
+PROPAGATION = ("delay_ms", "jitter_ms", "jitter", "reorder")
+"""What an uplink has from its downlink: the same air. A delay that follows a capacity is the
+downlink's alone."""
+_OF_A_TRACE = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "offset_s", "end")
+_INSTEAD = (
+    (("rate_mbps",), _OF_A_TRACE),
+    (("delay_ms",), ("delay_curve",)),
+    (("loss_percent",), ("burst_loss",)),
+    (("queue_packets", "queue_bytes"), ("queue_ms",)),
+)
+"""Ways to say the same: a direction that says it in one takes nothing that both say in another."""
+
+
+def _check_both(both: Mapping[str, Any], *, with_rate: bool) -> None:
+    """Tell what is wrong once, not of each direction; what depends on a direction is told there."""
+    capacity = {"rate_mbps": 1} if with_rate and not {"rate_mbps", "trace"} & both.keys() else {}
+    try:
+        LegSettings.model_validate({**both, **capacity})
+    except ValidationError as error:
+        found = [each for each in error.errors(include_url=False) if each["loc"]]
+        if found:
+            where = ".".join(map(str, found[0]["loc"]))
+            raise ValueError(f"{where}: {said_of(found[0])}") from None
+
+
 def _fields(direction: Any) -> Any:
     """What was given of a direction, but for the medium, which it has from here."""
     if isinstance(direction, LegSettings):
         return direction.model_dump(exclude_unset=True)
     return direction
+
+
+def _merged(both: Mapping[str, Any], own: Any) -> Any:
+    """What both directions have, and what is this one's own in its place."""
+    if not isinstance(own, Mapping):
+        return own
+    said = {name for name, value in own.items() if value is not None}
+    kept = dict(both)
+    for one, other in (pair for ways in _INSTEAD for pair in (ways, ways[::-1])):
+        if said.intersection(one) and not said.intersection(other):
+            kept = {name: value for name, value in kept.items() if name not in other}
+    return {**kept, **own}
+
+
+def _uplink(own: Any, downlink: Any, *, has_medium: bool) -> Any:
+    """An uplink with what it does not say; None where there is nothing to say."""
+    if not isinstance(downlink, Mapping) or not (own is None or isinstance(own, Mapping)):
+        return own
+    given = {name: value for name, value in (own or {}).items() if value is not None}
+    if not has_medium and not {"rate_mbps", "trace"} & given.keys():
+        of_trace = "trace_column" in given and downlink.get("trace") is not None
+        from_downlink = {name: downlink[name] for name in _OF_A_TRACE if name in downlink}
+        given = (from_downlink if of_trace else {"rate_mbps": UPLINK_MBPS}) | given
+    return {**_of_air(given, downlink), **(own or {}), **given}
+
+
+def _of_air(given: Mapping[str, Any], downlink: Mapping[str, Any]) -> dict[str, Any]:
+    """The downlink's propagation; nothing where it is wrong, which is told of the downlink."""
+    names = PROPAGATION[1:] if "delay_curve" in given else PROPAGATION
+    found = {name: downlink[name] for name in names if name in downlink}
+    try:
+        LegSettings.model_validate({"rate_mbps": 1, **found})
+    except ValidationError as error:
+        return {} if any(each["loc"] for each in error.errors(include_url=False)) else found
+    return found
+
+
+def _medium(given: Any) -> dict[str, WifiSettings]:
+    """The medium, as a field of a direction; empty: there is none."""
+    if given is None:
+        return {}
+    try:
+        return {"wifi": WifiSettings.model_validate(given)}
+    except ValidationError:
+        return {"wifi": WifiSettings()}  # the field itself tells what is wrong with it
+
+
+def _and_medium(fields: Any, medium: Mapping[str, WifiSettings]) -> Any:
+    return {**fields, **medium} if isinstance(fields, Mapping) else fields
 
 
 def _in_order(*outages: tuple[Outage, ...]) -> tuple[Outage, ...]:

@@ -30,6 +30,7 @@ from minitopo_dc.settings import (
     SettingsError,
 )
 from minitopo_dc.settings.base import LeftOut
+from minitopo_dc.settings.defaults import CONGESTION_CONTROL
 from minitopo_dc.settings.ranges import Moment, Number, Seconds, Seed, WholeInterval
 from minitopo_dc.workloads import Download
 
@@ -73,8 +74,8 @@ class Scenario(Settings):
     """What the end hosts do: `{kind: NAME, ...}`, a download unless named."""
     flows: tuple[FlowSettings, ...] = ()
     """The flows of `mode: flows`."""
-    congestion_control: str = "reno"
-    """NewReno for all transports, as in the papers; a flow may have its own."""
+    congestion_control: str = CONGESTION_CONTROL
+    """Of all transports; a flow may have its own."""
     seed: Seed = 1
     """Fixes losses and jitter of every leg and direction."""
     timeout_s: Seconds = 300.0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args
 
 import yaml
 from pydantic import (
@@ -23,7 +24,7 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_sc
 
 from minitopo_dc.errors import InputError
 from minitopo_dc.files import read_text
-from minitopo_dc.numbers import is_plain
+from minitopo_dc.numbers import QUANTITIES, Quantity, in_own_unit, is_plain, quantity_of
 from minitopo_dc.settings.yaml_text import parse_yaml
 
 MOST_BYTES = 2_000_000
@@ -49,26 +50,44 @@ LeftOut = Annotated[Value, _LEFT_OUT]
 it stay as they were before there was one."""
 
 
-def _as_written(value: Any) -> Any:
-    """Refuse what pydantic would take for a number: `true` for 1, the text "1_0" for 10."""
-    if isinstance(value, bool) or (isinstance(value, str) and not is_plain(value)):
-        words = f"{quoted(value)} is no number in digits, such as 10"
-        raise PydanticCustomError("number", "{words}", {"words": words})
-    return value
+@cache
+def _reader(quantity: Quantity | None) -> Callable[[Any], Any]:
+    """Return what reads a number as it is written, with its unit if it is of a quantity.
+
+    It refuses what pydantic would take for a number: `true` for 1, the text "1_0" for 10.
+    """
+
+    def read(value: Any) -> Any:
+        if isinstance(value, str) and quantity is not None and not is_plain(value):
+            try:
+                return in_own_unit(value, quantity)
+            except ValueError as error:
+                raise _no_number(f"{quoted(value)} is {error}") from None
+        if isinstance(value, bool) or (isinstance(value, str) and not is_plain(value)):
+            raise _no_number(f"{quoted(value)} is no number in digits, such as 10")
+        return value
+
+    _READERS.add(read)
+    return read
 
 
+def _no_number(words: str) -> PydanticCustomError:
+    return PydanticCustomError("number", "{words}", {"words": words})
+
+
+_READERS: set[Any] = set()
 NUMBERS = ("int", "float")
 """Types of schemas whose values are numbers."""
 NO_SCHEMAS = ("metadata", "default", "expected", "serialization", "cls", "config")
 """Parts of a schema that hold other things."""
+QUANTITY_OF = {"outages": QUANTITIES["s"]}
+"""Of fields whose names do not tell it."""
 
 
-def _checking_numbers(schema: Any) -> Any:
-    """Return a core schema whose whole and real numbers are `_as_written`; a union keeps names."""
-    if isinstance(schema, list):
-        return [_checking_numbers(item) for item in schema]
-    if isinstance(schema, tuple):
-        return tuple(_checking_numbers(item) for item in schema)
+def _checking_numbers(schema: Any, quantity: Quantity | None = None) -> Any:
+    """Return a core schema whose whole and real numbers are read so; a union keeps names."""
+    if isinstance(schema, list | tuple):
+        return type(schema)(_checking_numbers(item, quantity) for item in schema)
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") == "union":
@@ -80,11 +99,22 @@ def _checking_numbers(schema: Any) -> Any:
         ]
         schema = {**schema, "choices": named}
     if schema.get("type") in NUMBERS:
-        return core_schema.no_info_before_validator_function(_as_written, schema)
-    if schema.get("function") == {"type": "no-info", "function": _as_written}:
+        return core_schema.no_info_before_validator_function(_reader(quantity), schema)
+    function = schema.get("function")
+    if isinstance(function, dict) and function.get("function") in _READERS:
         return schema  # of a class of settings within this one
+    if schema.get("type") == "model-fields":
+        return schema | {"fields": _checking_fields(schema["fields"])}
     return {
-        key: part if key in NO_SCHEMAS else _checking_numbers(part) for key, part in schema.items()
+        key: part if key in NO_SCHEMAS else _checking_numbers(part, quantity)
+        for key, part in schema.items()
+    }
+
+
+def _checking_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _checking_numbers(field, QUANTITY_OF.get(name) or quantity_of(name))
+        for name, field in fields.items()
     }
 
 
@@ -94,10 +124,12 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     MOVED: ClassVar[dict[str, str]] = {}
     """Fields that have another place, and which: who still writes them is told."""
+    BESIDE: ClassVar[tuple[str, ...]] = ()
+    """Names that may be written among its fields and are put elsewhere before they are checked."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Let every number of the class be a number as it is written (`_as_written`)."""
+        """Let every number of the class be read as it is written (`_reader`)."""
         checking: CoreSchema = _checking_numbers(handler(source))
         return checking
 
@@ -198,16 +230,35 @@ def quoted(value: object) -> str:
 
 
 def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
-    """Return a line per wrong field: where, what, and for an unknown field which are known."""
-    lines = []
+    """Return a line per wrong field: where, what, and for an unknown field which are known.
+
+    Of a field that may be of several types the line says what each of them allows.
+    """
+    found: dict[tuple[int | str, ...], list[str]] = {}
     for item in error.errors(include_url=False):
-        where = ".".join(quoted(part) for part in item["loc"])
-        what = said_of(item)[:MOST_WORDS]
-        if item["type"] == "extra_forbidden":
-            what = _unknown(cls, item["loc"])
-        lines.append(f"{source}: {where + ': ' if where else ''}{what}")
+        place = tuple(part for part in item["loc"] if not _is_choice(part))
+        unknown = item["type"] == "extra_forbidden"
+        said = _unknown(cls, place) if unknown else said_of(item)
+        others = found.setdefault(place, [])
+        expected = item.get("ctx", {}).get("expected")
+        others.append(f"or {expected}" if others and expected else said)
+    within = {place[:length] for place in found for length in range(len(place))}
+    lines = [
+        f"{source}: {''.join(f'{quoted(part)}.' for part in place)[:-1]}{': ' if place else ''}"
+        f"{'; '.join(dict.fromkeys(said))[:MOST_WORDS]}"
+        for place, said in found.items()
+        if place not in within or not place
+    ]
     more = len(lines) - MOST_ERRORS
     return "\n".join(lines[:MOST_ERRORS] + ([f"{source}: {more} more"] if more > 0 else []))
+
+
+CHOICE = re.compile(r"[a-z-]+\[.*\]|int|float|str|bool|none", re.DOTALL)
+"""What pydantic puts into the place of an error for one of several types that a field may have."""
+
+
+def _is_choice(part: int | str) -> bool:
+    return isinstance(part, str) and bool(CHOICE.fullmatch(part))
 
 
 WORDS: Final[dict[str, str]] = {
@@ -252,21 +303,42 @@ def said_of(item: ErrorDetails) -> str:
     return known.format_map({"input": quoted(item["input"]), **item.get("ctx", {})})
 
 
-def _unknown(cls: type[BaseModel], location: tuple[int | str, ...]) -> str:
-    """Where a field has gone, or the names that are known at the top level.
-
-    Further down the class of the field is not told: any class may have had it.
-    """
-    name, top = str(location[-1]), len(location) == 1
-    places = (cls,) if top else (cls, *_subclasses(Settings))
-    moves = (getattr(place, "MOVED", {}) for place in places)  # a program's settings have none
+def _unknown(cls: type[BaseModel], place: tuple[int | str, ...]) -> str:
+    """Where a field has gone, the nearest names, and those that are known in its place."""
+    name, owners = str(place[-1]), _owners(cls, place)
+    places = owners if len(place) == 1 else (*owners, *_subclasses(Settings))
+    moves = (getattr(each, "MOVED", {}) for each in places)  # a program's settings have none
     moved = next((each[name] for each in moves if name in each), None)
     if moved is not None:
         return f"write {moved}"
-    known = dict.fromkeys(field for place in places for field in place.model_fields)
-    close = difflib.get_close_matches(name, known, n=2)
-    hint = f"; did you mean {' or '.join(close)}?" if close else ""
-    return f"unknown field{hint}" + (f"; known: {', '.join(cls.model_fields)}" if top else "")
+    known = dict.fromkeys(
+        field for each in owners for field in (*each.model_fields, *getattr(each, "BESIDE", ()))
+    )
+    return f"unknown field{nearest(name, known)}; known: {', '.join(known)}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a question for the one or two names that a name is like, if there are such."""
+    small = {each.lower(): each for each in known}
+    close = difflib.get_close_matches(name.lower(), small, n=2)
+    return f"; did you mean {' or '.join(small[each] for each in close)}?" if close else ""
+
+
+def _owners(cls: type[BaseModel], place: tuple[int | str, ...]) -> tuple[type[BaseModel], ...]:
+    """The classes that the mapping may be of in which the last part of a place is."""
+    owners: tuple[type[BaseModel], ...] = (cls,)
+    for part in place[:-1]:
+        fields = [each.model_fields[part] for each in owners if part in each.model_fields]
+        inner = [model for field in fields for model in _models_in(field.annotation)]
+        owners = tuple(inner) or owners  # an index, or a key of a mapping
+    return owners
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for each in get_args(annotation):
+        yield from _models_in(each)
 
 
 def _subclasses(cls: type[Settings]) -> Iterator[type[Settings]]:

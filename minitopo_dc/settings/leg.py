@@ -31,6 +31,7 @@ from minitopo_dc.link import (
 )
 from minitopo_dc.settings.base import FilePath, LeftOut, Settings, SettingsError, quoted
 from minitopo_dc.settings.change import LegChange, changing_capacity, check_order
+from minitopo_dc.settings.defaults import DELAY_MS, JITTER_MS, QUEUE_PACKETS
 from minitopo_dc.settings.ranges import (
     Bytes,
     Count,
@@ -88,10 +89,10 @@ class LegSettings(Settings):
     """After the trace's end: `loop`, `hold` the last rate, or `stop`."""
     offset_s: LeftOut[Moment] = 0.0
     """The moment of the trace, in s, at which the transfer starts."""
-    delay_ms: Milliseconds = 10.0
+    delay_ms: Milliseconds = DELAY_MS
     delay_curve: LeftOut[DelayCurve | None] = None
     """In place of `delay_ms`: it follows the capacity (`minitopo_dc.link.models.delay_curve`)."""
-    jitter_ms: Milliseconds = 1.0
+    jitter_ms: Milliseconds = JITTER_MS
     jitter: Literal["normal", "uniform"] = "normal"
     """Distribution: `jitter_ms` is its standard deviation (normal) or half width (uniform)."""
     reorder: bool = False
@@ -103,7 +104,7 @@ class LegSettings(Settings):
     wifi: WifiSettings | None = Field(default=None, exclude=True)
     """The medium of a leg over WiFi: both directions share it, so a scenario gives it (and a file
     holds it) beside them."""
-    queue_packets: Count | None = 100
+    queue_packets: Count | None = QUEUE_PACKETS
     queue_bytes: Bytes | None = None
     queue_ms: LeftOut[MillisecondsAbove | None] = None
     """How long a full queue takes at `rate_mbps` or `trace_mean_mbps`, at least one packet; then

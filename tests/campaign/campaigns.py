@@ -31,7 +31,7 @@ def document(**changes: Any) -> dict[str, Any]:
         },
         "configurations": {
             "default": {"transport": "quic"},
-            "large": {"transport": "quic", "options.receive_buffer_bytes": 33_554_432},
+            "large": {"transport": "quic", "options.receive_buffer_bytes": 67_108_864},
         },
         "experiments": {"batch": {"title": "Batch", "grid": {"pdcp.batch": [2, 100]}}},
     }

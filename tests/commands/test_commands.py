@@ -18,6 +18,8 @@ from minitopo_dc.runners.picoquic.runner import PicoquicRunner
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.scenario import Clock, Scenario, as_run
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.trace import TraceError
+from minitopo_dc.workloads import Download
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
@@ -131,14 +133,55 @@ def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> 
     assert found == {"quic", "mpquic-picoquic"}
 
 
-def test_a_delay_is_that_of_both_directions() -> None:
-    def delays(*arguments: str) -> list[tuple[float | None, float | None]]:
-        legs = base_of(parsed("--legs", "20", "20", *arguments)).legs
-        return [(leg.downlink.delay_ms, leg.uplink.delay_ms) for leg in legs]
+@pytest.mark.parametrize("name", ["delay", "jitter", "loss", "queue"])
+def test_a_property_of_a_leg_is_of_both_directions_unless_the_uplink_s_is_given(name: str) -> None:
+    def both(*more: str) -> list[tuple[float, float]]:
+        made = base_of(parsed("--legs", "20", "20", f"--{name}", "3", "4", *more)).legs
+        field = {"loss": "loss_percent", "queue": "queue_packets"}.get(name, f"{name}_ms")
+        return [(getattr(leg.downlink, field), getattr(leg.uplink, field)) for leg in made]
 
-    assert delays() == [(10, 10), (10, 10)]
-    assert delays("--delay", "8", "25") == [(8, 8), (25, 25)]
-    assert delays("--delay", "8", "25", "--uplink-delay", "5") == [(8, 5), (25, 5)]
+    assert both() == [(3, 3), (4, 4)]
+    assert both(f"--uplink-{name}", "7") == [(3, 7), (4, 7)]
+
+
+def test_numbers_of_options_may_have_a_unit() -> None:
+    legs = ("--legs", "20Mbit", "1Gbit/s", "--uplink", "500kbit")
+    more = ("--delay", "0.008s", "--loss", "0.1%", "--size", "500kB", "--receive-buffer", "33.5MB")
+    arguments = parsed(*legs, *more, "--timeout", "5min", "--report-interval", "0.02s")
+    made = base_of(arguments)
+    assert [leg.downlink.rate_mbps for leg in made.legs] == [20, 1000]
+    assert [leg.uplink.rate_mbps for leg in made.legs] == [0.5, 0.5]
+    assert {(leg.uplink.delay_ms, leg.uplink.loss_percent) for leg in made.legs} == {(8, 0.1)}
+    assert (made.workload, made.timeout_s, made.pdcp.report_ms) == (Download(size_mb=0.5), 300, 20)
+    assert arguments.receive_buffer == 33_500_000
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--delay", "8Mbit"], "--delay: 8Mbit is no number .*; units: ns, us, ms, s, min, h$"),
+        (["--legs", "20MB", "20"], "--legs: 20MB is no number .*; units: bit/s, .*Gbit/s$"),
+        (["--uplink", "5s"], "--uplink: 5s is no number"),
+        (["--uplink-loss", "5ms"], "--uplink-loss: 5ms is no number .*; units: %$"),
+        (["--legs", "20", "20", "--uplink-column", "UL:mbps"], "--uplink-column: UL:mbps: 20 is a"),
+    ],
+)
+def test_an_option_with_another_unit_is_one_error_that_names_it(
+    words: list[str], named: str
+) -> None:
+    with pytest.raises(SettingsError, match=f"^{named}"):
+        base_of(parsed(*words))
+
+
+def test_an_uplink_is_another_column_of_its_leg_s_trace(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("time_s,down_mbps,up_mbps\n0,20,2\n1,10,1\n")
+    both = ("--legs", str(table), str(table), "--trace-column", "down_mbps", "--uplink-column")
+    for leg in base_of(parsed(*both, "up_mbps")).legs:
+        assert (leg.downlink.capacity().rate_at(0), leg.uplink.capacity().rate_at(0)) == (2e7, 2e6)
+    wrong = base_of(parsed(*both, "upp_mbps")).legs[0].uplink
+    with pytest.raises(TraceError, match=r"no column 'upp_mbps' .*time_s, down_mbps, up_mbps"):
+        wrong.capacity()
 
 
 def test_an_uplink_does_not_follow_a_curve() -> None:
@@ -167,7 +210,10 @@ def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> N
         (["--legs", "20", "20", "--delay", "1", "2", "3"], "--delay: 3 values for 2 legs"),
         (["--legs", "20", "/none.csv"], "/none.csv: No such file"),
         (["--legs", "20", "-5"], "legs.1.downlink.rate_mbps"),
-        (["--delay", "fast"], "delay_ms"),
+        (
+            ["--delay", "fast"],
+            "--delay: fast is no number in digits, such as 10 or 10ms; units: ns, ",
+        ),
         (["--ratio", "1:2:3"], "ratio"),
         (["--t-reordering", "7"], "t_reordering"),
         (["--t-reordering", "never"], "t_reordering"),

@@ -18,7 +18,8 @@ LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
 STEADY: dict[str, Any] = {"rate_mbps": 20, "jitter_ms": 0}
 STILL: dict[str, Any] = {"downlink": STEADY, "uplink": STEADY}
 BURSTY = STILL | {"downlink": STEADY | {"burst_loss": {"p": 0.1, "r": 0.1}}}
-KERNEL: dict[str, Any] = {"real": {"backend": "kernel"}, "legs": [{"downlink": STEADY}] * 2}
+JITTERY = {"downlink": STEADY, "uplink": {"rate_mbps": 20, "jitter_ms": 1}}
+KERNEL: dict[str, Any] = {"real": {"backend": "kernel"}, "legs": [JITTERY] * 2}
 OPTIONS = {"max_datagram_bytes": 1280}
 
 

@@ -11,29 +11,26 @@ Rules:
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
 from minitopo_dc.campaign.file.cells import Cell
 from minitopo_dc.campaign.file.design import Version
 from minitopo_dc.campaign.file.fields import CampaignFile
+from minitopo_dc.campaign.file.identity import run_id
 from minitopo_dc.campaign.file.paths import LABEL, get_value
 from minitopo_dc.campaign.file.scenarios import Overrides, Planner, read_file
 from minitopo_dc.clocks import default_clock
 from minitopo_dc.files import parse_json
 from minitopo_dc.scenario import Clock, Scenario
-from minitopo_dc.settings import Direction, SettingsError
+from minitopo_dc.settings import SettingsError
 
 MOST_RUNS = 1_000_000
 """Of a campaign: each is a directory."""
-ID_DIGITS = 16
-"""Of SHA-256 in hexadecimal: two of 10^6 runs agree with probability 3e-8."""
 
 
 @dataclass(frozen=True)
@@ -198,21 +195,6 @@ def _covered(spans: Iterable[tuple[int, int]]) -> int:
     return total
 
 
-def run_id(scenario: Scenario) -> str:
-    """The identity of a run: a digest of its scenario, with traces by content.
-
-    Fields that have their default are left out: a field that a later version adds changes no
-    identity. Versions are in each run's `environment.json`, not in its identity.
-    """
-    document = scenario.model_dump(mode="json", exclude_defaults=True)
-    for leg in (*document["legs"], *document.get("real", {}).get("backhaul", ())):
-        for name in get_args(Direction):
-            if "trace" in leg.get(name, {}):
-                leg[name]["trace"] = _digest_file(leg[name]["trace"])
-    text = json.dumps(document, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
-
-
 def _fields(
     file: CampaignFile, cells: Iterable[Cell], runs: Iterable[Run]
 ) -> dict[str, dict[str, Any]]:
@@ -224,8 +206,3 @@ def _fields(
         run: {path: get_value(document, path) for path in paths}
         for run, document in documents.items()
     }
-
-
-@cache
-def _digest_file(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -30,12 +30,13 @@ from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked, why_not_here
 from minitopo_dc.commands.campaign.progress import CampaignProgress
 from minitopo_dc.commands.campaign.state import tell_campaign
+from minitopo_dc.commands.options import quantities
 from minitopo_dc.commands.options.scenario import (
     add_jobs_option,
     add_plugin_option,
     add_retry_option,
 )
-from minitopo_dc.numbers import duration, real, whole
+from minitopo_dc.numbers import duration, whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.attempts import check_retries
 from minitopo_dc.scenario import Clock
@@ -87,7 +88,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     _add_versions(parser.add_mutually_exclusive_group())
     parser.add_argument("--clock", choices=get_args(Clock), help="real or virtual (the file's)")
     parser.add_argument(
-        "--size", type=real, metavar="MB", help="of a download, in 10^6 bytes (the file's)"
+        "--size", type=quantities.of("mb"), metavar="MB", help="download (the file's)"
     )
     parser.add_argument("--repetitions", type=whole, metavar="N", help="of each cell (the file's)")
     parser.add_argument("--seed", type=whole, help="of the first repetition (the file's)")

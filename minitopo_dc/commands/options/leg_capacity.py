@@ -7,14 +7,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.numbers import real
+from minitopo_dc.commands.options import quantities
+from minitopo_dc.numbers import WITH_UNIT, is_plain
+from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import exists
 from minitopo_dc.trace import DEFAULT_COLUMN
 
 DOWN, UP = ".down", ".up"
 """Endings of the two files of one recording, as Mahimahi's own have them."""
-PAPERS_UPLINK_MBPS = "20"
-"""Uplink of the DC papers (thesis, table 4.3)."""
 
 
 def add(group: argparse._ArgumentGroup) -> None:
@@ -26,6 +26,13 @@ def add(group: argparse._ArgumentGroup) -> None:
         metavar="NAME:UNIT",
         help="of a trace of many columns: the downlink's capacity in bps, kbps, mbps or gbps; "
         f"of a Raca file without unit ({DEFAULT_COLUMN})",
+    )
+    group.add_argument(
+        "--uplink-column",
+        nargs="+",
+        metavar="NAME:UNIT",
+        help="as --trace-column, of uplinks: another column of the same trace, or of --uplink's "
+        "(the uplink has a rate of its own)",
     )
     group.add_argument(
         "--trace-time-column",
@@ -40,7 +47,7 @@ def add(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--trace-offset",
-        type=real,
+        type=quantities.of("s"),
         default=0.0,
         metavar="S",
         help="the moment of all traces at which a run starts (0)",
@@ -49,19 +56,26 @@ def add(group: argparse._ArgumentGroup) -> None:
 
 def downlink(leg: str, column: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Fields of a downlink: a number is a rate in Mbit/s, anything else a trace or a recording."""
-    fields = _capacity(f"{leg}{DOWN}" if is_recording(leg) else leg, arguments.trace_end)
-    if "trace" in fields:
-        fields["trace_column"] = column
-        if arguments.trace_time_column is not None:
-            fields["trace_time_column"] = arguments.trace_time_column
+    value = f"{leg}{DOWN}" if is_recording(leg) else leg
+    return _capacity("--legs", value, arguments, column)
+
+
+def uplink(
+    rate: str | None, leg: str, column: str | None, arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """Fields of an uplink; of what is None it has the default, and that of its leg's recording.
+
+    Raises:
+        SettingsError: a column, and no trace that could have it.
+    """
+    if rate is None and is_recording(leg):
+        rate = f"{leg}{UP}"
+    elif rate is None and column is not None:
+        rate = leg
+    fields = {} if rate is None else _capacity("--uplink", rate, arguments, column)
+    if column is not None and "trace" not in fields:
+        raise SettingsError(f"--uplink-column: {column}: {rate} is a rate and no trace")
     return fields
-
-
-def uplink(rate: str | None, leg: str, end: str) -> dict[str, Any]:
-    """Fields of an uplink; without a rate that of its leg's recording, else the papers'."""
-    if rate is None:
-        rate = f"{leg}{UP}" if is_recording(leg) else PAPERS_UPLINK_MBPS
-    return _capacity(rate, end)
 
 
 def is_recording(leg: str) -> bool:
@@ -71,8 +85,15 @@ def is_recording(leg: str) -> bool:
     )
 
 
-def _capacity(value: str, end: str) -> dict[str, Any]:
-    try:
-        return {"rate_mbps": real(value)}
-    except ValueError:
-        return {"trace": os.path.realpath(value), "end": end}
+def _capacity(
+    option: str, value: str, arguments: argparse.Namespace, column: str | None
+) -> dict[str, Any]:
+    if is_plain(value) or (WITH_UNIT.fullmatch(value) and not exists(value)):
+        return {"rate_mbps": quantities.of_field(option, "rate_mbps", value)}
+    fields = {"trace": os.path.realpath(value), "end": arguments.trace_end}
+    if column is None:
+        return fields
+    fields["trace_column"] = column
+    if arguments.trace_time_column is not None:
+        fields["trace_time_column"] = arguments.trace_time_column
+    return fields

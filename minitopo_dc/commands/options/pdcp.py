@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from minitopo_dc.numbers import real, whole
+from minitopo_dc.commands.options import quantities
+from minitopo_dc.numbers import whole
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 from minitopo_dc.settings.yaml_text import parse_yaml
@@ -52,7 +53,7 @@ def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) ->
     group.add_argument(
         "--report-interval",
         dest="report_ms",
-        type=real,
+        type=quantities.of("ms"),
         metavar="MS",
         help="how often the receiver reports to the split policy (never)",
     )

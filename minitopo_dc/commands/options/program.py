@@ -25,7 +25,7 @@ from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.scenario import Mode, Scenario
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings import SettingsError, defaults
 
 ITSELF = "a program opens its paths itself"
 
@@ -226,7 +226,7 @@ def _notes(topology: Topology, mode: str) -> list[str]:
 WITHOUT_TRANSFER: dict[str, Any] = {
     "workload": "download",
     "size": None,
-    "congestion_control": "cubic",
+    "congestion_control": defaults.CONGESTION_CONTROL,
     "timeout": 300.0,
 }
 """Transfers' options (`add_transfer_options`): a program of the user's has no use for their values,

@@ -7,88 +7,81 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from minitopo_dc.commands.options import leg_capacity
+from minitopo_dc.commands.options import leg_capacity, quantities
 from minitopo_dc.commands.options.pdcp import each_pdcp, listed, pdcp_fields, uplink_pdcp_fields
 from minitopo_dc.commands.options.schedules import path_schedule, with_outages
 from minitopo_dc.link import DelayCurve, RlcMode
-from minitopo_dc.numbers import real, whole
+from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.attempts import MOST_DISTURBED, Retries
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Mode, Scenario
-from minitopo_dc.settings import IpVersion, PathSchedule, SettingsError
+from minitopo_dc.settings import IpVersion, PathSchedule, SettingsError, defaults
 from minitopo_dc.shipped import shipped
-from minitopo_dc.workloads import Workload, parse_workload, workload_names
+from minitopo_dc.workloads import Download, Workload, parse_workload, workload_names
 
 EMBEDDED = shipped("traces")
 DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
 MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "multipath")
 COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")
-DELAY_MS = "10"
-"""One-way: the papers' default point has a round trip of 20 ms (thesis, table 4.4)."""
 BETTER_OVER_S = 60.0
 """Over which the rates of legs are compared: as long as the embedded traces."""
-LARGE_RECEIVE_BUFFER = 33_554_432
-"""Bytes; the papers' 'QUIC buffer modified' (thesis, table 4.4), fair against TCP's autotuning."""
+BOTH = {"delay": "delay_ms", "jitter": "jitter_ms", "loss": "loss_percent"} | {
+    "queue": "queue_packets"
+}
+"""Options of both directions, with their fields; `--uplink-...` says what differs there."""
 
 
 def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LEGS) -> None:
     """Legs: one value for all legs, or one per leg."""
     shown = " ".join(Path(leg).name for leg in legs)
     group = parser.add_argument_group(
-        "legs (values for downlinks: one for all legs, or one per leg)"
+        "legs (one value for all legs, or one per leg; numbers may have a unit: 8ms, 20Mbit, 0.1%%)"
     )
     group.add_argument(
         "--legs",
         nargs="+",
         default=legs,
         metavar="LEG",
-        help=f"one per leg: Mbit/s, a trace file, or RECORDING with .down and .up ({shown})",
+        help="downlink, one per leg: Mbit/s, a trace file, or RECORDING with .down and .up "
+        f"({shown})",
     )
     group.add_argument(
-        "--delay",
+        "--uplink",
         nargs="+",
-        default=[DELAY_MS],
-        metavar="MS",
-        help="one-way delay of both directions, or the curve by which a downlink's follows its "
-        f"capacity: {', '.join(get_args(DelayCurve))} (10)",
+        metavar="MBPS",
+        help=f"uplink rate or trace (RECORDING.up, else {defaults.UPLINK_MBPS:g})",
     )
+    for name, unit, what in (
+        (
+            "delay",
+            "MS",
+            f"one way, or the curve by which a downlink's follows its capacity: "
+            f"{', '.join(get_args(DelayCurve))} ({defaults.DELAY_MS:g})",
+        ),
+        ("jitter", "MS", f"standard deviation of the delay ({defaults.JITTER_MS:g})"),
+        ("loss", "PERCENT", "random loss (0)"),
+        ("queue", "PACKETS", f"drop-tail queue ({defaults.QUEUE_PACKETS})"),
+    ):
+        group.add_argument(f"--{name}", nargs="+", metavar=unit, help=f"both directions: {what}")
+        group.add_argument(
+            f"--uplink-{name}",
+            nargs="+",
+            metavar=unit,
+            help=f"as --{name}, of uplinks (--{name}'s)",
+        )
     group.add_argument(
-        "--jitter",
-        nargs="+",
-        default=["1"],
-        metavar="MS",
-        help="standard deviation of the delay (1)",
-    )
-    group.add_argument(
-        "--loss", nargs="+", default=["0"], metavar="PERCENT", help="random loss (0)"
-    )
-    group.add_argument(
-        "--rlc", choices=get_args(RlcMode), help="RLC's mode, with HARQ below it (no RLC)"
+        "--rlc", choices=get_args(RlcMode), help="downlinks' RLC mode, with HARQ below it (no RLC)"
     )
     group.add_argument(
         "--block-errors",
         nargs="+",
         metavar="PERCENT",
-        help="failed transmissions of blocks (10 with --rlc, which is am with this option)",
-    )
-    group.add_argument(
-        "--queue", nargs="+", default=["100"], metavar="PACKETS", help="drop-tail queue (100)"
+        help="downlinks' failed transmissions of blocks (10 with --rlc, which is am with this "
+        "option)",
     )
     leg_capacity.add(group)
-    group.add_argument(
-        "--uplink",
-        nargs="+",
-        metavar="MBPS",
-        help=f"uplink rate or trace (RECORDING.up, else {leg_capacity.PAPERS_UPLINK_MBPS})",
-    )
-    group.add_argument(
-        "--uplink-delay",
-        nargs="+",
-        metavar="MS",
-        help="as --delay, of uplinks (--delay's; 10 where that is a curve)",
-    )
 
 
 def add_ip_option(parser: argparse.ArgumentParser, default: int | None = 4) -> None:
@@ -218,7 +211,12 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--leg", type=whole, metavar="N", help="the leg of mode sc (that with the highest rate)"
     )
-    group.add_argument("--size", type=real, metavar="MB", help="of a download, in 10^6 bytes (10)")
+    group.add_argument(
+        "--size",
+        type=quantities.of("mb"),
+        metavar="MB",
+        help=f"of a download, in 10^6 bytes, or with a unit: 500kB ({Download().size_mb:g})",
+    )
     group.add_argument(
         "--workload",
         default="download",
@@ -227,19 +225,25 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--congestion-control",
-        default="cubic",
+        default=defaults.CONGESTION_CONTROL,
         metavar="NAME",
-        help="of the transports' own (cubic, which all have; docs/runners.md)",
+        help=f"of the transports' own ({defaults.CONGESTION_CONTROL}, which all have; "
+        "docs/runners.md)",
     )
     group.add_argument(
         "--receive-buffer",
-        type=whole,
-        default=LARGE_RECEIVE_BUFFER,
+        type=quantities.of("bytes"),
+        default=defaults.RECEIVE_BUFFER_BYTES,
         metavar="BYTES",
-        help="of each UDP socket of QUIC's clients (33554432; Linux' own default is 212992)",
+        help="of each UDP socket of QUIC's clients, in bytes, or with a unit: 300kB "
+        f"({defaults.RECEIVE_BUFFER_BYTES}; Linux' own default is 212992)",
     )
     group.add_argument(
-        "--timeout", type=real, default=300, metavar="S", help="of one transfer (300)"
+        "--timeout",
+        type=quantities.of("s"),
+        default=300,
+        metavar="S",
+        help="of one transfer, in s, or with a unit: 5min (300)",
     )
     group.add_argument(
         "--seed", type=whole, default=1, help="of losses and jitter; repetition i adds i - 1 (1)"
@@ -295,8 +299,17 @@ def _workload(arguments: argparse.Namespace) -> Workload:
 def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """The legs as fields of a scenario. SettingsError when the numbers of values do not fit."""
     legs = listed(arguments.legs)
-    pairs = zip(_downlinks(arguments, legs), _uplinks(arguments, legs), strict=True)
-    return [{"downlink": downlink, "uplink": uplink} for downlink, uplink in pairs]
+    both, only_up = (_given(arguments, prefix, len(legs)) for prefix in ("", "uplink_"))
+    down, up = _downlinks(arguments, legs), _uplinks(arguments, legs)
+    return [_leg(*fields) for fields in zip(both, only_up, down, up, strict=True)]
+
+
+def _leg(
+    both: dict[str, Any], only_up: dict[str, Any], down: dict[str, Any], up: dict[str, Any]
+) -> dict[str, Any]:
+    """A curve is a downlink's: it follows a capacity, and the uplink's is mostly no trace."""
+    curve = {name: both.pop(name) for name in ("delay_curve",) if name in both}
+    return both | {"downlink": down | curve, "uplink": up | only_up}
 
 
 def rows(arguments: argparse.Namespace, clock: Clock, workload: str) -> list[dict[str, Any]]:
@@ -386,18 +399,9 @@ def _can(name: str, mode: str) -> bool:
 
 def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
     columns = _each("--trace-column", arguments.trace_column, len(legs))
-    delays = _each("--delay", arguments.delay, len(legs))
-    jitters = _each("--jitter", arguments.jitter, len(legs))
-    losses = _each("--loss", arguments.loss, len(legs))
-    queues = _each("--queue", arguments.queue, len(legs))
     return [
-        leg_capacity.downlink(leg, column, arguments)
-        | _delay(delay)
-        | {"jitter_ms": jitter, "loss_percent": loss, "queue_packets": queue}
-        | {"rlc": rlc}
-        for leg, column, delay, jitter, loss, queue, rlc in zip(
-            legs, columns, delays, jitters, losses, queues, _rlc(arguments, len(legs)), strict=True
-        )
+        leg_capacity.downlink(leg, column, arguments) | {"rlc": rlc}
+        for leg, column, rlc in zip(legs, columns, _rlc(arguments, len(legs)), strict=True)
     ]
 
 
@@ -413,26 +417,30 @@ def _rlc(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any] | None
 
 
 def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
-    count, given = len(legs), arguments.uplink
-    rates = [None] * count if given is None else _each("--uplink", given, count)
-    delays = _each("--uplink-delay", arguments.uplink_delay or _symmetric(arguments), count)
+    rates = _each_or_none("--uplink", arguments.uplink, len(legs))
+    columns = _each_or_none("--uplink-column", arguments.uplink_column, len(legs))
     return [
-        leg_capacity.uplink(rate, leg, arguments.trace_end)
-        | _delay(delay)
-        | {"queue_packets": 10_000}
-        for rate, leg, delay in zip(rates, legs, delays, strict=True)
+        leg_capacity.uplink(rate, leg, column, arguments)
+        for rate, leg, column in zip(rates, legs, columns, strict=True)
     ]
 
 
-def _symmetric(arguments: argparse.Namespace) -> list[str]:
-    """Return the uplinks' delays where none are given: those of downlinks that have a fixed one."""
-    curves = get_args(DelayCurve)
-    return [DELAY_MS if value in curves else value for value in listed(arguments.delay)]
+def _given(arguments: argparse.Namespace, prefix: str, legs: int) -> list[dict[str, Any]]:
+    """Return each leg's fields of `BOTH` that are given by options with a prefix."""
+    found: list[dict[str, Any]] = [{} for _ in range(legs)]
+    for name, field in BOTH.items():
+        values = getattr(arguments, f"{prefix}{name}")
+        option = f"--{prefix}{name}".replace("_", "-")
+        for fields, value in zip(found, _each_or_none(option, values, legs), strict=True):
+            if field == "delay_ms" and value in get_args(DelayCurve):
+                fields["delay_curve"] = value
+            elif value is not None:
+                fields[field] = quantities.of_field(option, field, value)
+    return found
 
 
-def _delay(value: str) -> dict[str, Any]:
-    """Ms, or the name of a curve."""
-    return {"delay_curve" if value in get_args(DelayCurve) else "delay_ms": value}
+def _each_or_none(option: str, values: Sequence[str] | None, legs: int) -> Sequence[str | None]:
+    return [None] * legs if values is None else _each(option, values, legs)
 
 
 def _each(option: str, values: Sequence[str], legs: int) -> list[str]:

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from minitopo_dc.emulation.network.cpu_limit import cpu_limit
 from minitopo_dc.emulation.run.real import run_real
@@ -51,11 +51,15 @@ QUEUE_PACKETS = 1000
 """So that nothing is lost: a loss more or less would scatter goodput by more than `OFF`."""
 RATE_MBPS = 20.0
 DELAY_MS = 10
-CASES = (
-    {"transport": "quic", "mode": "sc"},
-    {"transport": "quic", "mode": "dc"},
-    {"transport": "quic-picoquic", "mode": "dc"},
-    {"transport": "mpquic-picoquic", "mode": "multipath"},
+UPLINK = {"rate_mbps": 20, "delay_ms": DELAY_MS, "queue_packets": 10_000}
+CONGESTION_CONTROL = "reno"
+SYSTEM_BUFFER = {"receive_buffer_bytes": None}
+"""The limits that are shipped were found with these (docs/trust.md)."""
+CASES: tuple[dict[str, Any], ...] = (
+    {"transport": "quic", "mode": "sc", "options": SYSTEM_BUFFER},
+    {"transport": "quic", "mode": "dc", "options": SYSTEM_BUFFER},
+    {"transport": "quic-picoquic", "mode": "dc", "options": SYSTEM_BUFFER},
+    {"transport": "mpquic-picoquic", "mode": "multipath", "options": SYSTEM_BUFFER},
     {"transport": "tcp", "mode": "dc"},
 )
 STOPPED_PARTS = ("gnb", "ue", "server", "client")
@@ -216,12 +220,19 @@ def _repeated(items: Sequence[_Item], count: int, rng: Random) -> list[_Item]:
     return whole[:count]
 
 
-def _scenario(disturbance: Disturbance, case: Mapping[str, str], seed: int) -> Scenario:
+def _scenario(disturbance: Disturbance, case: Mapping[str, Any], seed: int) -> Scenario:
     rate = disturbance.strength if disturbance.kind == "rate" else RATE_MBPS
     way = {"rate_mbps": rate, "delay_ms": DELAY_MS, "queue_packets": QUEUE_PACKETS}
     size = SIZE_AT_RATE_MB if disturbance.kind == "rate" else SIZE_MB
-    values = {**case, "legs": [{"downlink": way}] * 2, "workload": {"size_mb": size}, "seed": seed}
-    return Scenario.check({**values, "clock": "real"}, "calibrate --disturb")
+    values = {
+        **case,
+        "legs": [{"downlink": way, "uplink": UPLINK}] * 2,
+        "congestion_control": CONGESTION_CONTROL,
+        "workload": {"size_mb": size},
+        "seed": seed,
+        "clock": "real",
+    }
+    return Scenario.check(values, "calibrate --disturb")
 
 
 def _run(number: int, disturbance: Disturbance, scenario: Scenario, reference: float | None) -> Row:

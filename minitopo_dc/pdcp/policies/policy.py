@@ -149,8 +149,10 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
     try:
         signature.bind(legs, **parameters)
     except TypeError as error:
-        allowed = ", ".join(list(signature.parameters)[1:]) or "none"
-        raise PolicyError(f"split policy {name!r}: {error}; its parameters: {allowed}") from None
+        known = list(signature.parameters)[1:]
+        unknown = [f"no parameter {each!r}" for each in parameters if each not in known]
+        what, allowed = (unknown or [str(error)])[0], ", ".join(known) or "none"
+        raise PolicyError(f"split policy {name!r}: {what}; its parameters: {allowed}") from None
     try:
         policy = factory(legs, **parameters)
     except PolicyError:

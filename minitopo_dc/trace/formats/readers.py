@@ -17,7 +17,7 @@ from minitopo_dc.trace.formats.fields import (
     time_ns,
 )
 from minitopo_dc.trace.formats.raca import TIMESTAMP, parse_raca
-from minitopo_dc.trace.formats.table import Column, parse_table
+from minitopo_dc.trace.formats.table import Column, index_of, parse_table
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace, Trace
 
 TraceFormat = Literal["auto", "raca", "mahimahi", "csv", "table"]
@@ -61,10 +61,12 @@ def read_trace(
         case "raca":
             trace: Trace = parse_raca(file, rows, column)
         case "mahimahi":
+            _check_column(file, rows[0], column)
             trace = parse_mahimahi(file, rows)
         case "table":
             trace = _read_table(file, rows, column, time_column)
         case _:
+            _check_column(file, rows[0], column)
             trace = parse_csv(file, rows)
     check_length(file, trace.duration_ns)
     return trace
@@ -82,8 +84,24 @@ def _read_table(path: Path, rows: list[Row], column: str, time_column: str | Non
         time = Column.time(header[0] if time_column is None else time_column)
         rate = Column.rate(column)
     except ValueError as error:
+        for each in filter(None, (column, time_column)):
+            index_of(path, line, header, _name(each))
         raise TraceError(path, line, *error.args) from None
     return parse_table(path, rows, time, rate)
+
+
+def _check_column(path: Path, first: Row, column: str) -> None:
+    """Refuse a column that a file of one capacity has not."""
+    line, fields = first
+    names = [] if is_number(fields[0]) else fields[1:]
+    if column != DEFAULT_COLUMN and _name(column) not in names:
+        allowed = ", ".join(names) or "none: the file has one capacity, without a name"
+        raise TraceError(path, line, f"no column {_name(column)!r}", allowed)
+
+
+def _name(column: str) -> str:
+    """Without the unit of `NAME:UNIT`."""
+    return column.rpartition(":")[0] or column
 
 
 def parse_mahimahi(path: Path, rows: list[Row]) -> OpportunityTrace:

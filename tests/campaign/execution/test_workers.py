@@ -140,7 +140,7 @@ def die(_scenario: Scenario, _directory: Path) -> RunResult:
 def die_once_or_always(scenario: Scenario, directory: Path) -> RunResult:
     """One of the configurations always kills its process, the other one at its first run."""
     mark = directory.parents[1] / "mark"
-    if scenario.options.get("receive_buffer_bytes") == 33_554_432 or not mark.exists():
+    if scenario.options.get("receive_buffer_bytes") == 67_108_864 or not mark.exists():
         mark.touch()
         return die(scenario, directory)
     return pretend(scenario, directory)

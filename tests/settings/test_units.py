@@ -1,0 +1,100 @@
+"""A number may have a unit where the name of its field tells what it is of."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.numbers import QUANTITIES, in_own_unit
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import LegSettings, PdcpSettings, SettingsError
+from minitopo_dc.workloads import parse_workload
+
+
+@pytest.mark.parametrize(
+    ("fields", "plain"),
+    [
+        ({"delay_ms": "8ms"}, {"delay_ms": 8}),
+        ({"delay_ms": "0.5s"}, {"delay_ms": 500}),
+        ({"jitter_ms": "100 us"}, {"jitter_ms": 0.1}),
+        ({"rate_mbps": "20Mbit"}, {"rate_mbps": 20}),
+        ({"rate_mbps": "20 mbit/s"}, {"rate_mbps": 20}),
+        ({"rate_mbps": "1Gbit"}, {"rate_mbps": 1000}),
+        ({"rate_mbps": "64kbps"}, {"rate_mbps": 0.064}),
+        ({"queue_bytes": "300kB"}, {"queue_bytes": 300_000}),
+        ({"queue_bytes": "1MiB"}, {"queue_bytes": 1_048_576}),
+        ({"loss_percent": "0.1%"}, {"loss_percent": 0.1}),
+        ({"outages": [["1s", "2500ms"]]}, {"outages": [[1, 2.5]]}),
+        (
+            {"changes": [{"at_s": "500ms", "rate_mbps": "1Mbit"}]},
+            {"changes": [{"at_s": 0.5, "rate_mbps": 1}]},
+        ),
+    ],
+)
+def test_a_number_with_a_unit_is_that_in_the_field_s_own(
+    fields: dict[str, Any], plain: dict[str, Any]
+) -> None:
+    rate = {"rate_mbps": 20}
+    assert LegSettings.check(rate | fields, "s") == LegSettings.check(rate | plain, "s")
+
+
+def test_workloads_and_bearers_take_units_too() -> None:
+    assert parse_workload({"size_mb": "500kB"}) == parse_workload({"size_mb": 0.5})
+    assert parse_workload({"duration_s": "2min"}) == parse_workload({"duration_s": 120})
+    assert PdcpSettings.check({"t_reordering_ms": "0.2s"}, "s") == PdcpSettings()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "units"),
+    [
+        ("delay_ms", "8Mbit", "ns, us, ms, s, min, h; allowed: 0 to 3,600,000 ms"),
+        ("rate_mbps", "20MB", "bit/s, kbit/s, Mbit/s, Gbit/s; allowed: "),
+        ("queue_bytes", "300KB", "B, kB, MB, GB, KiB, MiB, GiB; allowed: "),
+        ("loss_percent", "1ms", "%; allowed: 0 to 100 %"),
+        *(("delay_ms", value, "ns, us") for value in ("08ms", "1_0ms", "1:30s", "8  ms", "ms")),
+    ],
+)
+def test_a_wrong_unit_is_one_error_with_the_field_the_value_and_the_units(
+    field: str, value: str, units: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        LegSettings.check({"rate_mbps": 20, field: value}, "s")
+    told = str(caught.value)
+    assert told.startswith(f"s: {field}: {value} is no number in digits, such as 10 or 10")
+    assert f"units: {units}" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_a_field_whose_name_tells_no_unit_takes_none() -> None:
+    with pytest.raises(SettingsError, match="queue_packets: 20ms is no number in digits, such as "):
+        LegSettings.check({"rate_mbps": 20, "queue_packets": "20ms"}, "s")
+
+
+def test_a_field_of_several_types_is_one_error() -> None:
+    with pytest.raises(SettingsError) as caught:
+        PdcpSettings.check({"t_reordering_ms": "5kB"}, "s")
+    assert str(caught.value).endswith("allowed: 0 to 3,600,000 ms; or 'infinity' or 'adaptive'")
+    assert str(caught.value).startswith("s: t_reordering_ms: 5kB is no number")
+
+
+@given(st.integers(0, 10**15), st.sampled_from(sorted(QUANTITIES)), st.data())
+def test_units_are_exact(number: int, name: str, data: st.DataObject) -> None:
+    quantity = QUANTITIES[name]
+    unit = data.draw(st.sampled_from(sorted(quantity.units)))
+    exact = number * quantity.units[unit]
+    assert in_own_unit(f"{number}{unit}", quantity) == pytest.approx(float(exact), rel=1e-15)
+    assert Fraction(in_own_unit(f"{number}{unit}", quantity)) == exact or exact.denominator > 1
+
+
+def test_what_is_wrong_of_both_directions_is_told_once() -> None:
+    with pytest.raises(SettingsError) as caught:
+        Scenario.check(
+            {"transport": "tcp", "mode": "sc", "legs": [{"rate_mbps": 20, "delay_ms": "8Mbit"}]},
+            "s",
+        )
+    assert str(caught.value).startswith("s: legs.0: delay_ms: 8Mbit is no number in digits")
+    assert len(str(caught.value).splitlines()) == 1
