@@ -123,7 +123,9 @@ def test_a_dry_run_counts_and_makes_nothing(
     assert main(["campaign", "run", str(path), "--output", str(output), "--dry-run"]) == 0
     counted, estimated = capsys.readouterr().out.splitlines()
     assert counted == "4 cells, 8 runs on the virtual clock"
-    assert re.match(r"about \S+ h \(\S+ to \S+ h\) with \d+ at once, by \d+ small runs", estimated)
+    time_told = r"\S+ (s|min|h)"
+    told = rf"about {time_told} \({time_told} to {time_told}\) with \d+ at once, by \d+ small runs"
+    assert re.match(told, estimated)
     assert not output.exists()
 
 
