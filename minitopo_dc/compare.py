@@ -18,8 +18,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from minitopo_dc import data_model
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
-from minitopo_dc.data_model import write_version
 from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.pool import Killed, in_processes
 from minitopo_dc.run.attempts import ATTEMPTS, Retries, check_retries, tried
@@ -108,11 +108,14 @@ def held(root: Path, planned: Planned) -> Iterator[None]:
 
 def _lock(path: Path, planned: Planned) -> BufferedReader:
     """Write what is asked, unless it is there, and lock it; ValueError when something else is."""
+    root = path.parent
     if not path.exists():
-        if any(path.parent.glob("*/result.json")):
+        if any(root.glob("*/result.json")):
             raise ValueError(f"holds runs, and no {ASKED} that says of what comparison")
         write_whole(path, json.dumps(_asked(planned), indent=1))
-    found = parse_json(read_text(path, MOST_BYTES, within=path.parent))
+    elif (root / data_model.FILE).exists() and data_model.check_version(root) != data_model.VERSION:
+        raise ValueError("its runs have another version of the data model than this program's")
+    found = parse_json(read_text(path, MOST_BYTES, within=root))
     if differs := _difference(found, planned):
         raise ValueError(f"holds a comparison with other options: {differs}")
     file = path.open("rb")
@@ -257,7 +260,7 @@ def run_all(
     """
     with suppress(OSError):  # then no run can be written either, each says why
         root.mkdir(parents=True, exist_ok=True)
-        write_version(root)
+        data_model.write_version(root)
     directories = _directories(planned, root)
     missing = [
         (execute, scenario, directory, retry_disturbed)

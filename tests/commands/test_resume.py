@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc import cli
+from minitopo_dc import cli, data_model
 from minitopo_dc.clocks import run_checked
 from minitopo_dc.commands import compare
 from minitopo_dc.compare import ASKED, finished_runs, held
@@ -109,6 +109,17 @@ def test_a_file_that_says_nothing_of_a_comparison_is_one_error(
         told = capsys.readouterr().err
         assert "give a new directory" in told
         assert "Traceback" not in told
+
+
+@pytest.mark.usefixtures("runs")
+def test_runs_of_another_data_model_are_not_mixed_with_new_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out"
+    interrupted(output, capsys)
+    monkeypatch.setattr(data_model, "VERSION", data_model.VERSION + 1)
+    assert cli.main([*TINY, "--output", str(output)]) == 2
+    assert "another version of the data model" in capsys.readouterr().err
 
 
 def test_a_comparison_that_goes_on_elsewhere_is_left_alone(
