@@ -31,6 +31,11 @@ REAL_CLOCK = [
     "NetfilterQueue>=1.1",
     "pyroute2>=0.7.12",
 ]
+# What runs `notebooks/`, which draw with Matplotlib of the above.
+NOTEBOOKS = [
+    "ipykernel>=6.29",
+    "jupyterlab>=4.2",
+]
 DEVELOPMENT = [
     "hypothesis>=6.100",
     "import-linter>=2.0",
@@ -105,7 +110,7 @@ with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
             ]
         },
         install_requires=RUNTIME,
-        extras_require={"real": REAL_CLOCK, "dev": DEVELOPMENT},
+        extras_require={"real": REAL_CLOCK, "notebooks": NOTEBOOKS, "dev": DEVELOPMENT},
         entry_points={"console_scripts": ["minitopo-dc=minitopo_dc.cli:main"]},
         options={"build": {"build_base": elsewhere}, "egg_info": {"egg_base": elsewhere}},
     )
