@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
@@ -55,7 +56,7 @@ def opened(path: Path, most_bytes: int, within: Path | None = None) -> Iterator[
         ValueError: no file can have this name (NUL, half a character).
     """
     if path.exists():
-        if within is not None and not path.resolve().is_relative_to(within.resolve()):
+        if within is not None and not _is_within(path, within):
             raise UnreadableError(f"leads out of {within}; no link is followed there")
         if not path.is_file():
             raise UnreadableError("no regular file; allowed are files, no folders, pipes, devices")
@@ -64,6 +65,16 @@ def opened(path: Path, most_bytes: int, within: Path | None = None) -> Iterator[
             raise UnreadableError(f"longer than {most_bytes:,} bytes")
         file.seek(0)
         yield file
+
+
+def _is_within(path: Path, directory: Path) -> bool:
+    """Whether a path leads to a place in a directory; mostly no link is on its way from there."""
+    parts = path.parts[len(directory.parts) :]
+    if path.parts[: len(directory.parts)] == directory.parts and ".." not in parts:
+        ways = (path, *list(path.parents)[: len(parts) - 1]) if parts else ()
+        if not any(map(os.path.islink, ways)):
+            return True
+    return path.resolve().is_relative_to(directory.resolve())
 
 
 def read_bytes(path: Path, most_bytes: int, within: Path | None = None) -> bytes:

@@ -130,7 +130,9 @@ class Panel:
     @property
     def shown_marks(self) -> tuple[Mark, ...]:
         """Those before the last point: what is later did not happen."""
-        last = max((float(np.nanmax(each.x)) for each in self.series if each.x.size), default=0.0)
+        last = max(
+            (x for each in self.series for x in each.x.tolist() if not math.isnan(x)), default=0.0
+        )
         return tuple(mark for mark in self.marks if mark.x <= last)
 
 

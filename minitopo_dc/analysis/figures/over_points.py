@@ -73,9 +73,7 @@ def cdf_panel(measures: Mapping[str, pd.Series[float]], x_label: str, level: flo
         start = numbers([*ordered[:1], *ordered]), np.asarray([0.0, *shares])
         series.append(Series(_counted(label, values), *start, plain(number), "steps"))
     y = Axis("share of the points", limits=(0, 1))
-    return Panel(
-        "", Axis(x_label, is_wide(pd.concat(measures.values()))), y, tuple(series), level_x=level
-    )
+    return Panel("", Axis(x_label, _is_wide(measures)), y, tuple(series), level_x=level)
 
 
 def box_panel(measures: Mapping[str, pd.Series[float]], y_label: str, level: float | None) -> Panel:
@@ -208,6 +206,10 @@ def _spread(values: pd.Series[float], axis: Axis) -> Numbers:
     """Equal steps over an axis."""
     low, high = float(values.min()), float(values.max())
     return np.geomspace(low, high, GRID) if axis.log else np.linspace(low, high, GRID)
+
+
+def _is_wide(measures: Mapping[str, pd.Series[float]]) -> bool:
+    return is_wide([value for values in measures.values() for value in values])
 
 
 def _counted(label: str, values: pd.Series[float]) -> str:

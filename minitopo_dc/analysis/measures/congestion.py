@@ -6,11 +6,13 @@ import math
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from minitopo_dc.analysis.tables.rates import path_series
 from minitopo_dc.analysis.tables.run_files import read_numbers
 
+Numbers = npt.NDArray[np.float64]
 COLUMNS = ("time_s", "path", "cwnd_bytes", "smoothed_rtt_ms")
 FALL = 0.9
 """Of the window before: less is a fall. CUBIC, which falls the least, goes to 0.7 (RFC 9438)."""
@@ -31,8 +33,7 @@ def congestion_series(run: Path) -> pd.DataFrame:
         found = found[(found["flow"] == 1) & (found["state"] == "open")]
         return found.assign(path=found["path"] + 1)[[*COLUMNS]].reset_index(drop=True)
     if (run / "connections.csv").exists():
-        found = _connections(run)
-        return found.dropna(subset="cwnd_bytes").reset_index(drop=True)
+        return _connections(run)
     return pd.DataFrame(columns=[*COLUMNS], dtype=float)
 
 
@@ -50,20 +51,30 @@ def needless_falls(windows: pd.DataFrame, legs: pd.DataFrame, wait_s: float) -> 
     """
     if windows["cwnd_bytes"].dropna().empty:
         return math.nan
-    dropped = legs["dropped_loss"] + legs["dropped_queue"]
-    losses = legs["time_s"][dropped.groupby(legs["leg"]).diff() > 0]
-    before = windows.groupby("path").shift()
-    fell = windows["cwnd_bytes"] < FALL * before["cwnd_bytes"]
-    since = before["time_s"] - ROUND_TRIPS * windows["smoothed_rtt_ms"] / 1000 - wait_s
-    at = np.sort(losses.to_numpy(dtype=float))
-    before_it = np.searchsorted(at, since[fell].to_numpy(dtype=float), "left")
-    by_then = np.searchsorted(at, windows["time_s"][fell].to_numpy(dtype=float), "right")
-    known = since[fell].notna().to_numpy()
-    return float((~(known & (by_then > before_it))).sum())
+    times, dropped = _by(legs, "leg", "time_s", "dropped_loss", "dropped_queue")
+    losses = np.sort(times[1:][(np.diff(dropped.sum(axis=0)) > 0) & ~np.isnan(times[:-1])])
+    times, (cwnd, rtt_ms) = _by(windows, "path", "time_s", "cwnd_bytes", "smoothed_rtt_ms")
+    fell = cwnd[1:] < FALL * cwnd[:-1]
+    since = (times[:-1] - ROUND_TRIPS * rtt_ms[1:] / 1000 - wait_s)[fell]
+    first, last = np.searchsorted(losses, since), np.searchsorted(losses, times[1:][fell], "right")
+    return float((np.isnan(since) | (last <= first)).sum())
+
+
+def _by(table: pd.DataFrame, key: str, time: str, *columns: str) -> tuple[Numbers, Numbers]:
+    """Return times, and rows of numbers, of one leg or path after the other, with NaN between."""
+    order = np.argsort(table[key].to_numpy(), kind="stable")
+    values = table[[time, *columns]].to_numpy(dtype=float)[order].T
+    starts = np.flatnonzero(np.diff(table[key].to_numpy()[order])) + 1
+    parted = np.insert(values, starts, np.nan, axis=1)
+    return parted[0], parted[1:]
 
 
 def _connections(run: Path) -> pd.DataFrame:
-    """The first flow's rows, as its only path."""
+    """The first flow's rows that have a window, as its only path."""
     columns = [name for name in COLUMNS if name != "path"]
     table = read_numbers(run, "connections.csv", ["flow", *columns])
-    return table[table["flow"] == 1].assign(path=1)[[*COLUMNS]]
+    values = table[[*columns]].to_numpy(dtype=float)
+    chosen = values[(table["flow"].to_numpy() == 1) & ~np.isnan(table["cwnd_bytes"].to_numpy())]
+    found = pd.DataFrame(chosen, columns=columns)
+    found.insert(1, "path", 1)
+    return found

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -124,6 +125,16 @@ def load_result(directory: Path) -> RunResult:
     """
     path = directory / "result.json"
     check_version(directory)
+    try:
+        found = path.stat()
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    return _load(directory, path, (found.st_ino, found.st_size, found.st_mtime_ns))
+
+
+@lru_cache(maxsize=10_000)
+def _load(directory: Path, path: Path, _version: tuple[int, ...]) -> RunResult:
+    """Several parts of a report ask for the same run."""
     try:
         result = RunResult.load(directory)
         _SCHEMA.validate_json(json.dumps(asdict(result)), strict=True)

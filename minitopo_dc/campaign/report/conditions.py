@@ -6,7 +6,7 @@ import json
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +34,16 @@ def conditions(source: Source) -> dict[str, Any]:
         "version": source.plan.version,
         "counts": dict(Counter(cells["status"])),
         "repetitions": int(source.cells["repetition"].max()),
-        "seeds": _range(done["seed"]) if len(done) else "none",
-        "size": _range(done["size_bytes"] / BYTES_PER_MB) if len(done) else "none",
+        "seeds": _range(done["seed"], str) if len(done) else "none",
+        "size": _range(done["size_bytes"] / BYTES_PER_MB, significant) if len(done) else "none",
         "seconds": done["wall_s"].sum() if "wall_s" in done else 0.0,
         "environments": list(_environments(done)),
     }
 
 
-def _range(values: pd.Series[float]) -> str:
-    low, high = float(values.min()), float(values.max())
-    return f"{low:g}" if low == high else f"{significant(low)} to {significant(high)}"
+def _range(values: pd.Series[Any], shown: Callable[[Any], str]) -> str:
+    low, high = values.min(), values.max()
+    return shown(low) if low == high else f"{shown(low)} to {shown(high)}"
 
 
 def _environments(done: pd.DataFrame) -> Iterator[dict[str, Any]]:

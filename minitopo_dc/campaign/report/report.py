@@ -36,7 +36,7 @@ from minitopo_dc.campaign.report.answer_words import (
     rule_text,
     scatter,
 )
-from minitopo_dc.campaign.report.claims import Verdict, verdicts
+from minitopo_dc.campaign.report.claims import Verdict, count_verdicts, verdicts
 from minitopo_dc.campaign.report.conditions import between, conditions, made_on, problems
 from minitopo_dc.campaign.report.evaluation import Source, comparison, not_ok
 from minitopo_dc.campaign.report.figures import experiment_chart
@@ -143,6 +143,7 @@ def _context(sources: Sequence[Source], sections: Sequence[Section]) -> dict[str
     return {
         "file": sources[0].plan.file,
         "sections": sections,
+        "counted": count_verdicts(verdict for each in sections for _, verdict in each.verdicts),
         "first": drawn[0] if drawn else None,
         "first_rows": FIRST_ROWS,
         "sources": [conditions(source) for source in sources],

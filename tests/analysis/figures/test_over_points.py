@@ -85,4 +85,6 @@ def test_boxes_are_quantiles_of_the_finite_values() -> None:
 def test_shares_have_their_intervals() -> None:
     found = Proportion(8, 10)
     (series,) = share_panel({"DC": found}, "share").series
-    assert (series.low, series.high) == ([found.low], [found.high])
+    assert series.low is not None
+    assert series.high is not None
+    assert (series.low[0], series.high[0]) == (found.low, found.high)

@@ -81,7 +81,7 @@ def texts(figure: Figure) -> list[Text]:
 def test_a_figure_is_as_wide_as_a_column_and_no_letter_is_below_7_points(panel: Panel) -> None:
     figure = drawn(panel)
     assert figure.get_figwidth() == COLUMN_INCHES
-    assert min(each.get_fontsize() for each in texts(figure)) >= SMALL == 7
+    assert min(float(each.get_fontsize()) for each in texts(figure)) >= SMALL == 7
 
 
 def test_many_panels_take_the_page_s_width() -> None:
@@ -114,7 +114,7 @@ def test_error_bars_reach_from_their_low_to_their_high_end() -> None:
 
 def bars(axes: Axes) -> list[tuple[float, float]]:
     (found,) = (each for each in axes.collections if len(each.get_paths()) == 2)
-    return [tuple(np.asarray(path.vertices)[:, 0]) for path in found.get_paths()]  # type: ignore[attr-defined]
+    return [tuple(np.asarray(path.vertices)[:, 0]) for path in found.get_paths()]
 
 
 @pytest.mark.parametrize("kind", get_args(Format))

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from minitopo_dc.analysis import ResultError, load_results
-from minitopo_dc.analysis.figures.rows import draw_rows, lines_of, read_rows, rows_figure
+from minitopo_dc.analysis.figures.rows import draw_rows, rows_figure
+from minitopo_dc.analysis.tables.rows import lines_of, read_rows
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.workloads import Download, Ping, RequestResponse, RowsFigure, Workload
 from minitopo_dc.workloads.base import Row
