@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Literal
 
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
 from minitopo_dc.runners.options import Options, Size, SocketBuffer
+from minitopo_dc.runners.payload.call import read_call
 from minitopo_dc.runners.payload.content import content_sha256
 from minitopo_dc.runners.payload.request_reports import read_requests
 from minitopo_dc.runners.payload.watching import read_watching
 from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.defaults import RECEIVE_BUFFER_BYTES
-from minitopo_dc.workloads import Measurement, RequestResponse, Video, Workload
+from minitopo_dc.workloads import Measurement, Realtime, RequestResponse, Video, Workload
 
 
 def read_report(report: dict[str, Any], workload: Workload) -> Measurement:
@@ -32,6 +33,8 @@ def read_report(report: dict[str, Any], workload: Workload) -> Measurement:
     """
     if isinstance(workload, RequestResponse):
         return read_requests(report)
+    if isinstance(workload, Realtime):
+        return read_call(report)
     if isinstance(workload, Video):
         return read_watching(report)
     if report["error"] is not None:
@@ -119,7 +122,7 @@ class OwnQuicRunner(DatagramRunner):
     """Options, workloads and logs; the programs are a subclass's."""
 
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
-    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response", "video")
+    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response", "video", "realtime")
     takes_duration: ClassVar[bool] = True
 
     def _end(self, transfer: Transfer, role: str) -> dict[str, Any]:

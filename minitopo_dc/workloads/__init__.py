@@ -17,6 +17,7 @@ from minitopo_dc.workloads.base import (
 from minitopo_dc.workloads.command import Command, Measure
 from minitopo_dc.workloads.download import ENDLESS_BYTES, Download, as_download
 from minitopo_dc.workloads.ping import Ping
+from minitopo_dc.workloads.realtime import Realtime
 from minitopo_dc.workloads.request_response import RequestResponse
 from minitopo_dc.workloads.video import Video
 
@@ -28,6 +29,7 @@ __all__ = [
     "Measure",
     "Measurement",
     "Ping",
+    "Realtime",
     "RequestResponse",
     "RowsFigure",
     "Video",

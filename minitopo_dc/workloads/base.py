@@ -139,7 +139,7 @@ class Workload(Settings):
 
 
 AnyWorkload = TypeVar("AnyWorkload", bound=type[Workload])
-BUILT_IN = ("download", "request_response", "ping", "command", "video")
+BUILT_IN = ("download", "request_response", "ping", "command", "video", "realtime")
 _WORKLOADS: Registry[type[Workload]] = Registry(
     "workload",
     "minitopo_dc.workloads",

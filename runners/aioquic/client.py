@@ -16,17 +16,17 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 
-from aioquic.h3.connection import H3_ALPN
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicFileLogger
 
 from minitopo_dc.runners.addresses import address_family, socket_address
+from minitopo_dc.runners.aioquic.call import CallingClient
 from minitopo_dc.runners.aioquic.endpoint import Transmit, transmit
 from minitopo_dc.runners.aioquic.http3_client import Http3Client
 from minitopo_dc.runners.aioquic.requests import RequestClient
-from minitopo_dc.runners.aioquic.settings import ClientSettings
+from minitopo_dc.runners.aioquic.settings import ClientSettings, datagram_frame, protocols
 from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.aioquic.video import VideoClient
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
@@ -38,7 +38,7 @@ from minitopo_dc.runners.processes.udp_socket import (
     socket_drops,
     wait_readable,
 )
-from minitopo_dc.workloads import RequestResponse, Video, Workload, as_download
+from minitopo_dc.workloads import Realtime, RequestResponse, Video, Workload, as_download
 
 
 @dataclass
@@ -133,8 +133,10 @@ def make_client(
     connection: QuicConnection,
     transmit: Transmit,
     clock: Callable[[], float] = time.monotonic,
-) -> Download | RequestClient | VideoClient:
+) -> Download | RequestClient | VideoClient | CallingClient:
     """Return the client of a workload."""
+    if isinstance(workload, Realtime):
+        return CallingClient(connection, workload, transmit, clock)
     if isinstance(workload, Video):
         return VideoClient(connection, workload, transmit, clock)
     if isinstance(workload, RequestResponse):
@@ -144,7 +146,7 @@ def make_client(
     return Download(connection, path, transmit, clock, duration_s=duration_s)
 
 
-def run(client: Http3Client, udp: socket.socket, server: Address) -> None:
+def run(client: Http3Client | CallingClient, udp: socket.socket, server: Address) -> None:
     """Connect, do what the client is for, close; returns when the connection has ended."""
     timer = client.start(server)
     while not client.ended:
@@ -172,7 +174,8 @@ def main() -> None:
 def _configuration(told: ClientSettings) -> QuicConfiguration:
     configuration = QuicConfiguration(
         is_client=True,
-        alpn_protocols=H3_ALPN,
+        alpn_protocols=protocols(told.workload),
+        max_datagram_frame_size=datagram_frame(told.workload),
         congestion_control_algorithm=told.congestion_control,
         max_datagram_size=told.options.max_datagram_bytes,
         max_data=told.options.max_data,

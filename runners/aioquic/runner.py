@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import ClassVar
 
-from minitopo_dc.runners.aioquic.settings import ClientSettings, ServerSettings
+from minitopo_dc.runners.aioquic.settings import ClientSettings, ServerSettings, datagram_frame
 from minitopo_dc.runners.aioquic.tuning import AioquicOptions
 from minitopo_dc.runners.base import Transfer, runner
 from minitopo_dc.runners.processes.process import last_json
@@ -35,7 +35,11 @@ class QuicRunner(OwnQuicRunner):
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """`minitopo_dc.runners.aioquic.server`."""
-        told = ServerSettings(**self._end(transfer, "server"), key=transfer.key)
+        told = ServerSettings(
+            **self._end(transfer, "server"),
+            key=transfer.key,
+            datagram_frame=datagram_frame(transfer.workload),
+        )
         return told.command("minitopo_dc.runners.aioquic.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:

@@ -8,6 +8,7 @@ closed its connection and written its qlog.
 from __future__ import annotations
 
 import gc
+import math
 import signal
 import socket
 import time
@@ -28,6 +29,7 @@ from aioquic.quic.events import (
 from aioquic.quic.logger import QuicFileLogger
 
 from minitopo_dc.runners.addresses import address_family
+from minitopo_dc.runners.aioquic.call import AioquicPipe, sooner, tell, to_ns
 from minitopo_dc.runners.aioquic.endpoint import (
     Transmit,
     advance,
@@ -37,6 +39,8 @@ from minitopo_dc.runners.aioquic.endpoint import (
 from minitopo_dc.runners.aioquic.settings import ServerSettings
 from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.aioquic.tuning import MODERN, Tuning
+from minitopo_dc.runners.payload.call import ALPN as CALL
+from minitopo_dc.runners.payload.call import CallServer
 from minitopo_dc.runners.payload.content import Content, Find, Posted, blocks, requested_content
 from minitopo_dc.runners.processes.stop_signal import StopSignal
 from minitopo_dc.runners.processes.udp_socket import receive_batch, wait_readable
@@ -55,6 +59,7 @@ class Session:
         self._find = find
         self.ended = False
         self._http: H3Connection | None = None
+        self._call: CallServer | None = None
         self._posted: dict[int, Posted] = {}  # by stream: requests whose body arrives
         # The bodies that were not handed over to their ends, by stream, in turn.
         self._bodies: deque[tuple[int, Iterator[bytes]]] = deque()
@@ -64,18 +69,29 @@ class Session:
         """Act on what arrived and on what is due, and send."""
         advance(self.connection, now)
         for event in events(self.connection):
-            self._handle(event)
+            self._handle(event, now)
+        if self._call is not None:
+            self._call.on_time(to_ns(now))
         self._refill()
         # Headers and retransmissions make this too small, never too large: refills come early.
         self._unsent = max(0, self._unsent - transmit(self.connection))
 
-    def _handle(self, event: QuicEvent) -> None:
+    def timer(self) -> float | None:
+        """When to drive it next (s)."""
+        timeout = math.inf if self._call is None else self._call.next_timeout()
+        return sooner(self.connection.get_timer(), timeout)
+
+    def _handle(self, event: QuicEvent, now: float) -> None:
         if isinstance(event, ConnectionTerminated):
             self.ended = True
+        elif isinstance(event, ProtocolNegotiated) and event.alpn_protocol == CALL:
+            self._call = CallServer(AioquicPipe(self.connection))
         elif isinstance(event, ProtocolNegotiated):
             self._http = H3Connection(self.connection)
         elif isinstance(event, StopSendingReceived):
             self._give_up(event.stream_id)
+        if self._call is not None:
+            tell(self._call, event, to_ns(now))
         if self._http is not None:
             for received in self._http.handle_event(event):
                 self._receive(self._http, received)
@@ -154,7 +170,7 @@ class Server:
     def run(self) -> None:
         """Serve until the signal came; then have the connection closed, and end."""
         while not (self._stop.requested and self._session is None):
-            timer = None if self._session is None else self._session.connection.get_timer()
+            timer = None if self._session is None else self._session.timer()
             more = [] if self._stop.requested else [self._stop.waiting]
             wait_readable([self._udp, *more], timer)
             self._receive()
@@ -199,7 +215,8 @@ def main() -> None:
     told = ServerSettings.given()
     configuration = QuicConfiguration(
         is_client=False,
-        alpn_protocols=H3_ALPN,
+        alpn_protocols=[*H3_ALPN, CALL],
+        max_datagram_frame_size=told.datagram_frame,
         congestion_control_algorithm=told.congestion_control,
         max_datagram_size=told.options.max_datagram_bytes,
         quic_logger=QuicFileLogger(str(told.qlog)) if told.qlog else None,

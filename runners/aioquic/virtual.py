@@ -15,8 +15,10 @@ from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
 from minitopo_dc.runners.aioquic.client import make_client
 from minitopo_dc.runners.aioquic.server import Session, initial_destination
+from minitopo_dc.runners.aioquic.settings import datagram_frame, protocols
 from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.aioquic.tuning import AioquicOptions
+from minitopo_dc.runners.payload.call import ALPN as CALL
 from minitopo_dc.runners.payload.certificate import SERVER_NAME, identify, trust
 from minitopo_dc.runners.quic import read_report
 from minitopo_dc.runners.virtual import (
@@ -116,6 +118,7 @@ class Wanted:
     congestion_control: str
     recovery: str
     options: AioquicOptions
+    datagram_frame: int | None
 
 
 class QuicConnectionPair:
@@ -134,7 +137,9 @@ class QuicConnectionPair:
             if options.qlog
         ]
         client_log, server_log = self._logs or (None, None)
-        wanted = Wanted(flow.congestion_control, flow.recovery, options)
+        wanted = Wanted(
+            flow.congestion_control, flow.recovery, options, datagram_frame(flow.workload)
+        )
         self.client = Client(wanted, flow, client_log)
         self.server = Server(wanted, flow.server_host, server_log)
 
@@ -183,7 +188,8 @@ class Client:
     def __init__(self, wanted: Wanted, flow: VirtualFlow, qlog: QuicLogger | None) -> None:
         configuration = QuicConfiguration(
             is_client=True,
-            alpn_protocols=H3_ALPN,
+            alpn_protocols=protocols(flow.workload),
+            max_datagram_frame_size=wanted.datagram_frame,
             congestion_control_algorithm=wanted.congestion_control,
             max_datagram_size=wanted.options.max_datagram_bytes,
             max_data=wanted.options.max_data,
@@ -216,7 +222,8 @@ class Server:
         self._host = SecondsHost(host)
         self._configuration = QuicConfiguration(
             is_client=False,
-            alpn_protocols=H3_ALPN,
+            alpn_protocols=[*H3_ALPN, CALL],
+            max_datagram_frame_size=wanted.datagram_frame,
             congestion_control_algorithm=wanted.congestion_control,
             max_datagram_size=wanted.options.max_datagram_bytes,
             quic_logger=qlog,
@@ -234,7 +241,7 @@ class Server:
         if self.session is None or self.session.ended:
             return None
         self.session.drive(now_s, self._host.transmit)
-        return moment_of(self.session.connection.get_timer())
+        return moment_of(self.session.timer())
 
     def _accept(self, data: bytes) -> Session | None:
         destination = initial_destination(data)

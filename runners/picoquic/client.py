@@ -1,4 +1,4 @@
-"""Client on picoquic: a download, requests, or a video, over one path or several.
+"""Client on picoquic: a download, requests, a video or a call, over one path or several.
 
 It prints one line of JSON about what it saw. What went wrong is told there too (`error`): the
 exit code is 0 all the same.
@@ -16,20 +16,23 @@ from dataclasses import asdict
 from minitopo_dc.picoquic.connection import Connection
 from minitopo_dc.picoquic.path import Address
 from minitopo_dc.runners.payload.request_reports import plan_of
+from minitopo_dc.runners.picoquic.call import CallSession
 from minitopo_dc.runners.picoquic.download import DownloadSession
 from minitopo_dc.runners.picoquic.endpoint import Sockets, configuration, drive
 from minitopo_dc.runners.picoquic.requests import RequestSession
 from minitopo_dc.runners.picoquic.session import ClientSession
-from minitopo_dc.runners.picoquic.settings import ClientSettings
+from minitopo_dc.runners.picoquic.settings import ClientSettings, datagram_frame
 from minitopo_dc.runners.picoquic.video import VideoSession
 from minitopo_dc.settings import PathPlan
-from minitopo_dc.workloads import RequestResponse, Video, Workload, as_download
+from minitopo_dc.workloads import Realtime, RequestResponse, Video, Workload, as_download
 
 
 def main() -> None:
     """Download once, or send requests, and print the outcome as one line of JSON."""
     told = ClientSettings.given()
-    connection = Connection(configuration(told, key=None), time.monotonic_ns())
+    connection = Connection(
+        configuration(told, None, datagram_frame(told.workload)), time.monotonic_ns()
+    )
     server = (told.address, told.port)
     with Sockets(told.clients, receive_buffer=told.options.receive_buffer_bytes) as sockets:
         session = make_session(
@@ -64,6 +67,8 @@ def make_session(
         return RequestSession(*common, requests=plan_of(workload))
     if isinstance(workload, Video):
         return VideoSession(*common, workload=workload)
+    if isinstance(workload, Realtime):
+        return CallSession(*common, workload=workload)
     wanted = as_download(workload)
     size_bytes, duration_s = wanted.requested_bytes, wanted.duration_s or math.inf
     return DownloadSession(*common, size_bytes=size_bytes, duration_s=duration_s)

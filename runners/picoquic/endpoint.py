@@ -116,8 +116,8 @@ def drive(
         sockets.send(session.drive(time.monotonic_ns()))
 
 
-def configuration(told: EndSettings, key: Path | None) -> Configuration:
-    """Of a server with its key, of a client without one."""
+def configuration(told: EndSettings, key: Path | None, datagram_frame: int = 0) -> Configuration:
+    """Of a server with its key, of a client without one but with what DATAGRAM frames it takes."""
     return Configuration(
         is_client=key is None,
         certificate=told.certificate,
@@ -130,4 +130,5 @@ def configuration(told: EndSettings, key: Path | None) -> Configuration:
         max_stream_data=told.options.max_stream_data,
         datagram_bytes=told.options.max_datagram_bytes,
         qlog=told.qlog,
+        datagram_frame=datagram_frame,
     )

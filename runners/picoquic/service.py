@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from minitopo_dc.picoquic.connection import Connection
 from minitopo_dc.picoquic.events import (
+    DatagramFrame,
     Event,
     PathAvailable,
     PathDeleted,
@@ -13,12 +15,14 @@ from minitopo_dc.picoquic.events import (
     StreamData,
     StreamReset,
 )
+from minitopo_dc.runners.payload.call import GREETING, CallServer
 from minitopo_dc.runners.payload.content import (
     BLOCK,
     Received,
     requested_size,
     response_size,
 )
+from minitopo_dc.runners.picoquic.call import PicoquicPipe
 from minitopo_dc.runners.picoquic.paths import PathLog
 from minitopo_dc.runners.picoquic.session import Session
 from minitopo_dc.workloads.paths import PathSample
@@ -46,6 +50,7 @@ class ServerSession(Session):
         self._next_sample = begin if sample_ns else None
         self._samples: list[PathSample] = []
         self._requests: dict[int, _Request] = {}
+        self._call: CallServer | None = None
 
     def take_samples(self) -> list[PathSample]:
         """The samples of paths since the last call."""
@@ -57,9 +62,16 @@ class ServerSession(Session):
         self._samples += self.paths.sample(self.connection.paths(), now)
 
     def _timeout(self) -> int | None:
-        return None if self.ended or self.ready is None else self._next_sample
+        if self.ended or self.ready is None:
+            return None
+        call = math.inf if self._call is None else self._call.next_timeout()
+        sample = math.inf if self._next_sample is None else self._next_sample
+        first = min(call, sample)
+        return None if first == math.inf else int(first)
 
     def _on_time(self, now: int) -> None:
+        if self._call is not None:
+            self._call.on_time(now)
         if self._next_sample is not None and now >= self._next_sample:
             assert self._interval is not None
             self._samples += self.paths.sample(self.connection.paths(), now)
@@ -69,13 +81,34 @@ class ServerSession(Session):
         if isinstance(event, StreamData):
             self._on_stream(event, now)
         elif isinstance(event, StreamReset):
-            self.connection.reset_stream(event.stream_id)
+            self._on_reset(event.stream_id)
+        elif isinstance(event, DatagramFrame):  # the first ones may overtake the greeting
+            self._begin_call().on_datagram(event.data, now)
         elif isinstance(event, PathDeleted):
             self._samples += self.paths.deleted(event.statistics, now)
         elif isinstance(event, Ready | PathAvailable):
             self._samples += self.paths.sample(self.connection.paths(), now)
 
+    def _begin_call(self) -> CallServer:
+        """The call, begun if it was not."""
+        if self._call is None:
+            self._call = CallServer(PicoquicPipe(self.connection))
+            self.eager = True
+        return self._call
+
+    def _on_reset(self, stream_id: int) -> None:
+        """The client gives a frame up, or wants no more of an answer."""
+        if self._call is not None:
+            self._call.on_reset(stream_id)
+        else:
+            self.connection.reset_stream(stream_id)
+
     def _on_stream(self, event: StreamData, now: int) -> None:
+        if event.stream_id % 4 or event.data.startswith(GREETING):  # frames may overtake it
+            self._begin_call()
+        if self._call is not None:
+            self._call.on_stream(event.stream_id, event.data, event.end_stream, now)
+            return
         request = self._requests.setdefault(event.stream_id, _Request())
         request.take(event.data)
         if not event.end_stream:

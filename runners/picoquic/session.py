@@ -11,11 +11,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from minitopo_dc.picoquic.connection import Connection, Datagram
 from minitopo_dc.picoquic.events import (
     Closed,
+    DatagramFrame,
     Event,
     PathAvailable,
     PathDeleted,
@@ -25,6 +25,7 @@ from minitopo_dc.picoquic.events import (
     StreamReset,
 )
 from minitopo_dc.picoquic.path import Address
+from minitopo_dc.runners.payload.call import CallOutcome
 from minitopo_dc.runners.payload.requests import RequestsOutcome
 from minitopo_dc.runners.payload.watching import WatchingOutcome
 from minitopo_dc.runners.picoquic.paths import PathKeeper
@@ -53,7 +54,7 @@ class DownloadOutcome:
 class Session(ABC):
     """One end: a connection and what is done on it."""
 
-    eager: ClassVar[bool] = False
+    eager: bool = False
     """Whether data is handled as soon as it is there; else not before there is some of it."""
 
     def __init__(self, connection: Connection) -> None:
@@ -119,7 +120,7 @@ class Session(ABC):
 class ClientSession(Session):
     """A client: it connects, keeps its paths, does what its workload asks for, and closes."""
 
-    outcome: DownloadOutcome | RequestsOutcome | WatchingOutcome
+    outcome: DownloadOutcome | RequestsOutcome | WatchingOutcome | CallOutcome
 
     def __init__(
         self,
@@ -165,6 +166,8 @@ class ClientSession(Session):
         elif isinstance(event, StreamData | StreamReset):
             if not self._closing:
                 self._on_stream(event, now)
+        elif isinstance(event, DatagramFrame):
+            self._on_datagram(event.data, now)
         elif isinstance(event, PathDeleted) and not self._closing:
             self._paths.on_deleted(event.statistics, now)
         elif isinstance(event, PathAvailable | PathSuspended) and not self._closing:
@@ -195,6 +198,9 @@ class ClientSession(Session):
     @abstractmethod
     def _on_stream(self, event: StreamData | StreamReset, now: int) -> None:
         """Something of a stream arrived."""
+
+    def _on_datagram(self, data: bytes, now: int) -> None:
+        """Bytes came in a DATAGRAM frame."""
 
     def _on_closed(self) -> None:
         """The connection is over: nothing is to be sent, and time does not count any more."""

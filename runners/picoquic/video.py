@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 from minitopo_dc.media.player import Request
 from minitopo_dc.picoquic.connection import Connection
@@ -23,7 +22,7 @@ GIVEN_UP = 1
 class VideoSession(ClientSession):
     """A stream for each segment; one given up is told to stop."""
 
-    eager: ClassVar[bool] = True
+    eager = True
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from minitopo_dc.runners.picoquic.download import DownloadSession
 from minitopo_dc.runners.picoquic.reports import check_negotiated, describe
 from minitopo_dc.runners.picoquic.service import ServerSession
 from minitopo_dc.runners.picoquic.session import ALPN, Session
-from minitopo_dc.runners.picoquic.settings import congestion_control, most_paths
+from minitopo_dc.runners.picoquic.settings import congestion_control, datagram_frame, most_paths
 from minitopo_dc.runners.quic import QuicOptions, read_report
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
@@ -157,6 +157,7 @@ def _connections(flow: VirtualFlow, options: QuicOptions) -> tuple[Connection, C
                     certificate=certificate,
                     key=None if role == "client" else key,
                     qlog=_log_directory(flow, role) if options.qlog else None,
+                    datagram_frame=datagram_frame(flow.workload) if role == "client" else 0,
                     **common,
                 ),
                 now,

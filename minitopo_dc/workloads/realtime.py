@@ -1,0 +1,200 @@
+"""Frames at a fixed rate, each of use only if it comes in time: a call, a game, a remote drive."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+from minitopo_dc.files import UnreadableError, read_text
+from minitopo_dc.media.frames import Frames, FramesError, even_frames, freezes_s, read_frames
+from minitopo_dc.settings.base import FilePath
+from minitopo_dc.settings.ranges import MillisecondsAbove, Seconds, within
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, Workload, workload
+
+MOST_FRAMES = 10**6
+"""Of one direction: each has a row."""
+PATIENCE_S = 2.0
+"""For the last frames: far above any deadline of a call; what comes later is lost."""
+MOST_FILE_BYTES = 16 << 20
+Delivery = Literal["streams", "datagrams", "stream"]
+Direction = Literal["down", "up", "both"]
+
+
+@workload("realtime")
+class Realtime(Workload):
+    """`fps` frames a second for `duration_s`; docs/realtime.md.
+
+    Their sizes do not depend on the network: the congestion control of media, which would lower
+    the bitrate, is left out.
+    """
+
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("frame_delay_p50_ms", "median\nms"),
+        Column("frame_delay_p95_ms", "95th\nms"),
+        Column("frame_delay_p99_ms", "99th\nms", spread=True),
+        Column("late_share", "late", percent=True, digits=2),
+        Column("lost_frames", "lost", 1),
+        Column("freezes", "freezes", 1),
+        Column("longest_freeze_s", "longest\nfreeze s", 2),
+    )
+    figure: ClassVar[RowsFigure | None] = RowsFigure(
+        x="captured_s",
+        y="delay_ms",
+        x_label="captured (s since the client began to connect)",
+        y_label="delay (ms)",
+        title="Delay of each frame",
+        lines=("up",),
+    )
+    has_goodput: ClassVar[bool] = False
+
+    fps: Annotated[float, *within(1, 1000, "frames/s")] = 30.0
+    """The usual rate of a call, and of picoquic's media test."""
+    bitrate_mbps: Annotated[float, *within(0.01, 1000, "Mbit/s")] = 2.5
+    """Of each direction; WebRTC's greatest for 1280 x 720."""
+    gop: Annotated[int, *within(1, 100_000, "frames")] = 30
+    """Frames in a group that a key frame begins; picoquic's media test."""
+    key_frame_ratio: Annotated[float, *within(1, 1000)] = 10.0
+    """Bytes of a key frame by those of another; picoquic's media test."""
+    frame_sizes: FilePath | None = None
+    """A file with the bytes of each frame, in place of the bitrate, the group and the ratio."""
+    direction: Direction = "down"
+    delivery: Delivery = "streams"
+    """A stream for each frame, DATAGRAM frames of QUIC (RFC 9221), or one stream for all."""
+    deadline_ms: MillisecondsAbove = 150.0
+    """From which delay on a frame is too late: ITU-T G.114's for a good conversation."""
+    reset_late: bool = False
+    """Whether a frame that is too late is given up (RFC 9000, section 19.4)."""
+    duration_s: Seconds = 10.0
+
+    @property
+    def frames(self) -> int:
+        """Of each direction."""
+        return math.ceil(round(self.duration_s * self.fps, 6))
+
+    @property
+    def directions(self) -> tuple[Literal["down", "up"], ...]:
+        """Those that have frames."""
+        return ("down", "up") if self.direction == "both" else (self.direction,)
+
+    @property
+    def lasts_s(self) -> float | None:
+        """To the last frame, and for it to come."""
+        return self.duration_s + PATIENCE_S
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Those of `details`."""
+        return (*super().told, "frames", "late_frames", "bytes_in_time")
+
+    @cached_property
+    def plan(self) -> Frames:
+        """The frames of each direction.
+
+        Raises:
+            FramesError: the file of sizes is missing or wrong.
+        """
+        interval_ns = round(NS_PER_S / self.fps)
+        if self.frame_sizes is None:
+            return even_frames(
+                self.frames,
+                interval_ns,
+                bytes_per_s=self.bitrate_mbps * 125_000,
+                gop=self.gop,
+                key_ratio=self.key_frame_ratio,
+            )
+        try:
+            text = read_text(self.frame_sizes, MOST_FILE_BYTES)
+            return read_frames(text, self.frames, interval_ns)
+        except FramesError as error:
+            raise FramesError(f"frame_sizes {self.frame_sizes}: {error}") from None
+        except (OSError, UnreadableError, UnicodeDecodeError) as error:
+            words = error.strerror if isinstance(error, OSError) else str(error)
+            raise FramesError(f"frame_sizes {self.frame_sizes}: {words}") from None
+
+    def refusal(self, legs: int) -> str | None:  # noqa: ARG002
+        """Too many frames, a file that is wrong, or a reset of what cannot be reset."""
+        if self.frames > MOST_FRAMES:
+            return f"{self.frames} frames; allowed: at most {MOST_FRAMES:,}"
+        if self.reset_late and self.delivery != "streams":
+            return f"reset_late with delivery {self.delivery}; allowed: streams, one for each frame"
+        try:
+            _ = self.plan
+        except FramesError as error:
+            return str(error)
+        return None
+
+    def failure(self, measured: Measurement) -> str | None:
+        """No frame came in one of the directions."""
+        for direction in self.directions:
+            rows = [row for row in measured.rows if row["up"] == (direction == "up")]
+            if len(rows) != self.frames:
+                return f"{len(rows)} of {self.frames} frames were sent {direction}"
+            if all(row["received_s"] is None for row in rows):
+                return f"none of {self.frames} frames came {direction}"
+        return None
+
+    def details(self, measured: Measurement) -> dict[str, Any]:
+        """Delays, lateness, losses, freezes; of both directions together."""
+        rows = measured.rows
+        delays = sorted(d for row in rows if (d := row["delay_ms"]) is not None)
+        late = sum(delay > self.deadline_ms for delay in delays)
+        lost = len(rows) - len(delays)
+        frozen = [gap for direction in self.directions for gap in _freezes(rows, direction)]
+        return {
+            "frames": len(rows),
+            "frame_delay_p50_ms": _nearest_rank(delays, 0.50),
+            "frame_delay_p95_ms": _nearest_rank(delays, 0.95),
+            "frame_delay_p99_ms": _nearest_rank(delays, 0.99),
+            "frame_delay_mean_ms": math.fsum(delays) / len(delays),
+            "frame_delay_max_ms": delays[-1],
+            "late_frames": late,
+            "late_share": (late + lost) / len(rows),
+            "lost_frames": lost,
+            "freezes": len(frozen),
+            "longest_freeze_s": max(frozen, default=0.0),
+            "bytes_in_time": measured.bytes_received,
+        }
+
+
+def _freezes(rows: Any, direction: str) -> list[float]:
+    arrivals = [
+        (int(row["frame"]), float(row["received_s"]))
+        for row in rows
+        if row["up"] == (direction == "up") and row["received_s"] is not None
+    ]
+    return freezes_s(arrivals)
+
+
+def _nearest_rank(ascending: list[float], share: float) -> float:
+    return ascending[math.ceil(share * len(ascending)) - 1]
+
+
+def frame_rows(
+    plan: Frames, first_ns: int, received_ns: dict[int, int], start_ns: int, *, up: bool
+) -> list[Row]:
+    """Rows of one direction; times in s since `start_ns`.
+
+    Args:
+        plan: the frames.
+        first_ns: when the first one was captured.
+        received_ns: when which frame was complete.
+        start_ns: when the client began to connect.
+        up: whether the client sent them.
+    """
+    rows: list[Row] = []
+    for number, size in enumerate(plan.sizes_bytes):
+        captured, received = first_ns + plan.due_ns(number), received_ns.get(number)
+        rows.append(
+            {
+                "frame": number + 1,
+                "up": int(up),
+                "key": int(plan.keys[number]),
+                "size_bytes": size,
+                "captured_s": (captured - start_ns) / NS_PER_S,
+                "received_s": None if received is None else (received - start_ns) / NS_PER_S,
+                "delay_ms": None if received is None else (received - captured) / 1e6,
+            }
+        )
+    return rows

@@ -1,0 +1,335 @@
+"""Both ends of a call over one QUIC connection, sans-IO: frames out, frames in.
+
+On its first stream the client says what is to be sent, as JSON; on its second one the server
+answers at the end what it has received. Frames have streams of one direction, or none. A frame
+begins with its number, its size and when it was captured. Times are int ns; the clocks of both ends
+must be the same, as between processes of one machine.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import Any, Protocol
+
+from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.payload.content import BLOCK
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
+from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads.base import Row
+from minitopo_dc.workloads.realtime import PATIENCE_S, Realtime, frame_rows
+
+ALPN = "minitopo-call"
+GREETING = b"CALL "
+"""Begins the client's first stream."""
+REPORT = b"REPORT"
+"""Is the client's second one."""
+HEAD = Struct("!IIQ")
+"""Number, bytes and captured (ns) of a frame."""
+PIECE = Struct("!IIIQ")
+"""The same of a piece of it in a DATAGRAM frame, with its offset behind the number."""
+PIECE_BYTES = 1100
+"""Of a frame in a DATAGRAM frame: with all headers it fits into QUIC's least packet (1,200)."""
+LATE = 1
+"""The error code with which a frame that is too late is reset."""
+PATIENCE_NS = round(PATIENCE_S * NS_PER_S)
+REPORT_NS = 10 * NS_PER_S
+"""For the server's answer to the end of a call."""
+
+
+class Pipe(Protocol):
+    """A connection, as both ends of a call see it."""
+
+    def open(self, *, unidirectional: bool) -> int:
+        """A new stream of this end."""
+
+    def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
+        """Send bytes on a stream."""
+
+    def reset(self, stream: int) -> None:
+        """Give a stream up, unless all of it was acknowledged."""
+
+    def send_datagram(self, data: bytes) -> None:
+        """Send a DATAGRAM frame."""
+
+
+@dataclass
+class CallOutcome:
+    """What the client knows at the end; times in seconds since it began to connect."""
+
+    frames: list[Row] = field(default_factory=list)
+    completion_s: float | None = None
+    bytes_in_time: int = 0
+    reset_frames: int = 0  # that their sender has given up, as far as their receiver knows
+    handshake_s: float | None = None
+    receive_buffer_bytes: int | None = None
+    socket_drops: int | None = None
+    error: str | None = None
+
+
+class Sending:
+    """One direction's sender: each frame when it is due."""
+
+    def __init__(self, workload: Realtime, pipe: Pipe, first_ns: int) -> None:
+        self.first_ns = first_ns
+        """When the first frame is captured."""
+        self._plan, self._delivery = workload.plan, workload.delivery
+        self._pipe = pipe
+        self._next = 0
+        self._only_stream: int | None = None
+        self._deadline = round(workload.deadline_ms * NS_PER_MS) if workload.reset_late else None
+        self._open: dict[int, int] = {}  # streams by their frames, while they may become late
+
+    def on_time(self, now: int) -> None:
+        """Send what is due, and give up what is too late."""
+        while self._next < len(self._plan.sizes_bytes) and self._captured(self._next) <= now:
+            self._send(self._next)
+            self._next += 1
+        if self._deadline is not None:
+            for number in [n for n in self._open if self._captured(n) + self._deadline <= now]:
+                self._pipe.reset(self._open.pop(number))
+
+    def next_timeout(self) -> float:
+        """When `on_time` is to be called; infinity: it need not."""
+        is_over = self._next == len(self._plan.sizes_bytes)
+        frame = math.inf if is_over else self._captured(self._next)
+        if self._deadline is None or not self._open:
+            return frame
+        return min(frame, self._captured(next(iter(self._open))) + self._deadline)
+
+    def _captured(self, number: int) -> int:
+        return self.first_ns + self._plan.due_ns(number)
+
+    def _send(self, number: int) -> None:
+        if self._delivery == "datagrams":
+            for piece in self._pieces(number):
+                self._pipe.send_datagram(piece)
+            return
+        size = self._plan.sizes_bytes[number]
+        data = HEAD.pack(number, size, self._captured(number)) + _content(size - HEAD.size)
+        if self._delivery == "streams":
+            stream = self._pipe.open(unidirectional=True)
+            self._pipe.write(stream, data, end=True)
+            if self._deadline is not None:
+                self._open[number] = stream
+            return
+        if self._only_stream is None:
+            self._only_stream = self._pipe.open(unidirectional=True)
+        self._pipe.write(self._only_stream, data)
+
+    def _pieces(self, number: int) -> Iterator[bytes]:
+        size, captured = self._plan.sizes_bytes[number], self._captured(number)
+        for offset in range(0, size, PIECE_BYTES):
+            length = min(PIECE_BYTES, size - offset)
+            head = PIECE.pack(number, offset, size, captured)
+            yield head + _content(max(0, length - PIECE.size))
+
+
+def _content(size: int) -> bytes:
+    whole, rest = divmod(size, len(BLOCK))
+    return BLOCK * whole + BLOCK[:rest]
+
+
+class Receiving:
+    """One direction's receiver: when each frame was complete."""
+
+    def __init__(self) -> None:
+        self.received_ns: dict[int, int] = {}
+        self.resets = 0
+        """Frames that their sender has given up."""
+        self._streams: dict[int, bytearray] = {}
+        self._pieces: dict[int, set[int]] = {}
+
+    def on_stream(self, stream: int, data: bytes, now: int) -> None:
+        """Bytes of a stream, which holds one frame or one after another."""
+        waiting = self._streams.setdefault(stream, bytearray())
+        waiting += data
+        while len(waiting) >= HEAD.size:
+            number, size, _ = HEAD.unpack_from(waiting)
+            if len(waiting) < size:
+                return
+            del waiting[:size]
+            self.received_ns.setdefault(number, now)
+
+    def on_reset(self, stream: int) -> None:
+        """A stream was given up."""
+        self._streams.pop(stream, None)
+        self.resets += 1
+
+    def on_datagram(self, data: bytes, now: int) -> None:
+        """A piece of a frame; pieces may come in any order, and twice."""
+        number, offset, size, _ = PIECE.unpack_from(data)
+        pieces = self._pieces.setdefault(number, set())
+        pieces.add(offset)
+        if len(pieces) == -(-size // PIECE_BYTES):
+            self.received_ns.setdefault(number, now)
+
+
+class End:
+    """What both ends of a call have in common."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self.receiving = Receiving()
+        self.sending: Sending | None = None
+        self._pipe = pipe
+
+    def on_reset(self, stream: int) -> None:
+        """A stream was given up by the other end."""
+        self.receiving.on_reset(stream)
+
+    def on_datagram(self, data: bytes, now: int) -> None:
+        """A DATAGRAM frame arrived."""
+        self.receiving.on_datagram(data, now)
+
+
+class CallServer(End):
+    """The server's end: it does what the client says, and reports when it is asked to."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        super().__init__(pipe)
+        self._first_ns: int | None = None
+        self._asked: dict[int, bytes] = {}  # by streams of both directions
+
+    def on_stream(self, stream: int, data: bytes, end: bool, now: int) -> None:
+        """Bytes of a stream arrived, perhaps the last ones."""
+        if stream % 4:  # of one direction (RFC 9000, section 2.1)
+            self.receiving.on_stream(stream, data, now)
+            return
+        asked = self._asked[stream] = self._asked.get(stream, b"") + data
+        if end:
+            answer = self._report() if asked == REPORT else self._begin(asked, now)
+            self._pipe.write(stream, answer, end=True)
+
+    def _begin(self, asked: bytes, now: int) -> bytes:
+        self._first_ns = now
+        workload = Realtime.check(json.loads(asked[len(GREETING) :]), "call")
+        if "down" in workload.directions:
+            self.sending = Sending(workload, self._pipe, now)
+            self.sending.on_time(now)
+        return b""
+
+    def _report(self) -> bytes:
+        found = self.receiving
+        report = {
+            "first_ns": self._first_ns,
+            "received_ns": found.received_ns,
+            "resets": found.resets,
+        }
+        return json.dumps(report).encode()
+
+    def on_time(self, now: int) -> None:
+        """Send what is due."""
+        if self.sending is not None:
+            self.sending.on_time(now)
+
+    def next_timeout(self) -> float:
+        """When `on_time` is to be called (ns); infinity: it need not."""
+        return math.inf if self.sending is None else self.sending.next_timeout()
+
+
+class CallClient(End):
+    """The client's end: from connecting to the server's report."""
+
+    def __init__(self, workload: Realtime, pipe: Pipe) -> None:
+        super().__init__(pipe)
+        self.ended = False
+        self.outcome = CallOutcome()
+        self._workload = workload
+        self._start = self._ready = 0
+        self._over: float | None = None  # when what has not come is lost; None: not connected
+        self._asked: float = math.inf
+        self._report: int | None = None  # the stream
+        self._answer = b""
+
+    def connecting(self, now: int) -> None:
+        """The client begins to connect."""
+        self._start = now
+
+    def connected(self, now: int) -> None:
+        """Streams may be opened: say what is to be sent, and begin."""
+        self._ready = now
+        self.outcome.handshake_s = (now - self._start) / NS_PER_S
+        told = self._workload.model_dump_json(exclude_defaults=True).encode()
+        self._pipe.write(self._pipe.open(unidirectional=False), GREETING + told, end=True)
+        last_ns = self._workload.plan.due_ns(self._workload.frames - 1)
+        self._over = now + last_ns + PATIENCE_NS
+        if "up" in self._workload.directions:
+            self.sending = Sending(self._workload, self._pipe, now)
+            self.sending.on_time(now)
+
+    def on_time(self, now: int) -> None:
+        """Send what is due; ask for the report when the call is over."""
+        if self.ended or self._over is None:
+            return
+        if self.sending is not None:
+            self.sending.on_time(now)
+        if self._report is None and (now >= self._over or self._is_complete()):
+            self._asked = now
+            self._report = self._pipe.open(unidirectional=False)
+            self._pipe.write(self._report, REPORT, end=True)
+        elif now >= self._asked + REPORT_NS:
+            self.failed(f"the server's report did not come within {REPORT_NS // NS_PER_S} s")
+
+    def _is_complete(self) -> bool:
+        """Whether nothing is to be waited for; of frames up only the server knows."""
+        is_here = len(self.receiving.received_ns) == self._workload.frames
+        return self._workload.direction == "down" and is_here
+
+    def next_timeout(self) -> float:
+        """When `on_time` is to be called (ns); infinity: it need not."""
+        if self.ended or self._over is None:
+            return math.inf
+        wait = self._over if self._report is None else self._asked + REPORT_NS
+        return min(wait, math.inf if self.sending is None else self.sending.next_timeout())
+
+    def on_stream(self, stream: int, data: bytes, end: bool, now: int) -> None:
+        """Bytes of a stream arrived, perhaps the last ones."""
+        if stream == self._report:
+            self._answer += data
+            if end and not self.ended:
+                self._end(json.loads(self._answer), now)
+        elif stream % 4 == 3:  # the server's, of one direction
+            self.receiving.on_stream(stream, data, now)
+
+    def failed(self, reason: str) -> None:
+        """Nothing more will come."""
+        if not self.ended:
+            self.ended = True
+            self.outcome.error = reason
+
+    def _end(self, report: dict[str, Any], now: int) -> None:
+        self.ended = True
+        outcome, plan = self.outcome, self._workload.plan
+        outcome.completion_s = (now - self._start) / NS_PER_S
+        for direction in self._workload.directions:
+            if direction == "down":
+                first, received = report["first_ns"], self.receiving.received_ns
+            else:
+                first = self._ready
+                received = {int(n): moment for n, moment in report["received_ns"].items()}
+            is_up = direction == "up"
+            outcome.frames += frame_rows(plan, first, received, self._start, up=is_up)
+        outcome.reset_frames = self.receiving.resets + report["resets"]
+        outcome.bytes_in_time = sum(
+            int(row["size_bytes"] or 0)
+            for row in outcome.frames
+            if row["delay_ms"] is not None and row["delay_ms"] <= self._workload.deadline_ms
+        )
+
+
+def read_call(report: dict[str, Any]) -> Measurement:
+    """What a client's report (`CallOutcome`) says; its bytes are those of frames in time.
+
+    Raises:
+        TransferFailed: the connection failed.
+    """
+    if report["error"] is not None:
+        raise TransferFailed(f"client: {report['error']}")
+    details = dict(report)
+    rows = details.pop("frames")
+    started_ns = details.pop("started_ns", None)
+    completion_s = report["completion_s"] or 0.0
+    return Measurement(report["bytes_in_time"], completion_s, details, started_ns, rows)
