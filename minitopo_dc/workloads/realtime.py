@@ -31,13 +31,13 @@ class Realtime(Workload):
     """
 
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("frame_delay_p50_ms", "median\nms"),
-        Column("frame_delay_p95_ms", "95th\nms"),
-        Column("frame_delay_p99_ms", "99th\nms", spread=True),
-        Column("late_share", "late", percent=True, digits=2),
-        Column("lost_frames", "lost", 1),
-        Column("freezes", "freezes", 1),
-        Column("longest_freeze_s", "longest\nfreeze s", 2),
+        Column("frame_delay_p50_ms", "delay p50\nms"),
+        Column("frame_delay_p95_ms", "p95\nms"),
+        Column("frame_delay_p99_ms", "p99\nms", spread=True),
+        Column("late_share", "late", percent=True),
+        Column("lost_frames", "lost", count=True),
+        Column("freezes", "freezes", count=True),
+        Column("longest_freeze_s", "longest freeze\ns"),
     )
     figure: ClassVar[RowsFigure | None] = RowsFigure(
         x="captured_s",

@@ -22,7 +22,7 @@ FLOWS = [
     {"mode": "multipath", "transport": "mpquic-picoquic", "options": SYSTEM},
     {"mode": "sc", "transport": "tcp"},
 ]
-OF_VERSION_0_1 = {
+OF_VERSION_0_1: dict[str, dict[str, Any]] = {
     "10e989aff135cf69": {"transport": "quic", "mode": "dc", "options": SYSTEM} | RENO,
     "1d6818170b1e98f1": {"transport": "tcp", "mode": "sc", "legs": LEGS},
     "f9ee19df1e32b9e9": {"transport": "quic-picoquic", "mode": "sc", "options": LARGE} | RENO,
