@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, ValidationError
 
 from minitopo_dc.settings import Settings, SettingsError
+from minitopo_dc.settings.base import nearest
 
 MOST = 2**62 - 1
 """Of every size: what QUIC can write (RFC 9000, section 16)."""
@@ -50,7 +51,10 @@ class Options(Settings):
         name = wrong["loc"][0]
         if name not in cls.model_fields:
             known = ", ".join(sorted(cls.model_fields)) or "none"
-            return f"no option {name!r:.80} (known: {known})"
+            hint = nearest(str(name), cls.model_fields)
+            return f"no option {name!r:.80}{hint} (known: {known})"
+        if wrong["type"] == "number":  # with its unit
+            return f"option {name}: {wrong['msg']}"
         allowed = _words(cls.model_json_schema()["properties"][name])
         return f"option {name} must be {allowed}, not {wrong['input']!r:.80}"
 

@@ -34,11 +34,10 @@ HERE = Path((lambda: 0).__code__.co_filename).resolve()
 PROCESS = "minitopo_dc.element.radio_link"
 PATIENCE_S = 30
 """For an answer of the process: importing takes about 1 s on one busy core."""
-QUEUE_PACKETS = 1000
-"""Queue limit of a link that names none, as netem's (tc-netem(8))."""
 SEED = 1
 DELAYS_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6}
-_TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(?:(s|ms|us)(?:ecs?)?|(ns)(?:ecs?)?)?")
+_TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|ms|us|ns)(?:ecs?)?")
+_NO_TIME = re.compile(r"0+(\.0*)?|\.0+")
 OF_THE_KERNEL = ("use_hfsc", "use_tbf", "gro", "disable_gro", "txo", "rxo")
 """TCLink's choices among the kernel's own shapers and offloads: there are none here to choose."""
 NOT_HERE = ("speedup", "latency_ms", "enable_ecn", "enable_red")
@@ -97,11 +96,14 @@ def _packets(name: str, value: Any) -> int:
 
 
 def _milliseconds(name: str, value: Any) -> float:
-    """A time as tc(8) reads it: a number without a unit is in microseconds."""
-    found = _TIME.fullmatch(str(value).strip())
+    """A time with its unit: without one, tc(8) has microseconds and a scenario milliseconds."""
+    text = str(value).strip()
+    if _NO_TIME.fullmatch(text):
+        return 0.0
+    found = _TIME.fullmatch(text)
     if found is None:
-        raise RadioLinkError(f"{name}={value!r}: allowed are times like 15ms, 0.5s, 800us")
-    return float(found[1]) * DELAYS_MS[found[2] or found[3] or "us"]
+        raise RadioLinkError(f"{name}={value!r}: allowed are times with a unit: 15ms, 0.5s, 800us")
+    return float(found[1]) * DELAYS_MS[found[2]]
 
 
 def _burst_loss(name: str, value: Any) -> dict[str, float]:
@@ -136,12 +138,9 @@ _FIELDS = {
     "rlc": ("rlc", _as_it_is),
 }
 """Each parameter's field of a leg, and how its value is read."""
-_DEFAULTS = {
-    "delay_ms": 0,
-    "jitter_ms": 0,
-    "jitter": "uniform",  # netem's distribution when none is named (tc-netem(8))
-    "queue_packets": QUEUE_PACKETS,
-}
+_DEFAULTS = {"delay_ms": 0, "jitter_ms": 0}
+"""As of TCLink, what is not named is not there; the rest has a leg's defaults (docs/scenarios.md),
+which the process fills in."""
 _ALTERNATIVES = {"bw": "trace", "trace": "bw", "loss": "burst_loss", "burst_loss": "loss"}
 """Naming one of a pair takes the other's place."""
 
@@ -168,9 +167,9 @@ class RadioIntf(Intf):  # type: ignore[misc]
         burst_loss. Packets in the queue stay there.
 
         Args:
-            params: TCIntf's bw (Mbit/s of IP packets), delay, jitter (times as tc(8) has them),
-                loss (percent), max_queue_size (packets that wait or are being sent; 1000). Further:
-                jitter_model ('uniform', 'normal'), reorder (whether jitter may reorder packets, as
+            params: TCIntf's bw (Mbit/s of IP packets), delay, jitter (times with a unit), loss
+                (percent), max_queue_size (packets that wait or are being sent; 100). Further:
+                jitter_model ('normal', 'uniform'), reorder (whether jitter may reorder packets, as
                 netem's does; False), burst_loss ('p:r:h:k', Gilbert-Elliott), trace (a file with
                 the capacity over time, docs/traces.md) with trace_column, trace_time_column and end
                 ('loop', 'hold', 'stop'), rlc (a dictionary of RLC's fields, docs/rlc.md; of them

@@ -24,6 +24,7 @@ from minitopo_dc.runners.payload.certificate import Certificate, make_certificat
 from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
 from minitopo_dc.runners.tcp.server import listen, serve_requests
 from minitopo_dc.runners.tcp.watch import ReportingApplication
+from minitopo_dc.settings.defaults import CONGESTION_CONTROL
 
 PORT = 4433
 """The usual one of test servers of QUIC."""
@@ -64,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seed", type=int, default=1, help="of the sizes' order (%(default)s)")
     made.add_argument(
         "--congestion-control",
-        default="cubic",
+        default=CONGESTION_CONTROL,
         metavar="NAME",
         help="%(default)s; HTTP/3 also reno",
     )

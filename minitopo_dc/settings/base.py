@@ -290,6 +290,12 @@ WORDS: Final[dict[str, str]] = {
     "too_long": "has too many items; allowed: {max_length} at most",
     "string_too_short": "{input} is too short; allowed: {min_length} characters or more",
     "string_too_long": "{input} is too long; allowed: {max_length} characters at most",
+    **{f"ip_{kind}_address": "{input} is no IP address" for kind in ("any", "v4", "v6")},
+    **{f"ip_{kind}_network": "{input} is no IP network" for kind in ("any", "v4", "v6")},
+    "invalid_key": "{input}: a name is a text",
+    "is_instance_of": "{input} is of another kind",
+    "recursion_loop": "holds itself",
+    "string_unicode": "{input} has half a character",
     "string_pattern_mismatch": "{input}; allowed: what matches {pattern}",
 }
 """What is said of an error, by pydantic's name of its type; of others, in its own words."""

@@ -141,8 +141,8 @@ def test_each_direction_has_its_own_parameters() -> None:
 
 
 @pytest.mark.alone
-def test_jitter_is_uniform_around_the_delay_and_keeps_the_order(tmp_path: Path) -> None:
-    with pair(params1={"delay": "20ms", "jitter": "5ms"}) as hosts:
+def test_uniform_jitter_is_around_the_delay_and_keeps_the_order(tmp_path: Path) -> None:
+    with pair(params1={"delay": "20ms", "jitter": "5ms", "jitter_model": "uniform"}) as hosts:
         hosts.left.cmd("ping -c 1 10.0.0.2")
         arrivals = hosts.send(100, 3, tmp_path / "arrivals")
     assert arrivals.in_order
@@ -239,7 +239,10 @@ def test_a_killed_program_leaves_nothing_behind() -> None:
     [
         ({"bw": 0}, "h1-eth0: bw=0: allowed are numbers above 0"),
         ({"trace": "/no/such"}, "/no/such: No such file"),
-        ({"delay": "1ms", "jitter": "2ms"}, "h1-eth0: radio: jitter_ms: a uniform jitter may be"),
+        (
+            {"delay": "1ms", "jitter": "2ms", "jitter_model": "uniform"},
+            "h1-eth0: radio: jitter_ms: a uniform jitter may be",
+        ),
         ({"end": "never"}, "h1-eth0: radio.end: never; allowed: 'loop', 'hold' or 'stop'"),
     ],
 )

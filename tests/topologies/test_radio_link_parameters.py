@@ -20,19 +20,32 @@ def leg(**parameters: Any) -> LegSettings:
 def test_without_parameters_nothing_limits_a_link() -> None:
     plain = leg()
     assert (plain.rate_mbps, plain.delay_ms, plain.jitter_ms) == (1e6, 0, 0)
-    assert (plain.mean_loss_percent(), plain.queue_packets) == (0, 1000)
+    assert plain.mean_loss_percent() == 0
+
+
+def test_what_a_link_has_in_any_case_is_what_every_leg_has() -> None:
+    plain, other = leg(), LegSettings(rate_mbps=1)
+    assert (plain.queue_packets, plain.jitter) == (other.queue_packets, other.jitter)
 
 
 def test_tclink_s_parameters_have_their_meaning() -> None:
     radio = leg(bw=10, delay="15ms", jitter="1ms", loss=1, max_queue_size=50)
     assert (radio.rate_mbps, radio.delay_ms, radio.jitter_ms) == (10, 15, 1)
     assert (radio.loss_percent, radio.queue_packets) == (1, 50)
-    assert (radio.jitter, radio.reorder) == ("uniform", False)
+    assert radio.reorder is False
 
 
 @pytest.mark.parametrize(
     ("text", "ms"),
-    [("15ms", 15), ("0.5s", 500), ("2secs", 2000), ("800us", 0.8), ("7 usecs", 0.007), (500, 0.5)],
+    [
+        ("15ms", 15),
+        ("0.5s", 500),
+        ("2secs", 2000),
+        ("800us", 0.8),
+        ("7 usecs", 0.007),
+        (0, 0),
+        ("0", 0),
+    ],
 )
 def test_a_time_is_read_as_tc_reads_it(text: object, ms: float) -> None:
     assert leg(delay=text).delay_ms == pytest.approx(ms)
@@ -56,8 +69,10 @@ def test_a_parameter_of_none_is_one_that_is_not_given() -> None:
         ({"loss": 101}, "loss=101: allowed are 0 to 100"),
         ({"loss": 1, "burst_loss": "0.1:0.2"}, "give loss or burst_loss, not both"),
         ({"burst_loss": "0.1"}, "burst_loss='0.1': allowed are p:r, p:r:h and p:r:h:k"),
-        ({"delay": "15 minutes"}, "delay='15 minutes': allowed are times like 15ms"),
+        ({"delay": "15 minutes"}, "delay='15 minutes': allowed are times with a unit: 15ms"),
         ({"delay": -5}, "delay=-5: allowed are times"),
+        ({"delay": 10}, "delay=10: allowed are times with a unit: 15ms, 0.5s, 800us"),
+        ({"jitter": "1"}, "jitter='1': allowed are times with a unit"),
         ({"max_queue_size": 0}, "max_queue_size=0: allowed are whole numbers from 1"),
     ],
 )

@@ -168,7 +168,7 @@ class Planner:
         """A relative trace is relative to the campaign's file."""
         legs = document.get("legs")
         for leg in legs if isinstance(legs, list) else ():
-            for direction in leg.values() if isinstance(leg, dict) else ():
+            for direction in (leg, *leg.values()) if isinstance(leg, dict) else ():
                 if isinstance(direction, dict) and isinstance(direction.get("trace"), str):
                     direction["trace"] = self._real(direction["trace"])
 

@@ -11,7 +11,7 @@ import yaml
 
 from minitopo_dc.commands.options import quantities
 from minitopo_dc.numbers import whole
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings import PdcpSettings, SettingsError
 from minitopo_dc.settings.base import quoted
 from minitopo_dc.settings.yaml_text import parse_yaml
 
@@ -21,7 +21,9 @@ def listed(values: Sequence[str]) -> list[str]:
     return [part for value in values for part in value.split(",") if part]
 
 
-SPLITS = ("batch", "least-delay")
+PAPERS = PdcpSettings()
+"""The defaults, as a scenario has them."""
+SPLITS = (PAPERS.split, "least-delay")
 """What a comparison has unless it is told: the papers' split, and the adaptive one that needs no
 reports. In campaign `dc-or-multipath` it was as good as MP-QUIC in 354 of 512 networks, and
 `proportional`, which needs them, in 359 (docs/measurements/designs.md)."""
@@ -30,6 +32,7 @@ reports. In campaign `dc-or-multipath` it was as good as MP-QUIC in 354 of 512 n
 def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     """Parameters of the split bearer; `several`: of some, each value is a row of its own."""
     group = parser.add_argument_group("Dual Connectivity")
+    waits = f"{PAPERS.t_reordering_ms:g}"
     if several:
         group.add_argument(
             "--split",
@@ -40,7 +43,7 @@ def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) ->
         )
     else:
         group.add_argument(
-            "--split", default="batch", metavar="POLICY", help="split policy (batch)"
+            "--split", default=PAPERS.split, metavar="POLICY", help=f"split policy ({PAPERS.split})"
         )
     group.add_argument(
         "--split-parameter",
@@ -58,7 +61,11 @@ def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) ->
         help="how often the receiver reports to the split policy (never)",
     )
     group.add_argument(
-        "--batch", type=whole, default=100, metavar="PACKETS", help="one cycle over all legs (100)"
+        "--batch",
+        type=whole,
+        default=PAPERS.batch,
+        metavar="PACKETS",
+        help=f"one cycle over all legs ({PAPERS.batch})",
     )
     group.add_argument("--ratio", metavar="A:B", help="shares of the legs in a cycle (1:1)")
     group.add_argument(
@@ -71,16 +78,22 @@ def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) ->
     group.add_argument(
         "--t-reordering",
         nargs="+" if several else None,
-        default=["200"] if several else "200",
+        default=[waits] if several else waits,
         metavar="MS",
-        help="a value of TS 38.331, infinity or adaptive (200)"
+        help=f"a value of TS 38.331, infinity or adaptive ({waits})"
         + (", each a row" if several else ""),
     )
     group.add_argument(
-        "--sn-bits", type=whole, default=18, metavar="BITS", help="12, 16 or 18 (18)"
+        "--sn-bits",
+        type=whole,
+        default=PAPERS.sn_bits,
+        metavar="BITS",
+        help=f"12, 16 or 18 ({PAPERS.sn_bits})",
     )
     group.add_argument(
-        "--delivery", default="in-order", help="in-order, out-of-order or off (in-order)"
+        "--delivery",
+        default=PAPERS.delivery,
+        help=f"in-order, out-of-order or off ({PAPERS.delivery})",
     )
     group.add_argument(
         "--split-uplink", action="store_true", help="split the uplink too (it takes the first leg)"

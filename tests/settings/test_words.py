@@ -1,0 +1,95 @@
+"""What is said of a wrong field is in this project's words, whatever the field and the value."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from minitopo_dc.campaign.file.fields import CampaignFile
+from minitopo_dc.run.check import check_scenario
+from minitopo_dc.runners.base import all_runners, get_runner
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import LegSettings, Settings, SettingsError
+
+WRONG: list[Any] = [
+    *(None, True, "", "x", "1_0", -1, 1.5, 10**400, math.nan, math.inf, [], ["x"]),
+    *({}, {1: 2}, {"x": 1}, [[{}]], datetime.date(2026, 1, 1), b"x", {"x": {"x": {"x": None}}}),
+]
+NOT_OURS = ("Input", "input", "should", "valid", "Value error", "pydantic", "function-", "literal[")
+"""Words of pydantic's messages and of its types."""
+LEG = {"downlink": {"rate_mbps": 20}}
+
+
+def _subclasses(cls: type[Settings]) -> Iterator[type[Settings]]:
+    for each in cls.__subclasses__():
+        if each.__module__.startswith("minitopo_dc."):
+            yield each
+        yield from _subclasses(each)
+
+
+all_runners()
+CLASSES: list[type[Settings]] = sorted({*_subclasses(Settings), Scenario, CampaignFile}, key=lambda each: each.__name__)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of ipaddress, about an int of True
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda each: str(each.__name__))
+def test_no_field_of_any_settings_is_told_of_in_pydantic_s_words(cls: type[Settings]) -> None:
+    for name in (*cls.model_fields, "x"):
+        for value in WRONG:
+            try:
+                cls.check({name: value}, "file")
+            except SettingsError as error:
+                found = [word for word in NOT_OURS if word in str(error)]
+                assert not found, f"{name}: {value!r}: {error}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"trasport": "tcp"}, "trasport: unknown field; did you mean transport?"),
+        ({"pdcp": {"numberin": "late"}}, "pdcp.numberin: unknown field; did you mean numbering?"),
+        ({"legs": [{"downlnk": {}}]}, "legs.0.downlnk: unknown field; did you mean downlink?"),
+        (
+            {"legs": [{"downlink": {"rate": 1}}]},
+            "downlink.rate: unknown field; did you mean trace or rate_mbps?",
+        ),
+        ({"real": {"bakend": "user"}}, "real.bakend: unknown field; did you mean backend?"),
+        ({"flows": [{"mod": "sc"}]}, "flows.0.mod: unknown field; did you mean mode?"),
+        ({"workload": {"size_mbb": 3}}, "size_mbb: unknown field; did you mean size_mb?"),
+    ],
+)
+def test_an_unknown_field_names_the_nearest_one_of_its_place(
+    fields: dict[str, Any], told: str
+) -> None:
+    good = {"transport": "tcp", "mode": "sc", "legs": [LEG]}
+    with pytest.raises(SettingsError) as caught:
+        Scenario.check(good | fields, "s")
+    assert told in str(caught.value)
+
+
+def test_an_unknown_field_is_not_said_to_be_one_of_another_place() -> None:
+    with pytest.raises(SettingsError) as caught:
+        LegSettings.check({"rate_mbps": 1, "rlc": {"t_reordering_ms": 3}}, "leg")
+    assert "did you mean" not in str(caught.value)
+    assert "known: mode, block_error_percent" in str(caught.value)
+
+
+def test_an_option_of_a_runner_names_the_nearest_one() -> None:
+    runner = get_runner("quic-picoquic")
+    with pytest.raises(SettingsError, match="did you mean receive_buffer_bytes"):
+        runner.check_options({"recieve_buffer_bytes": 1}, 4)
+
+
+def test_an_option_of_a_runner_takes_a_unit() -> None:
+    options = {"receive_buffer_bytes": "33.5MB"}
+    good = {"transport": "quic", "mode": "sc", "legs": [LEG], "options": options}
+    check_scenario(Scenario.check(good, "s"))
+    wrong = Scenario.check(good | {"options": {"receive_buffer_bytes": "3ms"}}, "s")
+    with pytest.raises(
+        SettingsError, match=r"receive_buffer_bytes: 3ms is no number .*units: B, k"
+    ):
+        check_scenario(wrong)
