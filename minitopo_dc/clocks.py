@@ -60,6 +60,14 @@ def why_not_here(scenario: Scenario) -> str | None:
     return why_unsupported(scenario, runners_of(scenario))
 
 
+def clean_killed(clock: Clock) -> None:
+    """Remove the hosts and processes that a killed run on the real clock has left."""
+    if clock == "real":
+        from minitopo_dc.emulation.machine.run_registry import clean
+
+        clean()
+
+
 MOST_JOBS = 1024
 """Runs at once: far above any machine's processors; each is a process."""
 

@@ -17,7 +17,7 @@ from minitopo_dc.analysis import compare_table, render_table, results_table, sav
 from minitopo_dc.analysis.measures.expected_losses import few_losses
 from minitopo_dc.analysis.measures.verdict import Finding, findings
 from minitopo_dc.analysis.tables.labels import compared_labels, labelled
-from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, run_checked
+from minitopo_dc.clocks import chosen_jobs, clean_killed, default_clock, require_clock, run_checked
 from minitopo_dc.commands.options.pdcp import add_dc_options, each_pdcp
 from minitopo_dc.commands.options.scenario import (
     add_capture_option,
@@ -91,6 +91,7 @@ def execute(arguments: argparse.Namespace) -> int:
     require_clock(base.clock)
     root = _directory(arguments.output)
     with held(root, planned):
+        clean_killed(base.clock)
         try:
             results = _run(planned, root, jobs, arguments.retry_disturbed)
             written = _report(base, results, root, as_json=arguments.json)

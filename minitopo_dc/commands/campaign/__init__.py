@@ -27,7 +27,7 @@ from minitopo_dc.campaign.file.design import Version
 from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
 from minitopo_dc.campaign.file.plan import PlanCount, count_plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
-from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked, why_not_here
+from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock, run_checked, why_not_here
 from minitopo_dc.commands.campaign.progress import CampaignProgress
 from minitopo_dc.commands.campaign.state import tell_campaign
 from minitopo_dc.commands.options import quantities
@@ -148,7 +148,8 @@ def _run(arguments: argparse.Namespace) -> int:
     store = Store(arguments.output or _directory(file, plan.version, plan.clock))
     with store.open(plan):
         missing = missing_runs(plan, store, retry_failed=arguments.retry_failed)
-        _clean_killed(plan.clock, arguments.scheduler)
+        if arguments.scheduler is None:
+            clean_killed(plan.clock)
         left = {run.id for run in missing}
         known = timed_before([run for run in plan.runs if run.id not in left], store)
         with CampaignProgress(missing, planned=len(plan.runs), known=known) as progress:
@@ -170,7 +171,8 @@ def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
     count = count_plan(file, _overrides(arguments))
     _workers(arguments, count.clock)
     print(f"{count.cells} cells, {count.runs} runs on the {count.clock} clock")  # noqa: T201
-    for reason, runs in _unsupported(count).items():
+    unsupported = _unsupported(count) if arguments.scheduler is None else {}
+    for reason, runs in unsupported.items():
         print(f"unsupported here: {runs} of the runs: {reason}")  # noqa: T201
     if count.clock == "real":
         cost = real_cost(count.weighted)
@@ -188,9 +190,17 @@ def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
 
 def _unsupported(count: PlanCount) -> Counter[str]:
     """Return how many runs this machine cannot do, by reason."""
+    known: dict[tuple[object, ...], str | None] = {}
     found: Counter[str] = Counter()
     for scenario, runs in count.weighted:
-        if (reason := why_not_here(scenario)) is not None:
+        flows = (
+            (each.transport, each.congestion_control, repr(each.workload))
+            for each in scenario.resolved_flows
+        )
+        decides = (scenario.ip_version, scenario.real.client_cpu_percent, *flows)
+        if decides not in known:
+            known[decides] = why_not_here(scenario)
+        if (reason := known[decides]) is not None:
             found[reason] += runs
     return found
 
@@ -268,12 +278,3 @@ def _workers(arguments: argparse.Namespace, clock: Clock) -> Workers:
 def _directory(file: Path, version: Version, clock: Clock) -> Path:
     """The same for the same options, so that the same command resumes."""
     return Path("results") / f"{file.stem}-{clock}{'' if version == 'full' else f'-{version}'}"
-
-
-def _clean_killed(clock: Clock, scheduler: str | None) -> None:
-    """A run on the real clock that was killed has left hosts and processes."""
-    if clock == "real" and scheduler is None:
-        # Not above: the virtual clock must work without Mininet.
-        from minitopo_dc.emulation.machine.run_registry import clean  # noqa: PLC0415
-
-        clean()
