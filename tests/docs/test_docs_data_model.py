@@ -28,6 +28,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Ping, workload_names
 from minitopo_dc.workloads.paths import COLUMNS as PATHS
 from minitopo_dc.workloads.request_response import request_rows
+from minitopo_dc.workloads.video import Video, segment_rows
 from tests import REPOSITORY
 from tests.campaign.campaigns import document, pretend, run_with
 
@@ -123,6 +124,12 @@ def test_the_columns_of_series(section: str, table: int, expected: set[str]) -> 
     named = columns(section, table)
     assert len(named) == len(set(named))
     assert set(named) == expected
+
+
+def test_the_columns_of_segments() -> None:
+    player = Video().player()
+    player.next(0)
+    assert set(columns("video")) == {"flow", *segment_rows(player, 0)[0]}
 
 
 def test_the_columns_of_echoes() -> None:

@@ -14,6 +14,7 @@ from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.compare import run_comparison
 from minitopo_dc.data_model import FILE, RENAMED, VERSION, DataModelError, check_version
+from minitopo_dc.errors import InputError
 from minitopo_dc.scenario import Scenario
 from tests.analysis.synthetic_runs import result, save, save_element
 from tests.campaign.campaigns import document, pretend, run_with
@@ -72,6 +73,15 @@ def test_a_campaign_of_a_newer_version_is_refused_and_kept(tmp_path: Path) -> No
     with pytest.raises(DataModelError), Store(store.root).open(plan):
         pass
     assert (store.root / "runs" / run / "result.json").exists()
+
+
+def test_a_comparison_of_a_newer_version_does_not_go_on(tmp_path: Path) -> None:
+    base = Scenario.check(DOWNLOAD, "test")
+    run_comparison(base, [{}], tmp_path)
+    set_version(tmp_path, VERSION + 1)
+    with pytest.raises(InputError, match=f"version {VERSION + 1} of the data model"):
+        run_comparison(base, [{}], tmp_path)
+    assert json.loads((tmp_path / FILE).read_text())["data_model"] == VERSION + 1
 
 
 def test_an_old_runs_columns_get_the_names_of_today(tmp_path: Path) -> None:
