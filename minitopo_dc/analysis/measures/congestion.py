@@ -62,9 +62,10 @@ def needless_falls(windows: pd.DataFrame, legs: pd.DataFrame, wait_s: float) -> 
 
 def _by(table: pd.DataFrame, key: str, time: str, *columns: str) -> tuple[Numbers, Numbers]:
     """Return times, and rows of numbers, of one leg or path after the other, with NaN between."""
-    order = np.argsort(table[key].to_numpy(), kind="stable")
-    values = table[[time, *columns]].to_numpy(dtype=float)[order].T
-    starts = np.flatnonzero(np.diff(table[key].to_numpy()[order])) + 1
+    keys = table[key].to_numpy()
+    order = np.argsort(keys, kind="stable")
+    values = np.stack([table[name].to_numpy(dtype=float)[order] for name in (time, *columns)])
+    starts = np.flatnonzero(np.diff(keys[order])) + 1
     parted = np.insert(values, starts, np.nan, axis=1)
     return parted[0], parted[1:]
 
