@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement, Workload
@@ -59,6 +59,34 @@ class VirtualEndpoint(Protocol):
             when to be called again (ns) if nothing arrives before, or None. What is not after `now`
             is taken for 1 us after it, so that time goes on.
         """
+
+
+class InC(NamedTuple):
+    """An endpoint of picoquic as C drives it."""
+
+    pointers: tuple[int, int, int, int]
+    """Addresses in memory: the endpoint, its `mdc_state`, `mdc_receive`, `mdc_send`."""
+    number: Callable[[Address], int]
+    """Gives the endpoint's number of an address."""
+
+
+@runtime_checkable
+class EndpointInC(Protocol):
+    """A `VirtualEndpoint` that C can drive, but for what is due or has happened."""
+
+    @property
+    def due(self) -> int | None:
+        """When to resume whatever arrives (ns); None: not at all."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is over, and nothing is to be sent any more."""
+
+    def in_c(self) -> InC:
+        """Return what C needs."""
+
+    def resume(self, now: int, *, has_events: bool) -> int | None:
+        """Do as `step` does, with what arrived read already; `has_events`: some is to be told."""
 
 
 class Congestion(NamedTuple):

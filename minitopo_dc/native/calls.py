@@ -43,16 +43,6 @@ class Steps(Protocol):
         """Keep an error, and have C end."""
 
 
-class Asked(Protocol):
-    """A split policy of Python's."""
-
-    def ask(self, now: int, size: int, legs: Any) -> int:
-        """Fill in legs; their number."""
-
-    def fail(self, error: BaseException) -> None:
-        """Keep an error, and have C end."""
-
-
 def connect(module: Any) -> None:
     """Make this module's functions those that the extension calls."""
     ffi = module.ffi
@@ -76,11 +66,6 @@ def connect(module: Any) -> None:
     @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
     def python_step(handle: Any, why: int) -> int:
         found: int = of(handle).step(why)
-        return found
-
-    @ffi.def_extern(error=-1, onerror=keep)  # type: ignore[untyped-decorator]
-    def python_ask(handle: Any, now: int, size: int, legs: Any) -> int:
-        found: int = of(handle).ask(now, size, legs)
         return found
 
     @ffi.def_extern()  # type: ignore[untyped-decorator]

@@ -50,7 +50,7 @@ class NativeLeg(AnyLeg[int]):
 
     def let_go(self) -> None:
         """Somebody else in C frees the leg."""
-        self.pointer = self._ffi.gc(self.pointer, None)
+        self._ffi.gc(self.pointer, None)
 
     def push(self, packet: int, size: int, now: int) -> bool:
         """Take a packet; False: it is known never to come out."""

@@ -83,7 +83,6 @@ void report_maker_count(const report_maker *self, reception *found);
 
 typedef struct transmit transmit;
 typedef struct policy policy;
-typedef int policy_function(void *context, int64_t now, int size, int *legs);
 
 typedef struct {
     int64_t sdus, pdus[16], bytes[16], waiting, waiting_maximum, dropped_buffer, discarded;
@@ -93,8 +92,6 @@ policy *policy_batch(const int64_t *shares, int legs);
 policy *policy_duplicate(int legs);
 policy *policy_least_delay(int legs);
 policy *policy_proportional(int legs, double time_constant, double floor);
-/* Answers with the number of legs, -1 for an error, which ends the run. */
-policy *policy_called(policy_function *ask, void *context, int legs);
 
 /* The entity frees the policy. `late`: SDUs wait for a number, `buffer_packets` at most, for `discard` ns
  * at most; `lead` as NearLeg has it, NEVER: none. */
@@ -134,7 +131,7 @@ typedef struct {
     int64_t (*step)(void *host, int why); /* when to step again */
 } python_calls;
 
-/* Why a host steps in Python. */
+/* Why a host steps in Python: something is due, has happened, or is wrong. */
 enum { STEP_DUE, STEP_EVENTS, STEP_SEND_FAILED, STEP_NO_WAY };
 
 network *network_new(int64_t now, python_calls calls, void *handle);

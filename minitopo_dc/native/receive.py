@@ -50,7 +50,7 @@ class NativeReceiver:
 
     def let_go(self) -> None:
         """Somebody else in C frees the entity."""
-        self.pointer = self._ffi.gc(self.pointer, None)
+        self._ffi.gc(self.pointer, None)
 
     def push(self, sn: int, sdu: int, leg: int, now: int) -> bool:
         """A data PDU arrived; False: discarded."""
@@ -129,7 +129,7 @@ class NativeReceptions:
 
     def let_go(self) -> None:
         """Somebody else in C frees it."""
-        self.pointer = self._ffi.gc(self.pointer, None)
+        self._ffi.gc(self.pointer, None)
 
     def push(self, sn: int, size: int, leg: int) -> None:
         """A PDU with an SDU of `size` bytes arrived on `leg`."""

@@ -71,7 +71,7 @@ class NativeTransmitter:
 
     def let_go(self) -> None:
         """Somebody else in C frees the entity."""
-        self.pointer = self._ffi.gc(self.pointer, None)
+        self._ffi.gc(self.pointer, None)
 
     def push(self, sdu: int, size: int, now: int) -> bool:
         """Take an SDU of `size` bytes; False: it is dropped."""
@@ -157,23 +157,32 @@ class NativeFeedback:
         return found
 
 
+def check_policy(policy: SplitPolicy) -> None:
+    """Refuse a split policy that has no twin in C.
+
+    Raises:
+        NotNativeError: naming it.
+    """
+    if type(policy) not in (BatchPolicy, DuplicatePolicy, LeastDelayPolicy, ProportionalPolicy):
+        raise NotNativeError(f"split policy of class {type(policy).__name__}")
+
+
 def native_policy(policy: SplitPolicy, legs: int) -> Any:
     """Return a split policy in C, which its entity frees.
 
     Raises:
         NotNativeError: it has no twin there.
     """
+    check_policy(policy)
     lib = library().lib
-    if type(policy) is BatchPolicy:
+    if isinstance(policy, BatchPolicy):
         return lib.policy_batch(policy.shares, legs)
-    if type(policy) is DuplicatePolicy:
+    if isinstance(policy, DuplicatePolicy):
         return lib.policy_duplicate(legs)
-    if type(policy) is LeastDelayPolicy:
-        return lib.policy_least_delay(legs)
-    if type(policy) is ProportionalPolicy:
+    if isinstance(policy, ProportionalPolicy):
         rates = policy.rates
         return lib.policy_proportional(legs, rates.time_constant, rates.floor)
-    raise NotNativeError(f"split policy of class {type(policy).__name__}")
+    return lib.policy_least_delay(legs)
 
 
 def _fitting(count: int) -> int:

@@ -152,6 +152,20 @@ class Connection:
             for offset, length, source, destination in MDC_DATAGRAM.iter_unpack(found)
         ]
 
+    def pointers(self) -> tuple[int, int, int, int]:
+        """Where the endpoint, its state, `mdc_receive` and `mdc_send` are, for code in C."""
+        names = ("mdc_receive", "mdc_send")
+        functions = (self._ffi.addressof(self._lib, name) for name in names)
+        endpoint, state, receive, send = (
+            int(self._ffi.cast("uintptr_t", part))
+            for part in (self._endpoint, self._state, *functions)
+        )
+        return endpoint, state, receive, send
+
+    def number(self, address: Address) -> int:
+        """Return the endpoint's number of an address."""
+        return self._numbers[address]
+
     def next_timeout(self) -> int | None:
         """When to call `datagrams` next (ns) if nothing happens before; None: not at all."""
         wake: int = self._state.wake

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, IPvAnyAddress, field_validator, model_validator
 
-from minitopo_dc.link import AnyLeg, WifiPath
+from minitopo_dc.link import AnyLeg, Leg, WifiPath
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.settings import (
     Direction,
@@ -23,6 +23,7 @@ from minitopo_dc.settings import (
     check_kernel_bearer,
     check_wire_bearer,
 )
+from minitopo_dc.settings.leg import MakeLeg
 from minitopo_dc.settings.ranges import Number, WholeInterval
 
 READY = "ready"
@@ -65,14 +66,16 @@ class ElementLeg(Settings):
             return {**values, "radio": {**radio, "wifi": values["shared"].get("wifi")}}
         return values
 
-    def build(self, paths: Mapping[int, WifiPath]) -> AnyLeg[Any]:
+    def build(self, paths: Mapping[int, WifiPath], *, make: MakeLeg = Leg) -> AnyLeg[Any]:
         """The leg; `paths` has those of legs over WiFi by their numbers (`wifi_paths`).
+
+        `make` is the class of a leg that has neither `wifi` nor `rlc`.
 
         Raises:
             SettingsError, TraceError: the trace is missing or wrong.
         """
         uplink = self.shared is not None and self.shared.direction == "uplink"
-        return self.radio.build(self.seed, paths.get(self.leg), uplink=uplink)
+        return self.radio.build(self.seed, paths.get(self.leg), uplink=uplink, make=make)
 
 
 class WireLeg(Settings):

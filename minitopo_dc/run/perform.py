@@ -28,6 +28,8 @@ class Measured(NamedTuple):
     """IP bytes that each leg delivered downlink."""
     trust: Trust | None = None
     """What the machine did to it; None: no machine could, as on the virtual clock."""
+    core: str | None = None
+    """On the virtual clock what has computed it, and why not the native core."""
 
 
 class RunFailedError(MinitopoDcError, RuntimeError):
@@ -86,6 +88,8 @@ def _attempt(
     try:
         measured = measure(scenario)
         result = judge(blank, scenario, measured.measurements, measured.leg_bytes)
+        if measured.core is not None:
+            result = replace(result, details={**result.details, "core": measured.core})
         return result if measured.trust is None else with_trust(result, measured.trust)
     except (TransferFailed, RunFailedError) as failure:
         return replace(blank, reason=str(failure))

@@ -13,6 +13,8 @@ from minitopo_dc.settings.ranges import CpuPercent, Microseconds, Milliseconds
 
 Clock = Literal["real", "virtual"]
 Recovery = Literal["modern", "draft-27"]
+Core = Literal["auto", "native", "python"]
+"""What computes a run: `auto` is the native core where it is built and has all that is needed."""
 SysctlName = Annotated[str, Field(pattern=r"^net\.[A-Za-z0-9_.-]+$")]
 """Only what a network namespace has of its own can be set for one run."""
 SysctlValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_. \t-]+$")]
@@ -54,6 +56,8 @@ class VirtualSettings(Settings):
     """CPU time of an end host for each datagram that it reads or sends."""
     client_cpu_us_per_packet: LeftOut[Microseconds | None] = None
     """The same of the clients alone; None: as `cpu_us_per_packet`."""
+    core: LeftOut[Core] = "auto"
+    """Whether legs and bearers are computed in C or in Python; results are the same."""
     recovery: Recovery = "modern"
     """The installed aioquic's loss recovery, or that of aioquic in 2020 (docs/virtual-clock.md)."""
     packet_trace: bool = False

@@ -110,12 +110,14 @@ class PdcpSettings(PdcpFields):
             return AdaptiveTReordering(legs)
         return check_t_reordering(self.t_reordering_ms)
 
-    def report_maker(self, entity: ReceivingEntity[Any], legs: int) -> ReportMaker | None:
+    def report_maker(
+        self, entity: Any, legs: int, *, make: type[ReportMaker] = ReportMaker
+    ) -> ReportMaker | None:
         """Return what makes the reports of a receiving entity; None without `report_ms`."""
         if self.report_ms is None:
             return None
         interval = round(self.report_ms * NS_PER_MS)
-        return ReportMaker(
+        return make(
             entity,
             sn_format(self.sn_bits),
             legs=legs,

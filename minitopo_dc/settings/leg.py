@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -54,6 +54,8 @@ Direction = Literal["downlink", "uplink"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
+MakeLeg = Callable[[LegParameters, Capacity, random.Random], AnyLeg[Any]]
+"""Makes a leg of either core."""
 _NOT_OF_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve", "queue_ms")
 """Fields that have no default, and no meaning beside `wifi`."""
 ONE_PACKET_BYTES = 1600
@@ -271,7 +273,12 @@ class LegSettings(Settings):
         return 100 * (bad * (1 - self.burst_loss.h) + (1 - bad) * (1 - self.burst_loss.k))
 
     def build(
-        self, seed: str, path: WifiPath | None = None, *, uplink: bool = False
+        self,
+        seed: str,
+        path: WifiPath | None = None,
+        *,
+        uplink: bool = False,
+        make: MakeLeg = Leg,
     ) -> AnyLeg[Any]:
         """Return the leg; `seed` fixes its losses and jitter on either clock.
 
@@ -279,6 +286,7 @@ class LegSettings(Settings):
             seed: of this direction.
             path: of a leg with `wifi`: the one that the other direction is on, too.
             uplink: of a leg with `wifi`: which of the two this is.
+            make: the class of a leg that has neither `wifi` nor `rlc`.
 
         Raises:
             SettingsError: a leg with `wifi` is given no path.
@@ -297,7 +305,7 @@ class LegSettings(Settings):
             return path.leg(parameters, random.Random(seed), uplink=uplink)
         if self.rlc is not None:
             return RlcLeg(parameters, self.rlc.parameters(), self.capacity(), random.Random(seed))
-        return Leg(parameters, self.capacity(), random.Random(seed))
+        return make(parameters, self.capacity(), random.Random(seed))
 
 
 def _read(trace: Path, column: str, time_column: str | None) -> Trace:

@@ -12,9 +12,9 @@ from minitopo_dc.run.routers import client_legs
 from minitopo_dc.runners.base import accepted, get_runner
 from minitopo_dc.runners.virtual import Congestion, VirtualFlow
 from minitopo_dc.scenario import ResolvedFlow, Scenario
+from minitopo_dc.simulation.core import Core
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.host import Host
-from minitopo_dc.simulation.loop import Loop
 from minitopo_dc.simulation.packet import Flow
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.paths import PathSample
@@ -32,7 +32,7 @@ class Connection:
         flow: ResolvedFlow,
         index: int,
         *,
-        loop: Loop,
+        core: Core,
         directory: Path,
         ended: Callable[[], None],
     ) -> None:
@@ -50,8 +50,8 @@ class Connection:
         cpu = round(scenario.virtual.cpu_us_per_packet * 1000)
         own = scenario.virtual.client_cpu_us_per_packet
         client_cpu = cpu if own is None else round(own * 1000)
-        self.client_host = Host(loop, self.uplinks, cpu_ns=client_cpu)
-        self.server_host = Host(loop, self.downlinks, cpu_ns=cpu)
+        self.client_host = core.host(self.uplinks, cpu_ns=client_cpu)
+        self.server_host = core.host(self.downlinks, cpu_ns=cpu)
         transport = get_runner(flow.transport).virtual()
         assert transport is not None  # `why_unsupported` has asked
         self._ends = transport(
@@ -66,7 +66,7 @@ class Connection:
                 server_host=self.server_host,
                 directory=self.directory,
                 ended=partial(self._end, ended),
-                begin=loop.now,
+                begin=core.loop.now,
                 seed=scenario.seed + (index << 32),
                 paths=flow.paths,
             )
@@ -80,6 +80,10 @@ class Connection:
             flow.enter, flow.deliver = gnb.entrance(flow), self.client_host.receive
         for flow in self.uplinks:
             flow.enter, flow.deliver = ue.entrance(flow), self.server_host.receive
+
+    def hosts(self) -> list[tuple[Host, Sequence[Flow]]]:
+        """Both end hosts, each with the flows that lead to it."""
+        return [(self.client_host, self.downlinks), (self.server_host, self.uplinks)]
 
     def _end(self, told: Callable[[], None]) -> None:
         self.has_ended = True

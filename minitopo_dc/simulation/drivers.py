@@ -19,7 +19,7 @@ from minitopo_dc.pdcp import (
     classify_udp,
 )
 from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
-from minitopo_dc.simulation.loop import Loop, Timer
+from minitopo_dc.simulation.loop import AnyLoop
 from minitopo_dc.simulation.packet import Packet
 
 T = TypeVar("T")
@@ -31,14 +31,14 @@ Arrive = Callable[[int, Packet, int], None]
 class LegDriver:
     """One direction of a leg."""
 
-    def __init__(self, number: int, leg: AnyLeg[Carried], loop: Loop) -> None:
+    def __init__(self, number: int, leg: AnyLeg[Carried], loop: AnyLoop) -> None:
         self.number = number
         self.leg = leg
         self.arrive: Arrive = _unconnected
         self.other: LegDriver | None = None
         """The other direction, where both share a medium: what happens to one changes both."""
         self._loop = loop
-        self._timer = Timer(loop, self._fire)
+        self._timer = loop.timer(self._fire)
 
     def push(self, packet: Packet, sn: int, size: int) -> None:
         """Put a PDU on the leg that has `size` bytes there."""
@@ -88,7 +88,7 @@ class TransmitDriver:
         entity: TransmittingEntity[Packet],
         sn_format: SnFormat,
         legs: Sequence[LegDriver],
-        loop: Loop,
+        loop: AnyLoop,
         *,
         belongs: Callable[[Carried], bool] = lambda carried: carried[1] is not None,
     ) -> None:
@@ -101,7 +101,7 @@ class TransmitDriver:
         self._loop = loop
         self._follows = entity.follows_legs
         self._needs_facts = entity.needs_facts
-        self._timer = Timer(loop, self.submit)
+        self._timer = loop.timer(self.submit)
 
     def push(self, packet: Packet) -> None:
         """Number an SDU, and put it on the leg or legs of its policy."""
@@ -146,7 +146,7 @@ class ReceiveDriver:
         bearer: int,
         entity: ReceivingEntity[Packet],
         positions: Mapping[int, int],
-        loop: Loop,
+        loop: AnyLoop,
         *,
         reports: ReportMaker | None = None,
     ) -> None:
@@ -156,7 +156,7 @@ class ReceiveDriver:
         self.reports = reports
         self._positions = positions
         self._loop = loop
-        self._timer = Timer(loop, self._deliver)
+        self._timer = loop.timer(self._deliver)
         self._delivered_bytes = 0
 
     def push(self, arrived: tuple[int, Packet, int]) -> None:
@@ -179,7 +179,7 @@ class ReceiveDriver:
         return with_bytes(self.entity.statistics(), self._delivered_bytes)
 
 
-def delayed(loop: Loop, delay: int, take: Callable[[T], None]) -> Callable[[T], None]:
+def delayed(loop: AnyLoop, delay: int, take: Callable[[T], None]) -> Callable[[T], None]:
     """`take`, reached `delay` ns later; the order is kept."""
     return DelayLine(loop, delay, take).push if delay else take
 
@@ -187,12 +187,12 @@ def delayed(loop: Loop, delay: int, take: Callable[[T], None]) -> Callable[[T], 
 class DelayLine(Generic[T]):
     """Holds everything for the same time."""
 
-    def __init__(self, loop: Loop, delay: int, take: Callable[[T], None]) -> None:
+    def __init__(self, loop: AnyLoop, delay: int, take: Callable[[T], None]) -> None:
         self._loop = loop
         self._delay = delay
         self._take = take
         self._held: deque[tuple[int, T]] = deque()
-        self._timer = Timer(loop, self._fire)
+        self._timer = loop.timer(self._fire)
 
     def push(self, item: T) -> None:
         """Hold `item`."""

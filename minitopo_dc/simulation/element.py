@@ -11,8 +11,9 @@ from minitopo_dc.router import ElementSettings, ReceiveBearer, ReportLeg, Transm
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.recorder import write_summary
 from minitopo_dc.router.reports import Way
+from minitopo_dc.router.settings import ElementLeg
 from minitopo_dc.simulation.drivers import LegDriver, ReceiveDriver, TransmitDriver, delayed
-from minitopo_dc.simulation.loop import Loop, Timed, TimedPart
+from minitopo_dc.simulation.loop import AnyLoop, Timed, TimedPart
 from minitopo_dc.simulation.packet import Flow, Packet, Take
 
 
@@ -22,7 +23,7 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
     def __init__(
         self,
         settings: ElementSettings,
-        loop: Loop,
+        loop: AnyLoop,
         *,
         leg_of: Mapping[str, int],
         processing_ns: int,
@@ -43,12 +44,15 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         self._processing = processing_ns
         self._paths = paths
         self._report_flows: list[Flow] = []
-        legs = {leg.leg: LegDriver(leg.leg, leg.build(paths), loop) for leg in settings.legs}
+        legs = {leg.leg: self._leg_driver(leg) for leg in settings.legs}
         self._assemble(legs, {number: driver.leg for number, driver in legs.items()})
         self._incoming: dict[Flow, Callable[[tuple[int, Packet, int]], None]] = {}
         parts: list[Timed] = [self._schedule, *self._report_senders.values()]
         self._parts = [TimedPart(loop, part) for part in parts]
         self._started = loop.now
+
+    def _leg_driver(self, leg: ElementLeg) -> LegDriver:
+        return LegDriver(leg.leg, leg.build(self._paths), self._loop)
 
     def connect(self, peer: Element) -> None:
         """The PDUs that cross this element's legs reach `peer`."""

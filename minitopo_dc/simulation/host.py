@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from minitopo_dc.runners.virtual import Address, Received, Sent, VirtualEndpoint
-from minitopo_dc.simulation.loop import Loop, Timer
+from minitopo_dc.simulation.loop import AnyLoop
 from minitopo_dc.simulation.packet import Flow, Packet
 from minitopo_dc.units import NS_PER_US
 
@@ -74,11 +74,10 @@ class Host:
     - Those of several sockets are read in the order in which they arrived.
     """
 
-    def __init__(self, loop: Loop, flows: Sequence[Flow], *, cpu_ns: int) -> None:
+    def __init__(self, loop: AnyLoop, flows: Sequence[Flow], *, cpu_ns: int) -> None:
         """Make a host that sends on `flows`, once `endpoint` is set; a socket for each source."""
         self.endpoint: VirtualEndpoint
-        self.received_bytes = 0
-        """IP bytes that reached this host."""
+        self._received_bytes = 0
         self._loop = loop
         self._flows: dict[tuple[Address | None, Address], Flow] = {}
         for flow in flows:
@@ -89,14 +88,19 @@ class Host:
         self._cpu = cpu_ns
         self._busy_until = loop.now
         self._batch = 1 if cpu_ns else BATCH
-        self._timer = Timer(loop, self._run)
+        self._timer = loop.timer(self._run)
         self._departures: deque[tuple[int, Packet]] = deque()
-        self._departure = Timer(loop, self._depart)
+        self._departure = loop.timer(self._depart)
 
     @property
     def now(self) -> int:
         """The time in ns."""
         return self._loop.now
+
+    @property
+    def received_bytes(self) -> int:
+        """IP bytes that reached this host."""
+        return self._received_bytes
 
     @property
     def socket_drops(self) -> int:
@@ -120,7 +124,7 @@ class Host:
 
     def receive(self, packet: Packet) -> None:
         """A datagram reached its socket."""
-        self.received_bytes += packet.size
+        self._received_bytes += packet.size
         if self._cpu and not self._buffers[packet.flow.destination].put(len(packet.data)):
             return
         flow = packet.flow

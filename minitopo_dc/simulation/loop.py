@@ -10,6 +10,37 @@ START_NS = 1_000_000_000
 """Time of the first event. Not 0: NewReno in aioquic takes what is sent at 0 for in recovery."""
 
 
+class AnyTimer(Protocol):
+    """One moment at which something wants to be called, on either core."""
+
+    @property
+    def at(self) -> int | None:
+        """When (ns); None: not at all."""
+
+    def set(self, moment: int | None) -> None:
+        """Fire at `moment` and not when it was set for before; None: not at all."""
+
+    def bring_forward(self, moment: int) -> None:
+        """Fire at `moment` unless it fires before."""
+
+
+class AnyLoop(Protocol):
+    """Virtual time on either core."""
+
+    @property
+    def now(self) -> int:
+        """The time in ns."""
+
+    def timer(self, fire: Callable[[], None]) -> AnyTimer:
+        """Return a timer that is not set yet."""
+
+    def stop(self) -> None:
+        """End `run` after the current event."""
+
+    def run(self, end: int) -> None:
+        """Fire what is due until `stop`, until `end` (ns), or until nothing is left to do."""
+
+
 class Loop:
     """Fires timers in order of time; timers of the same moment in the order they were set."""
 
@@ -19,6 +50,10 @@ class Loop:
         """What `Timer` has asked for, with a number that tells which came first."""
         self.number = 0
         self._stopping = False
+
+    def timer(self, fire: Callable[[], None]) -> Timer:
+        """Return a timer that is not set yet."""
+        return Timer(self, fire)
 
     def stop(self) -> None:
         """End `run` after the current event."""
@@ -76,10 +111,10 @@ class Timed(Protocol):
 class TimedPart:
     """Lets a part act when it wants to."""
 
-    def __init__(self, loop: Loop, part: Timed) -> None:
+    def __init__(self, loop: AnyLoop, part: Timed) -> None:
         self._loop = loop
         self._part = part
-        self._timer = Timer(loop, self._fire)
+        self._timer = loop.timer(self._fire)
 
     def rearm(self) -> None:
         """Ask the part for its moment; to be called at the start."""

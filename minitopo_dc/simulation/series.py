@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from minitopo_dc.simulation.connection import Connection
-from minitopo_dc.simulation.loop import Loop
+from minitopo_dc.simulation.loop import AnyLoop
 from minitopo_dc.simulation.packet import Packet
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.paths import PathFile
@@ -81,7 +81,7 @@ class PacketTrace:
     (`sent`, `received`), `bytes` of the IP packet.
     """
 
-    def __init__(self, path: Path, loop: Loop) -> None:
+    def __init__(self, path: Path, loop: AnyLoop) -> None:
         self._loop = loop
         self._begin = loop.now
         self._file = path.open("w", encoding="utf-8", newline="")

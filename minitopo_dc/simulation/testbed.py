@@ -10,9 +10,9 @@ from minitopo_dc.router.recorder import Recorder, Rows
 from minitopo_dc.run.addresses import client_address
 from minitopo_dc.run.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.simulation.choice import chosen_core
 from minitopo_dc.simulation.connection import Connection
-from minitopo_dc.simulation.element import Element
-from minitopo_dc.simulation.loop import START_NS, Loop, TimedPart
+from minitopo_dc.simulation.loop import START_NS, TimedPart
 from minitopo_dc.simulation.packet import Packet, Take
 from minitopo_dc.simulation.series import ConnectionSeries, PacketTrace, PathSeries
 from minitopo_dc.units import NS_PER_S
@@ -25,7 +25,8 @@ class Testbed:
     __test__ = False  # not a test class
 
     def __init__(self, scenario: Scenario, directory: Path) -> None:
-        self.loop = Loop()
+        self.core = chosen_core(scenario)
+        self.loop = self.core.loop
         self._scenario = scenario
         self._ended = 0
         numbers, version = range(1, len(scenario.legs) + 1), scenario.ip_version
@@ -34,19 +35,20 @@ class Testbed:
         hosts = (gnb_settings(scenario, directory), ue_settings(scenario, directory))
         paths = wifi_paths(hosts)
         self.gnb, self._ue = (
-            Element(settings, self.loop, leg_of=leg_of, processing_ns=processing, paths=paths)
+            self.core.element(settings, leg_of=leg_of, processing_ns=processing, paths=paths)
             for settings in hosts
         )
         self.gnb.connect(self._ue)
         self._ue.connect(self.gnb)
         self.connections = [
             Connection(
-                scenario, flow, index, loop=self.loop, directory=directory, ended=self._one_ended
+                scenario, flow, index, core=self.core, directory=directory, ended=self._one_ended
             )
             for index, flow in enumerate(scenario.resolved_flows)
         ]
         for connection in self.connections:
             connection.attach(self.gnb, self._ue)
+            self.core.join(connection.hosts())
         self._trace = self._tap(directory) if scenario.virtual.packet_trace else None
         self._recorder = self._record(directory)
 

@@ -84,6 +84,13 @@ class Session(ABC):
             sent += connection.datagrams(now)
         return sent
 
+    @property
+    def due(self) -> int | None:
+        """When `drive` has more to do than to send (ns), whatever arrives; None: never."""
+        if self.eager:
+            return 0
+        return None if self._due == math.inf else int(self._due)
+
     def next_timeout(self) -> int | None:
         """When to call `drive` next (ns) if nothing arrives before; None: not at all."""
         wake, due = self.connection.next_timeout(), self._due

@@ -22,6 +22,7 @@ from minitopo_dc.runners.quic import QuicOptions, read_report
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
     Congestion,
+    InC,
     Received,
     VirtualFlow,
     VirtualHost,
@@ -133,6 +134,26 @@ class End(Generic[AnySession]):
             self._on_end()
             return None
         return session.next_timeout()
+
+    @property
+    def due(self) -> int | None:
+        """When `resume` is to be called whatever arrives (ns)."""
+        return self.session.due
+
+    @property
+    def ended(self) -> bool:
+        """Whether the connection is over."""
+        return self.session.ended
+
+    def in_c(self) -> InC:
+        """Return what C needs of the connection."""
+        connection = self.session.connection
+        return InC(connection.pointers(), connection.number)
+
+    def resume(self, now: int, *, has_events: bool) -> int | None:
+        """Do as `step` does, with what arrived read already."""
+        self.session.connection.has_events = has_events
+        return self.step(now, ())
 
 
 def _connections(flow: VirtualFlow, options: QuicOptions) -> tuple[Connection, Connection]:

@@ -38,15 +38,6 @@ policy *policy_proportional(int legs, double time_constant, double floor)
     return self;
 }
 
-policy *policy_called(policy_function *ask, void *context, int legs)
-{
-    policy *self = of_kind(POLICY_CALLED, legs);
-
-    self->ask = ask;
-    self->context = context;
-    return self;
-}
-
 /* A share is above 0 for at least one leg. */
 static int batch(policy *self)
 {
@@ -56,16 +47,6 @@ static int batch(policy *self)
     }
     self->done++;
     return self->turn;
-}
-
-static int called(policy *self, int64_t now, int size, int *answer)
-{
-    int count = self->ask(self->context, now, size, answer);
-
-    for (int i = 0; i < count; i++)
-        if (answer[i] < 0 || answer[i] >= self->legs)
-            return -1;
-    return count <= self->legs ? count : -1;
 }
 
 int policy_legs(policy *self, transmit *shown, int64_t now, int size, int *answer)
@@ -80,9 +61,7 @@ int policy_legs(policy *self, transmit *shown, int64_t now, int size, int *answe
         return self->legs;
     case POLICY_LEAST_DELAY:
         return least_delay(shown, now, size, answer);
-    case POLICY_PROPORTIONAL:
-        return proportional_leg(&self->rates, shown, now, size, answer);
     default:
-        return called(self, now, size, answer);
+        return proportional_leg(&self->rates, shown, now, size, answer);
     }
 }

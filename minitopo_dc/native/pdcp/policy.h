@@ -8,18 +8,16 @@
 #include "../base/declared.h"
 #include "proportional.h"
 
-enum { POLICY_BATCH, POLICY_DUPLICATE, POLICY_LEAST_DELAY, POLICY_PROPORTIONAL, POLICY_CALLED };
+enum { POLICY_BATCH, POLICY_DUPLICATE, POLICY_LEAST_DELAY, POLICY_PROPORTIONAL };
 
 struct policy {
     int kind, legs;
     int64_t shares[MOST_LEGS], done; /* batch: of the leg whose turn it is */
     int turn;
     proportional rates;
-    policy_function *ask;
-    void *context;
 };
 
-/* Fill `answer` with legs, ascending; their number. 0: none now. -1: an error. */
+/* Fill `answer` with legs, ascending; their number. 0: none now. */
 int policy_legs(policy *self, transmit *shown, int64_t now, int size, int *answer);
 
 #endif

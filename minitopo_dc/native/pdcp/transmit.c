@@ -172,11 +172,6 @@ static void send_waiting(transmit *self, int64_t now)
 
         if (!self->answered)
             self->answered = policy_legs(self->split, self, now, size, self->answer);
-        if (self->answered < 0) {
-            self->failed = 1;
-            self->answered = 0;
-            return;
-        }
         count = that_are_up(self, now, size, legs);
         if (!one_takes(self, legs, count, now, size))
             return;
@@ -202,11 +197,6 @@ int transmit_push(transmit *self, void *sdu, int size, int64_t now)
     if (self->late)
         return push_waiting(self, sdu, size, now);
     count = policy_legs(self->split, self, now, size, legs);
-    if (count < 0) {
-        self->failed = 1;
-        release_packet(&self->hooks, sdu);
-        return 0;
-    }
     number(self, sdu, size, legs, count);
     return count > 0;
 }

@@ -19,7 +19,7 @@ DEFINE_RING(sdu_ring, void *)
 
 struct transmit {
     packet_hooks hooks;
-    int legs, header, late, failed; /* failed: the policy has */
+    int legs, header, late;
     int64_t mask, next, wake;
     policy *split;
     feedback *heard; /* NULL: no reports */

@@ -56,6 +56,7 @@ static packet *unused_packet(network *self)
         return found;
     }
     found = resized(NULL, 1, sizeof(*found));
+    found->of = self;
     found->made_before = self->made;
     return self->made = found;
 }
@@ -80,7 +81,7 @@ static void packet_keep(void *shared)
 void packet_release(void *shared)
 {
     packet *self = shared;
-    network *of = self->flow->of;
+    network *of = self->of; /* which its flow need not outlive */
 
     if (--self->shares)
         return;
@@ -321,8 +322,6 @@ static void submit(void *owner)
         transmit_settle(self->entity, self->of->loop.now);
     } while (pdu_ring_count(&self->entity->ready));
     timer_set(&self->timer, transmit_next_timeout(self->entity));
-    if (self->entity->failed)
-        self->of->loop.failed = 1;
 }
 
 static void transmit_driver_free(void *object)
@@ -353,8 +352,6 @@ void transmit_driver_push(transmit_driver *self, packet *what)
         submit(self);
     else
         put_on_legs(self);
-    if (self->entity->failed)
-        self->of->loop.failed = 1;
 }
 
 /* Legs went down or up, or got another rate. */

@@ -15,6 +15,7 @@
 /* Bytes, or what Python has: then `token` is not below 0. */
 typedef struct packet {
     struct packet *next, *made_before; /* of those in no use; of all */
+    network *of;
     flow *flow;
     int64_t token;
     int shares, size, length;

@@ -1,0 +1,63 @@
+"""Which core computes a run: the native one where it is built and has what the scenario needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from minitopo_dc.native import library
+from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.receive import check_legs
+from minitopo_dc.native.transmit import check_policy
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Scenario
+from minitopo_dc.settings import PdcpSettings
+from minitopo_dc.simulation.core import Core, PythonCore
+from minitopo_dc.simulation.native.core import NativeCore
+
+PYTHON_ONLY = ("data_recovery", "duplication", "flow_control", "leg_failure_ms")
+"""Fields of a bearer that the native core lacks."""
+
+
+def chosen_core(scenario: Scenario) -> Core:
+    """Return the core for a run of a scenario on the virtual clock.
+
+    `core: native` where it cannot be had is refused before a run (`why_not_wanted`).
+    """
+    if scenario.virtual.core == "python":
+        return PythonCore("as the scenario says")
+    why = why_not_native(scenario)
+    if why is not None:
+        return PythonCore(why)
+    return NativeCore(observed=scenario.virtual.packet_trace)
+
+
+def why_not_wanted(scenario: Scenario) -> str | None:
+    """Say why a scenario cannot have the core that it names."""
+    why = why_not_native(scenario) if scenario.virtual.core == "native" else None
+    return None if why is None else f"core native: {why}; allowed: auto, python"
+
+
+def why_not_native(scenario: Scenario) -> str | None:
+    """Say what the native core lacks for a scenario, or that it is not here."""
+    return library.missing() or next(_lacking(scenario), None)
+
+
+def _lacking(scenario: Scenario) -> Iterator[str]:
+    for number, leg in enumerate(scenario.legs, start=1):
+        for radio in (leg.direction("downlink"), leg.direction("uplink")):
+            yield from (
+                f"leg {number} has {name}" for name in ("rlc", "wifi") if getattr(radio, name)
+            )
+    for flow in scenario.resolved_flows:
+        if flow.mode in DUAL_CONNECTIVITY:
+            yield from _of_bearer("pdcp", flow.pdcp, len(flow.legs))
+            if scenario.split_uplink:
+                yield from _of_bearer("uplink_pdcp", flow.uplink_pdcp, len(flow.uplink_legs))
+
+
+def _of_bearer(where: str, pdcp: PdcpSettings, legs: int) -> Iterator[str]:
+    yield from (f"{where} has {name}" for name in PYTHON_ONLY if getattr(pdcp, name))
+    try:
+        check_legs(legs)
+        check_policy(pdcp.policy(legs))
+    except NotNativeError as error:
+        yield f"{where}: {error}"

@@ -1,0 +1,68 @@
+"""What a run on the virtual clock is computed by: the Python core here, or the native one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from minitopo_dc.link import WifiPath
+from minitopo_dc.router import ElementSettings
+from minitopo_dc.simulation.element import Element
+from minitopo_dc.simulation.host import Host
+from minitopo_dc.simulation.loop import AnyLoop, Loop
+from minitopo_dc.simulation.packet import Flow
+
+
+class Core(Protocol):
+    """Makes the parts of one run."""
+
+    @property
+    def name(self) -> str:
+        """Say which core it is, and why not the native one."""
+
+    @property
+    def loop(self) -> AnyLoop:
+        """Virtual time."""
+
+    def element(
+        self,
+        settings: ElementSettings,
+        *,
+        leg_of: Mapping[str, int],
+        processing_ns: int,
+        paths: Mapping[int, WifiPath],
+    ) -> Element:
+        """Return the legs and bearers of one router host."""
+
+    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> Host:
+        """Return an end host that sends on `flows`."""
+
+    def join(self, ends: Iterable[tuple[Host, Iterable[Flow]]]) -> None:
+        """Shorten the way between hosts, each with the flows that lead to it, if that can be."""
+
+
+class PythonCore:
+    """The readable reference."""
+
+    def __init__(self, why: str) -> None:
+        """Say why it is not the native one."""
+        self.name = f"python: {why}"
+        self.loop = Loop()
+
+    def element(
+        self,
+        settings: ElementSettings,
+        *,
+        leg_of: Mapping[str, int],
+        processing_ns: int,
+        paths: Mapping[int, WifiPath],
+    ) -> Element:
+        """Return the legs and bearers of one router host."""
+        return Element(settings, self.loop, leg_of=leg_of, processing_ns=processing_ns, paths=paths)
+
+    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> Host:
+        """Return an end host that sends on `flows`."""
+        return Host(self.loop, flows, cpu_ns=cpu_ns)
+
+    def join(self, ends: Iterable[tuple[Host, Iterable[Flow]]]) -> None:
+        """Leave it as it is."""

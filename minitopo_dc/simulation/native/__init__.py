@@ -1,0 +1,1 @@
+"""The virtual clock on the native core: its elements and hosts behind the interfaces of Python."""
