@@ -7,9 +7,10 @@ import os
 import sys
 from pathlib import Path
 
+from minitopo_dc.native.library import missing
 from minitopo_dc.run.check import check_scenario, runners_of, why_unsupported
 from minitopo_dc.run.results import RunResult
-from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scenario import Clock, Core, Scenario
 from minitopo_dc.settings import SettingsError
 
 # ruff: noqa: PLC0415
@@ -89,8 +90,8 @@ def chosen_jobs(wanted: int | None, clock: Clock) -> int:
     return wanted
 
 
-def require_clock(clock: Clock) -> None:
-    """Refuse a clock that cannot run here.
+def require_clock(clock: Clock, core: Core = "auto") -> None:
+    """Refuse a clock that cannot run here; say once that the virtual one could be faster.
 
     Raises:
         SettingsError: what is lacking.
@@ -98,6 +99,8 @@ def require_clock(clock: Clock) -> None:
     reason = why_not_real() if clock == "real" else None
     if reason is not None:
         raise SettingsError(f"clock real: {reason}; --clock virtual needs none of this")
+    if clock == "virtual" and core == "auto" and (slow := missing()) is not None:
+        print(f"minitopo-dc: {slow}: using the Python core", file=sys.stderr)  # noqa: T201
 
 
 def require_real(what: str) -> None:

@@ -22,6 +22,7 @@ from minitopo_dc.commands.options.pdcp import add_dc_options, each_pdcp
 from minitopo_dc.commands.options.scenario import (
     add_capture_option,
     add_clock_option,
+    add_core_option,
     add_ip_option,
     add_jobs_option,
     add_leg_options,
@@ -32,6 +33,7 @@ from minitopo_dc.commands.options.scenario import (
     base_scenario,
     better_leg,
     rows,
+    with_core,
 )
 from minitopo_dc.commands.options.schedules import add_outage_option, add_paths_option
 from minitopo_dc.commands.screen import Progress, new_directory
@@ -61,6 +63,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_paths_option(parser)
     add_ip_option(parser)
     add_clock_option(parser)
+    add_core_option(parser)
     add_capture_option(parser)
     add_plugin_option(parser)
     add_jobs_option(parser)
@@ -83,12 +86,13 @@ def execute(arguments: argparse.Namespace) -> int:
     base = base_of(arguments)
     leg = arguments.leg or better_leg(base)
     base = base.model_copy(update={"leg": leg, "clock": arguments.clock or default_clock()})
+    base = with_core(base, arguments.core)
     jobs = chosen_jobs(arguments.jobs, base.clock)
     wanted = rows(arguments, base.clock, base.workload.kind)
     planned = list(planned_runs(base, wanted, arguments.repetitions))
     for _, scenario in planned[: len(wanted)]:  # repetitions differ in their seed only
         check_scenario(scenario)
-    require_clock(base.clock)
+    require_clock(base.clock, base.virtual.core)
     root = _directory(arguments.output)
     with held(root, planned):
         clean_killed(base.clock)

@@ -16,10 +16,12 @@ from minitopo_dc.clocks import default_clock, require_clock, require_real, run_c
 from minitopo_dc.commands.options.scenario import (
     add_capture_option,
     add_clock_option,
+    add_core_option,
     add_ip_option,
     add_minitopo_options,
     add_output_option,
     add_plugin_option,
+    with_core,
 )
 from minitopo_dc.commands.options.schedules import (
     add_outage_option,
@@ -53,6 +55,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_minitopo_options(parser, required=False)
     add_clock_option(parser)
+    add_core_option(parser)
     add_ip_option(parser, default=None)
     add_capture_option(parser)
     add_plugin_option(parser)
@@ -67,12 +70,12 @@ def execute(arguments: argparse.Namespace) -> int:
     load_plugins(arguments.plugins)
     scenario, interactive = _read(arguments)
     clock = arguments.clock or ("real" if interactive else _wanted_clock(scenario))
-    scenario = _changed(scenario, arguments, clock)
+    scenario = with_core(_changed(scenario, arguments, clock), arguments.core)
     _check(scenario, arguments)
     if interactive:
         check_command_line(scenario, clock)
         return open_command_line(scenario, new_directory(arguments.output, "run"))
-    require_clock(clock)
+    require_clock(clock, scenario.virtual.core)
     directory = new_directory(arguments.output, "run")
     with Progress(1) as progress:
         progress.begin(scenario)

@@ -28,8 +28,6 @@ class Measured(NamedTuple):
     """IP bytes that each leg delivered downlink."""
     trust: Trust | None = None
     """What the machine did to it; None: no machine could, as on the virtual clock."""
-    core: str | None = None
-    """On the virtual clock what has computed it, and why not the native core."""
 
 
 class RunFailedError(MinitopoDcError, RuntimeError):
@@ -43,6 +41,7 @@ def perform(
     facts: Mapping[str, Any],
     lacking: Callable[[], str | None],
     measure: Callable[[Scenario], Measured],
+    details: Callable[[Scenario], Mapping[str, Any]] = lambda _: {},
 ) -> RunResult:
     """Run a scenario that was checked, and keep everything about it.
 
@@ -55,6 +54,7 @@ def perform(
         facts: what the numbers may depend on, for `environment.json`.
         lacking: says what the machine lacks for it, beside the transports' tools.
         measure: runs the flows of the scenario as it is run.
+        details: says more of how that scenario is run, for the result's `details`.
 
     Returns:
         The result, whatever happens to the run: failures of the run are in it.
@@ -70,6 +70,8 @@ def perform(
     if derived.derived:
         save_as_run(derived, directory)
     result = _attempt(derived, directory, lacking, measure)
+    if result.status != "unsupported":
+        result = replace(result, details={**result.details, **details(derived.scenario)})
     result.save(directory)
     return result
 
@@ -88,8 +90,6 @@ def _attempt(
     try:
         measured = measure(scenario)
         result = judge(blank, scenario, measured.measurements, measured.leg_bytes)
-        if measured.core is not None:
-            result = replace(result, details={**result.details, "core": measured.core})
         return result if measured.trust is None else with_trust(result, measured.trust)
     except (TransferFailed, RunFailedError) as failure:
         return replace(blank, reason=str(failure))

@@ -2,7 +2,7 @@
 
 from minitopo_dc.scenario.as_run import AsRun, as_run
 from minitopo_dc.scenario.bearer import DUAL_CONNECTIVITY, FlowMode, UplinkPdcpSettings
-from minitopo_dc.scenario.clocks import Clock, RealSettings, Recovery, VirtualSettings
+from minitopo_dc.scenario.clocks import Clock, Core, RealSettings, Recovery, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.scenario.scenario import Mode, Scenario
@@ -11,6 +11,7 @@ __all__ = [
     "DUAL_CONNECTIVITY",
     "AsRun",
     "Clock",
+    "Core",
     "FlowMode",
     "FlowSettings",
     "Mode",

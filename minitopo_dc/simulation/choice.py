@@ -22,12 +22,15 @@ def chosen_core(scenario: Scenario) -> Core:
 
     `core: native` where it cannot be had is refused before a run (`why_not_wanted`).
     """
-    if scenario.virtual.core == "python":
-        return PythonCore("as the scenario says")
-    why = why_not_native(scenario)
-    if why is not None:
-        return PythonCore(why)
-    return NativeCore(observed=scenario.virtual.packet_trace)
+    if _why_python(scenario) is None:
+        return NativeCore(observed=scenario.virtual.packet_trace)
+    return PythonCore()
+
+
+def core_name(scenario: Scenario) -> str:
+    """Say which core that is, and why it is not the native one."""
+    why = _why_python(scenario)
+    return "native" if why is None else f"python: {why}"
 
 
 def why_not_wanted(scenario: Scenario) -> str | None:
@@ -39,6 +42,12 @@ def why_not_wanted(scenario: Scenario) -> str | None:
 def why_not_native(scenario: Scenario) -> str | None:
     """Say what the native core lacks for a scenario, or that it is not here."""
     return library.missing() or next(_lacking(scenario), None)
+
+
+def _why_python(scenario: Scenario) -> str | None:
+    if scenario.virtual.core == "python":
+        return "the scenario says so"
+    return why_not_native(scenario)
 
 
 def _lacking(scenario: Scenario) -> Iterator[str]:

@@ -17,10 +17,6 @@ class Core(Protocol):
     """Makes the parts of one run."""
 
     @property
-    def name(self) -> str:
-        """Say which core it is, and why not the native one."""
-
-    @property
     def loop(self) -> AnyLoop:
         """Virtual time."""
 
@@ -44,9 +40,8 @@ class Core(Protocol):
 class PythonCore:
     """The readable reference."""
 
-    def __init__(self, why: str) -> None:
-        """Say why it is not the native one."""
-        self.name = f"python: {why}"
+    def __init__(self) -> None:
+        """Begin a run."""
         self.loop = Loop()
 
     def element(

@@ -15,7 +15,7 @@ from minitopo_dc.run.perform import Measured, RunFailedError, perform
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.simulation.choice import why_not_wanted
+from minitopo_dc.simulation.choice import core_name, why_not_wanted
 from minitopo_dc.simulation.connection import Connection
 from minitopo_dc.simulation.testbed import Testbed
 from minitopo_dc.workloads import Download, Measurement
@@ -35,6 +35,7 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
         facts=_facts(),
         lacking=lambda: why_not_wanted(scenario),
         measure=lambda each: _measure(each, directory),
+        details=lambda each: {"core": core_name(each)},
     )
 
 
@@ -55,7 +56,7 @@ def _measure(scenario: Scenario, directory: Path) -> Measured:
     except PolicyError as error:
         raise RunFailedError(str(error)) from None
     measurements = [_of_flow(each, scenario) for each in testbed.connections]
-    return Measured(measurements, testbed.gnb.delivered_bytes(), core=testbed.core.name)
+    return Measured(measurements, testbed.gnb.delivered_bytes())
 
 
 def _of_flow(connection: Connection, scenario: Scenario) -> Measurement:

@@ -18,7 +18,7 @@ from minitopo_dc.campaign.file.fields import CampaignFile, Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError
 from minitopo_dc.campaign.file.paths import LABEL, PathError, check_path, set_value
 from minitopo_dc.run.check import check_fields
-from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scenario import Clock, Core, Scenario
 from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.settings.base import exists
 from minitopo_dc.trace import TraceError
@@ -38,6 +38,8 @@ class Overrides:
 
     version: Version = "full"
     clock: Clock | None = None
+    core: Core | None = None
+    """Of the virtual clock."""
     repetitions: int | None = None
     size_mb: float | None = None
     """Not where the size is a factor."""
@@ -160,6 +162,7 @@ class Planner:
         for path, value in (
             ("workload.size_mb", self._overrides.size_mb),
             ("seed", self._overrides.seed),
+            ("virtual.core", self._overrides.core if self._clock == "virtual" else None),
         ):
             yield {} if value is None else {path: value}
         yield cell.factors

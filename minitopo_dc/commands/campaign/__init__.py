@@ -32,6 +32,7 @@ from minitopo_dc.commands.campaign.progress import CampaignProgress
 from minitopo_dc.commands.campaign.state import tell_campaign
 from minitopo_dc.commands.options import quantities
 from minitopo_dc.commands.options.scenario import (
+    add_core_option,
     add_jobs_option,
     add_plugin_option,
     add_retry_option,
@@ -87,6 +88,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     _add_versions(parser.add_mutually_exclusive_group())
     parser.add_argument("--clock", choices=get_args(Clock), help="real or virtual (the file's)")
+    add_core_option(parser)
     parser.add_argument(
         "--size", type=quantities.of("mb"), metavar="MB", help="download (the file's)"
     )
@@ -247,6 +249,7 @@ def _overrides(arguments: argparse.Namespace) -> Overrides:
     return Overrides(
         version=arguments.version,
         clock=arguments.clock,
+        core=arguments.core,
         repetitions=arguments.repetitions,
         size_mb=arguments.size,
         seed=arguments.seed,
@@ -270,7 +273,7 @@ def _workers(arguments: argparse.Namespace, clock: Clock) -> Workers:
                 "--jobs: not with --scheduler: the workers' number of threads counts"
             )
         return Cluster(arguments.scheduler, without_tls=arguments.scheduler_without_tls)
-    require_clock(clock)
+    require_clock(clock, arguments.core or "auto")
     jobs = chosen_jobs(arguments.jobs, clock)
     return Serial() if jobs == 1 else Processes(jobs)
 

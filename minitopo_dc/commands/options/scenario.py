@@ -16,7 +16,7 @@ from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.attempts import MOST_DISTURBED, Retries
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Mode, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Core, Mode, Scenario
 from minitopo_dc.settings import IpVersion, PathSchedule, SettingsError, defaults
 from minitopo_dc.shipped import shipped
 from minitopo_dc.workloads import Download, Workload, parse_workload, workload_names
@@ -103,6 +103,29 @@ def add_clock_option(parser: argparse.ArgumentParser) -> None:
         choices=get_args(Clock),
         help="real kernels (Linux, root), or discrete events; real where it can run",
     )
+
+
+def add_core_option(parser: argparse.ArgumentParser) -> None:
+    """What computes the legs and bearers of runs on the virtual clock."""
+    parser.add_argument(
+        "--core",
+        choices=get_args(Core),
+        help="of the virtual clock: in C, in Python, or (auto) in C where it can be",
+    )
+
+
+def with_core(scenario: Scenario, core: Core | None) -> Scenario:
+    """A scenario with the core that the command line names; None: as it is.
+
+    Raises:
+        SettingsError: it is one of the real clock.
+    """
+    if core is None:
+        return scenario
+    if scenario.clock == "real":
+        raise SettingsError(f"--core {core}: only the virtual clock has it; give --clock virtual")
+    virtual = scenario.virtual.model_copy(update={"core": core})
+    return scenario.model_copy(update={"virtual": virtual})
 
 
 def add_plugin_option(parser: argparse.ArgumentParser) -> None:

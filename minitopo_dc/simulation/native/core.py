@@ -20,8 +20,6 @@ from minitopo_dc.simulation.packet import Flow, Packet
 class NativeCore:
     """What is hot is in C; hosts whose endpoints are Python's exchange packets with it."""
 
-    name = "native"
-
     def __init__(self, *, observed: bool) -> None:
         """Make one; `observed`: each packet is to be seen at the end hosts."""
         self.loop = NativeLoop(START_NS, _arrived)

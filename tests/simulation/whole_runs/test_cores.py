@@ -1,0 +1,110 @@
+"""The native core and the Python one: every file of a run is the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.native import library
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.simulation.run import run_virtual
+from tests.native.extension import needs_native
+from tests.picoquic.extension import needs_picoquic
+from tests.simulation.scenarios import leg, scenario
+
+LATE = {
+    "split": "least-delay",
+    "numbering": "late",
+    "t_reordering_ms": "adaptive",
+    "legs_keep_order": True,
+}
+SLOW = leg(rate_mbps=6, delay_ms=30, loss_percent=0.5)
+SCENARIOS: dict[str, dict[str, Any]] = {
+    "batch": {"pdcp": {"batch": 10, "ratio": [7, 3]}},
+    "losses": {"legs": [leg(loss_percent=1), leg(burst_loss={"p": 0.005, "r": 0.3})]},
+    "one leg": {"mode": "sc", "congestion_control": "cubic"},
+    "multipath": {"mode": "multipath", "transport": "mpquic-picoquic"},
+    "least-delay": {"pdcp": LATE, "legs": [leg(), SLOW], "split_uplink": True},
+    "proportional": {
+        "pdcp": {"split": "proportional", "report_ms": 20, "numbering": "late"},
+        "legs": [leg(), SLOW],
+    },
+    "duplicate": {"mode": "dc-duplicate", "legs": [leg(reorder=True, jitter_ms=5), SLOW]},
+    "outages": {"pdcp": LATE, "legs": [leg(outages=[[0.1, 0.3]]), leg()]},
+    "opportunities": {"legs": [{"downlink": {"trace": "opportunities.mahi"}}, leg()]},
+    "flows": {"mode": "flows", "flows": [{"mode": "dc"}, {"mode": "sc", "leg": 2}]},
+    "aioquic": {"transport": "quic", "virtual": {"processing_delay_ms": 1, "packet_trace": True}},
+    "requests": {"workload": {"kind": "request-response"}, "pdcp": LATE | {"discard_timer_ms": 50}},
+}
+
+
+def run(directory: Path, core: str, **fields: Any) -> RunResult:
+    virtual = {**fields.pop("virtual", {}), "core": core}
+    common = {"transport": "quic-picoquic", "workload": {"size_mb": 0.5}, "options": {}}
+    return run_virtual(scenario(**{**common, **fields}, virtual=virtual), directory)
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    """All that a run has written, but for where it is and what says the core."""
+    found = {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file() and path.name != "scenario.yaml"
+    }
+    result = json.loads(found["result.json"])
+    del result["details"]["core"], result["directory"]
+    return {**found, "result.json": json.dumps(result).encode()}
+
+
+@needs_native
+@needs_picoquic
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_both_cores_write_the_same(name: str, tmp_path: Path) -> None:
+    fields = SCENARIOS[name]
+    if name == "opportunities":
+        trace = tmp_path / "opportunities.mahi"
+        trace.write_text("".join(f"{time}\n" for time in range(1, 1000) if time % 3))
+        fields = {"legs": [{"downlink": {"trace": str(trace)}}, leg()]}
+    results = [run(tmp_path / core, core, **fields) for core in ("python", "native")]
+    assert [result.status for result in results] == ["ok", "ok"], results
+    assert [each.details["core"] for each in results] == ["python: the scenario says so", "native"]
+    python, native = (files(tmp_path / core) for core in ("python", "native"))
+    assert sorted(python) == sorted(native)
+    for file, content in python.items():
+        assert native[file] == content, file
+
+
+@needs_native
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"legs": [leg(rlc={"mode": "am"}), leg()]}, "leg 1 has rlc"),
+        ({"pdcp": {"split": "threshold"}}, "pdcp: split policy of class ThresholdPolicy"),
+        ({"pdcp": {"data_recovery": True, "report_ms": 20}}, "pdcp has data_recovery"),
+    ],
+)
+def test_what_the_native_core_lacks_runs_on_the_other_and_is_told(
+    fields: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    small = {"transport": "quic", "workload": {"size_mb": 0.05}} | fields
+    assert run(tmp_path / "auto", "auto", **small).details["core"] == f"python: {reason}"
+    refused = run(tmp_path / "native", "native", **small)
+    assert (refused.status, refused.reason) == (
+        "unsupported",
+        f"core native: {reason}; allowed: auto, python",
+    )
+
+
+def test_where_it_is_not_built_runs_are_python_s_and_say_how_to_build_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(library.OTHER, raising=False)
+    monkeypatch.setattr("minitopo_dc.extension.place.checkout", lambda: None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    result = run(tmp_path / "run", "auto", transport="quic", workload={"size_mb": 0.05})
+    assert result.details["core"] == (
+        "python: the native core is not built (get it: minitopo-dc build native)"
+    )
