@@ -32,7 +32,9 @@ def _subclasses(cls: type[Settings]) -> Iterator[type[Settings]]:
 
 
 all_runners()
-CLASSES: list[type[Settings]] = sorted({*_subclasses(Settings), Scenario, CampaignFile}, key=lambda each: each.__name__)
+CLASSES: list[type[Settings]] = sorted(
+    {*_subclasses(Settings), Scenario, CampaignFile}, key=lambda each: each.__name__
+)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of ipaddress, about an int of True
