@@ -53,7 +53,7 @@ class Options(Settings):
             known = ", ".join(sorted(cls.model_fields)) or "none"
             hint = nearest(str(name), cls.model_fields)
             return f"no option {name!r:.80}{hint} (known: {known})"
-        if wrong["type"] == "number":  # with its unit
+        if wrong["type"] == "number" and "units:" in wrong["msg"]:
             return f"option {name}: {wrong['msg']}"
         allowed = _words(cls.model_json_schema()["properties"][name])
         return f"option {name} must be {allowed}, not {wrong['input']!r:.80}"
