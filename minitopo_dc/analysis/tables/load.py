@@ -184,9 +184,12 @@ def _check_details(details: Mapping[str, Any]) -> None:
 
 
 def _is_number(result: RunResult, value: float | None) -> bool:
-    """Above 0; only a download must have each of the numbers."""
+    """Above 0; only a download must have each of the numbers, and flows of which all are one."""
     if value is None:
-        return result.workload != Download.kind
+        flows = result.details.get("flows", [])
+        return result.workload != Download.kind or any(
+            not flow.get("goodput_mbps") for flow in flows
+        )
     return 0 < value < math.inf
 
 

@@ -245,6 +245,37 @@ SERIES: dict[str, Any] = {
         "cells": [{"pdcp.batch": 50}],
         "figure": {"kind": "rates"},
     },
+    "delay": {
+        "title": "Delay of each packet",
+        "base": {"options.qlog": True},
+        "cells": [{"pdcp.batch": 50}],
+        "figure": {"kind": "delay"},
+    },
+    "under-load": {
+        "title": "Latency under load",
+        "base": {
+            "mode": "flows",
+            "flows": [
+                {"mode": "dc", "workload": {"duration_s": 1}},
+                {
+                    "mode": "dc",
+                    "workload": {
+                        "kind": "request-response",
+                        "interval_s": 0.1,
+                        "duration_s": 1,
+                    },
+                },
+            ],
+        },
+        "cells": [{"pdcp.batch": 50}],
+        "figure": {"kind": "under-load"},
+    },
+    "throughput-delay": {
+        "title": "Goodput against delay",
+        "base": {"options.qlog": True},
+        "cells": [{"pdcp.batch": 50}],
+        "figure": {"kind": "throughput-delay", "curves": [{"configuration": "default"}]},
+    },
     "bars": {
         "title": "Bars",
         "base": {"options.qlog": True},
@@ -298,6 +329,27 @@ def test_every_kind_of_figure_is_drawn_from_real_runs(real_runs: Path) -> None:
     html = report(real_runs)
     assert "No figure" not in html
     assert len(charts(html)) == FIGURES
+
+
+def test_one_way_delays_are_those_of_the_leg_and_above(real_runs: Path) -> None:
+    (panel,) = charts(report(real_runs))["delay"]["panels"]
+    (packets,) = panel["series"]
+    assert min(packets["y"]) > 10  # ms, of either leg
+    assert len(packets["y"]) > 50
+
+
+def test_requests_meet_the_queue_that_a_download_fills(real_runs: Path) -> None:
+    rates, delays = charts(report(real_runs))["under-load"]["panels"]
+    assert max(rates["series"][0]["y"]) > 5  # Mbit/s
+    assert min(delays["series"][0]["y"]) > 20  # ms, there and back
+    assert len(delays["series"][0]["y"]) == 10
+
+
+def test_goodput_stands_against_both_quantiles_of_the_delay(real_runs: Path) -> None:
+    late, median = charts(report(real_runs))["throughput-delay"]["panels"]
+    assert late["x"]["label"] == "one-way delay of packets, 95th percentile (ms)"
+    assert median["xs"][0] < late["xs"][0]
+    assert late["series"][0]["y"] == median["series"][0]["y"]
 
 
 @pytest.mark.parametrize(
