@@ -34,7 +34,7 @@ RESERVED = frozenset(
         *("application_limited_share", "recovery_share", "early_exit", "false_loss"),
         *("normal_behaviour", "false_cuts", "window_cuts", "spurious_losses"),
         *("cwnd_over_optimum", "reached_optimum"),
-        *("configuration", "leg"),
+        *("configuration", "leg", "settings"),
         *RENAMED,
     }
 )

@@ -19,7 +19,7 @@ from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.tables.run_files import read_text_in
 from minitopo_dc.files import parse_json
 from minitopo_dc.run.results import GIVEN, SETTINGS
-from minitopo_dc.settings import read_yaml
+from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.settings.base import said_of
 
 PLAN = "plan.json"
@@ -166,7 +166,7 @@ def compared_labels(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return of each run of a table the fields in which their scenarios differ.
 
     Raises:
-        SettingsError: a scenario is broken; a run without one has no such labels.
+        ResultError: a scenario is broken; a run without one has no such labels.
     """
     scenarios = [scenario_fields(Path(directory)) for directory in table["directory"]]
     paths = dict.fromkeys(path for fields in scenarios for path in fields)
@@ -183,11 +183,14 @@ def scenario_fields(run: Path) -> dict[str, Any]:
     """Return the fields of a run's scenario by their paths; none where it kept no scenario.
 
     Raises:
-        SettingsError: the file is broken.
+        ResultError: the file is broken.
     """
     if not (run / GIVEN).exists():
         return {}
-    return dict(_flat(read_yaml(run / GIVEN, within=run)))
+    try:
+        return dict(_flat(read_yaml(run / GIVEN, within=run)))
+    except SettingsError as error:
+        raise ResultError(str(error)) from None
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
