@@ -185,12 +185,16 @@ def scenario_fields(run: Path) -> dict[str, Any]:
     Raises:
         ResultError: the file is broken.
     """
-    if not (run / GIVEN).exists():
+    path = run / GIVEN
+    if not path.exists() and not path.is_symlink():
         return {}
     try:
-        return dict(_flat(read_yaml(run / GIVEN, within=run)))
+        values = read_yaml(path, within=run)
     except SettingsError as error:
         raise ResultError(str(error)) from None
+    if not isinstance(values, dict):
+        raise ResultError(f"{path}: no scenario: no mapping of names to values")
+    return dict(_flat(values))
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
