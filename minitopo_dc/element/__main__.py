@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from minitopo_dc.element.kernel.loop import Loop
 from minitopo_dc.element.kernel.realtime import ElementError
 from minitopo_dc.element.kernel.rules import RuleError
+from minitopo_dc.element.native_element import NativeElement, lacking
+from minitopo_dc.element.native_loop import NativeLoop
 from minitopo_dc.element.process import Element, run
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.router import ElementSettings, wifi_paths
@@ -49,15 +51,33 @@ def main(arguments: list[str]) -> int:
 def _run(stack: ExitStack, hosts: Mapping[str, int | None]) -> None:
     """Run the elements of these settings' files, each with a process of its host."""
     settings = [_load(Path(file)) for file in hosts]
-    loop, paths = Loop(), wifi_paths(settings)
-    elements = []
+    why = _why_python(settings)
+    loop, paths = NativeLoop() if why is None else Loop(), wifi_paths(settings)
+    kind = NativeElement if why is None else Element
+    elements: list[Element] = []
     for each, (file, host) in zip(settings, hosts.items(), strict=True):
         try:
-            elements.append(Element(each, loop, paths=paths, host=host))
+            elements.append(kind(each, loop, paths=paths, host=host))
         except (SettingsError, TraceError, PolicyError) as error:
             raise SettingsError(f"{file}: {error}") from None
+        elements[-1].core_reason = why
         stack.callback(elements[-1].close)
     run(elements, loop)
+
+
+def _why_python(settings: Sequence[ElementSettings]) -> str | None:
+    """Say why elements of one process run in Python; None: they are native.
+
+    Raises:
+        SettingsError: one has to be native, and cannot.
+    """
+    wanted = {each.core for each in settings}
+    if "python" in wanted:
+        return "as the settings say"
+    why = "several hosts in one process" if len(settings) > 1 else lacking(settings)
+    if why is not None and "native" in wanted:
+        raise SettingsError(f"core: native: {why}; allowed: auto, python")
+    return why
 
 
 def _load(file: Path) -> ElementSettings:

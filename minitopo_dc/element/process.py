@@ -43,6 +43,7 @@ from minitopo_dc.router.recorder import Recorder, write_summary
 from minitopo_dc.router.reports import Way
 from minitopo_dc.router.settings import (
     READY,
+    Core,
     ElementLeg,
     ElementSettings,
     ReceiveBearer,
@@ -57,6 +58,10 @@ AnyDriver = LegDriver | KernelLegDriver | WireDriver
 
 class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
     """The legs and bearers of one router host, over the kernel's queues."""
+
+    core: Core = "python"
+    core_reason: str | None = None
+    """Why it is not the native one."""
 
     def __init__(
         self,
@@ -105,7 +110,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         )
         copy = WHOLE_PACKET if settings.pcap else HEADER_ONLY
         for number, driver in self._user_legs.items():
-            queue = self._queue(self._captures.departures(driver), copy)
+            queue = self._departures(driver, copy)
             interface = settings.leg(number).interface
             self._rules += (rules.outgoing(interface, queue, v) for v in settings.ip_versions)
         for sender in self._report_senders.values():
@@ -168,6 +173,10 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         self._loop.add_source(watch)
         return watch
 
+    def _departures(self, driver: LegDriver, copy: int) -> int:
+        """Make the queue of what leaves on a leg without a bearer; its number."""
+        return self._queue(self._captures.departures(driver), copy)
+
     def _queue(self, callback: Callable[[KernelPacket], None], copy: int) -> int:
         queue = KernelQueue(len(self._queues), callback, copy)
         self._queues.append(queue)
@@ -180,14 +189,17 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         legs = [self._captures.outlet(self._legs[number], bearer) for number in bearer.legs]
         numbers = sn_format(bearer.pdcp.sn_bits)
         driver = TransmitDriver(bearer.bearer, entity, numbers, legs, self._loop)
-        if bearer.report is not None and entity.feedback is not None:
-            self._listen(bearer.report, entity.feedback, driver)
-        queue = self._queue(driver.on_packet, WHOLE_PACKET)
+        self._admit(bearer, driver, self._queue(driver.on_packet, WHOLE_PACKET))
+        return driver
+
+    def _admit(self, bearer: TransmitBearer, driver: TransmitDriver, queue: int) -> None:
+        """Let a bearer have its SDUs by their queue, and its reports."""
+        if bearer.report is not None and driver.entity.feedback is not None:
+            self._listen(bearer.report, driver.entity.feedback, driver)
         own = rules.accepts_own(bearer.interface)
         for version in self._versions(bearer):
             rule = rules.forwarded(bearer.interface, bearer.match, queue, version, own=own)
             self._rules.append(rule)
-        return driver
 
     def _listen(self, path: ReportPath, feedback: Feedback, driver: TransmitDriver) -> None:
         for leg in path.legs:
@@ -200,8 +212,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
     def _receiver(
         self, bearer: ReceiveBearer, entity: ReceivingEntity[Any], reports: ReportMaker | None
     ) -> ReceiveDriver:
-        interfaces = [self._settings.interface(number) for number in bearer.legs]
-        indices = [_index(interface) for interface in interfaces]
+        indices = self._indices(bearer)
         driver = ReceiveDriver(
             bearer.bearer,
             entity,
@@ -213,11 +224,19 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         arrivals = self._captures.arrivals(
             driver, bearer, dict(zip(indices, bearer.legs, strict=True))
         )
-        queue = self._queue(arrivals, WHOLE_PACKET)
-        for interface in interfaces:
+        self._admit_pdus(bearer, self._queue(arrivals, WHOLE_PACKET))
+        return driver
+
+    def _indices(self, bearer: ReceiveBearer) -> list[int]:
+        """The interfaces that a bearer's PDUs enter by, as the kernel numbers them."""
+        return [_index(self._settings.interface(number)) for number in bearer.legs]
+
+    def _admit_pdus(self, bearer: ReceiveBearer, queue: int) -> None:
+        """Let a bearer have its PDUs by their queue."""
+        for number in bearer.legs:
+            interface = self._settings.interface(number)
             for version in self._versions(bearer):
                 self._rules.append(rules.incoming(interface, bearer.match, queue, version))
-        return driver
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         driver = self._legs[leg.leg]
@@ -270,6 +289,8 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             counters["receive"][driver.bearer]["malformed"] = driver.malformed
         summary = {
             "host": self._settings.host,
+            "core": self.core,
+            "core_reason": self.core_reason,
             "start_ns": self._started,
             "wall_clock_offset_ns": self._wall_clock_offset,
             **counters,

@@ -177,3 +177,71 @@ void host_wake(host *self, int64_t moment);
 /* When it is to step in Python next whatever arrives, and whether its connection is over. */
 void host_due(host *self, int64_t due, int ended);
 int64_t host_received_bytes(const host *self);
+
+/* The element on real packets. What it is given it frees; times are of the monotonic clock. */
+
+enum { MOST_STALLS = 1000 };
+
+typedef struct element element;
+typedef struct element_leg element_leg;
+typedef struct element_transmit element_transmit;
+typedef struct element_receive element_receive;
+
+/* What a leg or bearer counts beside its core; who counts not all of it leaves 0. */
+typedef struct {
+    int64_t malformed, refused_options, handed_back, delivered_bytes;
+    int64_t refused; /* packets of the element's own that the kernel did not send */
+} element_counters;
+
+/* How late what was due was served: entry i of `lateness` counts delays of i bits in ns. */
+typedef struct {
+    int64_t lateness[64], stalls, stalled_at[1000], stalled_for[1000];
+} loop_counters;
+
+/* `netlink`: the socket that all queues are bound to. */
+element *element_new(int netlink);
+void element_free(element *self);
+/* What is added last is served first. */
+element_leg *element_add_leg(element *self, leg *of, int number, element_counters *counters);
+/* The queue, from 0 to 511 as all, of packets that leave on the leg without a bearer. */
+void element_leg_queue(element_leg *self, int queue);
+/* Sockets for what is sent on the leg besides; -1: there is none. */
+void element_leg_raw(element_leg *self, int ipv4, int ipv6);
+/* Put a datagram of the element's own on the leg. */
+void element_leg_send(element_leg *self, const uint8_t *ip, int length, int64_t now);
+element_transmit *element_add_transmit(element *self, transmit *entity, element_leg **legs, int count, int sn_bits,
+                                       int queue, element_counters *counters);
+/* Legs went down or up, or the receiver reported. */
+void element_transmit_changed(element_transmit *self, int64_t now);
+/* `indices`: of the interfaces that the legs' PDUs enter by. */
+element_receive *element_add_receive(element *self, receive *entity, report_maker *maker, const int *indices,
+                                     int count, int sn_bits, int queue, element_counters *counters);
+/* Have `element_run` come back when a descriptor can be read. */
+void element_watch(element *self, int descriptor);
+/* The same at a moment, until it is set anew. */
+void element_python_due(element *self, int64_t moment);
+/* Let every part do what is due. */
+void element_serve(element *self, int64_t now);
+/* Take what the queues have, a batch at most; its number. */
+int element_read(element *self, int64_t now);
+/* Send the verdicts. */
+void element_flush(element *self);
+/* Work until Python is to: how many descriptors are ready, 0: something is due there or a signal came, below 0:
+ * the error (errno) that ends it. */
+int element_run(element *self, int *ready, int room);
+const loop_counters *element_loop_counters(const element *self);
+
+/* IP datagrams, in place: the new length, -1: it is none, or one that cannot be. */
+int ip_append_room(uint8_t *ip, int length, int size);
+int ip_split_trailer(uint8_t *ip, int length, int size);
+int ip_size_on_leg(const uint8_t *ip, int length);
+int ip_may_be_forwarded(const uint8_t *ip);
+
+enum { SDU_TAKEN, SDU_MALFORMED, SDU_REFUSED_OPTIONS, SDU_HANDED_BACK };
+
+/* Make an SDU ready for a header of `size` bytes, for which there has to be room. */
+int ip_prepare_sdu(uint8_t *ip, int *length, int size);
+int sn_bytes(int sn_bits);
+void sn_put(uint8_t *at, int sn_bits, int64_t sn);
+/* -1: no data PDU's. */
+int64_t sn_get(const uint8_t *at, int sn_bits);

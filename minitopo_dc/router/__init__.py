@@ -3,6 +3,8 @@
 from minitopo_dc.router.settings import (
     READY,
     Backend,
+    ChosenCore,
+    Core,
     ElementLeg,
     ElementSettings,
     NextHop,
@@ -18,6 +20,8 @@ from minitopo_dc.router.settings import (
 __all__ = [
     "READY",
     "Backend",
+    "ChosenCore",
+    "Core",
     "ElementLeg",
     "ElementSettings",
     "NextHop",

@@ -30,6 +30,9 @@ READY = "ready"
 """The line an element prints once packets reach it."""
 
 Backend = Literal["user", "kernel"]
+Core = Literal["native", "python"]
+ChosenCore = Literal["auto", "native", "python"]
+"""Auto: native where it is built and has all that is needed, else Python."""
 LegNumber = Annotated[int, Field(ge=1, le=255)]
 """A leg's number is also its firewall mark, of which the element uses the lowest byte."""
 Interface = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
@@ -182,6 +185,8 @@ class ElementSettings(Settings):
 
     backend: Backend = "user"
     """Whether legs are this process' or the kernel's netem and tbf (`kernel_leg`)."""
+    core: LeftOut[ChosenCore] = "python"
+    """What carries packets: C, or Python with the package NetfilterQueue."""
     pcap: Direction | None = None
     """Write one capture per leg, of a host whose packets leave in this direction; none: none."""
     plugins: tuple[str, ...] = ()

@@ -92,6 +92,7 @@ def _common(scenario: Scenario, directory: Path, host: str, outbound: Direction)
         "ip_version": scenario.ip_version,
         "statistics_ms": scenario.statistics_ms,
         "backend": _backend(scenario),
+        "core": scenario.real.core,
         "pcap": outbound if "legs" in scenario.real.capture else None,
     }
 

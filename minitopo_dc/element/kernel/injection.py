@@ -6,6 +6,7 @@ import socket
 
 from minitopo_dc.element.kernel.namespace import inside
 from minitopo_dc.element.kernel.rules import leg_mark
+from minitopo_dc.settings import IpVersion
 
 TTL_OFFSET = 8
 """RFC 791, section 3.1."""
@@ -41,6 +42,10 @@ class Injector:
             opened.sendto(datagram, (socket.inet_ntop(family, destination), 0))
         except OSError:
             self.refused += 1
+
+    def descriptor(self, version: IpVersion) -> int:
+        """The socket of a version of IP, for who sends by it in C."""
+        return self._socket(socket.AF_INET if version == 4 else socket.AF_INET6).fileno()
 
     def close(self) -> None:
         """Close the sockets."""

@@ -1,0 +1,84 @@
+"""The element's loop in C: packets and their timers never reach Python, everything else does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from minitopo_dc.element.kernel.loop import MOST_STALLS, ORDERS, Loop, clock
+from minitopo_dc.element.kernel.netlink_queues import NetlinkQueues
+from minitopo_dc.element.kernel.realtime import ElementError
+from minitopo_dc.native.library import library
+
+ROOM = 64
+"""Descriptors that C tells of at once."""
+
+
+class NativeLoop(Loop):
+    """A loop that comes back to Python for orders, other sources, timed parts and signals.
+
+    Raises:
+        ElementError: the kernel has no queues for this process.
+    """
+
+    def __init__(self) -> None:
+        """Open the socket of the queues."""
+        super().__init__()
+        module = library()
+        self._ffi, self.lib = module.ffi, module.lib
+        self.queues = NetlinkQueues()
+        made = self.lib.element_new(self.queues.fileno())
+        self.pointer = self._ffi.gc(made, self.lib.element_free)
+        """The element in C."""
+        self._kept: list[Any] = []
+
+    def counters(self) -> Any:
+        """Return counters that C writes, for as long as the loop lives."""
+        self._kept.append(self._ffi.new("element_counters *"))
+        return self._kept[-1]
+
+    def serve(self, now: int) -> None:
+        """Let every part do what is due, those of Python first, and find the next moment."""
+        super().serve(now)
+        self.lib.element_python_due(self.pointer, self.due)
+        self.lib.element_serve(self.pointer, now)
+        self.lib.element_flush(self.pointer)
+
+    def run(self, order: Callable[[str], None]) -> None:
+        """Work until `stop` or until standard input ends, with each line of it to `order`."""
+        for descriptor in (ORDERS, *self._sources):
+            self.lib.element_watch(self.pointer, descriptor)
+        ready = self._ffi.new("int[]", ROOM)
+        with self._counting():
+            while not self._stopping:
+                found = self.lib.element_run(self.pointer, ready, ROOM)
+                if found < 0:
+                    raise ElementError(f"packets: {os.strerror(-found)}")
+                self._take(ready[0:found], order)
+
+    def close(self) -> None:
+        """Unbind the queues."""
+        self.queues.close()
+
+    def _take(self, ready: list[int], order: Callable[[str], None]) -> None:
+        now = clock()
+        if now >= self.due:
+            self.serve(now)
+        for descriptor in ready:
+            if descriptor == ORDERS:
+                self._read_orders(order)
+            else:
+                self._sources[descriptor].read()
+
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        """Add what C has counted when it ends."""
+        yield
+        found = self.lib.element_loop_counters(self.pointer)
+        for bits, count in enumerate(found.lateness):
+            self.lateness[bits] += count
+        several = range(found.stalls)
+        stalls = [(found.stalled_at[i], found.stalled_for[i]) for i in several]
+        self.stalls = sorted([*self.stalls, *stalls])[:MOST_STALLS]

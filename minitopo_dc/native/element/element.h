@@ -1,0 +1,133 @@
+/* The element on real packets: the twin of the package `minitopo_dc.element`, whose modules have the rules.
+ *
+ * A packet waits in the kernel while a leg or an entity holds it; its bytes are here meanwhile. */
+#ifndef MINITOPO_ELEMENT_H
+#define MINITOPO_ELEMENT_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* recvmmsg, ppoll */
+#endif
+
+#include <poll.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "../base/arithmetic.h"
+#include "../base/declared.h"
+#include "../link/leg.h"
+#include "../pdcp/receive.h"
+#include "../pdcp/report_maker.h"
+#include "../pdcp/transmit.h"
+
+#define BATCH 32            /* messages of one recvmmsg */
+#define OWN_BYTES 2304      /* of a message that a datagram has room for by itself */
+#define MOST_MESSAGE 66560  /* bytes: the longest IP datagram, and what netlink says of it */
+#define OUT_BYTES (1 << 18) /* of verdicts that are sent at once */
+#define MOST_QUEUES 512
+#define MOST_PARTS 1024
+#define MOST_WATCHED 512
+#define THROUGH_LEG 0x100 /* as in element/kernel/rules.py */
+
+struct element_leg;
+
+typedef struct datagram {
+    struct datagram *next, *made_before; /* of those in no use; of all */
+    element *of;
+    const struct element_leg *sent_on; /* of the element's own: goes out of this leg; NULL: the kernel's */
+    uint32_t id, mark;
+    int queue, indev, shares, decided, changed;
+    uint8_t *ip;
+    int length;
+    uint8_t *large; /* where `bytes` is too short; or NULL */
+    uint8_t bytes[OWN_BYTES + 8];
+} datagram;
+
+typedef void take_fn(void *of, datagram *what, int64_t now);
+
+typedef struct {
+    take_fn *take;
+    void *of;
+} nf_queue;
+
+/* What acts at moments that it names. */
+typedef struct {
+    int64_t (*next)(const void *of);
+    void (*handle)(void *of, int64_t now);
+    void *of;
+} timed_part;
+
+struct element_leg {
+    element *of;
+    leg *leg;
+    uint32_t mark;
+    int raw[2]; /* sockets for what is the element's own, of IPv4 and IPv6; -1: none */
+    element_counters *counters;
+};
+
+struct element_transmit {
+    element *of;
+    transmit *entity;
+    element_leg *legs[MOST_LEGS];
+    int sn_bits;
+    element_counters *counters;
+};
+
+struct element_receive {
+    element *of;
+    receive *entity;
+    report_maker *maker; /* or NULL */
+    int sn_bits, legs, indices[MOST_LEGS];
+    element_counters *counters;
+};
+
+typedef struct element_owned {
+    struct element_owned *next;
+    void (*free)(void *object);
+    void *object;
+} element_owned;
+
+struct element {
+    int netlink, closing, error;
+    /* The loop's. */
+    int64_t due, served, lead, python_due;
+    timed_part parts[MOST_PARTS];
+    int parts_count;
+    struct pollfd watched[MOST_WATCHED];
+    int watched_count;
+    loop_counters counted;
+    /* The queues'. */
+    nf_queue queues[MOST_QUEUES];
+    datagram *unused, *made, *slots[BATCH];
+    uint8_t *overflow;
+    struct mmsghdr messages[BATCH];
+    struct iovec pieces[BATCH][2];
+    uint8_t *out;
+    size_t out_used;
+    element_owned *objects;
+};
+
+/* Datagrams: what becomes of one is said once. */
+datagram *datagram_take(element *of);
+datagram *datagram_of(element *of, const uint8_t *ip, int length);
+datagram *datagram_copy(const datagram *original, const element_leg *on);
+void datagram_accept(datagram *self);
+void datagram_release(void *shared); /* dropped, if nobody has it any more and nothing was said */
+packet_hooks datagram_hooks(void);
+void datagrams_free(element *of);
+
+/* The kernel's queues. */
+void queues_begin(element *self);
+void queues_end(element *self);
+void queue_verdict(datagram *of, uint32_t verdict);
+
+/* The loop. */
+void element_add_part(element *self, timed_part part);
+void element_own(element *self, void *object, void (*release)(void *object));
+
+static inline void element_wake(element *self, int64_t moment)
+{
+    if (moment < self->due)
+        self->due = moment;
+}
+
+#endif

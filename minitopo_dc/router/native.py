@@ -1,0 +1,89 @@
+"""What an element of either clock has of the native core: its entities, made from settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from minitopo_dc.native import library
+from minitopo_dc.native.leg import NativeLeg
+from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.receive import NativeReceiver, NativeReceptions, check_legs
+from minitopo_dc.native.transmit import NativeTransmitter, check_policy
+from minitopo_dc.pdcp import (
+    ADAPTIVE,
+    LegReception,
+    ReportMaker,
+    SnFormat,
+    check_discard_timer,
+    check_t_reordering,
+)
+from minitopo_dc.router.settings import ElementSettings, TransmitBearer
+from minitopo_dc.settings import PdcpSettings
+
+PYTHON_ONLY = ("data_recovery", "duplication", "flow_control", "leg_failure_ms")
+"""Fields of a bearer that the native core lacks."""
+
+
+class NativeReportMaker(ReportMaker):
+    """Reports of what C counts."""
+
+    def __init__(self, entity: Any, sn_format: SnFormat, *, legs: int, **fields: Any) -> None:
+        """Take what `ReportMaker` takes, and a receiving entity in C."""
+        super().__init__(entity, sn_format, legs=legs, **fields)
+        self.counts = NativeReceptions(entity, sn_bits=sn_format.bits, legs=legs)
+
+    def _receptions(self) -> tuple[LegReception, ...]:
+        return self.counts.receptions()
+
+
+def native_transmitter(
+    settings: ElementSettings, bearer: TransmitBearer, legs: Sequence[NativeLeg]
+) -> NativeTransmitter:
+    """Return the transmitting entity of a bearer over these legs."""
+    pdcp = bearer.pdcp
+    return NativeTransmitter(
+        pdcp.policy(len(legs)),
+        legs,
+        sn_bits=pdcp.sn_bits,
+        reports=pdcp.report_ms is not None,
+        late=pdcp.numbering == "late",
+        buffer_packets=pdcp.buffer_packets or settings.queue_packets(bearer),
+        discard_timer=check_discard_timer(pdcp.discard_timer_ms),
+    )
+
+
+def native_receiver(pdcp: PdcpSettings, legs: int) -> tuple[NativeReceiver, Any]:
+    """Return the receiving entity of a bearer, and what makes its reports or None."""
+    wanted = pdcp.t_reordering_ms
+    entity = NativeReceiver(
+        sn_bits=pdcp.sn_bits,
+        t_reordering=ADAPTIVE if wanted == ADAPTIVE else check_t_reordering(wanted),
+        legs=legs,
+        delivery=pdcp.delivery,
+        legs_keep_order=pdcp.legs_keep_order,
+    )
+    return entity, pdcp.report_maker(entity, legs, make=NativeReportMaker)
+
+
+def why_not_native(settings: ElementSettings) -> str | None:
+    """Say what the native core lacks for an element, or that it is not here; None: nothing."""
+    return library.missing() or next(_lacking(settings), None)
+
+
+def _lacking(settings: ElementSettings) -> Iterator[str]:
+    for leg in settings.legs:
+        yield from (f"leg {leg.leg} has {name}" for name in _models(leg.radio))
+    for bearer in settings.bearers:
+        yield from (f"pdcp has {name}" for name in PYTHON_ONLY if getattr(bearer.pdcp, name))
+        try:
+            check_legs(len(bearer.legs))
+            if isinstance(bearer, TransmitBearer):
+                check_policy(bearer.pdcp.policy(len(bearer.legs)))
+        except NotNativeError as error:
+            yield str(error)
+
+
+def _models(radio: Any) -> Iterator[str]:
+    """Models of a leg that C lacks."""
+    return (name for name in ("rlc", "wifi") if getattr(radio, name))
