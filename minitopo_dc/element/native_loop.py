@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from minitopo_dc.element.kernel.loop import MOST_STALLS, ORDERS, Loop, clock
+from minitopo_dc.element.kernel.loop import MOST_STALLS, Loop, clock
 from minitopo_dc.element.kernel.netlink_queues import NetlinkQueues
 from minitopo_dc.element.kernel.realtime import ElementError
 from minitopo_dc.native.library import library
@@ -48,7 +48,7 @@ class NativeLoop(Loop):
 
     def run(self, order: Callable[[str], None]) -> None:
         """Work until `stop` or until standard input ends, with each line of it to `order`."""
-        for descriptor in (ORDERS, *self._sources):
+        for descriptor in self._descriptors():
             self.lib.element_watch(self.pointer, descriptor)
         ready = self._ffi.new("int[]", ROOM)
         with self._counting():
@@ -56,21 +56,14 @@ class NativeLoop(Loop):
                 found = self.lib.element_run(self.pointer, ready, ROOM)
                 if found < 0:
                     raise ElementError(f"packets: {os.strerror(-found)}")
-                self._take(ready[0:found], order)
+                now = clock()
+                if now >= self.due:
+                    self.serve(now)
+                self._read(ready[0:found], order)
 
     def close(self) -> None:
         """Unbind the queues."""
         self.queues.close()
-
-    def _take(self, ready: list[int], order: Callable[[str], None]) -> None:
-        now = clock()
-        if now >= self.due:
-            self.serve(now)
-        for descriptor in ready:
-            if descriptor == ORDERS:
-                self._read_orders(order)
-            else:
-                self._sources[descriptor].read()
 
     @contextmanager
     def _counting(self) -> Iterator[None]:

@@ -201,7 +201,6 @@ typedef struct {
 /* `netlink`: the socket that all queues are bound to. */
 element *element_new(int netlink);
 void element_free(element *self);
-/* What is added last is served first. */
 element_leg *element_add_leg(element *self, leg *of, int number, element_counters *counters);
 /* The queue, from 0 to 511 as all, of packets that leave on the leg without a bearer. */
 void element_leg_queue(element_leg *self, int queue);

@@ -17,11 +17,14 @@ from minitopo_dc.element import process
 from minitopo_dc.element.kernel import loop as loop_module
 from minitopo_dc.element.kernel.loop import Loop
 from minitopo_dc.element.kernel.realtime import ElementError
+from minitopo_dc.element.native_element import NativeElement, lacking
+from minitopo_dc.element.native_loop import NativeLoop
 from minitopo_dc.element.process import Element
 from minitopo_dc.link import LegStatistics
 from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.router.recorder import Recorder, Series
 from minitopo_dc.settings import LegSettings
+from tests.element.fake_netlink import FakeNetlinkQueues
 from tests.element.fakes import MS, FakePacket
 
 RADIO = {"rate_mbps": 1000, "delay_ms": 0, "jitter_ms": 0}
@@ -108,9 +111,11 @@ class Ending:
 class Host:
     """What an element finds on its host, and what it does there."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, native: bool = False) -> None:
         self.directory = directory
-        self.queues: list[FakeQueue] = []
+        self.queues: list[Any] = []
+        self.loops: list[NativeLoop] = []
+        self._native = native
         self.kernel_legs: list[FakeKernelLeg] = []
         self.rules: list[list[str]] = []
         self.handlers: dict[int, Callable[..., None]] = {}
@@ -121,7 +126,13 @@ class Host:
     def element(self, **fields: Any) -> Element:
         values = {"host": "gnb", "legs": LEGS, "directory": self.directory}
         settings = ElementSettings.check(values | fields, "test")
-        self.elements.append(Element(settings, Loop(), paths=wifi_paths([settings])))
+        kind, loop = Element, Loop()
+        if self._native and lacking([settings]) is None:
+            kind, loop = NativeElement, NativeLoop()
+            assert isinstance(loop.queues, FakeNetlinkQueues)
+            loop.queues.opens_into(self.queues, loop)
+            self.loops.append(loop)
+        self.elements.append(kind(settings, loop, paths=wifi_paths([settings])))
         return self.elements[-1]
 
     def run(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from minitopo_dc.element.drivers import LegDriver, ReceiveDriver
 from minitopo_dc.element.kernel.loop import Loop
 from minitopo_dc.element.transmit_driver import TransmitDriver
@@ -60,7 +62,10 @@ class Clock:
 class NoInjector:
     """Stands in for the raw socket, which needs root."""
 
+    made: ClassVar[list[NoInjector]] = []
+
     def __init__(self, leg: int, host: int | None = None) -> None:
+        self.made.append(self)
         self.leg, self.host = leg, host
         self.sent: list[bytes] = []
         self.refused = 0
@@ -68,6 +73,11 @@ class NoInjector:
 
     def send(self, datagram: bytes) -> None:
         self.sent.append(datagram)
+
+    def descriptor(self, version: int) -> int:
+        """What C sends by: nothing."""
+        assert version in (4, 6)
+        return -1
 
     def close(self) -> None:
         self.closed = True

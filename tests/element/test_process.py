@@ -11,19 +11,25 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.element import drivers, kernel_leg, process
+from minitopo_dc.element import drivers, kernel_leg, native_element, native_loop, process
 from minitopo_dc.element.kernel import loop as loop_module
 from minitopo_dc.element.kernel.queue import HEADER_ONLY, WHOLE_PACKET, QueueDrops
 from minitopo_dc.element.kernel.realtime import ElementError
 from minitopo_dc.element.kernel.rules import leg_mark
 from minitopo_dc.pdcp import append_trailer, sn_format
 from tests.element.fake_host import LEGS, RADIO, RECEIVER, REFUSED, SENDER, Host
+from tests.element.fake_netlink import FakeNetlinkQueues
 from tests.element.fakes import JUMBOGRAM, MS, FakePacket, NoInjector, datagram
+from tests.native.extension import needs_native
 
 
-@pytest.fixture
-def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    made = Host(tmp_path)
+@pytest.fixture(params=["python", pytest.param("native", marks=needs_native)])
+def host(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Host]:
+    made = Host(tmp_path, native=request.param == "native")
+    monkeypatch.setattr(native_loop, "NetlinkQueues", FakeNetlinkQueues)
+    monkeypatch.setattr(native_element, "Injector", NoInjector)
     monkeypatch.setattr(process, "KernelQueue", made.queue)
     monkeypatch.setattr(process, "KernelLeg", made.kernel_leg)
     monkeypatch.setattr(process, "Recorder", made.recorder)
@@ -44,8 +50,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
     monkeypatch.setattr(subprocess, "run", made.iptables)
     monkeypatch.setattr(signal, "signal", made.handlers.__setitem__)
     yield made
-    for element in made.elements:
-        element.close()
+    for each in (*made.elements, *made.loops):
+        each.close()
     for series in made.series:
         series.close()
 
@@ -255,6 +261,7 @@ def test_the_summary_says_how_late_changes_of_the_kernel_s_legs_were(host: Host)
     }
 
 
+@pytest.mark.parametrize("host", ["python"], indirect=True)
 def test_copies_that_were_not_sent_are_counted_over_all_legs(host: Host) -> None:
     element = host.element()
     for number, leg in element._legs.items():
@@ -316,8 +323,10 @@ def test_without_real_time_nothing_of_it_is_asked_for(host: Host) -> None:
 
 @pytest.mark.parametrize("backend", ["user", "kernel"])
 def test_closing_gives_back_everything(backend: str, host: Host) -> None:
+    NoInjector.made.clear()
     element = host.element(backend=backend, transmit=[SENDER])
+    assert len(NoInjector.made) == 2
     element.close()
     assert all(queue.closed for queue in host.queues)
-    assert all(leg.injector.closed for leg in element._legs.values())  # type: ignore[attr-defined]
+    assert all(injector.closed for injector in NoInjector.made)
     assert all(leg.closed for leg in host.kernel_legs)

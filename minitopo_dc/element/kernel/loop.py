@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 clock = time.monotonic_ns
@@ -111,17 +111,25 @@ class Loop:
 
     def run(self, order: Callable[[str], None]) -> None:
         """Work until `stop` or until standard input ends, with each line of it to `order`."""
-        descriptors = [ORDERS, *self._sources]
+        descriptors = self._descriptors()
         while not self._stopping:
             now = clock()
             if now >= self.due:
                 self.serve(now)
                 now = clock()
-            for ready in self._wait(descriptors, now):
-                if ready == ORDERS:
-                    self._read_orders(order)
-                else:
-                    self._sources[ready].read()
+            self._read(self._wait(descriptors, now), order)
+
+    def _descriptors(self) -> list[int]:
+        """Those to wait on."""
+        return [ORDERS, *self._sources]
+
+    def _read(self, descriptors: Iterable[int], order: Callable[[str], None]) -> None:
+        """Take what can be read there."""
+        for ready in descriptors:
+            if ready == ORDERS:
+                self._read_orders(order)
+            else:
+                self._sources[ready].read()
 
     def _wait(self, descriptors: Sequence[int], now: int) -> list[int]:
         """The descriptors that can be read; none when the sleep is over."""

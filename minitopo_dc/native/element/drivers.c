@@ -58,7 +58,7 @@ element_leg *element_add_leg(element *self, leg *of, int number, element_counter
 
     *made = (element_leg){self, of, THROUGH_LEG | (uint32_t)number, {-1, -1}, counters};
     of->hooks = datagram_hooks();
-    element_add_part(self, (timed_part){leg_due, leg_handle, made});
+    element_add_part(self, (timed_part){leg_due, leg_handle, made}, 0);
     element_own(self, made, leg_end_of);
     return made;
 }
@@ -173,7 +173,7 @@ element_transmit *element_add_transmit(element *self, transmit *entity, element_
     entity->hooks = datagram_hooks();
     self->queues[queue] = (nf_queue){take_sdu, made};
     if (entity->late)
-        element_add_part(self, (timed_part){transmit_due, transmit_handle, made});
+        element_add_part(self, (timed_part){transmit_due, transmit_handle, made}, 1);
     element_own(self, made, transmit_end_of);
     return made;
 }
@@ -250,7 +250,7 @@ element_receive *element_add_receive(element *self, receive *entity, report_make
     made->sn_bits = sn_bits;
     made->counters = counters;
     self->queues[queue] = (nf_queue){take_pdu, made};
-    element_add_part(self, (timed_part){receive_due, deliver, made});
+    element_add_part(self, (timed_part){receive_due, deliver, made}, 0);
     element_own(self, made, receive_end_of);
     return made;
 }

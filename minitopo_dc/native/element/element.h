@@ -121,7 +121,7 @@ void queues_end(element *self);
 void queue_verdict(datagram *of, uint32_t verdict);
 
 /* The loop. */
-void element_add_part(element *self, timed_part part);
+void element_add_part(element *self, timed_part part, int first);
 void element_own(element *self, void *object, void (*release)(void *object));
 
 static inline void element_wake(element *self, int64_t moment)

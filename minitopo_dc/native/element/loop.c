@@ -54,15 +54,17 @@ void element_free(element *self)
     free(self);
 }
 
-/* What was added last comes first: a bearer puts packets on legs. */
-void element_add_part(element *self, timed_part part)
+/* One that puts packets on legs comes first. */
+void element_add_part(element *self, timed_part part, int first)
 {
+    int at = first ? 0 : self->parts_count;
+
     if (self->parts_count == MOST_PARTS) {
         self->error = ENOSPC;
         return;
     }
-    memmove(self->parts + 1, self->parts, (size_t)self->parts_count * sizeof(part));
-    self->parts[0] = part;
+    memmove(self->parts + at + 1, self->parts + at, (size_t)(self->parts_count - at) * sizeof(part));
+    self->parts[at] = part;
     self->parts_count++;
 }
 
