@@ -105,6 +105,7 @@ with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
                 "campaign/report/page/uplot/*",
                 "data/*/*",
                 "picoquic/*.[ch]",
+                *(f"linux_guest/{folder}/*" for folder in ("agent", "controller", "kernel")),
                 "native/*.h",
                 "native/*/*.[ch]",
             ]

@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 # Debian's mininet is a module of this Python, and of no other on the machine.
 readonly SYSTEM_PYTHON=/usr/bin/python3
 readonly STAMP=.cache/setup.stamp
+readonly NO_GUEST=.cache/no-guest # could not be built the last time
 readonly PACKAGES=(
     python3-venv python3-dev          # the environment, and headers to build NetfilterQueue
     build-essential cmake             # NetfilterQueue, TQUIC's BoringSSL, picoquic
@@ -31,6 +32,7 @@ readonly TEST_PACKAGES=(
     tshark                            # shows captures as a user sees them
     iperf3                            # a user's own program
     user-mode-linux kmod              # a kernel with netem, where the machine's own has none
+    flex bison bc                     # the guest kernel
     chromium                          # shows reports, loads pages; Ubuntu has it as a snap only
 )
 
@@ -56,6 +58,9 @@ main() {
     # What could not be built is tried again after the next change of the environment only.
     if [[ ${1:-} == --tests && ! .cache/tquic/unavailable -nt $STAMP ]]; then
         scripts/tquic.sh
+    fi
+    if [[ ${1:-} == --tests && ! $NO_GUEST -nt $STAMP ]]; then
+        build_guest
     fi
 }
 
@@ -167,6 +172,15 @@ build_native() {
 build_picoquic() {
     if ! .venv/bin/minitopo-dc build picoquic > /dev/null; then
         say "goes on without picoquic; put that right, then: .venv/bin/minitopo-dc build picoquic"
+    fi
+}
+
+# For tcp and mptcp on the virtual clock: 5 minutes of a processor, once.
+build_guest() {
+    rm -f "$NO_GUEST"
+    if ! .venv/bin/minitopo-dc build linux > /dev/null; then
+        touch "$NO_GUEST"
+        say "goes on without the guest kernel; put that right, then: .venv/bin/minitopo-dc build linux"
     fi
 }
 

@@ -7,6 +7,10 @@ change of what it is made of; its path is printed.
 `native`: the native core, by which runs on the virtual clock are faster (docs/native.md). A C
 compiler and Python's headers are needed, no network.
 
+`linux`: a Linux kernel as a process, for tcp and mptcp on the virtual clock. Sources are those of
+the distribution's package linux-source-6.12, or what `--source` names; flex, bison, bc and a C
+compiler are needed. It takes 5 minutes of a processor; one that was interrupted goes on.
+
 `tquic`: TQUIC's tools, for the transport mpquic, in a checkout. It takes cargo 1.70 or newer, and
 some minutes.
 """
@@ -17,15 +21,19 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from minitopo_dc.extension.make import BuildError
+from minitopo_dc.linux_guest.build import build as build_linux
+from minitopo_dc.linux_guest.sources import SERIES
 from minitopo_dc.native.build import build as build_native
 from minitopo_dc.picoquic.build import build as build_picoquic
 from minitopo_dc.runners.tquic.runner import CACHE
+from minitopo_dc.settings import SettingsError
 from minitopo_dc.shipped import checkout
 
-HELP = "make what no package has: the native core, picoquic, tquic"
+HELP = "make what no package has: the native core, picoquic, linux, tquic"
 
 
 def build_tquic(_say: Callable[[str], None]) -> Path:
@@ -52,6 +60,7 @@ def build_tquic(_say: Callable[[str], None]) -> Path:
 TARGETS: dict[str, Callable[[Callable[[str], None]], Path]] = {
     "picoquic": build_picoquic,
     "native": build_native,
+    "linux": build_linux,
     "tquic": build_tquic,
 }
 
@@ -59,12 +68,23 @@ TARGETS: dict[str, Callable[[Callable[[str], None]], Path]] = {
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's argument."""
     parser.add_argument("target", choices=TARGETS, metavar="TARGET", help=", ".join(TARGETS))
+    parser.add_argument(
+        "--source",
+        type=Path,
+        metavar="PATH",
+        help=f"of linux: a tree or an archive of Linux {SERIES} (linux-source-{SERIES})",
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when it is here, 1 when it could not be made."""
+    target = TARGETS[arguments.target]
+    if arguments.source is not None:
+        if arguments.target != "linux":
+            raise SettingsError("--source: only linux is built from sources that one names")
+        target = partial(build_linux, source=arguments.source)
     try:
-        made = TARGETS[arguments.target](_say)
+        made = target(_say)
     except BuildError as error:
         _say(str(error))
         return 1

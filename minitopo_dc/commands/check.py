@@ -15,6 +15,7 @@ from rich.text import Text
 from minitopo_dc.emulation.machine.machine import NEEDS_ROOT
 from minitopo_dc.emulation.machine.preflight import (
     ELEMENT,
+    GUEST,
     KERNEL_BACKEND,
     SEE_DETAIL,
     Finding,
@@ -56,6 +57,7 @@ MARKS: dict[Status, tuple[str, str]] = {
 TITLES = {
     ELEMENT: "every run on the real clock",
     KERNEL_BACKEND: "legs of the kernel (backend: kernel)",
+    GUEST: "tcp and mptcp on the virtual clock",
     "ip_version 6": "IPv6 (--ip 6)",
     "exact timers": "exact timers on a busy machine",
     "congestion control cubic": "congestion controls of the kernel",

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -49,13 +49,8 @@ def make(
     found = extension.find()
     if found is not None and why_not_loaded(extension.module, found) is None:
         return found
-    cache = extension.build_directory()
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with _lock(cache / "lock"):
-            return _make(extension, cache, compile_into, kept)
-    except OSError as error:
-        raise BuildError(str(error)) from error
+    with building_in(extension.build_directory()) as cache:
+        return _make(extension, cache, compile_into, kept)
 
 
 def _make(
@@ -74,20 +69,31 @@ def _make(
             raise BuildError(f"the extension was made, but cannot be loaded: {reason}")
         target.parent.mkdir(exist_ok=True)
         made.replace(target)
-    remove_others(cache, {target.parent, cache / "lock", *(cache / name for name in kept)})
+    remove_others(cache, {target.parent, cache / LOCK, *(cache / name for name in kept)})
     return target
 
 
+LOCK = "lock"
+
+
 @contextlib.contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    """One build at a time; the kernel lets go of a killed one's."""
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def building_in(cache: Path) -> Iterator[Path]:
+    """A cache for one build at a time; the kernel lets go of a killed one's lock.
+
+    Raises:
+        BuildError: files cannot be written there.
+    """
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with (cache / LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield cache
+    except OSError as error:
+        raise BuildError(str(error)) from error
 
 
 def remove_others(cache: Path, kept: set[Path]) -> None:
-    """Remove extensions made of other sources, and what killed builds have left."""
+    """Remove what was made of other sources, and what killed builds have left."""
     for path in cache.iterdir():
         if path in kept:
             continue
@@ -175,14 +181,26 @@ def link(objects: Sequence[Path], target: Path, options: Sequence[str]) -> Path:
     return target
 
 
-def run(command: Sequence[str], what: str) -> None:
-    """Run a program.
+def run(
+    command: Sequence[str],
+    what: str,
+    *,
+    directory: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run a program, in a directory and with more of an environment if they are given.
 
     Raises:
         BuildError: it failed; with what it said of errors, else its last words.
     """
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=directory,
+        env=None if environment is None else {**os.environ, **environment},
     )
     if done.returncode:
         words = (done.stderr or done.stdout).strip().splitlines()

@@ -44,19 +44,12 @@ class Extension:
         return f"minitopo-dc build {self.name}"
 
     def build_directory(self) -> Path:
-        """Where it is to be: in a checkout of one's own its `.cache`, else the user's."""
-        root = checkout()
-        if root is not None and os.access(root, os.W_OK):
-            return self._of_checkout(root)
-        return self._of_user()
+        """Where it is to be."""
+        return build_directory(self.name)
 
     def find(self) -> Path | None:
-        """Its file; None when it is not here. That of another's checkout does, too."""
-        root = checkout()
-        others = [] if root is None else [self._of_checkout(root)]
-        places = [self.build_directory(), self._of_user(), *others]
-        name = self.file_name()
-        return next((place / name for place in places if (place / name).exists()), None)
+        """Its file; None when it is not here."""
+        return find_file(self.name, self.file_name())
 
     def file_name(self) -> str:
         """It changes with all that it is made of, and with the Python it is for."""
@@ -87,9 +80,27 @@ class Extension:
             raise NotBuiltError(f"{path}: {error} (get it anew: {self.command})") from error
         return module
 
-    def _of_checkout(self, root: Path) -> Path:
-        return root / ".cache" / self.name
 
-    def _of_user(self) -> Path:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-        return Path(base) / "minitopo-dc" / self.name
+def build_directory(name: str) -> Path:
+    """Where a thing is to be: in a checkout of one's own its `.cache`, else the user's."""
+    root = checkout()
+    if root is not None and os.access(root, os.W_OK):
+        return _of_checkout(root, name)
+    return _of_user(name)
+
+
+def find_file(name: str, file: str) -> Path | None:
+    """A file of a thing; None when it is not here. That of another's checkout does, too."""
+    root = checkout()
+    others = [] if root is None else [_of_checkout(root, name)]
+    places = [build_directory(name), _of_user(name), *others]
+    return next((place / file for place in places if (place / file).exists()), None)
+
+
+def _of_checkout(root: Path, name: str) -> Path:
+    return root / ".cache" / name
+
+
+def _of_user(name: str) -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "minitopo-dc" / name

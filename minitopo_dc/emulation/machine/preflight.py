@@ -18,11 +18,13 @@ from minitopo_dc.emulation.machine.machine import (
     probe_kernel,
     tool_version,
 )
+from minitopo_dc.linux_guest import library as linux_guest
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.shipped import checkout
 
 __all__ = [
     "ELEMENT",
+    "GUEST",
     "KERNEL_BACKEND",
     "SEE_DETAIL",
     "Finding",
@@ -38,6 +40,8 @@ Status = Literal["ok", "missing", "optional-missing"]
 ELEMENT = "element"
 """What every run on the real clock needs."""
 KERNEL_BACKEND = "kernel backend"
+GUEST = "guest kernel"
+"""What runs the transports of the Linux kernel on the virtual clock."""
 SET_UP_AGAIN = "make setup-again"
 SET_UP = "make setup, as root in a checkout (docs/setup.md)"
 """For what runs without a checkout."""
@@ -81,7 +85,13 @@ class Finding:
 
 def check() -> list[Finding]:
     """Look for everything that the testbed uses; the kernel's features are tried, not guessed."""
-    return [*_check_tools(), *_check_modules(), *_check_kernel(), *_check_transports()]
+    return [
+        *_check_tools(),
+        *_check_modules(),
+        *_check_kernel(),
+        *_check_transports(),
+        _check_guest(),
+    ]
 
 
 def exit_status(findings: Iterable[Finding]) -> int:
@@ -144,6 +154,14 @@ def _check_transports() -> Iterator[Finding]:
         remedy = SET_UP_AGAIN if runner.set_up and checkout() else SEE_DETAIL
         found = ", ".join(works) or "works"
         yield _finding(transport(runner.name), runner.name, reason, remedy, found=found)
+
+
+def _check_guest() -> Finding:
+    """What tcp and mptcp need on the virtual clock, and only there."""
+    found = linux_guest.find()
+    reason = linux_guest.missing() or ""
+    version = "" if found is None else str(linux_guest.facts()["kernel"])
+    return _finding("guest kernel", GUEST, reason, linux_guest.COMMAND, found=version)
 
 
 def _finding(

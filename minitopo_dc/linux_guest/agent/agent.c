@@ -1,0 +1,219 @@
+/*
+ * The first and only program of the guest: both end hosts of one flow.
+ *
+ * The server has the kernel's first network and card 0, the client another network and all further
+ * cards, one for each leg. What they do is in /orders; what became of it is reported as frames.
+ */
+#include "agent.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/reboot.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FIRST_TABLE 100 /* of routes; a card's number is added */
+#define LAST_WORDS_S 3	/* for the server to learn of the client's end, as the real server's CLOSE_S */
+
+/* As Linux has them with 16 GB (tcp_init); from so little memory as a guest has it would derive less. */
+static const char *const settings[][2] = {
+	{ "/proc/sys/net/ipv4/tcp_rmem", "4096 131072 6291456" },
+	{ "/proc/sys/net/ipv4/tcp_wmem", "4096 16384 4194304" },
+};
+#define TCP_MEMORY "188220 250960 376440"
+
+static void name_of(char *name, int card)
+{
+	snprintf(name, IFNAMSIZ, "eth%d", card);
+}
+
+static void set_all(const struct orders *o)
+{
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+		put(settings[i][0], settings[i][1]);
+	if (o->multipath)
+		set_subflow_limit(o->subflows);
+}
+
+/* Packets are seen as they arrive, as on a wire: of several at once none are made one (GRO). */
+static void separate_packets(const char *name)
+{
+	struct ethtool_value off = { ETHTOOL_SGRO, 0 };
+	struct ifreq request = { .ifr_data = (void *)&off };
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	memcpy(request.ifr_name, name, IFNAMSIZ);
+	if (ioctl(s, SIOCETHTOOL, &request))
+		die("ETHTOOL_SGRO");
+	close(s);
+}
+
+static void set_up_card(int card, const struct sockaddr_storage *address)
+{
+	char name[IFNAMSIZ], file[80];
+
+	name_of(name, card);
+	snprintf(file, sizeof file, "/proc/sys/net/ipv6/conf/%s/addr_gen_mode", name);
+	put(file, "1"); /* no address of its own, whose announcements would be packets */
+	separate_packets(name);
+	link_up(name);
+	add_address(name, address);
+}
+
+static void set_up_server(const struct orders *o)
+{
+	set_up_card(0, &o->server);
+	for (int card = 1; card <= o->clients; card++) {
+		add_route("eth0", &o->client[card], NULL, RT_TABLE_MAIN);
+		add_neighbour("eth0", &o->client[card]);
+	}
+	set_all(o);
+}
+
+static void set_up_client(const struct orders *o)
+{
+	char name[IFNAMSIZ];
+
+	for (int card = 1; card <= o->clients; card++) {
+		name_of(name, card);
+		set_up_card(card, &o->client[card]);
+		add_route(name, &o->server, &o->client[card], FIRST_TABLE + card);
+		add_rule(&o->client[card], FIRST_TABLE + card);
+		add_neighbour(name, &o->server);
+	}
+	name_of(name, o->first);
+	add_route(name, &o->server, &o->client[o->first], RT_TABLE_MAIN);
+	set_all(o);
+}
+
+static void make_change(const struct orders *o, int number)
+{
+	const struct change *c = &o->change[number];
+	char name[IFNAMSIZ];
+
+	name_of(name, c->card);
+	errno = endpoint(c->action, c->card, &o->client[c->card], name);
+	if (errno)
+		die("change of an MPTCP endpoint");
+	if (c->at)
+		report("changed %d %ld", number, now());
+}
+
+/* Make the changes that are due once the connection is there. */
+static void make_changes(const struct orders *o, int connected)
+{
+	char byte;
+
+	if (read(connected, &byte, 1) != 1)
+		exit(0); /* it never was */
+	for (int i = 0; i < o->changes; i++)
+		if (o->change[i].at) {
+			sleep_until(o->change[i].at);
+			make_change(o, i);
+		}
+	exit(0);
+}
+
+static void wait_for_byte(int from)
+{
+	char byte;
+
+	if (read(from, &byte, 1) != 1)
+		die("read");
+}
+
+static void tell(int to)
+{
+	if (write(to, "", 1) != 1)
+		die("write");
+}
+
+/* The client's host, in a process of its own; it ends when the client has. */
+static void be_client(const struct orders *o, int told, int telling)
+{
+	int connected[2];
+
+	if (unshare(CLONE_NEWNET) || pipe(connected))
+		die("unshare");
+	tell(telling);
+	wait_for_byte(told);
+	set_up_client(o);
+	report_by("eth1");
+	for (int i = 0; i < o->changes; i++)
+		if (!o->change[i].at)
+			make_change(o, i);
+	if (!fork()) {
+		close(connected[1]);
+		make_changes(o, connected[0]);
+	}
+	run_client(o, connected[1]);
+	exit(0);
+}
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/* Wait for the client's end, then for the server's. */
+static void wait_for_both(pid_t client, pid_t server)
+{
+	struct sigaction action = { .sa_handler = nothing };
+	pid_t ended;
+
+	sigaction(SIGALRM, &action, NULL);
+	while ((ended = wait(NULL)) != server) {
+		if (ended == client)
+			alarm(LAST_WORDS_S);
+		else if (ended < 0 && errno == EINTR)
+			kill(server, SIGTERM);
+		else if (ended < 0)
+			die("wait");
+	}
+	waitpid(client, NULL, 0);
+}
+
+int main(void)
+{
+	static struct orders o;
+	int to_client[2], from_client[2];
+	char name[IFNAMSIZ];
+	pid_t client, server;
+
+	if (mount("proc", "/proc", "proc", 0, NULL) || pipe(to_client) || pipe(from_client))
+		die("mount");
+	prctl(PR_SET_TIMERSLACK, 1); /* ns: who sleeps until a moment wakes then */
+	read_orders(&o);
+	put("/proc/sys/net/ipv4/tcp_mem", TCP_MEMORY);
+	client = fork();
+	if (!client)
+		be_client(&o, to_client[0], from_client[1]);
+	wait_for_byte(from_client[0]);
+	for (int card = 1; card <= o.clients; card++) {
+		name_of(name, card);
+		link_to(name, client);
+	}
+	set_up_server(&o);
+	report_by("eth0");
+	tell(to_client[1]);
+	server = fork();
+	if (!server) {
+		run_server(&o);
+		exit(0);
+	}
+	wait_for_both(client, server);
+	report("done %ld", now());
+	pause(); /* whoever runs the guest ends it */
+}

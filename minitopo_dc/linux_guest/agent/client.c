@@ -1,0 +1,188 @@
+/* The client: connects, asks, checks every byte of the answers, and reports when what was there. */
+#include "agent.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define IPPROTO_MPTCP_ 262
+#define BUFFER_BYTES (256 * 1024)
+#define AGAIN_US 1000 /* a signal right before a call would be lost */
+
+static uint8_t buffer[BUFFER_BYTES];
+static volatile sig_atomic_t over;
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+	over = 1;
+}
+
+/* From now on calls that wait end at a moment. */
+static void end_calls_at(int64_t moment)
+{
+	struct sigaction action = { .sa_handler = on_alarm };
+	int64_t left = moment - now();
+	struct itimerval timer = {
+		{ 0, AGAIN_US },
+		{ left / NS_PER_S, left % NS_PER_S / 1000 },
+	};
+
+	sigaction(SIGALRM, &action, NULL);
+	if (left < 1000)
+		timer.it_value.tv_usec = 1;
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static int made(const struct orders *o)
+{
+	const struct sockaddr_storage *address = &o->client[o->first];
+	struct sockaddr_storage from = *address;
+	int on = 1, s = socket(o->family, SOCK_STREAM | SOCK_CLOEXEC, o->multipath ? IPPROTO_MPTCP_ : 0);
+
+	((struct sockaddr_in *)&from)->sin_port = htons(o->client_port);
+	if (s < 0 || setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
+	    bind(s, (void *)&from, address_length(o)))
+		die("socket");
+	return s;
+}
+
+/* End in order when the workload's time is over; else with the call's error. */
+static void stop(const char *what, int64_t bytes)
+{
+	if (!over)
+		die(what);
+	report("end %ld %ld", now(), bytes);
+	exit(0);
+}
+
+static void send_whole(int s, const struct shape *shape, int64_t from, int64_t end)
+{
+	while (from < end) {
+		size_t part = end - from < BUFFER_BYTES ? end - from : BUFFER_BYTES;
+		ssize_t sent;
+
+		shape_fill(shape, from, buffer, part);
+		sent = send(s, buffer, part, MSG_NOSIGNAL);
+		if (sent < 0)
+			stop("send", 0);
+		from += sent;
+	}
+}
+
+static void handshake(const struct orders *o, int s)
+{
+	for (int i = 0; i < o->flights; i++) {
+		struct shape zeros = { .head = o->flight[i][0], .block = 1 };
+		int64_t left = o->flight[i][1];
+
+		send_whole(s, &zeros, 0, zeros.head);
+		while (left > 0) {
+			ssize_t got = recv(s, buffer, left < BUFFER_BYTES ? left : BUFFER_BYTES, 0);
+
+			if (!got)
+				errno = ECONNRESET;
+			if (got <= 0)
+				stop("handshake", 0);
+			left -= got;
+		}
+	}
+	report("handshake %ld", now());
+}
+
+static void download(const struct orders *o, int s)
+{
+	int64_t at = 0, end = shape_bytes(&o->answer);
+
+	send_whole(s, &o->request, 0, shape_bytes(&o->request));
+	while (at < end && !over) {
+		ssize_t got = recv(s, buffer, sizeof buffer, 0);
+
+		if (!got)
+			errno = ECONNRESET;
+		if (got <= 0)
+			stop("recv", shape_content(&o->answer, at));
+		if (!shape_matches(&o->answer, at, buffer, got)) {
+			report("error client received %ld bytes, not those sent", shape_content(&o->answer, at + got));
+			exit(1);
+		}
+		if (!at)
+			report("first %ld", now());
+		at += got;
+	}
+	report("end %ld %ld", now(), shape_content(&o->answer, at));
+}
+
+/* Read what is there of answers, which come in the order of the requests; how many are complete. */
+static int64_t take_answers(const struct orders *o, int s, int64_t answered, int64_t *at)
+{
+	ssize_t got = recv(s, buffer, sizeof buffer, MSG_DONTWAIT), done = 0;
+	int64_t end = shape_bytes(&o->answer);
+
+	if (!got)
+		errno = ECONNRESET;
+	if (got <= 0 && errno != EAGAIN)
+		die("recv");
+	while (done < got) {
+		ssize_t part = got - done < end - *at ? got - done : end - *at;
+
+		if (!shape_matches(&o->answer, *at, buffer + done, part)) {
+			report("error request %ld was answered with bytes that are not those sent", answered);
+			exit(1);
+		}
+		*at += part;
+		done += part;
+		if (*at == end) {
+			report("answered %ld %ld", answered++, now());
+			*at = 0;
+		}
+	}
+	return answered;
+}
+
+static void requests(const struct orders *o, int s)
+{
+	int64_t first = now(), sent = 0, answered = 0, at = 0, last = 0;
+
+	while (answered < o->count) {
+		int64_t until = sent < o->count ? first + sent * o->interval : last + o->patience;
+
+		if (now() >= until && sent == o->count)
+			break;
+		if (now() >= until) {
+			send_whole(s, &o->request, 0, shape_bytes(&o->request));
+			last = now();
+			report("sent %ld %ld", sent++, last);
+		} else if (wait_for(s, POLLIN, until)) {
+			answered = take_answers(o, s, answered, &at);
+		}
+	}
+	report("end %ld %ld", now(), answered * o->answer.body);
+}
+
+void run_client(const struct orders *o, int connected)
+{
+	int s = made(o);
+
+	sleep_until(o->begin);
+	report("begin %ld", now());
+	if (o->duration)
+		end_calls_at(o->begin + o->duration);
+	if (connect(s, (void *)&o->server, address_length(o)))
+		stop("connect", 0);
+	report("connected %ld", now());
+	if (write(connected, "", 1) != 1)
+		die("write");
+	handshake(o, s);
+	if (o->is_download)
+		download(o, s);
+	else
+		requests(o, s);
+	close(s);
+}

@@ -1,0 +1,265 @@
+/* The server: answers requests, and reports what the kernel says of the connection meanwhile. */
+#include "agent.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define IPPROTO_MPTCP_ 262
+#define SOL_MPTCP_ 284
+enum { INFO = 1, TCPINFO, SUBFLOW_ADDRESSES }; /* linux/mptcp.h */
+#define INFO_FLAGS_OFFSET 8
+#define HAS_FALLEN_BACK 1
+#define TCP_INFO_BYTES 216 /* to tcpi_bytes_retrans, as kernel_socket.py reads it */
+#define MOST_SUBFLOWS 16
+#define BUFFER_BYTES (64 * 1024)
+#define DELIVERING_NS 10000000 /* as the real server looks whether the last bytes were acknowledged */
+
+struct subflow_data {
+	uint32_t size, count, kernel_bytes, user_bytes;
+};
+
+struct server {
+	const struct orders *o;
+	int s;
+	int64_t in, out, open, answered; /* bytes of the request and the answer on the way; requests */
+};
+
+static uint8_t buffer[BUFFER_BYTES];
+static volatile sig_atomic_t stopped;
+
+static void on_term(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+static int is_multipath(int s)
+{
+	int protocol = 0;
+	socklen_t bytes = sizeof protocol;
+	uint32_t info[3] = { 0 };
+	socklen_t info_bytes = sizeof info;
+
+	if (getsockopt(s, SOL_SOCKET, SO_PROTOCOL, &protocol, &bytes) || protocol != IPPROTO_MPTCP_)
+		return 0;
+	if (getsockopt(s, SOL_MPTCP_, INFO, info, &info_bytes))
+		return -1;
+	return !(info[INFO_FLAGS_OFFSET / sizeof *info] & HAS_FALLEN_BACK);
+}
+
+static void report_subflow(const struct sockaddr_storage *local, const struct sockaddr_storage *remote,
+			   const uint8_t *info)
+{
+	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN], hex[2 * TCP_INFO_BYTES + 1];
+	int six = local->ss_family == AF_INET6;
+	const void *local_at = six ? (void *)&((struct sockaddr_in6 *)local)->sin6_addr :
+				     (void *)&((struct sockaddr_in *)local)->sin_addr;
+	const void *remote_at = six ? (void *)&((struct sockaddr_in6 *)remote)->sin6_addr :
+				      (void *)&((struct sockaddr_in *)remote)->sin_addr;
+
+	inet_ntop(local->ss_family, local_at, from, sizeof from);
+	inet_ntop(local->ss_family, remote_at, to, sizeof to);
+	for (int i = 0; i < TCP_INFO_BYTES; i++)
+		snprintf(hex + 2 * i, 3, "%02x", info[i]);
+	report("subflow %s %s %d %s", from, to, ntohs(((struct sockaddr_in *)remote)->sin_port), hex);
+}
+
+static int structures(int s, int option, void *to, size_t each)
+{
+	struct subflow_data *data = to;
+	socklen_t bytes = sizeof *data + MOST_SUBFLOWS * each;
+
+	*data = (struct subflow_data){ sizeof *data, 0, 0, each };
+	return getsockopt(s, SOL_MPTCP_, option, to, &bytes) ? -1 : (int)data->count;
+}
+
+static int report_subflows(int s)
+{
+	static struct {
+		struct subflow_data data;
+		uint8_t info[MOST_SUBFLOWS][TCP_INFO_BYTES];
+	} infos;
+	static struct {
+		struct subflow_data data;
+		struct sockaddr_storage address[MOST_SUBFLOWS][2];
+	} pairs;
+	int count = structures(s, TCPINFO, &infos, TCP_INFO_BYTES);
+
+	if (count < 0 || structures(s, SUBFLOW_ADDRESSES, &pairs, sizeof pairs.address[0]) != count)
+		return -1;
+	for (int i = 0; i < count && i < MOST_SUBFLOWS; i++)
+		report_subflow(&pairs.address[i][0], &pairs.address[i][1], infos.info[i]);
+	return 0;
+}
+
+static int report_connection(int s)
+{
+	struct sockaddr_storage local, remote;
+	socklen_t local_bytes = sizeof local, remote_bytes = sizeof remote;
+	uint8_t info[TCP_INFO_BYTES] = { 0 };
+	socklen_t bytes = sizeof info;
+
+	if (getsockname(s, (void *)&local, &local_bytes) || getpeername(s, (void *)&remote, &remote_bytes) ||
+	    getsockopt(s, IPPROTO_TCP, TCP_INFO, info, &bytes))
+		return -1;
+	report_subflow(&local, &remote, info);
+	return 0;
+}
+
+static int is_closed_by_peer(int s)
+{
+	struct pollfd p = { s, POLLRDHUP, 0 };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* Report what the kernel says now, unless the connection is closed. */
+static void sample(const struct server *t)
+{
+	char name[16] = "";
+	socklen_t bytes = sizeof name;
+	int64_t moment = now();
+	int multipath = is_multipath(t->s);
+
+	if (multipath < 0 || (multipath ? report_subflows(t->s) : report_connection(t->s)) ||
+	    getsockopt(t->s, IPPROTO_TCP, TCP_CONGESTION, name, &bytes))
+		return;
+	report("sample %ld %d %d %s", moment, is_closed_by_peer(t->s), multipath, name);
+}
+
+static int accepted(const struct orders *o)
+{
+	int on = 1, s;
+	int l = socket(o->family, SOCK_STREAM | SOCK_CLOEXEC, o->multipath ? IPPROTO_MPTCP_ : 0);
+
+	if (l < 0 || setsockopt(l, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
+	    setsockopt(l, IPPROTO_TCP, TCP_CONGESTION, o->congestion_control, strlen(o->congestion_control)))
+		die(o->congestion_control);
+	if (bind(l, (void *)&o->server, address_length(o)) || listen(l, 100))
+		die("listen");
+	s = accept4(l, NULL, NULL, SOCK_CLOEXEC);
+	if (s < 0)
+		die("accept");
+	return s;
+}
+
+static void handshake(const struct orders *o, int s)
+{
+	for (int i = 0; i < o->flights; i++) {
+		int64_t left = o->flight[i][0];
+
+		while (left > 0) {
+			ssize_t got = recv(s, buffer, left < BUFFER_BYTES ? left : BUFFER_BYTES, 0);
+
+			if (got <= 0)
+				exit(0); /* the client has gone, and says why */
+			left -= got;
+		}
+		memset(buffer, 0, sizeof buffer);
+		for (left = o->flight[i][1]; left > 0; left -= BUFFER_BYTES)
+			if (send(s, buffer, left < BUFFER_BYTES ? left : BUFFER_BYTES, MSG_NOSIGNAL) < 0)
+				exit(0);
+	}
+}
+
+/* Take what has arrived of requests. Whether the connection is there. */
+static int take_requests(struct server *t)
+{
+	ssize_t got = recv(t->s, buffer, sizeof buffer, MSG_DONTWAIT), done = 0;
+	int64_t end = shape_bytes(&t->o->request);
+
+	if (got <= 0)
+		return got < 0 && errno == EAGAIN;
+	while (done < got) {
+		ssize_t part = got - done < end - t->in ? got - done : end - t->in;
+
+		if (!shape_matches(&t->o->request, t->in, buffer + done, part)) {
+			report("error server: a request is not the one that was sent");
+			exit(1);
+		}
+		t->in += part;
+		done += part;
+		if (t->in == end) {
+			t->open++;
+			t->in = 0;
+		}
+	}
+	return 1;
+}
+
+/* Send of the answers what there is room for. Whether the connection is there. */
+static int give_answers(struct server *t)
+{
+	const struct shape *answer = &t->o->answer;
+	int64_t end = shape_bytes(answer);
+
+	while (t->open) {
+		size_t part = end - t->out < BUFFER_BYTES ? end - t->out : BUFFER_BYTES;
+		ssize_t sent;
+
+		shape_fill(answer, t->out, buffer, part);
+		sent = send(t->s, buffer, part, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (sent < 0)
+			return errno == EAGAIN;
+		t->out += sent;
+		if (t->out == end) {
+			t->open--;
+			t->answered++;
+			t->out = 0;
+		}
+	}
+	return 1;
+}
+
+/* Serve until a moment, or until the last open request is answered. Whether the client is there. */
+static int serve_until(struct server *t, int64_t until)
+{
+	int64_t answered = t->answered;
+
+	while (!stopped) {
+		struct pollfd p = { t->s, POLLIN | POLLRDHUP | (t->open ? POLLOUT : 0), 0 };
+		int64_t left = until - now();
+		struct timespec wait = { left / NS_PER_S, left % NS_PER_S };
+
+		if (left <= 0 || (t->answered > answered && !t->open))
+			return 1;
+		if (ppoll(&p, 1, &wait, NULL) <= 0)
+			continue;
+		if (p.revents & (POLLRDHUP | POLLHUP | POLLERR))
+			return 0;
+		if ((p.revents & POLLIN && !take_requests(t)) || !give_answers(t))
+			return 0;
+	}
+	return 0;
+}
+
+static int has_delivered(int s)
+{
+	int bytes = 0;
+
+	return ioctl(s, SIOCOUTQ, &bytes) || !bytes;
+}
+
+void run_server(const struct orders *o)
+{
+	struct sigaction action = { .sa_handler = on_term };
+	struct server t = { .o = o };
+
+	sigaction(SIGTERM, &action, NULL);
+	t.s = accepted(o);
+	handshake(o, t.s);
+	do
+		sample(&t);
+	while (serve_until(&t, now() + (!t.open && !has_delivered(t.s) ? DELIVERING_NS : o->sample)));
+	sample(&t);
+}

@@ -1,0 +1,203 @@
+"""A guest made: kernel, agent and controller, compiled into a cache by an ordinary user."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from minitopo_dc.extension.make import LOCK, BuildError, building_in, remove_others, run
+from minitopo_dc.extension.place import build_directory
+from minitopo_dc.linux_guest.library import (
+    AGENT,
+    CACHE,
+    CONFIGURATION,
+    CONTROLLER,
+    KERNEL,
+    PATCH,
+    RECORD,
+    agent_sources,
+    controller_sources,
+    find,
+    kernel_name,
+    programs_name,
+)
+from minitopo_dc.linux_guest.sources import Source, find_source, unpack, version_of
+
+Say = Callable[[str], None]
+TOOLS = {
+    "cc": "gcc libc6-dev",
+    "make": "make",
+    "patch": "patch",
+    "strip": "binutils",
+    "flex": "flex",
+    "bison": "bison",
+    "m4": "m4",
+    "bc": "bc",
+}
+"""Programs, and the packages of Debian and Ubuntu that have them."""
+C_FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall")
+WORK = "work"
+"""Sources and objects of a kernel that is not finished: kept, so that an ended build goes on."""
+UNPACKED = "unpacked.json"
+COMPILED_FILES = 630
+"""So many files are compiled for Linux 6.12.117, for the progress that is shown."""
+CONSTANT = {
+    "KBUILD_BUILD_TIMESTAMP": "2026-01-01",
+    "KBUILD_BUILD_USER": "minitopo-dc",
+    "KBUILD_BUILD_HOST": "minitopo-dc",
+}
+"""What would differ from one build to the next."""
+
+
+def build(say: Say, source: Path | None = None) -> Path:
+    """Make the guest unless it is here; the kernel's path. Others who do so are waited for.
+
+    Args:
+        say: told what is done next, a line each.
+        source: a tree or an archive of the kernel's sources; None: the distribution's.
+
+    Raises:
+        BuildError: tools or sources are missing, or something does not compile.
+    """
+    if (found := find()) is not None:
+        return found.kernel
+    with building_in(build_directory(CACHE)) as cache:
+        if (found := find()) is None:
+            _check_tools()
+            _make_programs(cache, say)
+            _make_kernel(cache, source, say)
+            kept = {cache / kernel_name(), cache / programs_name(), cache / LOCK}
+            remove_others(cache, kept)
+            found = find()
+    assert found is not None
+    return found.kernel
+
+
+def _check_tools() -> None:
+    missing = [name for name in TOOLS if shutil.which(name) is None]
+    if missing:
+        packages = " ".join(TOOLS[name] for name in missing)
+        raise BuildError(
+            f"not installed: {', '.join(missing)} (Debian and Ubuntu: apt-get install {packages})"
+        )
+
+
+def _make_programs(cache: Path, say: Say) -> None:
+    made = cache / programs_name()
+    if made.exists():
+        return
+    say("compiling agent and controller")
+    scratch = _empty(cache / "programs")
+    agent = [str(file) for file in agent_sources() if file.suffix == ".c"]
+    controller = [str(file) for file in controller_sources() if file.suffix == ".c"]
+    static = ["cc", *C_FLAGS, "-static", "-o", str(scratch / AGENT), *agent]
+    run(static, "the agent does not compile (is there a static C library? libc6-dev has it)")
+    run(["strip", str(scratch / AGENT)], "strip")
+    shared = ["cc", *C_FLAGS, "-include", "stdint.h", "-fPIC", "-shared"]
+    run([*shared, "-o", str(scratch / CONTROLLER), *controller], "the controller does not compile")
+    scratch.rename(made)
+
+
+def _make_kernel(cache: Path, given: Path | None, say: Say) -> None:
+    made = cache / kernel_name()
+    if made.exists():
+        return
+    work = cache / WORK
+    record = _unpacked(work, given, say)
+    tree, objects = work / "tree", work / "objects"
+    _configure(tree, objects)
+    _compile(tree, objects, say)
+    run(["strip", str(objects / KERNEL)], "strip")
+    ready = _empty(work / "ready")
+    (objects / KERNEL).rename(ready / KERNEL)
+    record["kernel_sha256"] = hashlib.sha256((ready / KERNEL).read_bytes()).hexdigest()
+    (ready / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
+    ready.rename(made)
+
+
+def _unpacked(work: Path, given: Path | None, say: Say) -> dict[str, str]:
+    """Have a patched tree; what it was made of. One that is there already is gone on with."""
+    work.mkdir(exist_ok=True)
+    note = work / UNPACKED
+    wanted = {"for": kernel_name(), "given": str(given)}
+    if note.exists():
+        record: dict[str, str] = json.loads(note.read_text(encoding="utf-8"))
+        if wanted.items() <= record.items():
+            return record
+        note.unlink()
+        _empty(work / "objects")
+    source = find_source(given, work, say)
+    say(f"unpacking what is needed of {source.origin}")
+    record = {**wanted, **_patched(source, work / "tree")}
+    shutil.rmtree(work / "package", ignore_errors=True)
+    note.write_text(json.dumps(record), encoding="utf-8")
+    return record
+
+
+def _patched(source: Source, tree: Path) -> dict[str, str]:
+    digest = unpack(source, tree)
+    run(
+        ["patch", "--strip=1", "--batch", "--input", str(PATCH)],
+        f"{PATCH.name} does not fit these sources",
+        directory=tree,
+    )
+    return {"version": version_of(tree), "source": source.origin, "source_sha256": digest}
+
+
+def _configure(tree: Path, objects: Path) -> None:
+    objects.mkdir(exist_ok=True)
+    run(
+        [*_make(tree, objects), "allnoconfig"],
+        "the kernel cannot be configured",
+        environment={**CONSTANT, "KCONFIG_ALLCONFIG": str(CONFIGURATION)},
+    )
+
+
+def _make(tree: Path, objects: Path) -> list[str]:
+    return ["make", "--directory", str(tree), "ARCH=um", f"O={objects}"]
+
+
+def _compile(tree: Path, objects: Path, say: Say) -> None:
+    """Compile on all processors, and tell how far it is."""
+    say("compiling the kernel (5 minutes of one processor)")
+    log = objects / "build.log"
+    jobs = len(os.sched_getaffinity(0))
+    with (
+        log.open("w", encoding="utf-8") as errors,
+        subprocess.Popen(
+            [*_make(tree, objects), f"--jobs={jobs}", KERNEL],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env={**os.environ, **CONSTANT},
+        ) as make,
+    ):
+        assert make.stdout is not None
+        try:
+            _tell(make.stdout, say)
+        except BaseException:
+            make.terminate()
+            raise
+    if make.returncode:
+        lines = [line.strip() for line in log.read_text(encoding="utf-8").splitlines()]
+        said = [line for line in lines if "rror" in line][:3] or lines[-3:]
+        raise BuildError(f"the kernel does not compile: {' | '.join(said)}")
+
+
+def _tell(lines: Iterable[str], say: Say) -> None:
+    compiled = (line for line in lines if line.startswith("  CC "))
+    for count, _ in enumerate(compiled, start=1):
+        if count % (COMPILED_FILES // 10) == 0 and count < COMPILED_FILES:
+            say(f"compiled {100 * count // COMPILED_FILES} %")
+
+
+def _empty(directory: Path) -> Path:
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    return directory

@@ -1,0 +1,145 @@
+"""`minitopo-dc build linux`: where sources come from, what is needed of them, what is missing."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from minitopo_dc.cli import main
+from minitopo_dc.extension.make import BuildError
+from minitopo_dc.extension.place import NotBuiltError
+from minitopo_dc.linux_guest import build, library, sources
+
+MAKEFILE = "VERSION = 6\nPATCHLEVEL = {}\nSUBLEVEL = 7\n"
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """As for somebody who has not built it: the user's cache, which is empty."""
+    monkeypatch.setattr("minitopo_dc.extension.place.checkout", lambda: None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "minitopo-dc" / "linux"
+
+
+def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -> None:
+    assert library.missing() == "the guest kernel is not built (get it: minitopo-dc build linux)"
+    with pytest.raises(NotBuiltError, match="minitopo-dc build linux"):
+        library.parts()
+    assert not nowhere.exists()
+
+
+def test_missing_tools_are_one_error_with_their_packages(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = {"cc", "make", "patch", "strip", "bc"}
+    monkeypatch.setattr(build.shutil, "which", lambda name: name if name in there else None)
+    assert main(["build", "linux"]) == 1
+    assert capsys.readouterr().err == (
+        "minitopo-dc: not installed: flex, bison, m4 "
+        "(Debian and Ubuntu: apt-get install flex bison m4)\n"
+    )
+    assert [path.name for path in nowhere.iterdir()] == ["lock"]
+
+
+def test_without_a_distribution_that_has_sources_one_names_a_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "INSTALLED", tmp_path / "none")
+    monkeypatch.setattr(sources.shutil, "which", lambda _name: None)
+    with pytest.raises(BuildError, match=r"no apt-get here .* --source PATH"):
+        sources.find_source(None, tmp_path, print)
+
+
+def test_a_source_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match=r"--source: .*/none does not exist"):
+        sources.find_source(tmp_path / "none", tmp_path, print)
+
+
+def test_sources_for_another_target_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "picoquic", "--source", "."]) == 2
+    assert "--source: only linux" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_of_a_tree_or_an_archive_what_is_needed_is_taken(tmp_path: Path, packed: bool) -> None:
+    tree = tree_of(tmp_path / "linux-6.12", MAKEFILE.format(12))
+    given = archive_of(tree) if packed else tree
+    taken = tmp_path / "taken"
+    assert len(sources.unpack(sources.Source(given, "mine"), taken)) == 64
+    found = {path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()}
+    assert found == {"Makefile", "net/ipv4/tcp.c", "drivers/gpu/Kconfig"}
+    assert sources.version_of(taken) == "6.12.7"
+
+
+@pytest.mark.parametrize("makefile", [MAKEFILE.format(8), "all:\n"])
+def test_other_sources_are_refused(tmp_path: Path, makefile: str) -> None:
+    tree = tree_of(tmp_path / "other", makefile)
+    with pytest.raises(BuildError, match=r"(is Linux 6\.8\.7|no sources of Linux).*6\.12"):
+        sources.unpack(sources.Source(tree, "mine"), tmp_path / "taken")
+
+
+def test_a_broken_archive_is_an_error(tmp_path: Path) -> None:
+    broken = tmp_path / "linux.tar.xz"
+    broken.write_bytes(b"nothing")
+    with pytest.raises(BuildError, match="cannot be unpacked"):
+        sources.unpack(sources.Source(broken, "mine"), tmp_path / "taken")
+
+
+def test_an_interrupted_build_goes_on_with_its_tree(tmp_path: Path) -> None:
+    note = {"for": library.kernel_name(), "given": "None", "version": "6.12.7"}
+    (tmp_path / build.UNPACKED).write_text(json.dumps(note))
+    assert build._unpacked(tmp_path, None, print) == note
+
+
+def test_a_tree_for_another_patch_is_unpacked_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / build.UNPACKED).write_text(json.dumps({"for": "kernel-0", "given": "None"}))
+    monkeypatch.setattr(build, "find_source", lambda *_: sources.Source(Path("x"), "mine"))
+    monkeypatch.setattr(build, "_patched", lambda *_: {"version": "6.12.9"})
+    assert build._unpacked(tmp_path, None, lambda _: None)["version"] == "6.12.9"
+
+
+def test_progress_is_told_ten_times_at_most() -> None:
+    said: list[str] = []
+    build._tell((f"  CC      {n}.o" for n in range(build.COMPILED_FILES + 50)), said.append)
+    assert said[0] == "compiled 10 %"
+    assert len(said) <= 10
+
+
+@pytest.mark.parametrize(
+    ("path", "is_needed"),
+    [
+        ("Makefile", True),
+        ("drivers/virtio/virtio_ring.c", True),
+        ("drivers/net/virtio_net.c", True),
+        ("drivers/net/ethernet/intel/e1000/e1000_main.c", False),
+        ("drivers/net/ethernet/intel/Kconfig", True),
+        ("fs/hostfs/hostfs_kern.c", True),
+        ("fs/btrfs/inode.c", False),
+        ("Documentation/index.rst", False),
+    ],
+)
+def test_which_files_are_needed(path: str, is_needed: bool) -> None:
+    assert sources.is_needed(PurePosixPath(path)) == is_needed
+
+
+def tree_of(tree: Path, makefile: str) -> Path:
+    for name in ("net/ipv4/tcp.c", "drivers/gpu/drm.c", "drivers/gpu/Kconfig"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(name)
+    (tree / "Makefile").write_text(makefile)
+    return tree
+
+
+def archive_of(tree: Path) -> Path:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:xz") as tar:
+        tar.add(tree, tree.name)
+    path = tree.with_suffix(".tar.xz")
+    path.write_bytes(packed.getvalue())
+    return path
