@@ -17,7 +17,7 @@ from minitopo_dc.runners.addresses import ip_version
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.ports import is_bound
 from minitopo_dc.runners.tools import Tool
-from minitopo_dc.runners.virtual import VirtualTransport
+from minitopo_dc.runners.virtual import GuestTransport, VirtualTransport
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Download, Measurement, Workload, as_download
 
@@ -242,6 +242,23 @@ class Runner(ABC):
         """Its endpoints as sans-IO classes, for the virtual clock; None: it has none."""
         return None
 
+    def guest(self) -> GuestTransport | None:
+        """Its endpoints in a guest kernel, for the virtual clock; None: it has none."""
+        return None
+
+    @property
+    def has_virtual(self) -> bool:
+        """Whether it can be asked for on the virtual clock."""
+        return self.virtual() is not None or self.guest() is not None
+
+    def unsupported_virtual(
+        self,
+        congestion_control: str,
+        workload: Workload,  # noqa: ARG002 (a hook)
+    ) -> str | None:
+        """Why it cannot run here on the virtual clock; None when it can."""
+        return self.unsupported(congestion_control)
+
     def refusal(self, workload: Workload) -> str | None:
         """Why this transport does not carry a workload, with what is allowed; None when it does."""
         if workload.kind not in self.workloads:
@@ -274,10 +291,14 @@ class Runner(ABC):
 
     def unsupported(self, congestion_control: str) -> str | None:
         """Why the transport cannot run here with a congestion control; None if it can."""
+        return self.unknown(congestion_control) or self.missing()
+
+    def unknown(self, congestion_control: str) -> str | None:
+        """Why it has no such congestion control anywhere; None when it has."""
         if congestion_control not in self.congestion_controls:
             choice = " or ".join(self.congestion_controls)
             return f"runner {self.name} has no {congestion_control} (choose {choice})"
-        return self.missing()
+        return None
 
     def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:  # noqa: ARG002
         """Check options of this runner, for transfers over IP version 4 or 6.

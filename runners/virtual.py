@@ -1,7 +1,8 @@
-"""What a transport needs for the virtual clock: its two ends as sans-IO classes.
+"""What a transport needs for the virtual clock: its two ends as sans-IO classes, or in a guest.
 
 A runner whose `virtual` returns a `VirtualTransport` runs there. Time is an argument in int ns; an
-end reads no clock but its host's, and opens no socket.
+end reads no clock but its host's, and opens no socket. One whose `guest` returns a `GuestTransport`
+has its ends in a Linux kernel whose clock is the virtual one (`minitopo_dc.linux_guest`).
 """
 
 from __future__ import annotations
@@ -132,21 +133,17 @@ class VirtualConnection(Protocol):
         """The run is over, and nothing else was asked: write what the endpoints logged, if any."""
 
 
-@dataclass(frozen=True)
-class VirtualFlow:
-    """What a transport is told of a flow.
+@dataclass(frozen=True, kw_only=True)
+class FlowFacts:
+    """What a transport is told of a flow, whatever its ends are.
 
     Attributes:
         workload: what its ends do.
         congestion_control: one of the runner's.
         options: the runner's own.
-        recovery: `modern`, or another loss recovery that the transport knows.
         server_address: where the client connects to.
-        client_addresses: by the leg that their datagrams take; the primary one first.
-        client_host: the client's.
-        server_host: the server's.
+        client_addresses: by the leg that their packets take; the primary one first.
         directory: for its logs.
-        ended: to be called once, when the client has ended.
         begin: time zero of the legs, on the hosts' clock (ns).
         seed: of what a transport draws at random; each flow of a scenario has its own.
         paths: of mode `multipath`, when which leg has a path, in s since `begin`.
@@ -155,17 +152,65 @@ class VirtualFlow:
     workload: Workload
     congestion_control: str
     options: Mapping[str, Any]
-    recovery: str
     server_address: Address
     client_addresses: Mapping[int, Address]
-    client_host: VirtualHost
-    server_host: VirtualHost
     directory: Path
-    ended: Callable[[], None]
     begin: int
     seed: int
     paths: PathPlan | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class VirtualFlow(FlowFacts):
+    """The same of ends that are sans-IO.
+
+    Attributes:
+        recovery: `modern`, or another loss recovery that the transport knows.
+        client_host: the client's.
+        server_host: the server's.
+        ended: to be called once, when the client has ended.
+    """
+
+    recovery: str
+    client_host: VirtualHost
+    server_host: VirtualHost
+    ended: Callable[[], None]
+
+
 VirtualTransport = Callable[[VirtualFlow], VirtualConnection]
 """Makes both ends of a flow."""
+
+
+class GuestFlow(Protocol):
+    """A flow whose ends are in a guest: what they are told, and what becomes of their words."""
+
+    @property
+    def orders(self) -> str:
+        """What the guest is to do (`linux_guest.orders`)."""
+
+    @property
+    def content(self) -> bytes:
+        """What its ends send each other, again and again."""
+
+    def take(self, words: str) -> bool:
+        """One of the agent's reports; whether it is the last one."""
+
+    def measure(self) -> Measurement:
+        """What was measured, at the end of the run.
+
+        Raises:
+            TransferFailed: something else arrived than what was sent, or the connection failed.
+        """
+
+    def congestion(self) -> Congestion:
+        """For the time series, as the server last reported it."""
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """Of a transport with several paths: what was reported since the last call."""
+
+    def close(self) -> None:
+        """The run is over."""
+
+
+GuestTransport = Callable[[FlowFacts], GuestFlow]
+"""Makes a flow for a guest."""

@@ -115,6 +115,7 @@ def _make_kernel(cache: Path, given: Path | None, say: Say) -> None:
     run(["strip", str(objects / KERNEL)], "strip")
     ready = _empty(work / "ready")
     (objects / KERNEL).rename(ready / KERNEL)
+    record = {name: record[name] for name in ("version", "source", "source_sha256")}
     record["kernel_sha256"] = hashlib.sha256((ready / KERNEL).read_bytes()).hexdigest()
     (ready / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
     ready.rename(made)

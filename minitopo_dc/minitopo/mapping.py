@@ -264,8 +264,8 @@ def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[s
 
 
 def _check_virtual(line: Line, transport: str) -> None:
-    if get_runner(transport).virtual() is None:
-        able = ", ".join(each.name for each in all_runners() if each.virtual())
+    if not get_runner(transport).has_virtual:
+        able = ", ".join(each.name for each in all_runners() if each.has_virtual)
         raise line.error(f"the virtual clock has {able}, not {transport}")
 
 

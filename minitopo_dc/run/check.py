@@ -223,13 +223,18 @@ def runners_of(scenario: Scenario) -> tuple[Runner, ...]:
 def why_unsupported(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
     """What the first transport that cannot run here, on this clock, lacks; None when all can."""
     for runner, flow in zip(runners, scenario.resolved_flows, strict=True):
-        if scenario.clock == "virtual" and runner.virtual() is None:
-            able = ", ".join(each.name for each in all_runners() if each.virtual())
+        is_virtual = scenario.clock == "virtual"
+        if is_virtual and not runner.has_virtual:
+            able = ", ".join(each.name for each in all_runners() if each.has_virtual)
             return (
                 f"transport {runner.name} needs the real clock (Linux, root, Mininet); "
                 f"the virtual clock has {able}"
             )
-        reason = runner.unsupported(flow.congestion_control) or runner.lacking(flow.workload)
+        reason = (
+            runner.unsupported_virtual(flow.congestion_control, flow.workload)
+            if is_virtual
+            else runner.unsupported(flow.congestion_control)
+        ) or runner.lacking(flow.workload)
         if reason is not None:
             return reason
     return None

@@ -8,6 +8,7 @@ from minitopo_dc.native import library
 from minitopo_dc.native.models import NotNativeError
 from minitopo_dc.native.receive import check_legs
 from minitopo_dc.native.transmit import check_policy
+from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Scenario
 from minitopo_dc.settings import PdcpSettings
 from minitopo_dc.simulation.core import Core, PythonCore
@@ -51,6 +52,9 @@ def _why_python(scenario: Scenario) -> str | None:
 
 
 def _lacking(scenario: Scenario) -> Iterator[str]:
+    for flow in scenario.resolved_flows:
+        if get_runner(flow.transport).guest():
+            yield f"{flow.transport} is in a guest"
     for number, leg in enumerate(scenario.legs, start=1):
         for radio in (leg.direction("downlink"), leg.direction("uplink")):
             yield from (

@@ -10,13 +10,16 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.linux_guest import library
+from minitopo_dc.linux_guest.guest import GuestError
 from minitopo_dc.pdcp import PolicyError
+from minitopo_dc.run.check import runners_of
 from minitopo_dc.run.perform import Measured, RunFailedError, perform
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.choice import core_name, why_not_wanted
-from minitopo_dc.simulation.connection import Connection
+from minitopo_dc.simulation.connection import AnyConnection
 from minitopo_dc.simulation.testbed import Testbed
 from minitopo_dc.workloads import Download, Measurement
 
@@ -32,20 +35,22 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
     return perform(
         scenario,
         directory,
-        facts=_facts(),
+        facts=_facts(scenario),
         lacking=lambda: why_not_wanted(scenario),
         measure=lambda each: _measure(each, directory),
         details=lambda each: {"core": core_name(each)},
     )
 
 
-def _facts() -> dict[str, Any]:
+def _facts(scenario: Scenario) -> dict[str, Any]:
     """What the numbers may depend on: versions, but no machine."""
-    return {
+    facts = {
         "clock": "virtual",
         "python": platform.python_version(),
         "packages": {name: metadata.version(name) for name in PACKAGES},
     }
+    in_guest = any(runner.guest() for runner in runners_of(scenario))
+    return {**facts, "linux_guest": library.facts()} if in_guest and library.find() else facts
 
 
 def _measure(scenario: Scenario, directory: Path) -> Measured:
@@ -53,13 +58,13 @@ def _measure(scenario: Scenario, directory: Path) -> Measured:
     try:
         with _no_collector():
             testbed.run()
-    except PolicyError as error:
+    except (PolicyError, GuestError) as error:
         raise RunFailedError(str(error)) from None
     measurements = [_of_flow(each, scenario) for each in testbed.connections]
     return Measured(measurements, testbed.gnb.delivered_bytes())
 
 
-def _of_flow(connection: Connection, scenario: Scenario) -> Measurement:
+def _of_flow(connection: AnyConnection, scenario: Scenario) -> Measurement:
     """What a flow measured; a failure says of which of several, and whether the time was over."""
     try:
         return connection.measure()
@@ -72,12 +77,12 @@ def _of_flow(connection: Connection, scenario: Scenario) -> Measurement:
         raise TransferFailed(words) from None
 
 
-def _is_cut_off(connection: Connection) -> bool:
-    """A download for a time has no other end."""
+def _is_cut_off(connection: AnyConnection) -> bool:
+    """A download for a time may have no other end."""
     return isinstance(connection.workload, Download) and connection.workload.lasts_s is not None
 
 
-def _patience_s(connection: Connection, scenario: Scenario) -> float:
+def _patience_s(connection: AnyConnection, scenario: Scenario) -> float:
     return scenario.timeout_s + (connection.workload.lasts_s or 0)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from minitopo_dc.simulation.connection import Connection
+from minitopo_dc.simulation.connection import AnyConnection
 from minitopo_dc.simulation.loop import AnyLoop
 from minitopo_dc.simulation.packet import Packet
 from minitopo_dc.units import NS_PER_S
@@ -22,7 +22,7 @@ class ConnectionSeries:
     (empty in the first slow start), `smoothed_rtt_ms`.
     """
 
-    def __init__(self, directory: Path, connections: Sequence[Connection], begin: int) -> None:
+    def __init__(self, directory: Path, connections: Sequence[AnyConnection], begin: int) -> None:
         self._connections = connections
         self._begin = begin
         self._files: list[TextIO] = []
@@ -38,7 +38,7 @@ class ConnectionSeries:
     def write(self, now: int) -> None:
         """Add a row."""
         time = f"{(now - self._begin) / NS_PER_S:.4f}"
-        received = [each.client_host.received_bytes for each in self._connections]
+        received = [each.received_bytes for each in self._connections]
         self._rate.writerow([time, sum(received)])
         for number, (each, count) in enumerate(
             zip(self._connections, received, strict=True), start=1
@@ -60,7 +60,7 @@ class ConnectionSeries:
 class PathSeries:
     """`paths.csv`: one row per flow and path, at each interval and as it opens and closes."""
 
-    def __init__(self, directory: Path, connections: Sequence[Connection]) -> None:
+    def __init__(self, directory: Path, connections: Sequence[AnyConnection]) -> None:
         self._connections = connections
         self._file = PathFile(directory / "paths.csv")
 

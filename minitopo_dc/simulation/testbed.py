@@ -9,9 +9,11 @@ from minitopo_dc.router import wifi_paths
 from minitopo_dc.router.recorder import Recorder, Rows
 from minitopo_dc.run.addresses import client_address
 from minitopo_dc.run.routers import gnb_settings, ue_settings
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.runners.base import get_runner
+from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.simulation.choice import chosen_core
-from minitopo_dc.simulation.connection import Connection
+from minitopo_dc.simulation.connection import AnyConnection, Connection
+from minitopo_dc.simulation.guest import GuestConnection
 from minitopo_dc.simulation.loop import START_NS, TimedPart
 from minitopo_dc.simulation.packet import Packet, Take
 from minitopo_dc.simulation.series import ConnectionSeries, PacketTrace, PathSeries
@@ -41,7 +43,7 @@ class Testbed:
         self.gnb.connect(self._ue)
         self._ue.connect(self.gnb)
         self.connections = [
-            Connection(
+            _kind(flow)(
                 scenario, flow, index, core=self.core, directory=directory, ended=self._one_ended
             )
             for index, flow in enumerate(scenario.resolved_flows)
@@ -57,27 +59,32 @@ class Testbed:
 
         Raises:
             PolicyError: a bearer's split policy named a leg that does not exist.
+            GuestError: a guest kernel did not boot, died or hangs.
         """
         self.gnb.start()
         self._ue.start()
-        for connection in self.connections:
-            connection.start()
         try:
+            for connection in self.connections:
+                connection.start()
             self.loop.run(START_NS + round(self._limit_s() * NS_PER_S))
         finally:
             self._recorder.close(self.loop.now)
             if self._trace is not None:
                 self._trace.close()
+            for connection in self.connections:
+                connection.close()
         self.gnb.summarise()
         self._ue.summarise()
-        for connection in self.connections:
-            connection.save_logs()
 
     def _limit_s(self) -> float:
-        """A download for a time is cut off sharp; what else lasts a time has patience beside it."""
+        """A download for a time is cut off sharp; what else lasts a time has patience beside it.
+
+        Clients in a guest stop themselves; but beside them others are cut off all the same.
+        """
         patience = self._scenario.timeout_s
         flows = [connection.workload for connection in self.connections]
-        sharp = all(isinstance(each, Download) for each in flows)
+        cut_off = any(connection.is_cut_off for connection in self.connections)
+        sharp = cut_off and all(isinstance(each, Download) for each in flows)
         return max(
             patience if each.lasts_s is None else each.lasts_s + (0 if sharp else patience)
             for each in flows
@@ -112,6 +119,10 @@ class Testbed:
                     flow.enter = _observed(partial(add, "sent"), flow.enter)
                     flow.deliver = _observed(partial(add, "received"), flow.deliver)
         return trace
+
+
+def _kind(flow: ResolvedFlow) -> type[AnyConnection]:
+    return Connection if get_runner(flow.transport).virtual() else GuestConnection
 
 
 def _observed(observe: Take, take: Take) -> Take:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from minitopo_dc.runners.base import Host, TransferFailed
+from minitopo_dc.runners.base import Host, Transfer, TransferFailed
 from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal
 from minitopo_dc.runners.processes.process import run
 from minitopo_dc.settings import PathEvent, PathPlan
@@ -31,7 +31,7 @@ class Endpoints:
         self._addresses = addresses
         self._initial_leg: int | None = plan.initial[0]
         """The leg of the connection's initial subflow, until that is closed."""
-        self._legs = set(_legs_at_first(plan))
+        self._legs = set(legs_at_first(plan))
 
     def add_first(self) -> None:
         """Before the connection begins: what its further paths need, and a status of the first."""
@@ -77,6 +77,14 @@ def first_endpoints(host: Host, addresses: Sequence[str], plan: PathPlan) -> Ite
             run(host, [*ENDPOINT, "delete", "id", identifier])
 
 
+def most_subflows(transfer: Transfer) -> int:
+    """How many subflows a connection may need beside the initial one.
+
+    That one counts for none, unless it was closed and another is in its place.
+    """
+    return len(transfer.client_addresses) - (0 if transfer.path_plan.events else 1)
+
+
 @contextmanager
 def subflow_limit(host: Host, subflows: int) -> Iterator[None]:
     """Allow so many subflows beside the initial one, until the end."""
@@ -109,7 +117,7 @@ def subflow_per_address(server: Host, client: Host, addresses: Sequence[str]) ->
         yield
 
 
-def _legs_at_first(plan: PathPlan) -> Iterator[int]:
+def legs_at_first(plan: PathPlan) -> Iterator[int]:
     """The further paths; the first one if its status is to change, which an endpoint does."""
     yield from plan.initial[1:]
     changed = {event.leg for event in plan.events if event.action in ("backup", "available")}

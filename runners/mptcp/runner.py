@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
-from minitopo_dc.runners.mptcp.endpoints import first_endpoints, subflow_limit
+from minitopo_dc.runners.mptcp.endpoints import first_endpoints, most_subflows, subflow_limit
 from minitopo_dc.runners.mptcp.paths import PathsSettings
 from minitopo_dc.runners.mptcp.report import path_changes, path_details, path_samples
+from minitopo_dc.runners.mptcp.virtual import MptcpFlow
 from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal
 from minitopo_dc.runners.tcp.runner import MptcpOptions, TcpRunner
 from minitopo_dc.runners.tools import Tool
+from minitopo_dc.runners.virtual import GuestTransport
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.paths import PATHS
 
@@ -45,11 +48,9 @@ class MptcpRunner(TcpRunner):
     @contextmanager
     def hosts(self, transfer: Transfer, server: Host, client: Host) -> Iterator[None]:
         """Let both hosts have enough subflows, and the client the endpoints of its first paths."""
-        # The initial subflow counts for none, unless it was closed and another is in its place.
-        most = len(transfer.client_addresses) - (0 if transfer.path_plan.events else 1)
         with ExitStack() as undo:
             for host in (server, client):
-                undo.enter_context(subflow_limit(host, most))
+                undo.enter_context(subflow_limit(host, most_subflows(transfer)))
             addresses = transfer.client_addresses
             undo.enter_context(first_endpoints(client, addresses, transfer.path_plan))
             yield
@@ -68,9 +69,15 @@ class MptcpRunner(TcpRunner):
         )
         return told.command("minitopo_dc.runners.mptcp.paths", transfer.paths_settings)
 
-    def read(self, transfer: Transfer) -> Measurement:
+    def guest(self) -> GuestTransport:
+        """As `tcp`, with MPTCP's endpoints."""
+        return partial(MptcpFlow, self)
+
+    def measured(
+        self, transfer: Transfer, client: dict[str, Any], connection: dict[str, Any] | None
+    ) -> Measurement:
         """As `tcp`; what the kernel said of subflows is told of the paths that they are."""
-        measured = super().read(transfer)
+        measured = super().measured(transfer, client, connection)
         details = dict(measured.details)
         subflows = details.pop("subflows", [])
         details[PATHS] = path_details(transfer, subflows)

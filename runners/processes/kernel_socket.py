@@ -162,12 +162,12 @@ def subflows(connection: socket.socket, peer: tuple[str, int]) -> list[Subflow]:
         infos = _subflow_structures(connection, MPTCP_TCPINFO, TCP_INFO_BYTES)
         pairs = _subflow_structures(connection, MPTCP_SUBFLOW_ADDRS, 2 * SOCKADDR_BYTES)
         found = (
-            _subflow(_address(pair)[0], _address(pair[SOCKADDR_BYTES:]), info)
+            subflow(_address(pair)[0], _address(pair[SOCKADDR_BYTES:]), info)
             for info, pair in zip(infos, pairs, strict=True)
         )
-        return [subflow for subflow in found if subflow.remote_port]
+        return [each for each in found if each.remote_port]
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_BYTES)
-    return [_subflow(connection.getsockname()[0], peer, info)]
+    return [subflow(connection.getsockname()[0], peer, info)]
 
 
 def has_delivered(connection: socket.socket) -> bool:
@@ -210,7 +210,8 @@ def _own_sockets() -> Iterator[socket.socket]:
             continue  # closed meanwhile
 
 
-def _subflow(local: str, remote: tuple[str, int], info: bytes) -> Subflow:
+def subflow(local: str, remote: tuple[str, int], info: bytes) -> Subflow:
+    """What a `struct tcp_info` says of the subflow between two addresses."""
     (mss,) = struct.unpack_from("@I", info, SND_MSS_OFFSET)
     unacked, sacked, lost, again = struct.unpack_from("@4I", info, UNACKED_OFFSET)
     rtt_us, rtt_variation_us, ssthresh, cwnd = struct.unpack_from("@4I", info, RTT_OFFSET)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.runners.addresses import bracketed
 from minitopo_dc.runners.base import (
     Runner,
@@ -25,8 +27,10 @@ from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.tcp.info import FILE as TCP_INFO
 from minitopo_dc.runners.tcp.settings import RequestsSettings, ServerSettings, TlsVersion
 from minitopo_dc.runners.tcp.video import VideoSettings
+from minitopo_dc.runners.tcp.virtual import GUEST_WORKLOADS, TcpFlow
 from minitopo_dc.runners.tools import Tool, not_installed
-from minitopo_dc.workloads import Download, Measurement, RequestResponse, Video
+from minitopo_dc.runners.virtual import GuestTransport
+from minitopo_dc.workloads import Download, Measurement, RequestResponse, Video, Workload
 
 
 class MptcpOptions(Options):
@@ -85,6 +89,17 @@ class TcpRunner(Runner):
         """The client is curl."""
         return not_installed(self.tools)
 
+    def guest(self) -> GuestTransport:
+        """The same application's traffic, in a kernel with a clock of its own."""
+        return partial(TcpFlow, self)
+
+    def unsupported_virtual(self, congestion_control: str, workload: Workload) -> str | None:
+        """The guest has all its algorithms, and needs nothing of this machine's kernel."""
+        if workload.kind not in GUEST_WORKLOADS:
+            able = ", ".join(GUEST_WORKLOADS)
+            return f"{self.name} on the virtual clock carries {able}, not {workload.kind}"
+        return self.unknown(congestion_control) or missing_guest()
+
     def unsupported(self, congestion_control: str) -> str | None:
         """Also: the kernel must have the algorithm and let this user choose it."""
         return super().unsupported(congestion_control) or congestion_control_refusal(
@@ -100,7 +115,7 @@ class TcpRunner(Runner):
             certificate=transfer.certificate,
             key=transfer.key,
             congestion_control=transfer.congestion_control,
-            tcp_info=self._tcp_info(transfer),
+            tcp_info=self.tcp_info(transfer),
         )
         return told.command("minitopo_dc.runners.tcp.server", transfer.server_settings)
 
@@ -114,7 +129,7 @@ class TcpRunner(Runner):
 
     def curl_command(self, transfer: Transfer) -> list[str]:
         """Curl, deaf to a user's .curlrc and proxies."""
-        authority, tls = f"{SERVER_NAME}:{transfer.port}", self._options(transfer).tls
+        authority, tls = f"{SERVER_NAME}:{transfer.port}", self.tls(transfer)
         return [
             *("curl", "--disable", "--noproxy", "*", "--silent", "--show-error", "--fail"),
             *("--http2", f"--tlsv{tls}", "--tls-max", tls),
@@ -141,20 +156,16 @@ class TcpRunner(Runner):
 
     def read(self, transfer: Transfer) -> Measurement:
         """The client's report and the server's of its connection; what arrived is checked."""
-        if isinstance(transfer.workload, RequestResponse | Video):
-            read = read_watching if isinstance(transfer.workload, Video) else read_requests
-            measured = read(last_json(transfer.client_output, "client"))
-            connection = last_json(transfer.server_output, "server")
-            self.check_connection(transfer, connection)
-            return replace(measured, details={**measured.details, **connection})
         client = last_json(transfer.client_output, "client")
+        if isinstance(transfer.workload, RequestResponse | Video):
+            return self.measured(transfer, client, last_json(transfer.server_output, "server"))
         client["status"] = int(client["status"])
         if (
             transfer.download.duration_s is not None
             and not client["status"]
             and not client["bytes"]
         ):
-            return Measurement(0, client["completion_s"], client)  # stopped before an answer came
+            return self.measured(transfer, client, None)  # stopped before an answer came
         if (client["status"], client["http_version"]) != (200, "2"):
             answer = f"status {client['status']} over HTTP {client['http_version']}"
             raise TransferFailed(f"client got {answer}, not 200 over HTTP 2")
@@ -162,8 +173,30 @@ class TcpRunner(Runner):
         body = transfer.directory / BODY  # made with the first byte
         if client["bytes"] and file_sha256(body) != content_sha256(client["bytes"]):
             raise TransferFailed(f"client received {client['bytes']} bytes, not those sent")
-        self.check_connection(transfer, connection)
-        return Measurement(client["bytes"], client["completion_s"], {**client, **connection})
+        return self.measured(transfer, client, connection)
+
+    def measured(
+        self, transfer: Transfer, client: dict[str, Any], connection: dict[str, Any] | None
+    ) -> Measurement:
+        """The outcome, from both ends' reports; all that arrived was as sent.
+
+        Args:
+            transfer: what was asked for.
+            client: when it had what.
+            connection: what the kernel said of the server's end; None: no request came by it.
+
+        Raises:
+            TransferFailed: the connection is not the one that was asked for, or has failed.
+        """
+        if isinstance(transfer.workload, Video):
+            outcome = read_watching(client)
+        elif isinstance(transfer.workload, RequestResponse):
+            outcome = read_requests(client)
+        else:
+            outcome = Measurement(client["bytes"], client["completion_s"], client)
+        if connection is not None:
+            self.check_connection(transfer, connection)
+        return replace(outcome, details={**outcome.details, **(connection or {})})
 
     def _requests(self, transfer: Transfer, workload: RequestResponse) -> list[str]:
         told = RequestsSettings(**self._client(transfer), plan=plan_of(workload))
@@ -181,14 +214,19 @@ class TcpRunner(Runner):
             "bind": transfer.first_address,
             "protocol": self.protocol,
             "certificate": transfer.certificate,
-            "tls": self._options(transfer).tls,
+            "tls": self.tls(transfer),
             "plugins": transfer.plugins,
         }
 
     def _options(self, transfer: Transfer) -> MptcpOptions:
         return self.options_type.check(transfer.options, f"runner {self.name}")
 
-    def _tcp_info(self, transfer: Transfer) -> Path | None:
+    def tls(self, transfer: Transfer) -> TlsVersion:
+        """The version of the handshake that was asked for."""
+        return self._options(transfer).tls
+
+    def tcp_info(self, transfer: Transfer) -> Path | None:
+        """Where `tcp-info.csv` goes; None: nowhere."""
         options = self._options(transfer)
         recorded = isinstance(options, TcpOptions) and options.tcp_info
         return transfer.directory / TCP_INFO if recorded else None

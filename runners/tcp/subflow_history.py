@@ -60,16 +60,25 @@ class SubflowHistory:
             if self._samples and was_open and (due or seen.closed_ns or not seen.samples):
                 seen.samples.append((now_ns, seen.subflow))
 
-    def report(self) -> list[dict[str, Any]]:
-        """For JSON: each subflow's last counters, times and samples, the first to open first."""
+    def report(self, skipped: Sequence[int] = ()) -> list[dict[str, Any]]:
+        """For JSON: each subflow's last counters, times and samples, the first to open first.
+
+        Args:
+            skipped: how many of the first samples to leave out, of each subflow that was there.
+        """
+        skips = [*skipped, *[0] * (len(self._seen) - len(skipped))]
         return [
             {
                 **asdict(seen.subflow),
                 "opened_ns": seen.opened_ns,
                 "closed_ns": seen.closed_ns,
-                **({"samples": [_sample(*each) for each in seen.samples]} if self._samples else {}),
+                **(
+                    {"samples": [_sample(*each) for each in seen.samples[skip:]]}
+                    if self._samples
+                    else {}
+                ),
             }
-            for seen in self._seen.values()
+            for seen, skip in zip(self._seen.values(), skips, strict=True)
         ]
 
 

@@ -110,8 +110,8 @@ BAD_EXPERIMENTS = [
     (TWO_PATHS, "xpType:tcp\nclock:wall\n", "xp:2: clock: clock 'wall'; allowed: real, virtual"),
     (
         TWO_PATHS,
-        "xpType:tcp\nclock:virtual\n",
-        "xp:2: clock: the virtual clock has quic, .*, not tcp",
+        "xpType:ping\nclock:virtual\n",
+        "xp:2: clock: the virtual clock has tcp, quic, .*, not icmp",
     ),
     (TWO_PATHS, "xpType:tcp\nflow:sc,0\n", "xp:2: flow: flows need topoType:DualConnectivity"),
     (DUAL, "xpType:quic\nclock:virtual\nrmem:1 2 3\n", "xp:3: rmem: the virtual clock has no"),
@@ -126,7 +126,7 @@ BAD_EXPERIMENTS = [
     (DUAL, "xpType:quic\nflow:dc,mptcp\n", "xp:2: flow: transport 'mptcp'; allowed: tcp, quic, "),
     (
         DUAL,
-        "xpType:quic\nclock:virtual\nflow:dc,tcp\n",
+        "xpType:quic\nclock:virtual\nflow:dc,quic-ngtcp2\n",
         "xp:3: flow: the virtual clock has",
     ),
     (DUAL, "xpType:ping\nflow:dc\n", "xp:2: flow: only downloads have it, not ping"),

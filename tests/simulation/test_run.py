@@ -214,13 +214,13 @@ def test_flows_share_the_legs(tmp_path: Path) -> None:
 
 
 def test_a_flow_of_another_transport_makes_the_run_unsupported(tmp_path: Path) -> None:
-    flows = [{"mode": "dc"}, {"mode": "sc", "transport": "tcp"}]
+    flows = [{"mode": "dc"}, {"mode": "sc", "transport": "quic-ngtcp2"}]
     result = run_virtual(
         scenario(mode="flows", flows=flows, workload={"duration_s": 1}),
         tmp_path / "run",
     )
     assert result.status == "unsupported"
-    assert result.reason.startswith("transport tcp needs the real clock")
+    assert result.reason.startswith("transport quic-ngtcp2 needs the real clock")
 
 
 def test_each_flow_has_its_own_congestion_control(tmp_path: Path) -> None:

@@ -403,7 +403,7 @@ def _compared(clock: Clock, workload: str, paths: PathSchedule | None) -> list[s
         for each in all_runners()
         if each.compared
         and workload in each.workloads
-        and (clock == "real" or each.virtual() is not None)
+        and (clock == "real" or each.has_virtual)
         and (paths is None or each.takes_paths or not each.multipath)
     ]
 

@@ -1,0 +1,83 @@
+"""Transport `mptcp` on the virtual clock: the same in a guest, with its endpoints and subflows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from minitopo_dc.linux_guest.orders import Change, ChangeName
+from minitopo_dc.runners.mptcp.endpoints import legs_at_first, most_subflows
+from minitopo_dc.runners.mptcp.report import path_samples
+from minitopo_dc.runners.tcp.virtual import TcpApplication, TcpFlow
+from minitopo_dc.runners.virtual import FlowFacts
+from minitopo_dc.settings import PathAction, PathEvent
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads.paths import PathSample
+
+DEFAULT_SUBFLOWS = 2
+"""That the kernel allows unless told otherwise (MPTCP_PM of Linux); no fewer on the real clock."""
+ORDERS: dict[PathAction, ChangeName] = {
+    "open": "add",
+    "abandon": "delete",
+    "backup": "backup",
+    "available": "available",
+}
+
+
+class MptcpFlow(TcpFlow):
+    """A connection with a subflow for each path that is open."""
+
+    def __init__(self, runner: TcpApplication, facts: FlowFacts) -> None:
+        super().__init__(runner, facts)
+        self._told: list[int] = []
+        """How many samples of each subflow `path_samples` has returned."""
+        if self.transfer.path_plan.events:
+            facts.directory.mkdir(parents=True, exist_ok=True)
+            self.transfer.paths_output.touch()
+        self._changes = list(_changes(self))
+        """What the agent is to do, each with the event that it belongs to."""
+
+    @property
+    def subflow_limit(self) -> int:
+        """As on the real clock."""
+        return max(DEFAULT_SUBFLOWS, most_subflows(self.transfer))
+
+    def changes(self) -> Sequence[Change]:
+        """First the endpoints that the plan begins with, then what its events ask for."""
+        return [change for change, _ in self._changes]
+
+    def note_change(self, number: int, moment: int) -> None:
+        """Write what was done, and when, as the real clock's program does."""
+        _, event = self._changes[number]
+        is_last = [each for _, each in self._changes[number + 1 : number + 2]] != [event]
+        if event is not None and is_last:
+            row = {**event._asdict(), "done_s": self.since_begin(moment)}
+            with self.transfer.paths_output.open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps(row)}\n")
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """All that was seen of subflows since the last call."""
+        found = self.history.report(self._told)
+        told = [*self._told, *[0] * (len(found) - len(self._told))]
+        self._told = [count + len(each["samples"]) for count, each in zip(told, found, strict=True)]
+        return path_samples(self.transfer, found)
+
+
+def _changes(flow: TcpFlow) -> Iterator[tuple[Change, PathEvent | None]]:
+    """See `Endpoints`: the initial subflow has no endpoint of its own, and identifier 0."""
+    plan, begin = flow.transfer.path_plan, flow.transfer.begin_ns or 0
+    initial: int | None = plan.initial[0]
+    endpoints = set(legs_at_first(plan))
+    for leg in sorted(endpoints):
+        yield Change(0, "add", leg), None
+    for event in plan.events:
+        at = begin + round(event.at_s * NS_PER_S)
+        if event.action == "abandon" and event.leg == initial:
+            yield Change(at, "delete-initial", event.leg), event
+            initial = None
+        if event.action != "abandon" or event.leg in endpoints:
+            yield Change(at, ORDERS[event.action], event.leg), event
+        if event.action == "abandon":
+            endpoints.discard(event.leg)
+        elif event.action == "open":
+            endpoints.add(event.leg)

@@ -1,0 +1,285 @@
+"""Transport `tcp` on the virtual clock: the kernel's TCP in a guest, and the traffic of HTTP/2.
+
+In the guest no curl and no hypercorn run. Its agent sends what they send, byte for byte as many, in
+as many flights: a TLS handshake, requests and answers with the headers of HTTP/2 and the records
+of TLS. Content is content, and all of it is checked; what is around it is zeros. What they take of
+a processor has no place there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+
+from minitopo_dc.linux_guest.orders import Change, Orders, Shape
+from minitopo_dc.runners.base import Transfer, TransferFailed
+from minitopo_dc.runners.payload.content import BLOCK
+from minitopo_dc.runners.payload.request_reports import plan_of
+from minitopo_dc.runners.payload.requests import RequestsOutcome
+from minitopo_dc.runners.processes.kernel_socket import Subflow, subflow
+from minitopo_dc.runners.tcp.info import INTERVAL_S, TcpInfoFile
+from minitopo_dc.runners.tcp.settings import TlsVersion
+from minitopo_dc.runners.tcp.subflow_history import SAMPLE_NS, SubflowHistory
+from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload
+from minitopo_dc.workloads.paths import PathSample
+
+# Bytes, as counted on the real clock (`bytes_sent` and `bytes_received` of one connection) and in
+# handshakes of Python's ssl with OpenSSL 3.0 and the servers' certificate.
+FLIGHTS: Mapping[TlsVersion, tuple[tuple[int, int], ...]] = {
+    "1.2": ((226, 561), (93, 242)),
+    "1.3": ((517, 717),),
+}
+"""The client's and the server's; of 1.3 the client's last goes along with its request."""
+RECORD: Mapping[TlsVersion, int] = {"1.2": 29, "1.3": 22}
+"""What TLS adds to up to 16,384 bytes (AES-256-GCM)."""
+FRAME = 9
+"""An HTTP/2 frame's header (RFC 9113, section 4.1)."""
+BLOCK_BYTES = 16_384
+"""Content of one DATA frame: the most that is allowed at first (RFC 9113, section 6.5.2)."""
+FIRST_REQUEST: Mapping[TlsVersion, int] = {"1.2": 167, "1.3": 247}
+"""curl's: preface, SETTINGS, WINDOW_UPDATE, HEADERS; of 1.3 also the handshake's last flight."""
+FIRST_ANSWER: Mapping[TlsVersion, int] = {"1.2": 206, "1.3": 716}
+"""SETTINGS and HEADERS of hypercorn; of 1.3 also the tickets of the session."""
+REQUEST_HEAD, ANSWER_HEAD = 8, 25
+"""Of a later one: its HEADERS, most of which the tables of HPACK hold (RFC 7541)."""
+
+
+GUEST_WORKLOADS = ("download", "request-response")
+"""What the agent can do."""
+
+
+class TcpApplication(Protocol):
+    """What a runner says of its transfers."""
+
+    protocol: ClassVar[Literal["tcp", "mptcp"]]
+
+    def tls(self, transfer: Transfer) -> TlsVersion:
+        """The version that was asked for."""
+
+    def tcp_info(self, transfer: Transfer) -> Path | None:
+        """Where to write `tcp-info.csv`; None: nowhere."""
+
+    def measured(
+        self, transfer: Transfer, client: dict[str, Any], connection: dict[str, Any] | None
+    ) -> Measurement:
+        """The outcome of both ends' reports."""
+
+
+class TcpFlow:
+    """Both ends in one guest: their orders, and what the agent reports."""
+
+    content = BLOCK
+
+    def __init__(self, runner: TcpApplication, facts: FlowFacts) -> None:
+        self._runner = runner
+        self._facts = facts
+        self.transfer = _transfer(facts)
+        self._multipath = runner.protocol == "mptcp"
+        self.history = SubflowHistory(samples=self._multipath)
+        self._seen: list[Subflow] = []
+        self._last: Subflow | None = None
+        self._kind: dict[str, Any] | None = None
+        self._moments: dict[str, int] = {}
+        self._bytes = 0
+        self._requests: list[tuple[float, float | None]] = []
+        self._error: str | None = None
+        self._info: TcpInfoFile | None = None
+        if (path := runner.tcp_info(self.transfer)) is not None:
+            facts.directory.mkdir(parents=True, exist_ok=True)
+            self._info = TcpInfoFile(path)
+
+    @property
+    def orders(self) -> str:
+        """What the agent is told."""
+        facts = self._facts
+        clients = list(facts.client_addresses.values())
+        first = self.transfer.client_addresses.index(self.transfer.first_address)
+        tls = self._runner.tls(self.transfer)
+        return Orders(
+            multipath=self._multipath,
+            congestion_control=facts.congestion_control,
+            begin=facts.begin,
+            sample=SAMPLE_NS if self._info is None else round(INTERVAL_S * NS_PER_S),
+            server=facts.server_address,
+            clients=[address for address, _ in clients],
+            first=first + 1,
+            client_port=clients[0][1],
+            subflows=self.subflow_limit,
+            changes=self.changes(),
+            flights=FLIGHTS[tls],
+            **_traffic(facts.workload, tls)._asdict(),
+        ).text()
+
+    @property
+    def subflow_limit(self) -> int:
+        """How many subflows there may be beside the first."""
+        return 0
+
+    def changes(self) -> Sequence[Change]:
+        """When endpoints of MPTCP come and go."""
+        return ()
+
+    def take(self, words: str) -> bool:
+        """One report of the agent's; whether it is the last one."""
+        kind, _, rest = words.partition(" ")
+        if kind == "error":
+            self._error = rest
+            return True
+        if kind in ("done", "end"):
+            self._moments[kind], *count = map(int, rest.split())
+            self._bytes = sum(count, self._bytes)
+        elif kind in ("subflow", "sample"):
+            (self._note_subflow if kind == "subflow" else self._note_sample)(*rest.split())
+        elif kind in ("sent", "answered"):
+            self._note_request(kind, *map(int, rest.split()))
+        elif kind == "changed":
+            self.note_change(*map(int, rest.split()))
+        else:
+            self._moments[kind] = int(rest)
+        return kind == "done"
+
+    def note_change(self, number: int, moment: int) -> None:
+        """One of `changes` was made."""
+
+    def measure(self) -> Measurement:
+        """What was measured, by the runner's own rules.
+
+        Raises:
+            TransferFailed: the transfer did not end, or not as it should.
+        """
+        if self._error is not None:
+            raise TransferFailed(f"client: {self._error}")
+        if "end" not in self._moments:
+            raise TransferFailed(f"client has not ended ({self._state()})")
+        is_download = isinstance(self._facts.workload, Download)
+        client = self._download_report() if is_download else self._requests_report()
+        connection = None
+        if self._kind is not None and (self._bytes or not is_download):
+            connection = {**self._kind, "subflows": self.history.report()}
+        measured = self._runner.measured(self.transfer, client, connection)
+        return replace(measured, path_samples=())  # `path_samples` has told them
+
+    def congestion(self) -> Congestion:
+        """Of a connection with one path, as the server has last seen it."""
+        if self._multipath or self._last is None:
+            return NO_CONGESTION
+        threshold = self._last.ssthresh_bytes
+        return Congestion(
+            self._last.cwnd_bytes,
+            self._last.in_flight_bytes,
+            "" if threshold is None else threshold,
+            f"{self._last.smoothed_rtt_ms:.3f}",
+        )
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """None: it has one path."""
+        return ()
+
+    def close(self) -> None:
+        """Close `tcp-info.csv`."""
+        if self._info is not None:
+            self._info.__exit__()
+
+    def since_begin(self, moment: int) -> float:
+        """In s since time zero of the legs, which is when the client began to connect."""
+        return (moment - self._facts.begin) / NS_PER_S
+
+    def _note_subflow(self, local: str, remote: str, port: str, info: str) -> None:
+        """What the kernel says of it; one without a port has been disconnected."""
+        if int(port):
+            self._seen.append(subflow(local, (remote, int(port)), bytes.fromhex(info)))
+
+    def _note_sample(self, moment: str, ended: str, multipath: str, algorithm: str) -> None:
+        """All subflows of a moment have been told."""
+        seen, self._seen = self._seen, []
+        self._kind = {"multipath": multipath == "1", "congestion_control": algorithm}
+        self._last = seen[0] if seen else self._last
+        self.history.take(int(moment), seen, ended=ended == "1")
+        if self._info is not None:
+            self._info.write(int(moment), seen)
+
+    def _note_request(self, kind: str, number: int, moment: int) -> None:
+        if kind == "sent":
+            self._requests.append((self.since_begin(moment), None))
+        else:
+            sent_s, _ = self._requests[number]
+            self._requests[number] = (sent_s, self.since_begin(moment))
+
+    def _download_report(self) -> dict[str, Any]:
+        """As curl's."""
+        names = {"connected": "connect_s", "handshake": "handshake_s", "first": "first_byte_s"}
+        times = {names[kind]: self.since_begin(self._moments[kind]) for kind in self._known(names)}
+        ended = self.since_begin(self._moments["end"])
+        return {"bytes": self._bytes, **times, "completion_s": ended}
+
+    def _requests_report(self) -> dict[str, Any]:
+        """As the requests' client's."""
+        handshake = self._moments.get("handshake")
+        return asdict(
+            RequestsOutcome(
+                requests=self._requests,
+                bytes_received=self._bytes,
+                handshake_s=None if handshake is None else self.since_begin(handshake),
+            )
+        )
+
+    def _known(self, kinds: Mapping[str, str]) -> list[str]:
+        return [kind for kind in kinds if kind in self._moments]
+
+    def _state(self) -> str:
+        """How far it came."""
+        for kind, words in (("first", "in its answer"), ("handshake", "before its answer")):
+            if kind in self._moments:
+                return words
+        return "in its handshake" if "connected" in self._moments else "not connected"
+
+
+def _transfer(facts: FlowFacts) -> Transfer:
+    """As the runner knows one on the real clock."""
+    nowhere = Path()
+    address, port = facts.server_address
+    return Transfer(
+        workload=facts.workload,
+        congestion_control=facts.congestion_control,
+        server_address=address,
+        port=port,
+        client_addresses=tuple(address for address, _ in facts.client_addresses.values()),
+        directory=facts.directory,
+        certificate=nowhere,
+        key=nowhere,
+        timeout_s=1,
+        options=facts.options,
+        paths=facts.paths,
+        begin_ns=facts.begin,
+    )
+
+
+class _Traffic(NamedTuple):
+    """What a workload is for the agent: fields of `Orders`."""
+
+    request: Shape
+    answer: Shape
+    download_ns: int | None
+    requests: tuple[int, int, int]
+
+
+def _traffic(workload: Workload, tls: TlsVersion) -> _Traffic:
+    """A full DATA frame does not fit into one record of TLS: each takes two."""
+    record = RECORD[tls]
+    if isinstance(workload, Download):
+        request = Shape(FIRST_REQUEST[tls], 0, BLOCK_BYTES, 0)
+        size = workload.requested_bytes
+        answer = Shape(FIRST_ANSWER[tls], size, BLOCK_BYTES, FRAME + 2 * record)
+        return _Traffic(request, answer, round((workload.duration_s or 0) * NS_PER_S), (0, 0, 0))
+    assert isinstance(workload, RequestResponse)  # a runner carries no other
+    plan = plan_of(workload)
+    return _Traffic(
+        Shape(REQUEST_HEAD, plan.request_bytes, BLOCK_BYTES, FRAME + record),
+        Shape(ANSWER_HEAD + record, plan.response_bytes, BLOCK_BYTES, FRAME + 2 * record),
+        None,
+        (plan.count, round(plan.interval_s * NS_PER_S), round(plan.patience_s * NS_PER_S)),
+    )

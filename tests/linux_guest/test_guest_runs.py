@@ -1,0 +1,194 @@
+"""TCP and MPTCP on the virtual clock: what the kernel in a guest does over legs and bearers."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.clocks import run_scenario
+from tests.linux_guest.guests import LEG, multipath, needs_guest, run, scenario
+
+pytestmark = needs_guest
+TRACED = {"packet_trace": True}
+
+
+def test_a_download_over_tcp_tells_what_the_real_clock_does(tmp_path: Path) -> None:
+    wanted = scenario(congestion_control="reno", options={"tcp_info": True})
+    details = run(wanted, tmp_path).details
+    # A round trip of 20 ms each for TCP, for TLS 1.3 and for the request.
+    times = [details[name] for name in ("connect_s", "handshake_s", "first_byte_s")]
+    assert times == pytest.approx([0.02, 0.0415, 0.0635], abs=0.0005)
+    assert details["completion_s"] == pytest.approx(0.2, abs=0.05)
+    assert (details["multipath"], details["congestion_control"]) == (False, "reno")
+    [connection] = details["subflows"]
+    framed = -(-300_000 // 16_384) * 53 + 716 + 717
+    assert connection["bytes_acked"] == 300_000 + framed
+    assert connection["remote_port"] == 50_000
+    environment = json.loads((tmp_path / "environment.json").read_text())
+    assert environment["linux_guest"]["kernel"].startswith("6.12.")
+    info = rows(tmp_path / "tcp-info.csv")
+    assert len(info) > 15
+    assert {row["client_port"] for row in info} == {"50000"}
+    last = rows(tmp_path / "connections.csv")[-1]
+    assert int(last["cwnd_bytes"]) > 14_000
+
+
+@pytest.mark.parametrize("algorithm", ["cubic", "bbr"])
+def test_the_server_has_the_congestion_control_that_was_asked_for(
+    tmp_path: Path, algorithm: str
+) -> None:
+    result = run(scenario(congestion_control=algorithm, workload={"size_mb": 0.05}), tmp_path)
+    assert result.details["congestion_control"] == algorithm
+
+
+def test_tls_1_2_takes_a_round_trip_more(tmp_path: Path) -> None:
+    result = run(scenario(options={"tls": "1.2"}, workload={"size_mb": 0.05}), tmp_path)
+    assert result.details["handshake_s"] == pytest.approx(0.063, abs=0.001)
+
+
+def test_a_bearer_splits_the_kernel_s_packets(tmp_path: Path) -> None:
+    mode = {"mode": "dc", "pdcp": {"batch": 10, "ratio": [1, 1]}}
+    legs = run(scenario(2, ip_version=6, **mode), tmp_path).leg_bytes
+    assert min(legs) > 0.9 * max(legs)
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_mptcp_has_a_subflow_on_each_of_three_legs(tmp_path: Path, version: int) -> None:
+    result = run(multipath(3, ip_version=version), tmp_path)
+    paths = result.details["paths"]
+    assert {path["leg"] for path in paths} == {1, 2, 3}
+    assert all(path["bytes_sent"] > 50_000 for path in paths)
+    assert min(result.leg_bytes) > 50_000
+    series = rows(tmp_path / "paths.csv")
+    assert {row["leg"] for row in series} == {"1", "2", "3"}
+    assert {row["state"] for row in series} == {"open"}
+
+
+def test_paths_open_close_and_become_backups_when_a_schedule_says_so(tmp_path: Path) -> None:
+    schedule = [
+        {"at_s": 0.3, "open": 2},
+        {"at_s": 0.6, "abandon": 1},
+        {"at_s": 0.9, "open": 1},
+        {"at_s": 1.2, "backup": 2},
+    ]
+    paths = {"initial": [1], "schedule": schedule}
+    result = run(multipath(paths=paths, workload={"size_mb": 4}), tmp_path)
+    done = [(each["action"], each["leg"]) for each in result.details["path_changes"]]
+    assert done == [("open", 2), ("abandon", 1), ("open", 1), ("backup", 2)]
+    moments = [each["done_s"] for each in result.details["path_changes"]]
+    assert moments == pytest.approx([0.3, 0.6, 0.9, 1.2], abs=1e-5)
+    first, second, third = result.details["paths"]
+    assert (first["leg"], second["leg"], third["leg"]) == (1, 2, 1)
+    assert first["closed_s"] == pytest.approx(0.6, abs=0.11)
+    assert third["opened_s"] > 0.9
+    assert "backup" in {row["state"] for row in rows(tmp_path / "paths.csv")}
+
+
+def test_a_download_for_a_time_ends_then(tmp_path: Path) -> None:
+    result = run(scenario(workload={"duration_s": 0.5}), tmp_path)
+    assert result.completion_s == pytest.approx(0.5, abs=1e-5)
+    assert result.details["bytes"] > 500_000
+
+
+def test_each_request_is_answered_after_a_round_trip(tmp_path: Path) -> None:
+    workload = {"kind": "request-response", "count": 10, "interval_s": 0.1}
+    details = run(scenario(workload=workload), tmp_path).details
+    assert (details["answered"], details["unanswered"]) == (10, 0)
+    assert details["delay_median_ms"] == pytest.approx(20.5, abs=0.2)
+
+
+def test_answers_of_many_blocks_are_checked_to_the_last_byte(tmp_path: Path) -> None:
+    sizes = {"request_bytes": 40_000, "response_bytes": 100_000}
+    workload = {"kind": "request-response", "count": 2, "interval_s": 0.5, **sizes}
+    result = run(multipath(workload=workload), tmp_path)
+    assert result.details["bytes_received"] == 200_000
+
+
+def test_flows_of_the_kernel_and_of_quic_share_legs(tmp_path: Path) -> None:
+    flows = [
+        {"mode": "dc"},
+        {"mode": "sc", "leg": 1, "transport": "quic"},
+        {"mode": "multipath", "transport": "mptcp"},
+    ]
+    wanted = scenario(2, mode="flows", flows=flows, pdcp={"batch": 10, "ratio": [1, 1]})
+    result = run(wanted, tmp_path)
+    assert sum(result.leg_bytes) > 900_000
+    assert {row["flow"] for row in rows(tmp_path / "paths.csv")} == {"3"}
+
+
+def test_a_packet_s_cpu_time_limits_the_rate(tmp_path: Path) -> None:
+    fast = run(scenario(), tmp_path / "fast").completion_s
+    slow = run(scenario(virtual={"cpu_us_per_packet": 1500}), tmp_path / "slow").completion_s
+    assert fast is not None
+    assert slow is not None
+    assert slow > 1.5 * fast
+
+
+def test_a_transfer_that_is_not_done_in_time_says_how_far_it_came(tmp_path: Path) -> None:
+    result = run_scenario(scenario(timeout_s=0.1), tmp_path)
+    assert (result.status, result.reason) == (
+        "failed",
+        "did not finish within 0.1 s: client has not ended (in its answer)",
+    )
+
+
+def test_without_a_guest_it_is_unsupported_and_says_what_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minitopo_dc.linux_guest.library.find", lambda: None)
+    result = run_scenario(scenario(), tmp_path)
+    assert result.status == "unsupported"
+    assert "minitopo-dc build linux" in result.reason
+
+
+def test_two_runs_in_different_directories_have_the_same_packets(tmp_path: Path) -> None:
+    """Also with other work beside one of them, and another directory for temporary files."""
+    lossy = {"downlink": {**LEG["downlink"], "loss_percent": 1}, "uplink": LEG["uplink"]}
+    wanted = multipath(legs=[LEG, lossy], virtual=TRACED, seed=7)
+    run(wanted, tmp_path / "a")
+    with busy_programs(4):
+        run(wanted, tmp_path / "b" / "in" / "another")
+    names = ("packets.csv", "paths.csv", "connections.csv", "gnb-legs.csv")
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (
+            tmp_path / "b/in/another" / name
+        ).read_bytes()
+    assert len(rows(tmp_path / "a" / "packets.csv")) > 1000
+
+
+def test_another_seed_is_another_run(tmp_path: Path) -> None:
+    traces = []
+    for seed in (1, 2):
+        run(multipath(virtual=TRACED, seed=seed, workload={"size_mb": 0.1}), tmp_path / str(seed))
+        traces.append((tmp_path / str(seed) / "packets.csv").read_bytes())
+    assert traces[0] != traces[1]
+
+
+class busy_programs:  # noqa: N801 (a context manager)
+    """Programs that compute for nothing."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._programs: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> None:
+        command = [sys.executable, "-c", "while True: pass"]
+        self._programs = [subprocess.Popen(command) for _ in range(self._count)]
+        time.sleep(0.05)
+
+    def __exit__(self, *_: object) -> None:
+        for program in self._programs:
+            program.kill()
+            program.wait()
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
