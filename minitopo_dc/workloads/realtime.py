@@ -31,13 +31,13 @@ class Realtime(Workload):
     """
 
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("frame_delay_p50_ms", "delay p50\nms"),
+        Column("frame_delay_p50_ms", "median\nms"),
         Column("frame_delay_p95_ms", "p95\nms"),
         Column("frame_delay_p99_ms", "p99\nms", spread=True),
         Column("late_share", "late", percent=True),
         Column("lost_frames", "lost", count=True),
         Column("freezes", "freezes", count=True),
-        Column("longest_freeze_s", "longest freeze\ns"),
+        Column("longest_freeze_s", "freeze\ns"),
     )
     figure: ClassVar[RowsFigure | None] = RowsFigure(
         x="captured_s",
@@ -86,7 +86,8 @@ class Realtime(Workload):
     @property
     def told(self) -> tuple[str, ...]:
         """Those of `details`."""
-        return (*super().told, "frames", "late_frames", "bytes_in_time")
+        more = ("frames", "frame_delay_mean_ms", "frame_delay_max_ms", "late_frames")
+        return (*super().told, *more, "reset_frames", "bytes_in_time")
 
     @cached_property
     def plan(self) -> Frames:

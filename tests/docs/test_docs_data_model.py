@@ -20,15 +20,17 @@ from minitopo_dc.data_model import RENAMED, VERSION
 from minitopo_dc.link.any_leg import LegStatistics
 from minitopo_dc.link.rlc.parameters import RlcStatistics
 from minitopo_dc.link.wifi.parameters import WifiStatistics
+from minitopo_dc.media.player import Player
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics, WaitingTime
 from minitopo_dc.router.delivery import DeliveryStatistics
 from minitopo_dc.run.results import SETTINGS, RunResult
 from minitopo_dc.runners.tcp.info import FIELDS
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.workloads import Ping, workload_names
+from minitopo_dc.workloads import Ping, Realtime, Video, workload_names
 from minitopo_dc.workloads.paths import COLUMNS as PATHS
+from minitopo_dc.workloads.realtime import frame_rows
 from minitopo_dc.workloads.request_response import request_rows
-from minitopo_dc.workloads.video import Video, segment_rows
+from minitopo_dc.workloads.video import segment_rows
 from tests import REPOSITORY
 from tests.campaign.campaigns import document, pretend, run_with
 
@@ -53,6 +55,13 @@ def sections() -> dict[str, list[list[str]]]:
             tables[-1].append(line)
         before = line
     return found
+
+
+def a_player() -> Player:
+    """One that has asked for its first segment."""
+    player = Video().player()
+    player.next(0)
+    return player
 
 
 def columns(section: str, table: int = 0) -> list[str]:
@@ -118,6 +127,8 @@ def test_the_columns_of_every_run(comparison: Path) -> None:
         ("handovers", 0, set(HANDOVERS)),
         ("tcp-info", 0, {"time_s", "flow", *FIELDS}),
         ("request-response", 0, {"flow", *request_rows([(0.0, 1.0)])[0]}),
+        ("video", 0, {"flow", *segment_rows(a_player(), 0)[0]}),
+        ("realtime", 0, {"flow", *frame_rows(Realtime(duration_s=1).plan, 0, {}, 0, up=False)[0]}),
     ],
 )
 def test_the_columns_of_series(section: str, table: int, expected: set[str]) -> None:

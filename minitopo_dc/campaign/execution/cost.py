@@ -32,7 +32,7 @@ from minitopo_dc.run.results import RunResult, load_recorded
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.settings import LegSettings
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads import Download, RequestResponse, Workload
+from minitopo_dc.workloads import Download, Realtime, RequestResponse, Video, Workload
 
 T = TypeVar("T")
 
@@ -42,6 +42,8 @@ LEAST_MB = 0.01
 """Of a run that is all but its constant."""
 CALIBRATION_S = 2.0
 """Of one whose workload lasts a time."""
+SESSION_S = 6.0
+"""Of a video or a call: two segments of the embedded videos."""
 MOST_CALIBRATIONS = 16
 """The commonest kinds; others are taken for their mean. Some seconds in all."""
 MOST_TIMED = 300
@@ -260,6 +262,8 @@ def _smaller(workload: Workload, most_mb: float) -> Workload:
         return workload.model_copy(
             update={"count": min(workload.requests, most), "duration_s": None}
         )
+    if isinstance(workload, Video | Realtime):
+        return workload.model_copy(update={"duration_s": min(workload.duration_s, SESSION_S)})
     if isinstance(workload, Download) and workload.duration_s is not None:
         return workload.model_copy(update={"duration_s": min(workload.duration_s, CALIBRATION_S)})
     if isinstance(workload, Download):

@@ -13,7 +13,15 @@ from minitopo_dc.campaign.file.fields import OVER_POINTS, CampaignFile, Experime
 from minitopo_dc.campaign.file.grammar import ExpressionError, parsed, shown
 from minitopo_dc.campaign.file.paths import LABEL
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.workloads import Command, Download, Ping, RequestResponse, Workload
+from minitopo_dc.workloads import (
+    Command,
+    Download,
+    Ping,
+    Realtime,
+    RequestResponse,
+    Video,
+    Workload,
+)
 
 NOTHING = "nothing"
 """What an expression of `joined` has for a point of which it says nothing."""
@@ -24,7 +32,7 @@ OFTEN = ("goodput_mbps", "completion_s", "capacity_share", "throughput_mbps", "j
 """Measures that a message names where none is like what was asked for."""
 PAGE = "(docs/campaigns.md, Figures and references)"
 
-LISTED = (Command, Download, Ping, RequestResponse)
+LISTED = (Command, Download, Ping, Realtime, RequestResponse, Video)
 """Workloads of which all numbers are known; one of a plugin's may tell more than its table."""
 
 
