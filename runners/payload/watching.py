@@ -154,7 +154,7 @@ class Watching:
 
 
 def read_watching(report: dict[str, Any]) -> Measurement:
-    """What a client's report (`WatchingOutcome`) says.
+    """What a client's report (`WatchingOutcome`) says; its bytes are those of what was watched.
 
     Raises:
         TransferFailed: the connection failed, an answer was wrong, or the ABR algorithm was.
@@ -165,4 +165,5 @@ def read_watching(report: dict[str, Any]) -> Measurement:
     rows = details.pop("segments")
     started_ns = details.pop("started_ns", None)
     completion_s = report["completion_s"] or 0.0
-    return Measurement(report["bytes_received"], completion_s, details, started_ns, rows)
+    watched = sum(row["size_bytes"] for row in rows if row["done_s"] is not None)
+    return Measurement(watched, completion_s, details, started_ns, rows)
