@@ -270,6 +270,16 @@ def test_the_comparison_shows_dual_connectivity_against_multipath(
 
 
 @pytest.mark.slow
+def test_a_session_is_played_back_with_the_reason_of_its_stall(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_scenario(Scenario.load(REPOSITORY / "examples/video_session.yaml"), tmp_path)
+    outputs = execute("session.ipynb", monkeypatch, tmp_path)
+    assert images(outputs) == 1
+    assert "away: leg 1" in texts(outputs)
+
+
+@pytest.mark.slow
 def test_a_campaign_is_compared_with_the_thesis(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
