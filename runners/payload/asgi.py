@@ -1,16 +1,18 @@
 """The application behind the TCP servers.
 
 A GET request is answered at once with what is found at its path (at `/bytes/N` N deterministic
-bytes), `POST /respond/N` with N such bytes when its body is complete.
+bytes), `POST /respond/N` with N such bytes when its body is complete. `POST /call/...` is for calls
+(`asgi_call`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
 from http import HTTPStatus
 from typing import Any
 
+from minitopo_dc.runners.payload.asgi_call import DOWN, UP, Taken, frames, wanted
 from minitopo_dc.runners.payload.content import Content, Find, Posted, blocks, requested_content
 
 Message = MutableMapping[str, Any]
@@ -29,6 +31,9 @@ class Application:
         """Answer one request."""
         if scope["type"] == "lifespan":
             await _lifespan(receive, send)
+            return
+        if scope["method"] == "POST" and scope["path"] in (DOWN, UP):
+            await _call(scope["path"], receive, send)
             return
         wanted = await self._wanted(scope, receive)
         if isinstance(wanted, HTTPStatus):
@@ -70,6 +75,38 @@ async def _respond(content: Content, send: Send) -> None:
         await send({"type": "http.response.body", "body": block, "more_body": True})
         # Once the client has gone, hypercorn's send does nothing at all: let the others notice.
         await asyncio.sleep(0)
+    await send({"type": "http.response.body"})
+
+
+async def _call(path: str, receive: Receive, send: Send) -> None:
+    """One direction of a call."""
+    body, taken, more = b"", Taken(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        if path == UP:
+            taken.take(message.get("body", b""))
+        else:
+            body += message.get("body", b"")
+        more = message.get("more_body", False)
+    call = wanted(body) if path == DOWN else None
+    if path == DOWN and call is None:
+        await send({"type": "http.response.start", "status": 400, "headers": []})
+        await send({"type": "http.response.body"})
+        return
+    answer = frames(call) if call is not None else _once(taken.report())
+    await _until_gone(receive, _stream(answer, send))
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+async def _stream(pieces: AsyncIterator[bytes], send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    async for piece in pieces:
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body"})
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, Protocol
@@ -138,6 +138,8 @@ class Receiving:
 
     def __init__(self) -> None:
         self.received_ns: dict[int, int] = {}
+        self.first_ns: int | None = None
+        """When the first frame was captured, once it has come on a stream."""
         self.resets = 0
         """Frames that their sender has given up."""
         self._streams: dict[int, bytearray] = {}
@@ -148,9 +150,11 @@ class Receiving:
         waiting = self._streams.setdefault(stream, bytearray())
         waiting += data
         while len(waiting) >= HEAD.size:
-            number, size, _ = HEAD.unpack_from(waiting)
+            number, size, captured = HEAD.unpack_from(waiting)
             if len(waiting) < size:
                 return
+            if number == 0:
+                self.first_ns = captured
             del waiting[:size]
             self.received_ns.setdefault(number, now)
 
@@ -302,22 +306,40 @@ class CallClient(End):
 
     def _end(self, report: dict[str, Any], now: int) -> None:
         self.ended = True
-        outcome, plan = self.outcome, self._workload.plan
+        outcome = self.outcome
         outcome.completion_s = (now - self._start) / NS_PER_S
-        for direction in self._workload.directions:
-            if direction == "down":
-                first, received = report["first_ns"], self.receiving.received_ns
-            else:
-                first = self._ready
-                received = {int(n): moment for n, moment in report["received_ns"].items()}
-            is_up = direction == "up"
-            outcome.frames += frame_rows(plan, first, received, self._start, up=is_up)
         outcome.reset_frames = self.receiving.resets + report["resets"]
-        outcome.bytes_in_time = sum(
-            int(row["size_bytes"] or 0)
-            for row in outcome.frames
-            if row["delay_ms"] is not None and row["delay_ms"] <= self._workload.deadline_ms
-        )
+        up_ns = {int(number): moment for number, moment in report["received_ns"].items()}
+        received = {"down": self.receiving.received_ns, "up": up_ns}
+        first = {"down": report["first_ns"], "up": self._ready}
+        complete(outcome, self._workload, self._start, first, received)
+
+
+def complete(
+    outcome: CallOutcome,
+    workload: Realtime,
+    start_ns: int,
+    first_ns: Mapping[str, int],
+    received_ns: Mapping[str, dict[int, int]],
+) -> None:
+    """Give an outcome its frames, and the bytes of those that came in time.
+
+    Args:
+        outcome: the client's.
+        workload: the call.
+        start_ns: when the client began to connect.
+        first_ns: when each direction's first frame was captured.
+        received_ns: when which frame of each direction was complete.
+    """
+    for direction in workload.directions:
+        first, received = first_ns[direction], received_ns[direction]
+        is_up = direction == "up"
+        outcome.frames += frame_rows(workload.plan, first, received, start_ns, up=is_up)
+    outcome.bytes_in_time = sum(
+        int(row["size_bytes"] or 0)
+        for row in outcome.frames
+        if row["delay_ms"] is not None and row["delay_ms"] <= workload.deadline_ms
+    )
 
 
 def read_call(report: dict[str, Any]) -> Measurement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,19 +18,21 @@ from minitopo_dc.runners.base import (
     runner,
 )
 from minitopo_dc.runners.options import Options
+from minitopo_dc.runners.payload.call import read_call
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.payload.content import content_sha256, file_sha256
 from minitopo_dc.runners.payload.request_reports import plan_of, read_requests
 from minitopo_dc.runners.payload.watching import read_watching
 from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
 from minitopo_dc.runners.processes.process import last_json
+from minitopo_dc.runners.tcp.call import CallSettings
 from minitopo_dc.runners.tcp.info import FILE as TCP_INFO
 from minitopo_dc.runners.tcp.settings import RequestsSettings, ServerSettings, TlsVersion
 from minitopo_dc.runners.tcp.video import VideoSettings
 from minitopo_dc.runners.tcp.virtual import GUEST_WORKLOADS, TcpFlow
 from minitopo_dc.runners.tools import Tool, not_installed
 from minitopo_dc.runners.virtual import GuestTransport
-from minitopo_dc.workloads import Download, Measurement, RequestResponse, Video, Workload
+from minitopo_dc.workloads import Download, Measurement, Realtime, RequestResponse, Video, Workload
 
 
 class MptcpOptions(Options):
@@ -76,7 +78,7 @@ class TcpRunner(Runner):
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "tcp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr")
-    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response", "video")
+    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response", "video", "realtime")
     takes_duration: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (Tool("curl", "--version", "curl"),)
     packages: ClassVar[tuple[str, ...]] = ("h2", "hypercorn")
@@ -106,6 +108,12 @@ class TcpRunner(Runner):
             congestion_control
         )
 
+    def refusal(self, workload: Workload) -> str | None:
+        """Also: frames of a call are on one stream."""
+        if isinstance(workload, Realtime) and workload.delivery != "stream":
+            return f"delivery {workload.delivery}: transport {self.name} allows stream"
+        return super().refusal(workload)
+
     def server_command(self, transfer: Transfer) -> list[str]:
         """The server is hypercorn, started by `minitopo_dc.runners.tcp.server`."""
         told = ServerSettings(
@@ -125,6 +133,8 @@ class TcpRunner(Runner):
             return self._requests(transfer, transfer.workload)
         if isinstance(transfer.workload, Video):
             return self._video(transfer, transfer.workload)
+        if isinstance(transfer.workload, Realtime):
+            return self._call(transfer, transfer.workload)
         return self.curl_command(transfer)
 
     def curl_command(self, transfer: Transfer) -> list[str]:
@@ -157,7 +167,7 @@ class TcpRunner(Runner):
     def read(self, transfer: Transfer) -> Measurement:
         """The client's report and the server's of its connection; what arrived is checked."""
         client = last_json(transfer.client_output, "client")
-        if isinstance(transfer.workload, RequestResponse | Video):
+        if _reader(transfer.workload) is not None:
             return self.measured(transfer, client, last_json(transfer.server_output, "server"))
         client["status"] = int(client["status"])
         if (
@@ -188,10 +198,9 @@ class TcpRunner(Runner):
         Raises:
             TransferFailed: the connection is not the one that was asked for, or has failed.
         """
-        if isinstance(transfer.workload, Video):
-            outcome = read_watching(client)
-        elif isinstance(transfer.workload, RequestResponse):
-            outcome = read_requests(client)
+        read = _reader(transfer.workload)
+        if read is not None:
+            outcome = read(client)
         else:
             outcome = Measurement(client["bytes"], client["completion_s"], client)
         if connection is not None:
@@ -205,6 +214,10 @@ class TcpRunner(Runner):
     def _video(self, transfer: Transfer, workload: Video) -> list[str]:
         told = VideoSettings(**self._client(transfer), workload=workload)
         return told.command("minitopo_dc.runners.tcp.video", transfer.client_settings)
+
+    def _call(self, transfer: Transfer, workload: Realtime) -> list[str]:
+        told = CallSettings(**self._client(transfer), workload=workload)
+        return told.command("minitopo_dc.runners.tcp.call", transfer.client_settings)
 
     def _client(self, transfer: Transfer) -> dict[str, Any]:
         """What each client of our own is told."""
@@ -240,6 +253,15 @@ class TcpRunner(Runner):
         used = connection["congestion_control"]
         if used != transfer.congestion_control:
             raise TransferFailed(f"the kernel used {used}, not {transfer.congestion_control}")
+
+
+def _reader(workload: Workload) -> Callable[[dict[str, Any]], Measurement] | None:
+    """What reads the report of a client of our own; None: curl is the client."""
+    if isinstance(workload, RequestResponse):
+        return read_requests
+    if isinstance(workload, Video):
+        return read_watching
+    return read_call if isinstance(workload, Realtime) else None
 
 
 def _max_time(download: Download) -> list[str]:
