@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
@@ -72,7 +71,7 @@ def _is_within(path: Path, directory: Path) -> bool:
     parts = path.parts[len(directory.parts) :]
     if path.parts[: len(directory.parts)] == directory.parts and ".." not in parts:
         ways = (path, *list(path.parents)[: len(parts) - 1]) if parts else ()
-        if not any(map(os.path.islink, ways)):
+        if not any(way.is_symlink() for way in ways):
             return True
     return path.resolve().is_relative_to(directory.resolve())
 
