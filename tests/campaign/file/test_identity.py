@@ -30,6 +30,8 @@ OF_VERSION_0_1: dict[str, dict[str, Any]] = {
     | RENO,
 }
 """Identities that the first version gave to these, some of which were its defaults."""
+NEWER = ("calls", "latency", "video")
+"""Campaigns that came with the defaults of today."""
 
 
 @pytest.mark.parametrize("identity", OF_VERSION_0_1)
@@ -45,7 +47,7 @@ def test_what_is_not_named_has_another_identity_than_the_first_version_s_default
         assert run_id(Scenario.check({**bare, "legs": legs}, "test")) not in OF_VERSION_0_1
 
 
-@pytest.mark.parametrize("name", campaign_names())
+@pytest.mark.parametrize("name", sorted({*campaign_names()} - {*NEWER}))
 def test_a_shipped_campaign_names_what_has_had_another_default(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
