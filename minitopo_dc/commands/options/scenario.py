@@ -37,7 +37,7 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
     """Legs: one value for all legs, or one per leg."""
     shown = " ".join(Path(leg).name for leg in legs)
     group = parser.add_argument_group(
-        "legs (one value for all legs, or one per leg; numbers may have a unit: 8ms, 20Mbit, 0.1%%)"
+        "legs (one value for all legs, or one per leg; numbers may have a unit: 8ms, 20Mbit, 0.1%)"
     )
     group.add_argument(
         "--legs",
