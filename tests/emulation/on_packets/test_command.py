@@ -31,7 +31,13 @@ def run(directory: Path, mode: str, prefix: str = "") -> RunResult:
             "bytes": {"json_path": "end.sum_received.bytes"},
         },
     }
-    fields = {"transport": "command", "mode": mode, "legs": [LEG, LEG], "workload": workload}
+    fields = {
+        "transport": "command",
+        "congestion_control": "reno",
+        "mode": mode,
+        "legs": [LEG, LEG],
+        "workload": workload,
+    }
     return run_scenario(Scenario.check(fields, "test"), directory)
 
 
