@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -35,9 +36,18 @@ def delay_ms(run: Path, name: str) -> float:
         ResultError: the run lacks the records, or a file is broken.
     """
     what, part = name.removesuffix("_ms").rsplit("_", 1)
+    return _quantiles(run, what, (run / "result.json").stat().st_mtime_ns)[part]
+
+
+@lru_cache(maxsize=4096)
+def _quantiles(run: Path, what: str, _version: int) -> dict[str, float]:
+    """Of one reading of logs that may be long."""
     values = _packets(run) if what == PACKETS else _round_trips(run)
     values = values[np.isfinite(values)]
-    return float(np.quantile(values, QUANTILES[part])) if len(values) else math.nan
+    return {
+        part: float(np.quantile(values, share)) if len(values) else math.nan
+        for part, share in QUANTILES.items()
+    }
 
 
 def _packets(run: Path) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
