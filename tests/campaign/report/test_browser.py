@@ -108,6 +108,15 @@ def test_no_text_overlaps_another_one(page: Page) -> None:
     assert page.overlaps() == []
 
 
+def test_a_text_over_another_one_would_be_seen(page: Page) -> None:
+    page.evaluate(
+        "document.querySelector('h1').insertAdjacentHTML('beforeend',"
+        " '<i id=over style=\"position: absolute; left: 20px\">over</i>')"
+    )
+    assert any("over" in pair for pair in page.overlaps())
+    page.evaluate("document.getElementById('over').remove()")
+
+
 def test_the_page_is_no_wider_than_the_screen(page: Page) -> None:
     root = "document.documentElement"
     assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth")
