@@ -10,7 +10,7 @@ ROOT := $(BIN)/pytest -m "root and not alone" --numprocesses $(shell expr 1 + `n
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-again compare test lint unit benchmark clean-all
+.PHONY: help setup setup-tests setup-again compare test lint unit sanitize benchmark clean-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ lint: setup-tests ## format, lint, types and imports
 
 unit: setup-tests ## the tests that need no root
 	$(UNIT)
+
+sanitize: setup-tests ## the native core's tests and a fuzzer under ASan and UBSan
+	@scripts/sanitize.sh
 
 benchmark: setup ## round-trip time, PDU rate and goodput of the elements, as root
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from minitopo_dc.extension.make import (
+    BuildError,
     check_headers,
     compile_all,
     link,
@@ -21,13 +22,18 @@ from minitopo_dc.picoquic.library import EXTENSION, HELPER
 from minitopo_dc.picoquic.sources import (
     ARCHIVE,
     archive,
+    fusion_file,
     include_paths,
     source_files,
     unpack,
 )
 
-FLAGS = ("-O2", "-fPIC", "-w", "-D_GNU_SOURCE", "-DPTLS_WITHOUT_FUSION", "-DDISABLE_DEBUG_PRINTF")
-"""`fusion` is picotls' own AES for processors with AES-NI: OpenSSL's is as good, and everywhere."""
+FLAGS = ("-O2", "-fPIC", "-w", "-D_GNU_SOURCE", "-DDISABLE_DEBUG_PRINTF")
+"""-O3 and link-time optimization gain nothing (docs/measurements/native.md)."""
+FUSION = ("-mavx2", "-maes", "-mpclmul", "-mvaes", "-mvpclmulqdq")
+"""Of `fusion`, picotls' own AES-GCM, which it uses where the processor has these instructions."""
+NO_FUSION = "-DPTLS_WITHOUT_FUSION"
+"""OpenSSL's is used instead."""
 LIBRARIES = ("-lssl", "-lcrypto", "-lpthread", "-lm")
 HEADERS = ("Python.h", "openssl/ssl.h")
 
@@ -53,7 +59,25 @@ def _compile(say: Callable[[str], None], cache: Path, scratch: Path) -> Path:
     helper = (here / "helper.h").read_text(encoding="ascii")
     write_glue(EXTENSION.module, helper, ["helper.h"], glue)
     paths = (here, python_headers(), *include_paths(sources))
-    options = (*FLAGS, *(f"-I{path}" for path in paths))
+    fused = can_compile_fusion(scratch)
+    options = (*FLAGS, *(() if fused else (NO_FUSION,)), *(f"-I{path}" for path in paths))
     files = (glue, *(here / name for name in HELPER), *source_files(sources))
-    objects = compile_all([(file, options) for file in files], scratch)
+    jobs = [(file, options) for file in files]
+    if fused:
+        jobs.append((fusion_file(sources), (*options, *FUSION)))
+    objects = compile_all(jobs, scratch)
     return link(objects, scratch / Path(EXTENSION.file_name()).name, LIBRARIES)
+
+
+def can_compile_fusion(scratch: Path) -> bool:
+    """Whether the compiler knows the instructions of `fusion`: of x86-64, and not of an old one."""
+    probe = scratch / "probe.c"
+    probe.write_text(
+        "#include <immintrin.h>\n__m256i probe(__m256i a) { return _mm256_aesenc_epi128(a, a); }\n",
+        encoding="ascii",
+    )
+    try:
+        compile_all([(probe, FUSION)], scratch)
+    except BuildError:
+        return False
+    return True

@@ -78,6 +78,11 @@ def source_files(sources: Path) -> Iterator[Path]:
     yield picotls / "deps" / "micro-ecc" / "uECC.c"
 
 
+def fusion_file(sources: Path) -> Path:
+    """The C file of AES-GCM for processors with AES-NI, which needs options of its own."""
+    return sources / "picotls" / "lib" / "fusion.c"
+
+
 def include_paths(sources: Path) -> Iterator[Path]:
     """Where their headers are."""
     picotls = sources / "picotls"

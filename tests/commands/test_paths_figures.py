@@ -37,7 +37,7 @@ def made_up(scenario: Scenario, directory: Path) -> RunResult:
 def nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     for command in (compare, run_command):
         monkeypatch.setattr(command, "run_checked", made_up)
-        monkeypatch.setattr(command, "require_clock", lambda _: None)
+        monkeypatch.setattr(command, "require_clock", lambda *_: None)
 
 
 @pytest.mark.parametrize(("more", "drawn"), [(PATHS, True), ([], False)])

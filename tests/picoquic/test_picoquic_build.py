@@ -139,3 +139,11 @@ def test_what_older_and_killed_builds_have_left_is_removed(tmp_path: Path) -> No
     make.remove_others(tmp_path, kept)
     assert set(tmp_path.iterdir()) == kept
     assert (tmp_path / "new" / "file").exists()
+
+
+@pytest.mark.parametrize("flags", [(), ("-mno-such-instructions",)])
+def test_a_compiler_that_lacks_the_instructions_of_fusion_goes_without(
+    flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "FUSION", flags)  # without them AES intrinsics do not compile either
+    assert not build.can_compile_fusion(tmp_path)

@@ -1,0 +1,96 @@
+"""The native core against Python's: `python -m benchmarks.native_core` (no root, some minutes).
+
+CPU time of runs of the papers' default point by picoquic, in pairs one behind the other, and the
+medians of the pairs' ratios. Both cores give the same results, which is checked too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.simulation.run import run_virtual
+
+PAIRS = 9
+SIZE_MB = 40
+LATE = {
+    "split": "least-delay",
+    "numbering": "late",
+    "t_reordering_ms": "adaptive",
+    "legs_keep_order": True,
+}
+ROWS: dict[str, dict[str, Any]] = {
+    "dc": {"mode": "dc"},
+    "one leg": {"mode": "sc"},
+    "multipath": {"mode": "multipath", "transport": "mpquic-picoquic"},
+    "dc, least-delay, late": {"mode": "dc", "pdcp": LATE},
+}
+
+
+def timed(core: str, fields: dict[str, Any], size_mb: float) -> tuple[float, RunResult]:
+    """CPU time (s) of one run in this process, and its result."""
+    values: dict[str, Any] = {
+        "transport": "quic-picoquic",
+        "clock": "virtual",
+        "legs": [{"downlink": {"rate_mbps": 20}}] * 2,
+        "workload": {"size_mb": size_mb},
+        "virtual": {"core": core},
+    }
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        scenario = Scenario.check(values | fields, "benchmark")
+        begin = time.process_time()
+        result = run_virtual(scenario, Path(name))
+        return time.process_time() - begin, result
+
+
+def ratio(fields: dict[str, Any], size_mb: float) -> tuple[float, float]:
+    """CPU seconds of Python's core and of the native one, of the same scenario.
+
+    Raises:
+        RuntimeError: a run failed, or the results are not the same.
+    """
+    (python, one), (native, other) = (timed(core, fields, size_mb) for core in ("python", "native"))
+    if (one.status, other.status) != ("ok", "ok") or one.completion_s != other.completion_s:
+        raise RuntimeError(
+            f"{one.reason or one.completion_s}; {other.reason or other.completion_s}"
+        )
+    return python, native
+
+
+def measure(pairs: int, size_mb: float) -> dict[str, Any]:
+    """Medians of each row; each repetition has all rows."""
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in ROWS}
+    for fields in ROWS.values():
+        ratio(fields, 0.1)  # what is imported and compiled once
+    for _ in range(pairs):
+        for name, fields in ROWS.items():
+            found[name].append(ratio(fields, size_mb))
+    return {
+        name: {
+            "python_s": round(median(each[0] for each in times), 3),
+            "native_s": round(median(each[1] for each in times), 3),
+            "ratio": round(median(one / other for one, other in times), 2),
+            "ratios": sorted(round(one / other, 2) for one, other in times),
+        }
+        for name, times in found.items()
+    }
+
+
+def main() -> None:
+    """Print the figures as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=PAIRS)
+    parser.add_argument("--size", type=float, default=SIZE_MB, metavar="MB")
+    arguments = parser.parse_args()
+    print(json.dumps(measure(arguments.pairs, arguments.size), indent=1))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

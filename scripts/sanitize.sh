@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# The native core under AddressSanitizer and UndefinedBehaviorSanitizer: its differential tests with more
+# examples, whole runs on both cores, and a fuzzer of hostile PDUs, reports and settings for some seconds.
+# scripts/sanitize.sh [SECONDS of the fuzzer, 60]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+readonly SECONDS_OF_FUZZER=${1:-60}
+# cc finds them; what Python itself never frees is no leak of ours.
+LIBRARIES=$(cc -print-file-name=libasan.so):$(cc -print-file-name=libubsan.so)
+
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+.venv/bin/python -m tests.native.sanitized "$directory"
+extension=$(echo "$directory"/*.so)
+
+checked() {
+    MINITOPO_DC_NATIVE=$extension LD_PRELOAD=$LIBRARIES ASAN_OPTIONS=detect_leaks=0 \
+        UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 .venv/bin/python "$@"
+}
+
+echo "sanitize: differential tests"
+MINITOPO_DC_EXAMPLES=200 checked -m pytest -q -p no:cacheprovider -p no:xdist tests/native \
+    tests/simulation/whole_runs/test_cores.py
+echo "sanitize: fuzzer, $SECONDS_OF_FUZZER s"
+checked -m tests.native.fuzz "$SECONDS_OF_FUZZER"
+echo "sanitize: passed"
