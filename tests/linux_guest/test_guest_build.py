@@ -36,7 +36,7 @@ def test_missing_tools_are_one_error_with_their_packages(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     there = {"cc", "make", "patch", "strip", "bc"}
-    monkeypatch.setattr(build.shutil, "which", lambda name: name if name in there else None)
+    monkeypatch.setattr("shutil.which", lambda name: name if name in there else None)
     assert main(["build", "linux"]) == 1
     assert capsys.readouterr().err == (
         "minitopo-dc: not installed: flex, bison, m4 "
@@ -49,7 +49,7 @@ def test_without_a_distribution_that_has_sources_one_names_a_tree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sources, "INSTALLED", tmp_path / "none")
-    monkeypatch.setattr(sources.shutil, "which", lambda _name: None)
+    monkeypatch.setattr("shutil.which", lambda _name: None)
     with pytest.raises(BuildError, match=r"no apt-get here .* --source PATH"):
         sources.find_source(None, tmp_path, print)
 
