@@ -22,8 +22,6 @@ MEMORY = "256M"
 """Of the guest; it takes from the machine what it uses: 30 MB with buffers of some MB."""
 PATIENCE_S = 30.0
 """For how long a guest may compute between two waits: a turn takes some us, at load 14 some ms."""
-MOST_CARDS = 33
-"""A limit of this project's, not tried beyond: 32 legs."""
 REPORT = 0x88B5
 """The type of frames that carry the agent's words (report.c)."""
 SHOWN_LINES = 500
