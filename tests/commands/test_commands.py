@@ -130,7 +130,7 @@ def test_a_value_given_twice_or_not_at_all_is_one_error(given: tuple[str, ...]) 
 def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PicoquicRunner, "missing", lambda _: "not built")
     found = {row["transport"] for row in rows(parsed(), "virtual", "download")}
-    assert found == {"quic", "mpquic-picoquic"}
+    assert found == {"tcp", "mptcp", "quic", "mpquic-picoquic"}
 
 
 @pytest.mark.parametrize("name", ["delay", "jitter", "loss", "queue"])
@@ -196,6 +196,8 @@ def test_one_leg_alone_is_the_better_one() -> None:
 
 def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> None:
     assert [(row["transport"], row["mode"]) for row in rows(parsed(), "virtual", "download")] == [
+        *(("tcp", mode) for mode in ("sc", "dc", "dc")),
+        ("mptcp", "multipath"),
         *(("quic-picoquic", mode) for mode in ("sc", "dc", "dc")),
         ("mpquic-picoquic", "multipath"),
     ]

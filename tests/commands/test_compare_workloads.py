@@ -95,9 +95,9 @@ def test_requests_are_compared_over_the_transports_that_carry_them() -> None:
     assert found == below_ip | {"mptcp multipath", "mpquic-picoquic multipath"}
 
 
-def test_on_the_virtual_clock_requests_are_compared_over_quic() -> None:
+def test_on_the_virtual_clock_requests_are_compared_over_tcp_and_quic() -> None:
     found = compared("--modes", "dc", clock="virtual", workload="request-response")
-    assert found == {"quic-picoquic dc"}
+    assert found == {"tcp dc", "quic-picoquic dc"}
 
 
 @pytest.mark.parametrize("named", [[], ["--transports", "icmp"]])

@@ -11,8 +11,8 @@ from minitopo_dc import cli
 from minitopo_dc.run.results import exit_status
 from tests.campaign.campaigns import document, write
 
-REASON = "transport tcp needs the real clock"
-ONLY_TCP = {"default": {"transport": "tcp"}}
+REASON = "transport quic-ngtcp2 needs the real clock"
+ONLY_NGTCP2 = {"default": {"transport": "quic-ngtcp2"}}
 FOUR = {"one": {"title": "One", "grid": {"pdcp.batch": [2, 10]}}}
 
 
@@ -36,15 +36,15 @@ def test_a_run_that_nothing_here_can_do_ends_with_3(
 ) -> None:
     file = tmp_path / "s.yaml"
     legs = "legs: [{downlink: {rate_mbps: 9}}]"
-    file.write_text(f"transport: tcp\nclock: virtual\nmode: sc\n{legs}\n", encoding="utf-8")
+    file.write_text(f"transport: quic-ngtcp2\nclock: virtual\nmode: sc\n{legs}\n", encoding="utf-8")
     assert cli.main(["run", str(file), "--output", str(tmp_path / "out")]) == 3
-    assert f"[1] tcp sc: {REASON}" in capsys.readouterr().out
+    assert f"[1] quic-ngtcp2 sc: {REASON}" in capsys.readouterr().out
 
 
 def test_a_comparison_that_nothing_here_can_do_ends_with_3(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["compare", "--clock", "virtual", "--transports", "tcp", "--jobs", "1"]
+    words = ["compare", "--clock", "virtual", "--transports", "quic-ngtcp2", "--jobs", "1"]
     assert cli.main([*words, "--output", str(tmp_path / "out")]) == 3
     assert REASON in capsys.readouterr().out
 
@@ -52,7 +52,7 @@ def test_a_comparison_that_nothing_here_can_do_ends_with_3(
 def test_a_campaign_says_once_why_its_runs_are_unsupported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write(tmp_path, document(experiments=FOUR, configurations=ONLY_TCP))
+    path = write(tmp_path, document(experiments=FOUR, configurations=ONLY_NGTCP2))
     output = tmp_path / "out"
     command = ["campaign", "run", str(path), "--output", str(output)]
     assert cli.main([*command, "--dry-run"]) == 0
