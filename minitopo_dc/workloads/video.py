@@ -107,7 +107,7 @@ class Video(Workload):
         try:
             content = self.content
         except VideoError as error:
-            return f"video: {error}"
+            return str(error)
         longest_s = len(content.sizes_bytes) * content.segment_s
         if self.segments > len(content.sizes_bytes):
             return f"duration_s is {self.duration_s:g}; allowed with this video: {longest_s:g}"
