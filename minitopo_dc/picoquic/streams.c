@@ -116,9 +116,13 @@ int mdc_reset_stream(mdc_endpoint *endpoint, uint64_t stream, uint64_t error)
     return picoquic_reset_stream(endpoint->connection, stream, error);
 }
 
+/* Picoquic itself looks at the size only above 1,200 bytes. */
 int mdc_send_datagram(mdc_endpoint *endpoint, const uint8_t *data, size_t length)
 {
-    if (!is_live(endpoint))
+    const size_t around = 21 + PICOQUIC_CONNECTION_ID_MAX_SIZE; /* at most: headers and the tag of a packet */
+
+    if (!is_live(endpoint) || length + around > endpoint->datagram_bytes ||
+        length > endpoint->connection->remote_parameters.max_datagram_frame_size)
         return -1;
     return picoquic_queue_datagram_frame(endpoint->connection, length, data);
 }
