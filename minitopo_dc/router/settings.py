@@ -185,7 +185,7 @@ class ElementSettings(Settings):
 
     backend: Backend = "user"
     """Whether legs are this process' or the kernel's netem and tbf (`kernel_leg`)."""
-    core: LeftOut[ChosenCore] = "python"
+    core: LeftOut[ChosenCore] = "auto"
     """What carries packets: C, or Python with the package NetfilterQueue."""
     pcap: Direction | None = None
     """Write one capture per leg, of a host whose packets leave in this direction; none: none."""

@@ -33,7 +33,7 @@ class RealSettings(Settings):
     backend: Literal["auto", "user", "kernel"] = "auto"
     """What legs are made of: this project's process (auto: too), or the kernel's netem and tbf
     (docs/kernel-backend.md)."""
-    core: LeftOut[Core] = "python"
+    core: LeftOut[Core] = "auto"
     """What carries the elements' packets: C, or Python (docs/element.md)."""
     client_cpu_percent: LeftOut[CpuPercent | None] = None
     """CPU time that all programs of the clients have together, of one CPU; None: all there is."""

@@ -19,8 +19,9 @@ pytestmark = needs_native
 EXTENDED = datagram_ipv6(100)[:6] + b"\0" + datagram_ipv6(100)[7:40] + b"\x2b\0\1\4" + bytes(56)
 """Hop-by-hop options, behind which a routing header comes."""
 FRAGMENT = datagram(68)[:6] + b"\x20\5" + datagram(68)[8:]
+SOUND = (datagram(20), datagram(60), datagram_ipv6(40), datagram_ipv6(60))
 WHOLE = (
-    *(datagram(20), datagram(60), datagram_ipv6(40), datagram_ipv6(60)),
+    *(*SOUND, datagram(60, ttl=1), datagram(60, options=REFUSED["length 0"])),
     *(JUMBOGRAM, EXTENDED, FRAGMENT, datagram(80) + b"padding", b"", b"\x45"),
 )
 BITS = st.sampled_from([12, 16, 18])
