@@ -20,6 +20,8 @@ from minitopo_dc.settings import PathEvent, PathPlan
 
 ENDPOINT = ("ip", "mptcp", "endpoint")
 INITIAL_SUBFLOW = "0"
+MOST_SUBFLOWS = 8
+"""That Linux lets one allow beside the initial one (MPTCP_PM_ADDR_MAX of its path manager)."""
 
 
 class Endpoints:
@@ -82,7 +84,8 @@ def most_subflows(transfer: Transfer) -> int:
 
     That one counts for none, unless it was closed and another is in its place.
     """
-    return len(transfer.client_addresses) - (0 if transfer.path_plan.events else 1)
+    needed = len(transfer.client_addresses) - (0 if transfer.path_plan.events else 1)
+    return min(needed, MOST_SUBFLOWS)
 
 
 @contextmanager

@@ -9,7 +9,12 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
-from minitopo_dc.runners.mptcp.endpoints import first_endpoints, most_subflows, subflow_limit
+from minitopo_dc.runners.mptcp.endpoints import (
+    MOST_SUBFLOWS,
+    first_endpoints,
+    most_subflows,
+    subflow_limit,
+)
 from minitopo_dc.runners.mptcp.paths import PathsSettings
 from minitopo_dc.runners.mptcp.report import path_changes, path_details, path_samples
 from minitopo_dc.runners.mptcp.virtual import MptcpFlow
@@ -28,6 +33,7 @@ class MptcpRunner(TcpRunner):
     multipath: ClassVar[bool] = True
     checks_paths: ClassVar[bool] = True
     takes_paths: ClassVar[bool] = True
+    most_paths: ClassVar[int | None] = 1 + MOST_SUBFLOWS
     paths_of_host: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (
         *TcpRunner.tools,

@@ -235,6 +235,12 @@ def test_of_the_backends_the_virtual_clock_refuses_the_kernel_s(
         check_virtual(wanted)
 
 
+def test_mptcp_has_no_more_paths_than_the_kernel_lets_it_have() -> None:
+    check_fields(scenario(**MULTIPATH | {"legs": [LEG] * 9}))
+    with pytest.raises(SettingsError, match=r"paths: on 10 legs; transport mptcp allows 9 at most"):
+        check_fields(scenario(**MULTIPATH | {"legs": [LEG] * 10}))
+
+
 def test_legs_of_the_kernel_s_are_checked_for_the_kernel_only() -> None:
     jitter = scenario(legs=[{"downlink": {"rate_mbps": 9, "jitter_ms": 1}}])
     check_real(jitter)
