@@ -17,7 +17,7 @@ pytestmark = needs_native
 MS = 1_000_000
 
 
-@settings(max_examples=2 * EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.data())
 def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
     bits, legs = data.draw(st.sampled_from([12, 16, 18])), data.draw(st.integers(1, 4))
