@@ -24,7 +24,8 @@ else is private, and may change at any time.
   `TwoPath`, `addDualConnectivity`, `Gnb`, `Ue`, `RadioLink`, `testbed`
 * Base classes and decorators of plugins (docs/plugins.md):
   `Runner`, `Transfer`, `TransferFailed`, `Tool`, `runner`, `Workload`, `Column`, `Download`,
-  `Measure`, `Measurement`, `RowsFigure`, `workload`, `SplitPolicy`, `LegView`, `split_policy`
+  `Measure`, `Measurement`, `RowsFigure`, `workload`, `SplitPolicy`, `LegView`, `split_policy`,
+  `AbrAlgorithm`, `AbrChoice`, `AbrView`, `abr_algorithm`
 * Errors:
   `MinitopoDcError`, `InputError`
 
@@ -93,6 +94,10 @@ if TYPE_CHECKING:
     from minitopo_dc.emulation.network.testbed import testbed as testbed
     from minitopo_dc.errors import InputError as InputError
     from minitopo_dc.errors import MinitopoDcError as MinitopoDcError
+    from minitopo_dc.media.abr import AbrAlgorithm as AbrAlgorithm
+    from minitopo_dc.media.abr import AbrChoice as AbrChoice
+    from minitopo_dc.media.abr import AbrView as AbrView
+    from minitopo_dc.media.abr import abr_algorithm as abr_algorithm
     from minitopo_dc.pdcp import LegView as LegView
     from minitopo_dc.pdcp import SplitPolicy as SplitPolicy
     from minitopo_dc.pdcp import split_policy as split_policy
@@ -199,6 +204,10 @@ _HOMES = {
     "SplitPolicy": "minitopo_dc.pdcp",
     "LegView": "minitopo_dc.pdcp",
     "split_policy": "minitopo_dc.pdcp",
+    "AbrAlgorithm": "minitopo_dc.media.abr",
+    "AbrChoice": "minitopo_dc.media.abr",
+    "AbrView": "minitopo_dc.media.abr",
+    "abr_algorithm": "minitopo_dc.media.abr",
     # Errors.
     "MinitopoDcError": "minitopo_dc.errors",
     "InputError": "minitopo_dc.errors",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minitopo_dc.media.abr import AbrAlgorithm, AbrError, Download, Progress, View
+from minitopo_dc.media.abr import AbrAlgorithm, AbrError, AbrView, Download, Progress
 from minitopo_dc.media.estimate import Estimate
 from minitopo_dc.media.video import Video
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
@@ -222,7 +222,7 @@ class Player:
         if not self._estimate.is_known:
             return _Intent(0, now)
         estimate = self._estimate
-        view = View(
+        view = AbrView(
             self._done,
             self._settings.segments - self._done,
             self._picture.level_ns / NS_PER_S,

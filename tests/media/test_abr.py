@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from minitopo_dc.media.abr import AbrAlgorithm, Choice, View, abr_algorithm, abr_names, make_abr
+from minitopo_dc.media.abr import (
+    AbrAlgorithm,
+    AbrChoice,
+    AbrView,
+    abr_algorithm,
+    abr_names,
+    make_abr,
+)
 from minitopo_dc.media.estimate import Estimate
 from minitopo_dc.media.video import Video
 from minitopo_dc.media.video_files import EMBEDDED, read_video
@@ -11,8 +18,8 @@ from minitopo_dc.plugins import UnknownNameError
 VIDEO = Video("test", 2_000_000_000, (500.0, 1000.0, 2000.0), ((1, 2, 4),) * 100)
 
 
-def view(buffer_s: float, kbps: float = 1e6) -> View:
-    return View(50, 50, buffer_s, kbps, 0.0)
+def view(buffer_s: float, kbps: float = 1e6) -> AbrView:
+    return AbrView(50, 50, buffer_s, kbps, 0.0)
 
 
 def test_the_algorithms_are_those_of_the_documentation() -> None:
@@ -33,8 +40,8 @@ def test_more_throughput_and_buffer_is_never_a_lower_first_choice(name: str, vid
 
 def test_bba_asks_for_the_least_below_the_reservoir_and_for_the_most_above_the_upper_one() -> None:
     abr = make_abr("bba", VIDEO, 22.0)  # 20 s at most when a segment is asked for
-    assert abr.choose(view(18.0)) == Choice(2)
-    assert abr.choose(view(7.4)) == Choice(0)
+    assert abr.choose(view(18.0)) == AbrChoice(2)
+    assert abr.choose(view(7.4)) == AbrChoice(0)
 
 
 def test_bba_stays_at_a_quality_until_the_line_has_reached_the_next_one() -> None:
@@ -69,11 +76,11 @@ def test_the_estimate_is_the_lower_of_a_quick_and_a_slow_average() -> None:
 def test_a_users_algorithm_is_known_by_its_name() -> None:
     @abr_algorithm("highest-of-test")
     class Highest(AbrAlgorithm):
-        def choose(self, view: View) -> Choice:  # noqa: ARG002
-            return Choice(self.video.qualities - 1)
+        def choose(self, view: AbrView) -> AbrChoice:  # noqa: ARG002
+            return AbrChoice(self.video.qualities - 1)
 
     assert "highest-of-test" in abr_names()
-    assert make_abr("highest-of-test", VIDEO, 20.0).choose(view(3.0)) == Choice(2)
+    assert make_abr("highest-of-test", VIDEO, 20.0).choose(view(3.0)) == AbrChoice(2)
 
 
 def test_an_unknown_algorithm_is_told_with_those_that_are() -> None:

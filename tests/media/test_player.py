@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from minitopo_dc.media.abr import AbrAlgorithm, AbrError, Choice, Download, Progress, View
+from minitopo_dc.media.abr import AbrAlgorithm, AbrChoice, AbrError, AbrView, Download, Progress
 from minitopo_dc.media.player import Cancel, End, Player, PlayerSettings, Request, Wait
 from minitopo_dc.media.video import Video
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
@@ -17,11 +17,11 @@ class Told(AbrAlgorithm):
 
     def __init__(self, quality: int = 0, wait_s: float = 0.0, lower: int | None = None) -> None:
         super().__init__(VIDEO, 8.0)
-        self.choice, self.lower = Choice(quality, wait_s), lower
-        self.views: list[View] = []
+        self.choice, self.lower = AbrChoice(quality, wait_s), lower
+        self.views: list[AbrView] = []
         self.heard: list[Download | float] = []
 
-    def choose(self, view: View) -> Choice:
+    def choose(self, view: AbrView) -> AbrChoice:
         self.views.append(view)
         return self.choice
 

@@ -2,11 +2,11 @@
 
 from minitopo_dc.media.abr.algorithm import (
     AbrAlgorithm,
+    AbrChoice,
     AbrError,
-    Choice,
+    AbrView,
     Download,
     Progress,
-    View,
     abr_algorithm,
     abr_names,
     make_abr,
@@ -14,11 +14,11 @@ from minitopo_dc.media.abr.algorithm import (
 
 __all__ = [
     "AbrAlgorithm",
+    "AbrChoice",
     "AbrError",
-    "Choice",
+    "AbrView",
     "Download",
     "Progress",
-    "View",
     "abr_algorithm",
     "abr_names",
     "make_abr",

@@ -4,8 +4,8 @@ An algorithm is a class with one method, registered under the name that scenario
 
     @abr_algorithm("lowest")
     class Lowest(AbrAlgorithm):
-        def choose(self, view: View) -> Choice:
-            return Choice(0)
+        def choose(self, view: AbrView) -> AbrChoice:
+            return AbrChoice(0)
 
 Sizes are in kbit, rates in kbit/s, times in s.
 """
@@ -27,7 +27,7 @@ class AbrError(MinitopoDcError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class AbrView:
     """What an algorithm may know when it chooses.
 
     Attributes:
@@ -46,7 +46,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AbrChoice:
     """A quality, and how long to wait before it is asked for."""
 
     quality: int
@@ -103,7 +103,7 @@ class AbrAlgorithm(ABC):
         self.buffer_s = buffer_s
 
     @abstractmethod
-    def choose(self, view: View) -> Choice:
+    def choose(self, view: AbrView) -> AbrChoice:
         """The quality of the next segment; asked once for each."""
 
     def downloaded(self, download: Download) -> None:  # noqa: B027 (a hook)

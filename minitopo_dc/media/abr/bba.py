@@ -5,7 +5,7 @@ Algorithm 1 of Huang et al., "A Buffer-Based Approach to Rate Adaptation" (SIGCO
 
 from __future__ import annotations
 
-from minitopo_dc.media.abr.algorithm import AbrAlgorithm, Choice, View, abr_algorithm
+from minitopo_dc.media.abr.algorithm import AbrAlgorithm, AbrChoice, AbrView, abr_algorithm
 from minitopo_dc.media.video import Video
 
 RESERVOIR = 90 / 240
@@ -28,7 +28,7 @@ class Bba(AbrAlgorithm):
         self._reservoir_s, self._upper_s = RESERVOIR * most_s, UPPER * most_s
         self._last = 0
 
-    def choose(self, view: View) -> Choice:
+    def choose(self, view: AbrView) -> AbrChoice:
         """Leave the last quality when the line has reached the next higher or lower one."""
         bitrates, last = self.video.bitrates_kbps, self._last
         wanted = self._line_kbps(view.buffer_s)
@@ -41,7 +41,7 @@ class Bba(AbrAlgorithm):
             self._last = max(q for q, bitrate in enumerate(bitrates) if bitrate <= wanted)
         elif wanted <= lower:
             self._last = min(q for q, bitrate in enumerate(bitrates) if bitrate >= wanted)
-        return Choice(self._last)
+        return AbrChoice(self._last)
 
     def _line_kbps(self, buffer_s: float) -> float:
         low, high = self.video.bitrates_kbps[0], self.video.bitrates_kbps[-1]

@@ -10,7 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from minitopo_dc.media.abr.algorithm import AbrAlgorithm, Choice, Progress, View, abr_algorithm
+from minitopo_dc.media.abr.algorithm import (
+    AbrAlgorithm,
+    AbrChoice,
+    AbrView,
+    Progress,
+    abr_algorithm,
+)
 from minitopo_dc.media.video import Video
 
 GAMMA_P = 5.0
@@ -86,7 +92,7 @@ class Bola(AbrAlgorithm):
         self._finite = finite
         self._last = 0
 
-    def choose(self, view: View) -> Choice:
+    def choose(self, view: AbrView) -> AbrChoice:
         """The best for the buffer level; a full buffer makes the player wait."""
         if self._finite:
             segments = max(min(view.segment, view.left) / 2, LEAST_SEGMENTS)
@@ -96,7 +102,7 @@ class Bola(AbrAlgorithm):
             affordable = self.affordable(view.throughput_kbps, view.latency_s)
             quality = min(quality, max(self._last, affordable + 1))
         self._last = quality
-        return Choice(quality)
+        return AbrChoice(quality)
 
     def _made_for(self, buffer_s: float) -> Objective:
         """Of the V with which the highest quality fills a buffer."""

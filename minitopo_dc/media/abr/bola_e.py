@@ -12,10 +12,10 @@ import math
 
 from minitopo_dc.media.abr.algorithm import (
     AbrAlgorithm,
-    Choice,
+    AbrChoice,
+    AbrView,
     Download,
     Progress,
-    View,
     abr_algorithm,
 )
 from minitopo_dc.media.abr.bola import Objective
@@ -46,14 +46,14 @@ class BolaE(AbrAlgorithm):
         self._last = 0
         self._begun = False
 
-    def choose(self, view: View) -> Choice:
+    def choose(self, view: AbrView) -> AbrChoice:
         """By throughput at first, then by the level that counts, never far above the throughput."""
         affordable = self.affordable(view.throughput_kbps, view.latency_s)
         if not self._begun:
             self._begun = True
             missing_s = self._objective.lowest_level(affordable) - view.buffer_s
             self._placeholder_s = max(0.0, missing_s)
-            return Choice(affordable)
+            return AbrChoice(affordable)
         quality = self._objective.best(view.buffer_s + self._placeholder_s)
         if quality > max(self._last, affordable):
             quality = max(self._last, affordable) + 1
@@ -69,13 +69,13 @@ class BolaE(AbrAlgorithm):
         is_highest = quality == self.video.qualities - 1
         return 0.0 if is_highest else max(0.0, excess_s - taken)
 
-    def _limited(self, quality: int, wait_s: float, view: View) -> Choice:
+    def _limited(self, quality: int, wait_s: float, view: AbrView) -> AbrChoice:
         """What the insufficient-buffer rule leaves of a choice."""
         allowed = self._rule.limit(quality, view)
         if allowed == quality:
-            return Choice(quality, wait_s)
+            return AbrChoice(quality, wait_s)
         self._at_most(self._objective.lowest_level(allowed) - view.buffer_s)
-        return Choice(allowed)
+        return AbrChoice(allowed)
 
     def _at_most(self, seconds: float) -> None:
         self._placeholder_s = min(self._placeholder_s, max(0.0, seconds))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from minitopo_dc.media.abr.algorithm import (
     AbrAlgorithm,
-    Choice,
+    AbrChoice,
+    AbrView,
     Download,
     Progress,
-    View,
     abr_algorithm,
 )
 from minitopo_dc.media.abr.bola import Bola
@@ -32,7 +32,7 @@ class Dynamic(AbrAlgorithm):
         self._throughput = Throughput(video, buffer_s)
         self._is_bola = False
 
-    def choose(self, view: View) -> Choice:
+    def choose(self, view: AbrView) -> AbrChoice:
         """To BOLA where it asks for no less; back where it asks for less, with little buffered."""
         bola, throughput = self._bola.choose(view), self._throughput.choose(view)
         if self._is_bola:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from minitopo_dc.media.abr.algorithm import AbrAlgorithm, Choice, Progress, View, abr_algorithm
+from minitopo_dc.media.abr.algorithm import (
+    AbrAlgorithm,
+    AbrChoice,
+    AbrView,
+    Progress,
+    abr_algorithm,
+)
 from minitopo_dc.media.video import Video
 
 SAFETY = 0.9
@@ -26,7 +32,7 @@ class InsufficientBuffer:
         self._video = video
         self._safety = self.FIRST
 
-    def limit(self, quality: int, view: View) -> int:
+    def limit(self, quality: int, view: AbrView) -> int:
         """The highest quality up to `quality` that the rule allows."""
         safe_kbit = self._safety * (view.buffer_s - view.latency_s) * view.throughput_kbps
         self._safety = max(self.LEAST, self._safety * self.FIRST)
@@ -46,10 +52,10 @@ class Throughput(AbrAlgorithm):
         super().__init__(video, buffer_s)
         self._rule = InsufficientBuffer(video) if insufficient_buffer_rule else None
 
-    def choose(self, view: View) -> Choice:
+    def choose(self, view: AbrView) -> AbrChoice:
         """By 0.9 of the estimate, less with little in the buffer."""
         quality = self.affordable(SAFETY * view.throughput_kbps, view.latency_s)
-        return Choice(quality if self._rule is None else self._rule.limit(quality, view))
+        return AbrChoice(quality if self._rule is None else self._rule.limit(quality, view))
 
     def abandon(self, progress: Progress) -> int | None:
         """What the rate so far allows, if the download would take too long and has more to come."""

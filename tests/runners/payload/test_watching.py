@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from minitopo_dc.media.abr import AbrAlgorithm, Choice, View, abr_algorithm
+from minitopo_dc.media.abr import AbrAlgorithm, AbrChoice, AbrView, abr_algorithm
 from minitopo_dc.media.player import Request
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.payload.content import blocks
@@ -18,8 +18,8 @@ from minitopo_dc.workloads import Video
 
 @abr_algorithm("beyond-of-test")
 class Beyond(AbrAlgorithm):
-    def choose(self, view: View) -> Choice:  # noqa: ARG002
-        return Choice(99)
+    def choose(self, view: AbrView) -> AbrChoice:  # noqa: ARG002
+        return AbrChoice(99)
 
 
 def watching(**fields: object) -> Watching:
