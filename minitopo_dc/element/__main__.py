@@ -73,7 +73,7 @@ def _why_python(settings: Sequence[ElementSettings]) -> str | None:
     """
     wanted = {each.core for each in settings}
     if "python" in wanted:
-        return "as the settings say"
+        return "the settings say so"
     why = "several hosts in one process" if len(settings) > 1 else lacking(settings)
     if why is not None and "native" in wanted:
         raise SettingsError(f"core: native: {why}; allowed: auto, python")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -41,12 +41,14 @@ def run_real(
     Raises:
         OSError: `directory` cannot be written.
     """
+    cores: dict[str, str] = {}
     return perform(
         scenario,
         directory,
         facts=facts(),
         lacking=lambda: lacking(scenario),
-        measure=lambda each: _measure(each, directory, disturb),
+        measure=lambda each: _measure(each, directory, disturb, cores),
+        details=lambda _: cores,
     )
 
 
@@ -59,8 +61,10 @@ def lacking(scenario: Scenario) -> str | None:
     return reason
 
 
-def _measure(scenario: Scenario, directory: Path, disturb: Disturb) -> Measured:
-    """Run the flows between fresh hosts."""
+def _measure(
+    scenario: Scenario, directory: Path, disturb: Disturb, cores: dict[str, str]
+) -> Measured:
+    """Run the flows between fresh hosts; `cores` gets what carried their packets."""
     with testbed(scenario, directory) as bed, Watch() as watch:
         for element in bed.elements:
             watch.add(element.settings.host, element.pid)
@@ -69,12 +73,19 @@ def _measure(scenario: Scenario, directory: Path, disturb: Disturb) -> Measured:
                 scenario, directory, bed, watch, lambda: disturbed.enter_context(disturb(watch))
             )
         summaries = stop_all(bed.elements)
+    cores["core"] = _core_name(summaries)
     limited = ("client",) if scenario.real.client_cpu_percent is not None else ()
     return Measured(
         measurements,
         [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()],
         watch.judge(measurements, summaries, limited=limited),
     )
+
+
+def _core_name(summaries: Sequence[Mapping[str, Any]]) -> str:
+    """Say which core the elements had, and why one of them had not the native one."""
+    reasons = [each["core_reason"] for each in summaries if each["core"] != "native"]
+    return f"python: {reasons[0]}" if reasons else "native"
 
 
 def _no_leftovers(scenario: Scenario, bed: Testbed) -> AbstractContextManager[None]:

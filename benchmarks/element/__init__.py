@@ -1,0 +1,1 @@
+"""What the elements cost and carry: Python, native, and a plain UDP proxy."""
