@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.native import library
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.models import NotNativeError
@@ -18,7 +19,7 @@ from minitopo_dc.pdcp import (
     check_discard_timer,
     check_t_reordering,
 )
-from minitopo_dc.router.settings import ElementSettings, TransmitBearer
+from minitopo_dc.router.settings import ElementLeg, ElementSettings, TransmitBearer
 from minitopo_dc.settings import PdcpSettings
 
 PYTHON_ONLY = ("data_recovery", "duplication", "flow_control", "leg_failure_ms")
@@ -73,7 +74,7 @@ def why_not_native(settings: ElementSettings) -> str | None:
 
 def _lacking(settings: ElementSettings) -> Iterator[str]:
     for leg in settings.legs:
-        yield from (f"leg {leg.leg} has {name}" for name in _models(leg.radio))
+        yield from (f"leg {leg.leg} {lacks}" for lacks in _models(leg))
     for bearer in settings.bearers:
         yield from (f"pdcp has {name}" for name in PYTHON_ONLY if getattr(bearer.pdcp, name))
         try:
@@ -84,6 +85,12 @@ def _lacking(settings: ElementSettings) -> Iterator[str]:
             yield str(error)
 
 
-def _models(radio: Any) -> Iterator[str]:
-    """Models of a leg that C lacks."""
-    return (name for name in ("rlc", "wifi") if getattr(radio, name))
+def _models(leg: ElementLeg) -> Iterator[str]:
+    """Models of a leg that C lacks; what is wrong with it is said by who makes it."""
+    yield from (f"has {name}" for name in ("rlc", "wifi") if getattr(leg.radio, name))
+    try:
+        leg.build({}, make=NativeLeg)
+    except NotNativeError as error:
+        yield f"has {error}"
+    except MinitopoDcError:
+        return

@@ -56,6 +56,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeElement]:
             raise Fresh.fails_when_run
 
     monkeypatch.setattr(command, "Element", Fresh)
+    monkeypatch.setattr(command, "lacking", lambda _: "it is a fake")
     monkeypatch.setattr(command, "run", run)
     return Fresh
 
