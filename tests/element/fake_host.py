@@ -168,8 +168,9 @@ class Host:
             return next(csv.reader(file))
 
     def queue(self, number: int, callback: Callable[[FakePacket], None], copy: int) -> FakeQueue:
-        self.queues.append(FakeQueue(number, callback, copy))
-        return self.queues[-1]
+        queue = FakeQueue(number, callback, copy)
+        self.queues.append(queue)
+        return queue
 
     def kernel_leg(self, interface: str, radio: LegSettings) -> FakeKernelLeg:
         self.kernel_legs.append(FakeKernelLeg(interface, radio))

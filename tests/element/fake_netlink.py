@@ -90,7 +90,7 @@ class KernelsPacket(FakePacket):
         super().__init__(payload, indev)
 
     @property
-    def verdict(self) -> str:  # type: ignore[override]
+    def verdict(self) -> str:
         self._queues.listen()
         return self._verdict
 

@@ -50,8 +50,10 @@ def host(
     monkeypatch.setattr(subprocess, "run", made.iptables)
     monkeypatch.setattr(signal, "signal", made.handlers.__setitem__)
     yield made
-    for each in (*made.elements, *made.loops):
-        each.close()
+    for element in made.elements:
+        element.close()
+    for loop in made.loops:
+        loop.close()
     for series in made.series:
         series.close()
 

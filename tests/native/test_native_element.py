@@ -169,7 +169,7 @@ class Sockets(NoInjector):
         return self._near.fileno()
 
     @property
-    def sent(self) -> list[bytes]:  # type: ignore[override]
+    def sent(self) -> list[bytes]:
         while True:
             try:
                 self._found.append(self._far.recv(1 << 17))

@@ -108,7 +108,7 @@ def carried(core: str, directory: Path) -> tuple[list[bytes], dict[str, int], di
 
 def datagrams(seen: socket.socket) -> list[bytes]:
     """What the server sent, until nothing comes any more."""
-    found = []
+    found: list[bytes] = []
     while True:
         try:
             data, origin = seen.recvfrom(2000)
