@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
+from minitopo_dc.element.kernel import loop
 from minitopo_dc.emulation.run import real as echoes
 from minitopo_dc.runners.icmp import client as icmp_client
 from minitopo_dc.runners.processes import udp_socket
 from minitopo_dc.simulation import host
+from tests import REPOSITORY
 
 
 def test_an_echo_has_the_data_that_its_serialisation_is_reckoned_with() -> None:
@@ -14,3 +20,15 @@ def test_an_echo_has_the_data_that_its_serialisation_is_reckoned_with() -> None:
 
 def test_virtual_and_real_endpoints_read_as_many_datagrams_in_one_step() -> None:
     assert host.BATCH == udp_socket.BATCH
+
+
+@pytest.mark.parametrize(
+    "name", ["LEAD_STEP_NS", "MOST_LEAD_NS", "SLEPT_PER_POLLED", "STALL_NS", "MOST_STALLS"]
+)
+def test_the_element_s_loop_has_the_same_limits_in_c(name: str) -> None:
+    native = REPOSITORY / "minitopo_dc" / "native"
+    sources = (native / "element" / "loop.c", native / "native.h")
+    text = "".join(source.read_text(encoding="ascii") for source in sources)
+    found = re.search(rf"\b{name}(?: =)? (\d+)", text)
+    assert found is not None
+    assert int(found[1]) == getattr(loop, name)
