@@ -8,7 +8,10 @@ from minitopo_dc import addDualConnectivity
 net = Mininet(controller=None)
 server, gnb, ue = (net.addHost(name) for name in ("server", "gnb", "ue"))
 net.addLink(server, gnb)
-dc = addDualConnectivity(net, gnb, ue, legs=[{"bw": 20, "delay": "10ms"}, {"bw": 10}], ratio=[2, 1])
+legs = [{"bw": 20, "delay": "10ms"}, {"bw": 10}]
+for leg in legs:
+    leg["max_queue_size"] = 1000  # room for TCP to start before the first loss
+dc = addDualConnectivity(net, gnb, ue, legs=legs, ratio=[2, 1])
 net.start()
 
 ue.cmd("iperf -s &")

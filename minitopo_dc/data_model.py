@@ -42,6 +42,10 @@ class DataModelError(InputError):
     """A directory has results that this program does not read; the message says what to do."""
 
 
+class NoVersionError(DataModelError):
+    """The file that says the version is damaged."""
+
+
 def write_version(directory: Path) -> None:
     """Say in a directory which version its results have, and what made them.
 
@@ -68,7 +72,7 @@ def check_version(directory: Path) -> int:
         return _without_file(path)
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise DataModelError(f"{path}: says no version of the data model: {why}") from None
+        raise NoVersionError(f"{path}: says no version of the data model: {why}") from None
     if number > VERSION:
         raise DataModelError(
             f"{directory}: version {number} of the data model; this program reads {UNVERSIONED} "

@@ -27,6 +27,8 @@ RESERVED = frozenset(
         *("wall_s", "failed_attempts", "units", "flows", "jain_index", "id", "experiments"),
         *("reordering_wait_ms", "given_up", "recovery_s", "leg_bytes_per_byte"),
         *("drop_occasions", "lost_packets", "rtt_ms", "answer_worst_ms", "answer_p95_ms"),
+        *("packet_delay_median_ms", "packet_delay_p95_ms"),
+        *("smoothed_rtt_median_ms", "smoothed_rtt_p95_ms"),
         *("mp_capacity_mbps", "sp_capacity_mbps", "mp_share", "sp_share"),
         *("handovers_per_minute", "handover_recovery_s", "leg_failures"),
         *("mean_delay_ms", "delay_variation_ms2", "packet_loss", "out_of_order", "ack_frequency"),

@@ -60,7 +60,7 @@ def test_a_workload_is_its_name_and_its_parameters(arguments: list[str], wanted:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--workload", "video"], "kind video; allowed: download, request-response, ping"),
+        (["--workload", "movie"], "kind movie; allowed: download, request-response, ping"),
         (["--workload", "ping:count"], "count; allowed: NAME:KEY=VALUE,KEY=VALUE,..."),
         (["--workload", "ping:count=few"], "ping: count: few is no number in digits"),
         (["--workload", "ping:count=0"], "ping: count: 0; allowed: 1"),

@@ -159,7 +159,7 @@ def test_a_file_that_is_no_program_is_126(tmp_path: Path) -> None:
             ["--server", "cat", "--server-ready", "0", "--", "true"],
             "--server-ready: 0; allowed: 1 to 65535",
         ),
-        (["--delay", "fast", "--", "true"], "delay_ms"),
+        (["--delay", "fast", "--", "true"], "--delay: fast is no number"),
         (["--output", ".", "--", "true"], "--output: . exists"),
     ],
 )

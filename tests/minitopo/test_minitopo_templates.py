@@ -134,7 +134,7 @@ def test_the_list_shows_every_template_and_its_parameters(
     assert cli.main(["template", "list"]) == 0
     shown = capsys.readouterr().out
     assert all(f"{name}: " in shown for name in NAMES)
-    assert "    tReordering=200" in shown
+    assert "tReordering=200" in shown
 
 
 def test_without_a_file_the_text_goes_to_standard_output(

@@ -25,6 +25,7 @@ REQUESTS: dict[str, Any] = {"workload": "request-response"}
 ICMP: dict[str, Any] = {"transport": "icmp", "workload": "ping"}
 COMMAND: dict[str, Any] = {
     "transport": "command",
+    "congestion_control": "reno",  # every kernel lets hosts have it by default
     "workload": {"kind": "command", "client": ["ping", "{server}"]},
 }
 MULTIPATH: dict[str, Any] = {"transport": "mptcp", "mode": "multipath"}
@@ -164,7 +165,7 @@ def test_echoes_take_every_leg_and_stand_alone(fields: dict[str, Any], where: st
     [
         ({"congestion_control": "bbr"}, "runner quic has no bbr (choose reno or cubic)"),
         (
-            MULTIPATH | {"transport": "mpquic"},
+            MULTIPATH | {"transport": "mpquic", "congestion_control": "reno"},
             "runner mpquic has no reno (choose cubic or bbr)",
         ),
     ],

@@ -85,7 +85,7 @@ def refusal(
     ("change", "words"),
     [
         ({"port": "x"}, "port: x is no whole number"),
-        ({"speed": 1}, "speed: unknown field; known: address, port, "),
+        ({"speed": 1}, "speed: unknown field; known: plugins, address, port, "),
         ({"options": {"qlog": 1}}, "options.qlog: 1 is neither true nor false"),
         ({"workload": {"size_mb": -1}}, "workload.Download.size_mb: "),
     ],

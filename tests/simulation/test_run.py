@@ -155,7 +155,7 @@ def test_a_network_that_is_down_fails_the_run(tmp_path: Path) -> None:
 
 
 def test_another_transport_is_unsupported_and_says_why(tmp_path: Path) -> None:
-    result = run_virtual(scenario(transport="tcp", options={}), tmp_path / "run")
+    result = run_virtual(scenario(transport="quic-ngtcp2", options={}), tmp_path / "run")
     assert result.status == "unsupported"
     assert "real clock" in result.reason
     assert RunResult.load(tmp_path / "run") == result

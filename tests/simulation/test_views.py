@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pytest
+
 from minitopo_dc.pdcp import LegReport, LegView, split_policy
 from minitopo_dc.simulation.loop import START_NS
 from minitopo_dc.simulation.run import run_virtual
@@ -22,6 +24,11 @@ class Seen:
     reports: ClassVar[list[LegReport]] = []
 
 
+@pytest.fixture(autouse=True)
+def nothing_seen() -> None:
+    Seen.drains, Seen.reports = [], []
+
+
 @split_policy("test-virtual-watcher")
 class Watcher:
     """Sends everything on the first leg and notes what it sees."""
@@ -30,7 +37,6 @@ class Watcher:
 
     def __init__(self, legs: int) -> None:
         self._first = range(legs)[:1]
-        Seen.drains, Seen.reports = [], []
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
         Seen.drains.append([view.drain_ns(now=now, more=size) for view in views])

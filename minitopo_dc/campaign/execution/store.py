@@ -34,7 +34,7 @@ from minitopo_dc.analysis.tables.labels import MOST_PLAN, PLAN
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.run_files import MOST_CAPTURE
 from minitopo_dc.campaign.file.plan import Plan
-from minitopo_dc.data_model import DataModelError, check_version, write_version
+from minitopo_dc.data_model import DataModelError, NoVersionError, check_version, write_version
 from minitopo_dc.errors import InputError
 from minitopo_dc.files import opened, parse_json, read_text, replacing, write_whole
 from minitopo_dc.run.results import MOST_BYTES, RunResult, Status
@@ -159,6 +159,8 @@ class Store:
             return "a link, not a run of this campaign's"
         try:
             return damage(directory, only="result.json") or load_result(directory)
+        except NoVersionError as error:
+            return str(error)
         except DataModelError:  # it is not damaged: to do it again would destroy it
             raise
         except (OSError, ValueError) as error:

@@ -172,6 +172,7 @@ def _section(
     section.left_out = [
         (source.label, text) for source in sources if (text := not_ok(source.cells_of(name)))
     ]
+    comparison((), name, experiment)  # a reference that is none of ours ends the report
     try:
         _judge(section, sources, directory)
         section.chart = experiment_chart(sources, name, experiment)

@@ -86,8 +86,8 @@ def connections(number: int, seed: int) -> pd.DataFrame:
     """Features as wide as those of runs; a small window makes slow, nothing else does."""
     random = np.random.default_rng(seed)
     table = pd.DataFrame({name: random.lognormal(1, 1, number) for name in FEATURES})
-    fast = table["cwnd_mean"] > table["cwnd_mean"].median()
-    table["cwnd_variance"] = table["cwnd_mean"] * random.lognormal(0, 1, number)
+    fast = table["cwnd_mean_kb"] > table["cwnd_mean_kb"].median()
+    table["cwnd_variance_kb2"] = table["cwnd_mean_kb"] * random.lognormal(0, 1, number)
     table["goodput_mbps"] = np.where(fast, 40.0, 5.0) * random.lognormal(0, 0.1, number)
     table["by_chance"] = random.lognormal(2.3, 1, number)
     return table
@@ -98,9 +98,9 @@ def test_a_planted_window_is_the_root_among_all_features() -> None:
     found = explain(table, "goodput_mbps", 10, factors=FEATURES, words={})
     assert found.at.learnt is not None
     assert found.at.learnt.accuracy.share > 0.9
-    assert found.at.decides == ("cwnd mean",)
-    assert found.importances[0].factor.path == "cwnd_mean"
-    assert [each.factor.path for each in found.importances if each.is_clear] == ["cwnd_mean"]
+    assert found.at.decides == ("cwnd mean kb",)
+    assert found.importances[0].factor.path == "cwnd_mean_kb"
+    assert [each.factor.path for each in found.importances if each.is_clear] == ["cwnd_mean_kb"]
 
 
 def test_features_tell_nothing_of_a_goodput_by_chance() -> None:

@@ -192,7 +192,7 @@ FIGURE = {"x": "workload.size_mb", "curves": CURVES}
     [
         (experiment(grid={"pdcp.bach": [1]}), "experiments.one.grid: unknown factor pdcp.bach: "),
         (experiment(grid={"pdcp.bach": [1]}), "allowed: batch, buffer_packets, "),
-        (experiment(grid={"speed": [1]}), "no field speed of a scenario; allowed: clock"),
+        (experiment(grid={"speed": [1]}), "experiments.one.grid: unknown factor speed: "),
         (experiment(grid={"workload.size_mb.more": [1]}), "workload.size_mb has no fields"),
         (experiment(grid={"legs.one": [1]}), "one is no index in legs; allowed: 0, 1, ... or *"),
         (experiment(grid={"legs.2.downlink.delay_ms": [1]}), "2 is no index here; allowed: 0 to 1"),

@@ -196,7 +196,7 @@ def shares(
             leg.report = report(now, delivered_bytes=before + rate)
             leg.backlog = backlog
         policy.legs(now=now, size=1500, views=legs)
-    return list(policy._rates.shares)
+    return list(policy.rates.shares)
 
 
 def test_busy_legs_share_by_what_they_deliver() -> None:

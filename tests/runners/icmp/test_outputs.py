@@ -98,7 +98,7 @@ def test_every_address_of_the_client_is_a_pair_with_every_one_of_the_server() ->
 
 def test_the_client_is_told_of_all_addresses_and_of_the_echoes(transfer: Transfer) -> None:
     assert told(get_runner("icmp").client_command(transfer)) == {
-        **{"count": 2, "interval_s": 0.1},
+        **{"plugins": [], "count": 2, "interval_s": 0.1},
         **{"clients": ["10.2.1.2", "10.2.2.2"], "servers": ["10.0.0.2", "10.0.1.2"]},
     }
 

@@ -13,7 +13,8 @@ from minitopo_dc.run.results import RunResult
 from minitopo_dc.simulation.run import run_virtual
 from tests.simulation.scenarios import leg, scenario
 
-LTE = leg(delay_ms=20, rlc={"mode": "am"})
+UPLINK = {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 10_000}
+LTE = leg(delay_ms=20, rlc={"mode": "am"}) | {"uplink": UPLINK}
 SHARED = ("idle", "contention", "collision", "foreign")
 
 
@@ -25,7 +26,7 @@ def wifi(**medium: Any) -> dict[str, Any]:
 
 def run(directory: Path, **fields: Any) -> RunResult:
     """Run a scenario that must succeed; over one WiFi leg but for what is given."""
-    alone = {"mode": "sc", "legs": [wifi()]}
+    alone = {"mode": "sc", "legs": [wifi()], "congestion_control": "reno"}
     result = run_virtual(scenario(**(alone | fields)), directory)
     assert result.status == "ok", result.reason
     return result
