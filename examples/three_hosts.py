@@ -8,10 +8,9 @@ from minitopo_dc import addDualConnectivity
 net = Mininet(controller=None)
 server, gnb, ue = (net.addHost(name) for name in ("server", "gnb", "ue"))
 net.addLink(server, gnb)
-legs = [{"bw": 20, "delay": "10ms"}, {"bw": 10}]
-for leg in legs:
-    leg["max_queue_size"] = 1000  # room for TCP to start before the first loss
-dc = addDualConnectivity(net, gnb, ue, legs=legs, ratio=[2, 1])
+# Room in the queues for TCP to start before its first loss.
+radio = [{"bw": 20, "delay": "10ms", "max_queue_size": 1000}, {"bw": 10, "max_queue_size": 1000}]
+dc = addDualConnectivity(net, gnb, ue, legs=radio, ratio=[2, 1])
 net.start()
 
 ue.cmd("iperf -s &")
