@@ -9,7 +9,10 @@ net = Mininet(controller=None)
 server, gnb, ue = (net.addHost(name) for name in ("server", "gnb", "ue"))
 net.addLink(server, gnb)
 # Room in the queues for TCP to start before its first loss.
-radio = [{"bw": 20, "delay": "10ms", "max_queue_size": 1000}, {"bw": 10, "max_queue_size": 1000}]
+radio: list[dict[str, object]] = [
+    {"bw": 20, "delay": "10ms", "max_queue_size": 1000},
+    {"bw": 10, "max_queue_size": 1000},
+]
 dc = addDualConnectivity(net, gnb, ue, legs=radio, ratio=[2, 1])
 net.start()
 
