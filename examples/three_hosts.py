@@ -8,8 +8,7 @@ from minitopo_dc import addDualConnectivity
 net = Mininet(controller=None)
 server, gnb, ue = (net.addHost(name) for name in ("server", "gnb", "ue"))
 net.addLink(server, gnb)
-# Room in the queues for TCP to start before its first loss.
-radio: list[dict[str, object]] = [
+radio: list[dict[str, object]] = [  # with room in the queues for TCP's start
     {"bw": 20, "delay": "10ms", "max_queue_size": 1000},
     {"bw": 10, "max_queue_size": 1000},
 ]
