@@ -8,14 +8,12 @@ from minitopo_dc.native import library
 from minitopo_dc.native.models import NotNativeError
 from minitopo_dc.native.receive import check_legs
 from minitopo_dc.native.transmit import check_policy
+from minitopo_dc.router.native import PYTHON_ONLY
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Scenario
 from minitopo_dc.settings import PdcpSettings
 from minitopo_dc.simulation.core import Core, PythonCore
 from minitopo_dc.simulation.native.core import NativeCore
-
-PYTHON_ONLY = ("data_recovery", "duplication", "flow_control", "leg_failure_ms")
-"""Fields of a bearer that the native core lacks."""
 
 
 def chosen_core(scenario: Scenario) -> Core:

@@ -9,20 +9,13 @@ from typing import Any
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
 from minitopo_dc.native.network import NativeLoop
-from minitopo_dc.native.receive import NativeReceiver, NativeReceptions
+from minitopo_dc.native.receive import NativeReceiver
 from minitopo_dc.native.transmit import NativeTransmitter
-from minitopo_dc.pdcp import (
-    ADAPTIVE,
-    LegReception,
-    ReportMaker,
-    check_discard_timer,
-    check_t_reordering,
-)
 from minitopo_dc.router import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer
 from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
+from minitopo_dc.router.native import NativeReportMaker, native_receiver, native_transmitter
 from minitopo_dc.router.reports import Way
 from minitopo_dc.router.settings import ElementLeg
-from minitopo_dc.settings import PdcpSettings
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.packet import Flow, Packet, Take
 
@@ -93,18 +86,6 @@ class NativeReceiveDriver:
         return with_bytes(self.entity.statistics(), self._lib.receive_driver_bytes(self.pointer))
 
 
-class NativeReportMaker(ReportMaker):
-    """Reports of what C counts."""
-
-    def __init__(self, entity: Any, sn_format: Any, *, legs: int, **fields: Any) -> None:
-        """Take what `ReportMaker` takes, and a receiving entity in C."""
-        super().__init__(entity, sn_format, legs=legs, **fields)
-        self.counts = NativeReceptions(entity, sn_bits=sn_format.bits, legs=legs)
-
-    def _receptions(self) -> tuple[LegReception, ...]:
-        return self.counts.receptions()
-
-
 class NativeElement(Element):
     """The legs and bearers of one router host, in C."""
 
@@ -149,31 +130,14 @@ class NativeElement(Element):
 
     def _transmitting(self, bearer: TransmitBearer) -> Any:
         legs = [self._legs[number].leg for number in bearer.legs]
-        pdcp = bearer.pdcp
-        return NativeTransmitter(
-            pdcp.policy(len(legs)),
-            legs,
-            sn_bits=pdcp.sn_bits,
-            reports=pdcp.report_ms is not None,
-            late=pdcp.numbering == "late",
-            buffer_packets=pdcp.buffer_packets or self._settings.queue_packets(bearer),
-            discard_timer=check_discard_timer(pdcp.discard_timer_ms),
-        )
+        return native_transmitter(self._settings, bearer, legs)
 
     def _transmitter(self, bearer: TransmitBearer, entity: Any) -> Any:
         legs = [self._legs[number] for number in bearer.legs]
         return NativeTransmitDriver(bearer.bearer, entity, legs, self._loop)
 
     def _received(self, bearer: ReceiveBearer) -> Any:
-        legs, pdcp = len(bearer.legs), bearer.pdcp
-        entity = NativeReceiver(
-            sn_bits=pdcp.sn_bits,
-            t_reordering=_t_reordering(pdcp),
-            legs=legs,
-            delivery=pdcp.delivery,
-            legs_keep_order=pdcp.legs_keep_order,
-        )
-        reports: Any = pdcp.report_maker(entity, legs, make=NativeReportMaker)
+        entity, reports = native_receiver(bearer.pdcp, len(bearer.legs))
         return NativeReceiveDriver(bearer, entity, reports, self._loop)
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
@@ -203,8 +167,3 @@ def _driver_of(flow: Flow, bearers: Any, drivers: Any) -> Any:
     """The driver of the first bearer whose filter a flow fits; None: there is none."""
     pairs = zip(bearers, drivers, strict=True)
     return next((driver for bearer, driver in pairs if flow.belongs_to(bearer.match)), None)
-
-
-def _t_reordering(pdcp: PdcpSettings) -> Any:
-    wanted = pdcp.t_reordering_ms
-    return ADAPTIVE if wanted == ADAPTIVE else check_t_reordering(wanted)
