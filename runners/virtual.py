@@ -1,4 +1,4 @@
-"""What a transport needs for the virtual clock: its two ends as sans-IO classes, or in a guest.
+"""Interfaces of a transport on the virtual clock: its two ends as objects, or in a guest kernel.
 
 A runner whose `virtual` returns a `VirtualTransport` runs there. Time is an argument in int ns; an
 end reads no clock but its host's, and opens no socket. One whose `guest` returns a `GuestTransport`
@@ -8,7 +8,7 @@ has its ends in a Linux kernel whose clock is the virtual one (`minitopo_dc.linu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -25,25 +25,25 @@ Sent = tuple[bytes, Address | None, Address]
 
 
 class VirtualHost(Protocol):
-    """An end host as its endpoint sees it: a UDP socket for each of its addresses, and a clock."""
+    """An end host as its endpoint sees it: a UDP socket for each address, and a clock."""
 
     @property
     def now(self) -> int:
-        """The time in ns."""
+        """Return the time in ns."""
 
     @property
     def socket_drops(self) -> int:
-        """Datagrams dropped because a receive buffer was full."""
+        """Return how many datagrams were dropped because a receive buffer was full."""
 
     @property
     def receive_buffer_bytes(self) -> int:
-        """The receive buffer of each socket, as Linux counts it."""
+        """Return the receive buffer of each socket in bytes, as Linux counts it."""
 
     def set_receive_buffer(self, size_bytes: int) -> None:
-        """Change it; before anything arrives."""
+        """Set the receive buffer of each socket (bytes), before anything arrives."""
 
     def send(self, datagrams: Iterable[Sent]) -> None:
-        """Send now, in this order.
+        """Send datagrams now, in this order.
 
         Raises:
             KeyError: the host has no way from a source to a destination.
@@ -63,7 +63,7 @@ class VirtualEndpoint(Protocol):
 
 
 class InC(NamedTuple):
-    """An endpoint of picoquic as C drives it."""
+    """An endpoint of picoquic in the form in which C drives it."""
 
     pointers: tuple[int, int, int, int]
     """Addresses in memory: the endpoint, its `mdc_state`, `mdc_receive`, `mdc_send`."""
@@ -77,21 +77,21 @@ class EndpointInC(Protocol):
 
     @property
     def due(self) -> int | None:
-        """When to resume whatever arrives (ns); None: not at all."""
+        """Return when to resume whatever arrives (ns), None for not at all."""
 
     @property
     def ended(self) -> bool:
-        """Whether it is over, and nothing is to be sent any more."""
+        """Return whether it is over, and nothing is to be sent any more."""
 
     def in_c(self) -> InC:
-        """Return what C needs."""
+        """Return what C needs of the endpoint."""
 
     def resume(self, now: int, *, has_events: bool) -> int | None:
-        """Do as `step` does, with what arrived read already; `has_events`: some is to be told."""
+        """Do as `step` does, with what arrived read already; `has_events`: some has to be told."""
 
 
 class Congestion(NamedTuple):
-    """The sender's congestion control now; empty text where it has no value."""
+    """The sender's congestion control now, with empty text where it has no value."""
 
     cwnd_bytes: int | str
     in_flight_bytes: int | str
@@ -103,39 +103,39 @@ NO_CONGESTION = Congestion("", "", "", "")
 
 
 class VirtualConnection(Protocol):
-    """Both ends of one flow."""
+    """Both ends of one flow on the virtual clock."""
 
     @property
     def client(self) -> VirtualEndpoint:
-        """The client's end."""
+        """Return the client's end of the flow."""
 
     @property
     def server(self) -> VirtualEndpoint:
-        """The server's end."""
+        """Return the server's end of the flow."""
 
     def start(self) -> int | None:
-        """Begin to connect; when the client is to be called again (ns)."""
+        """Begin to connect; return when the client is to be called again (ns)."""
 
     def measure(self) -> Measurement:
-        """What was measured, at the end of the run.
+        """Return what was measured, at the end of the run.
 
         Raises:
             TransferFailed: something else arrived than what was sent, or the connection failed.
         """
 
     def congestion(self) -> Congestion:
-        """For the time series."""
+        """Return the sender's congestion control now, for the time series."""
 
     def path_samples(self) -> Sequence[PathSample]:
-        """Of a transport with several paths: each now, and what changed since the last call."""
+        """Return samples of several paths: each now, and what changed since the last call."""
 
     def save_logs(self) -> None:
-        """The run is over, and nothing else was asked: write what the endpoints logged, if any."""
+        """Write what the endpoints logged, if any, as the run is over."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowFacts:
-    """What a transport is told of a flow, whatever its ends are.
+    """Facts about a flow for its transport, whatever its ends are.
 
     Attributes:
         workload: what its ends do.
@@ -143,10 +143,14 @@ class FlowFacts:
         options: the runner's own.
         server_address: where the client connects to.
         client_addresses: by the leg that their packets take; the primary one first.
+        key_frame_address: the client's of a connection of key frames, if there is one.
+        leg_addresses: the client's on every leg, also on those that the flow does not use.
         directory: for its logs.
         begin: time zero of the legs, on the hosts' clock (ns).
         seed: of what a transport draws at random; each flow of a scenario has its own.
         paths: of mode `multipath`, when which leg has a path, in s since `begin`.
+        plugins: the user's modules and files that programs may need.
+        sysctl: kernel settings of both hosts, of ends in a guest.
     """
 
     workload: Workload
@@ -154,15 +158,19 @@ class FlowFacts:
     options: Mapping[str, Any]
     server_address: Address
     client_addresses: Mapping[int, Address]
+    leg_addresses: tuple[str, ...]
+    key_frame_address: Address | None = None
     directory: Path
     begin: int
     seed: int
     paths: PathPlan | None = None
+    plugins: tuple[str, ...] = ()
+    sysctl: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class VirtualFlow(FlowFacts):
-    """The same of ends that are sans-IO.
+    """Facts about a flow whose ends are objects in this process.
 
     Attributes:
         recovery: `modern`, or another loss recovery that the transport knows.
@@ -182,34 +190,29 @@ VirtualTransport = Callable[[VirtualFlow], VirtualConnection]
 
 
 class GuestFlow(Protocol):
-    """A flow whose ends are in a guest: what they are told, and what becomes of their words."""
+    """A flow whose ends are in a guest kernel: its orders, and the guest's reports."""
 
-    @property
-    def orders(self) -> str:
-        """What the guest is to do (`linux_guest.orders`)."""
-
-    @property
-    def content(self) -> bytes:
-        """What its ends send each other, again and again."""
+    def files(self) -> Mapping[str, bytes]:
+        """Return the guest's files (`linux_guest.orders`), right before its start."""
 
     def take(self, words: str) -> bool:
-        """One of the agent's reports; whether it is the last one."""
+        """Take one of the agent's reports; return whether it is the last one."""
 
     def measure(self) -> Measurement:
-        """What was measured, at the end of the run.
+        """Return what was measured, at the end of the run.
 
         Raises:
             TransferFailed: something else arrived than what was sent, or the connection failed.
         """
 
     def congestion(self) -> Congestion:
-        """For the time series, as the server last reported it."""
+        """Return the congestion control as the server last reported it, for the time series."""
 
     def path_samples(self) -> Sequence[PathSample]:
-        """Of a transport with several paths: what was reported since the last call."""
+        """Return samples of several paths: what was reported since the last call."""
 
     def close(self) -> None:
-        """The run is over."""
+        """Close its files, as the run is over."""
 
 
 GuestTransport = Callable[[FlowFacts], GuestFlow]

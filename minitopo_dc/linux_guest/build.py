@@ -1,4 +1,4 @@
-"""A guest made: kernel, agent and controller, compiled into a cache by an ordinary user."""
+"""Makes a guest: kernel, agent and controller, compiled into a cache by an ordinary user."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ CONSTANT = {
 
 
 def build(say: Say, source: Path | None = None) -> Path:
-    """Make the guest unless it is here; the kernel's path. Others who do so are waited for.
+    """Make the guest unless it is here; return the kernel's path.
+
+    Others who build are waited for.
 
     Args:
         say: told what is done next, a line each.
@@ -122,7 +124,7 @@ def _make_kernel(cache: Path, given: Path | None, say: Say) -> None:
 
 
 def _unpacked(work: Path, given: Path | None, say: Say) -> dict[str, str]:
-    """Have a patched tree; what it was made of. One that is there already is gone on with."""
+    """Make a patched tree, or go on with the one there is; return what it was made of."""
     work.mkdir(exist_ok=True)
     note = work / UNPACKED
     wanted = {"for": kernel_name(), "given": str(given)}

@@ -7,7 +7,7 @@ import functools
 import os
 import shutil
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,20 +18,27 @@ from minitopo_dc.extension.place import NotBuiltError
 from minitopo_dc.linux_guest.initramfs import archive
 from minitopo_dc.linux_guest.library import COMMAND, HEADER, parts
 
-MEMORY = "256M"
-"""Of the guest; it takes from the machine what it uses: 30 MB with buffers of some MB."""
-PATIENCE_S = 30.0
-"""For how long a guest may compute between two waits: a turn takes some us, at load 14 some ms."""
+MEMORY = "512M"
+"""Of the guest; it takes from the machine what it uses: 30 MB with buffers of some MB, and what its
+programs use, with the files that they read."""
+PATIENCE_S = 60.0
+"""For how long a guest may compute between two waits: a turn takes some us, at load 14 some ms; a
+program that starts a second, or several."""
+BUSY = (
+    "its programs have computed for {seconds:g} s at one moment: what waits without a call of the "
+    "kernel never ends there (docs/linux-guest.md)"
+)
 REPORT = 0x88B5
 """The type of frames that carry the agent's words (report.c)."""
 SHOWN_LINES = 500
+NO_PTRACE = "this system forbids ptrace, which runs the guest's programs (docs/linux-guest.md)"
 NOTES = "guest"
 """The name that the kernel keeps notes under while it boots."""
 _NEVER = (1 << 64) - 1
 
 
 class GuestError(MinitopoDcError, RuntimeError):
-    """A guest could not be started, died or hangs; the text has its last words."""
+    """Error: a guest could not be started, died or hangs; the text has its last words."""
 
 
 class Frame(NamedTuple):
@@ -45,7 +52,7 @@ class Frame(NamedTuple):
 class Guest:
     """A kernel as a process of this one's, which ends with it whatever happens.
 
-    Its time stands still but for calls of `run`.
+    Its time stands still except in calls of `run`.
     """
 
     def __init__(
@@ -53,22 +60,20 @@ class Guest:
         directory: Path,
         *,
         cards: int,
-        orders: str,
-        content: bytes,
+        files: Mapping[str, bytes],
         seed: int,
         begin: int,
-        patience_s: float = PATIENCE_S,
+        patience_s: float | None = None,
     ) -> None:
-        """Start it; `boot` waits until it is there.
+        """Start a guest; `boot` waits until it is up.
 
         Args:
             directory: for what it is started from, which is gone when it has booted.
             cards: of the server (0) and the client (1, ...).
-            orders: see `Orders.text`.
-            content: what its hosts send each other, again and again.
+            files: see `Orders.files`.
             seed: of all that its kernel draws at random.
             begin: when it may begin to do something (ns).
-            patience_s: how long one call may take.
+            patience_s: how long one call may take; None: `PATIENCE_S`.
 
         Raises:
             GuestError: it cannot be started.
@@ -77,46 +82,51 @@ class Guest:
         self._ffi, self._lib = _controller()
         self._directory = directory
         self._count = self._ffi.new("uint32_t *")
+        self._patience_s = PATIENCE_S if patience_s is None else patience_s
         self.pid = 0
         directory.mkdir(parents=True, exist_ok=True)
         self._console = os.memfd_create("console")
         self._files = [directory / name for name in ("initrd", "clock", *_cards(cards))]
-        files = {"init": parts().agent.read_bytes(), "orders": orders.encode(), "content": content}
-        self._files[0].write_bytes(archive(files, ("proc",)))
+        packed = archive({"init": parts().agent.read_bytes(), **files}, ("proc", "host"))
+        self._files[0].write_bytes(packed)
         place = os.open(directory, os.O_PATH | os.O_DIRECTORY)
         try:
-            self._guest = self._lib.guest_new(place, cards, begin, round(patience_s * 1000))
+            self._guest = self._lib.guest_new(place, cards, begin, round(self._patience_s * 1000))
             self._start(cards, seed)
         finally:
             os.close(place)
 
-    def boot(self) -> None:
-        """Wait until it has nothing left to do before `begin`.
+    def boot(self) -> Sequence[Frame]:
+        """Wait until it has nothing left to do before `begin`; return what it sent.
 
         Raises:
             GuestError: it has ended, or hangs.
         """
         self._wait(self._lib.guest_boot(self._guest))
         self._remove_files()
+        return self._frames()
 
     @property
     def next(self) -> int | None:
-        """When it wants to run next (ns); None: when a packet arrives."""
+        """Return when it wants to run next (ns), None for when a packet arrives."""
         moment = self._lib.guest_next(self._guest)
         return None if moment == _NEVER else int(moment)
 
     def inject(self, card: int, packet: bytes) -> None:
-        """An IP packet arrives at a card: `run` must follow, for the same moment."""
+        """Give an IP packet to a card; `run` must follow, for the same moment."""
         if self._lib.guest_inject(self._guest, card, packet, len(packet)):
             raise self._failure("has", self._reason())
 
     def run(self, now: int) -> Sequence[Frame]:
-        """Let it do what it has to do at a moment (ns); what it sent.
+        """Let it do what it has to do at a moment (ns); return what it sent.
 
         Raises:
             GuestError: it has ended, or hangs.
         """
         self._wait(self._lib.guest_run(self._guest, now))
+        return self._frames()
+
+    def _frames(self) -> Sequence[Frame]:
         frames = self._lib.guest_frames(self._guest, self._count)
         count = self._count[0]
         if not count:
@@ -132,7 +142,7 @@ class Guest:
         ]
 
     def close(self) -> None:
-        """End it, at once; may be called again."""
+        """End the guest at once; it may be called again."""
         if self.pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
@@ -171,11 +181,17 @@ class Guest:
             # Between two calls Python handles the signal: Ctrl-C ends the run here.
             ended = lib.guest_go_on(self._guest)
         if ended == lib.GUEST_GONE:
-            raise self._failure("has ended", self._reason())
+            forbidden = any("ptrace" in line for line in self._last_lines())
+            raise self._failure("has ended", NO_PTRACE if forbidden else self._reason())
         if ended == lib.GUEST_SILENT:
-            raise self._failure("hangs", "it did not answer in time")
+            why = BUSY.format(seconds=self._patience_s) if self._computes() else "it did not answer"
+            raise self._failure("hangs", why)
         if ended == lib.GUEST_RESTLESS:
             raise self._failure("hangs", "its time does not go on")
+
+    def _computes(self) -> bool:
+        """Return whether a process of it runs, or waits for a processor."""
+        return any(fields[0] == "R" for fields in processes_of(self.pid))
 
     def _reason(self) -> str:
         return str(self._ffi.string(self._lib.guest_reason(self._guest)).decode())
@@ -198,9 +214,19 @@ class Guest:
         shutil.rmtree(self._directory / NOTES, ignore_errors=True)
 
 
+def processes_of(group: int) -> Iterator[list[str]]:
+    """Yield what proc(5)'s `stat` says of each process of a guest, from its state on."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[2]) == group:
+                    yield fields
+
+
 @functools.cache
 def _controller() -> tuple[Any, Any]:
-    """The controller: `ffi` and `lib` of cffi.
+    """Return the controller, with `ffi` and `lib` of cffi.
 
     Raises:
         NotBuiltError: it is not here, or cannot be loaded.
@@ -219,7 +245,7 @@ def _cards(count: int) -> Iterator[str]:
 
 
 def _command(cards: int) -> list[str]:
-    """The same in every directory: the kernel makes random numbers of it, too."""
+    """Return the command line, equal in every directory, as the kernel draws randomness from it."""
     return [
         "linux",
         f"mem={MEMORY}",
@@ -239,5 +265,5 @@ def _command(cards: int) -> list[str]:
 
 def _environment(seed: int) -> Iterator[tuple[str, str]]:
     yield "UML_SEED", str(seed)
-    # What glibc registers there for its own use is in the way of a static program's processes.
+    # What glibc registers there for itself disturbs the processes of a static program.
     yield "GLIBC_TUNABLES", "glibc.pthread.rseq=0"

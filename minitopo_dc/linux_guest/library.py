@@ -1,4 +1,4 @@
-"""What a guest is made of once it is built: where it is, what it is, how to get it."""
+"""The files of a guest once it is built: where they are, what they are, how to get them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from minitopo_dc.extension.place import NotBuiltError, find_file
 
 COMMAND = "minitopo-dc build linux"
-"""What makes it."""
+"""The command that makes a guest."""
 CACHE = "linux"
 """The folder of caches that it is in (`extension.place`)."""
 KERNEL = "linux"
@@ -25,7 +25,7 @@ HEADER = HERE / "controller" / "controller.h"
 
 
 class Parts(NamedTuple):
-    """The files of a guest."""
+    """The files of a guest: kernel, agent and controller."""
 
     kernel: Path
     agent: Path
@@ -33,27 +33,27 @@ class Parts(NamedTuple):
 
 
 def kernel_name() -> str:
-    """Of the kernel's folder: it changes with the patch and the configuration."""
+    """Return the name of the kernel's folder, which changes with patch and configuration."""
     return f"kernel-{_digest([PATCH, CONFIGURATION])}"
 
 
 def programs_name() -> str:
-    """Of the folder with agent and controller: it changes with their sources."""
+    """Return the name of the folder of agent and controller, which changes with their sources."""
     return f"programs-{_digest([*agent_sources(), *controller_sources()])}"
 
 
 def agent_sources() -> list[Path]:
-    """The guest's first process: C files and their header."""
+    """Return the sources of the guest's first process: C files and their header."""
     return sorted((HERE / "agent").glob("*.[ch]"))
 
 
 def controller_sources() -> list[Path]:
-    """The guest's clock and cards: C files and their headers."""
+    """Return the sources of the guest's clock and cards: C files and their headers."""
     return sorted((HERE / "controller").glob("*.[ch]"))
 
 
 def find() -> Parts | None:
-    """The guest; None when a part is not here."""
+    """Return the guest's files, None when one of them is not here."""
     kernel = find_file(CACHE, f"{kernel_name()}/{KERNEL}")
     agent = find_file(CACHE, f"{programs_name()}/{AGENT}")
     controller = find_file(CACHE, f"{programs_name()}/{CONTROLLER}")
@@ -61,12 +61,12 @@ def find() -> Parts | None:
 
 
 def missing() -> str | None:
-    """Why there is no guest here, and what to do; None when there is one."""
+    """Return why there is no guest here and what to do, None when there is one."""
     return None if find() else f"the guest kernel is not built (get it: {COMMAND})"
 
 
 def parts() -> Parts:
-    """The guest.
+    """Return the guest's files.
 
     Raises:
         NotBuiltError: it is not here.
@@ -78,7 +78,7 @@ def parts() -> Parts:
 
 
 def facts() -> dict[str, Any]:
-    """What a guest's results may depend on, for `environment.json`."""
+    """Return what a guest's results may depend on, for `environment.json`."""
     made = json.loads((parts().kernel.parent / RECORD).read_text(encoding="utf-8"))
     return {
         "kernel": made["version"],

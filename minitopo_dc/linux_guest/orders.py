@@ -1,12 +1,13 @@
-"""What a guest is to do: `/orders` of its file system, as agent/orders.c reads it.
+"""Orders for a guest: files of its first file system, as the agent reads them.
 
-All times are ns on the guest's monotonic clock, which is that of who runs it.
+All times are ns on the guest's monotonic clock, which is the clock of the process that runs it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 ChangeName = Literal["add", "delete", "delete-initial", "backup", "available"]
@@ -25,20 +26,97 @@ class Shape(NamedTuple):
 
     head: int
     body: int
-    """The content's bytes."""
+    """Bytes of the content."""
     block: int
-    """Content between two frames."""
+    """Bytes of content between two frame headers."""
     frame: int
-    """What stands before each block."""
+    """Bytes that stand before each block."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class Traffic:
+    """Describes what the agent itself sends between the hosts.
+
+    Attributes:
+        content: what bodies are made of, again and again.
+        flights: bytes of the handshake: the client's, and the server's answer.
+        request: what the client sends.
+        answer: what it is sent for it.
+        download_ns: of a download, how long it lasts at most; 0: to its end. None: it is none.
+        requests: how many, how far apart, and how long the client waits for the last answers.
+    """
+
+    content: bytes
+    flights: Sequence[tuple[int, int]]
+    request: Shape
+    answer: Shape
+    download_ns: int | None = None
+    requests: tuple[int, int, int] = (0, 0, 0)
+
+    def files(self) -> dict[str, bytes]:
+        """Return the files that it needs beside the orders."""
+        return {"content": self.content}
+
+    def lines(self) -> Iterator[str]:
+        """Yield its lines of the orders."""
+        for flight in self.flights:
+            yield f"flight {flight[0]} {flight[1]}"
+        for name, shape in (("request", self.request), ("answer", self.answer)):
+            yield " ".join(map(str, (name, *shape)))
+        if self.download_ns is None:
+            yield " ".join(map(str, ("requests", *self.requests)))
+        else:
+            yield f"download {self.download_ns}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Programs:
+    """Names programs of the machine's file system for both hosts.
+
+    Attributes:
+        client: its words.
+        server: the same; none: there is no server.
+        environment: of both.
+        working: the directory that they begin in.
+        writable: the one that they can write to.
+        ready_port: what the server binds when it is ready; None: it is after half a second.
+        patience_ns: how long the server may take to end when it is told to.
+    """
+
+    client: Sequence[str]
+    server: Sequence[str]
+    environment: Mapping[str, str]
+    working: str
+    writable: str
+    ready_port: int | None
+    patience_ns: int
+
+    def files(self) -> dict[str, bytes]:
+        """Return the files that it needs beside the orders."""
+        found = {
+            "client": _words(self.client),
+            "environment": _words(f"{name}={text}" for name, text in self.environment.items()),
+            "places": _words((self.working, self.writable)),
+        }
+        return {**found, "server": _words(self.server)} if self.server else found
+
+    def lines(self) -> Iterator[str]:
+        """Yield its lines of the orders."""
+        yield f"programs {self.ready_port or 0} {self.patience_ns}"
+
+
+def _words(words: Iterable[str]) -> bytes:
+    return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Orders:
     """One flow between the guest's two hosts.
 
     Attributes:
-        multipath: MPTCP and not TCP.
-        congestion_control: of the server, as the kernel names it.
+        multipath: MPTCP and not TCP; of programs: what of them is MPTCP has further subflows.
+        congestion_control: of the server, as the kernel names it; of programs both hosts', and
+            empty for the kernel's own.
         begin: when the client begins to connect.
         sample: how often the server reports of the connection.
         server: its address and port.
@@ -47,11 +125,9 @@ class Orders:
         client_port: the connection's port there.
         subflows: how many the kernels allow beside the first.
         changes: in the order in which they are made.
-        flights: bytes of the handshake: the client's, and the server's answer.
-        request: what the client sends.
-        answer: what it is sent for it.
-        download_ns: of a download, how long it lasts at most; 0: to its end. None: it is none.
-        requests: how many, how far apart, and how long the client waits for the last answers.
+        does: what is sent, or the programs that send.
+        sysctl: kernel settings of both hosts.
+        mss: the largest segment that the server sends, with its options; 0: as the link allows.
     """
 
     multipath: bool
@@ -64,20 +140,20 @@ class Orders:
     client_port: int
     subflows: int
     changes: Sequence[Change]
-    flights: Sequence[tuple[int, int]]
-    request: Shape
-    answer: Shape
-    download_ns: int | None = None
-    requests: tuple[int, int, int] = (0, 0, 0)
+    does: Traffic | Programs
+    sysctl: Mapping[str, str] = field(default_factory=dict)
+    mss: int = 0
 
-    def text(self) -> str:
-        """As the agent reads it."""
-        return "".join(f"{line}\n" for line in self._lines())
+    def files(self) -> dict[str, bytes]:
+        """Return all files that the agent reads."""
+        text = "".join(f"{line}\n" for line in self._lines())
+        return {"orders": text.encode(), **self.does.files()}
 
     def _lines(self) -> Iterator[str]:
         yield f"ip {6 if ':' in self.server[0] else 4}"
         yield f"multipath {int(self.multipath)}"
-        yield f"congestion-control {self.congestion_control}"
+        if self.congestion_control:
+            yield f"congestion-control {self.congestion_control}"
         yield f"begin {self.begin}"
         yield f"sample {self.sample}"
         yield f"server {self.server[0]} {self.server[1]}"
@@ -87,11 +163,8 @@ class Orders:
         yield f"subflows {self.subflows}"
         for change in self.changes:
             yield f"change {change.at} {change.name} {change.card}"
-        for flight in self.flights:
-            yield f"flight {flight[0]} {flight[1]}"
-        for name, shape in (("request", self.request), ("answer", self.answer)):
-            yield " ".join(map(str, (name, *shape)))
-        if self.download_ns is None:
-            yield " ".join(map(str, ("requests", *self.requests)))
-        else:
-            yield f"download {self.download_ns}"
+        for name, value in self.sysctl.items():
+            yield f"sysctl {name} {value}"
+        if self.mss:
+            yield f"mss {self.mss}"
+        yield from self.does.lines()

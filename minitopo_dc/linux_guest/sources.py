@@ -1,4 +1,4 @@
-"""Where the kernel's sources come from, and which of them a guest needs."""
+"""Sources of the kernel: where they come from, and which of them a guest needs."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ FILE_SYSTEMS = (
 
 
 class Source(NamedTuple):
-    """Sources of the kernel."""
+    """Sources of the kernel, in a tree or an archive."""
 
     path: Path
     """A tree, or an archive of one."""
     origin: str
-    """For the record."""
+    """Where they came from, for the record of the build."""
 
 
 def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -> Source:
-    """What the user named, what is installed, or what the distribution has.
+    """Return the sources that the user named, that are installed, or that the distribution has.
 
     Raises:
         BuildError: there is nothing, with what to do.
@@ -81,7 +81,7 @@ def _packages(directory: Path) -> list[Path]:
 
 
 def unpack(source: Source, tree: Path) -> str:
-    """Copy what is needed of the sources into a new tree; their hash, or that of their Makefile.
+    """Copy the needed sources into a new tree; return their hash, or that of their Makefile.
 
     Raises:
         BuildError: it is no source of this kernel.
@@ -102,7 +102,7 @@ def unpack(source: Source, tree: Path) -> str:
 
 
 def version_of(tree: Path) -> str:
-    """As the Makefile says it.
+    """Return the kernel's version as its Makefile says it.
 
     Raises:
         BuildError: there is none.
@@ -116,7 +116,7 @@ def version_of(tree: Path) -> str:
 
 
 def is_needed(path: PurePosixPath) -> bool:
-    """Whether a file of the tree is, by its path from the tree's top."""
+    """Return whether a guest needs a file of the tree, by its path from the tree's top."""
     folder = path.parent.as_posix()
     if folder == "." or DESCRIPTIONS.match(path.name):
         return True

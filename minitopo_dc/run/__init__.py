@@ -1,1 +1,1 @@
-"""What every run has, on either clock: its routers' settings, its checks, its result."""
+"""Parts of a run that both clocks share: settings of the routers, checks, results."""

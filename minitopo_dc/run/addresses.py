@@ -1,7 +1,7 @@
 """The addresses of end hosts and of legs, on either clock.
 
-The two-path topology has the same ones written down: it also works without this package. A test
-keeps them equal.
+The two-path topology repeats these addresses, as it also works without this package. A test keeps
+them equal.
 """
 
 from __future__ import annotations
@@ -12,33 +12,34 @@ from typing import Literal
 from minitopo_dc.settings import IpVersion
 
 SERVER_PORT = 4433
-"""Of the first flow; the next ones have the ports behind it."""
+"""The server's port of the first flow; the next flows have the ports after it."""
 REPORT_PORT = 49_152
-"""Of reports of PDCP bearers, the bearer's number added: ports that nobody is given (RFC 6335)."""
+"""The port of PDCP bearers' reports, to which the bearer's number is added: such ports are assigned
+to nobody (RFC 6335)."""
 
 
 def client_address(leg: int, version: IpVersion = 4) -> str:
-    """The client's address whose traffic takes leg `leg` (1, 2, ...)."""
+    """Return the client's address whose traffic takes leg `leg` (1, 2, ...)."""
     return _of_version(version, 2, leg, 2)
 
 
 def server_address(link: int = 1, version: IpVersion = 4) -> str:
-    """The server's address on backhaul link `link` (1, 2, ...); without backhaul: link 1."""
+    """Return the server's address on backhaul link `link` (1, 2, ...); without backhaul: link 1."""
     return _of_version(version, 0, link - 1, 2)
 
 
 def client_gateway(leg: int, version: IpVersion = 4) -> str:
-    """The address of ue on the client's network whose traffic takes leg `leg` (1, 2, ...)."""
+    """Return the address of ue on the client's network for traffic of leg `leg` (1, 2, ...)."""
     return _of_version(version, 2, leg, 1)
 
 
 def leg_address(host: Literal["gnb", "ue"], leg: int, version: IpVersion = 4) -> str:
-    """The address of a router's interface to leg `leg` (1, 2, ...)."""
+    """Return the address of a router's interface to leg `leg` (1, 2, ...)."""
     return _of_version(version, 1, leg, 1 if host == "gnb" else 2)
 
 
 def _of_version(version: IpVersion, network: int, subnet: int, host: int) -> str:
-    """10.A.B.C, or fd00:10:A:B::C with the same digits, as RFC 5952 writes it."""
+    """Return 10.A.B.C, or fd00:10:A:B::C with the same digits, as RFC 5952 writes it."""
     if version == 4:
         return f"10.{network}.{subnet}.{host}"
     return str(IPv6Address(f"fd00:10:{network}:{subnet}::{host}"))

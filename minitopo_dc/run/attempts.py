@@ -1,4 +1,4 @@
-"""A run that is tried again: because it failed, or because the machine disturbed it."""
+"""Repetition of a run that failed or that the machine disturbed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from minitopo_dc.run.results import RunResult
 from minitopo_dc.settings import SettingsError
 
 ATTEMPTS: Final = {"failed": "failed_attempts", "disturbed": "disturbed_attempts"}
-"""Where `details` keep the reasons of the attempts before the one that counts."""
+"""The keys of `details` with the reasons of the attempts before the one that counts."""
 
 
 MOST_DISTURBED: Final = 10
-"""Repetitions of a disturbed run: a machine that disturbs eleven in a row will the twelfth, too."""
+"""The most repetitions of a disturbed run: a machine that disturbs eleven in a row will disturb the
+twelfth, too."""
 
 
 def check_retries(disturbed: int, name: str = "retry_disturbed") -> None:
     """Refuse a number of repetitions that makes no sense.
 
     Raises:
-        SettingsError: with what is allowed.
+        SettingsError: the number is out of range; the message says what is allowed.
     """
     if not 0 <= disturbed <= MOST_DISTURBED:
         raise SettingsError(f"{name}: {disturbed}; allowed: 0 to {MOST_DISTURBED}")
@@ -31,18 +32,21 @@ def check_retries(disturbed: int, name: str = "retry_disturbed") -> None:
 
 @dataclass(frozen=True)
 class Retries:
-    """How often a run is tried again."""
+    """How often a failed or disturbed run is tried again."""
 
     failed: int = 0
-    """A failure has a cause that a second attempt seldom removes."""
+    """How often a failed run is tried again: a failure has a cause that a second attempt seldom
+    removes."""
     disturbed: int = 1
-    """Most disturbances pass: a second run in a row is disturbed by something that lasts."""
+    """How often a disturbed run is tried again: most disturbances pass, and what disturbs a second
+    run in a row lasts."""
 
 
 def tried(once: Callable[[], RunResult], directory: Path, retries: Retries) -> RunResult:
-    """Run, and again as often as its result allows; return the last result.
+    """Run once, and again as often as the result allows; return the last result.
 
-    Its details say why those before did not count, as `failed_attempts`, `disturbed_attempts`.
+    The details of that result say why the earlier attempts did not count, as `failed_attempts` and
+    `disturbed_attempts`.
 
     Args:
         once: makes one attempt.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) -> pd.DataFrame:
-    """Mean downlink capacity in steps of `step_s`: `time_s`, and `leg_1_mbps`, ..."""
+    """Return the mean downlink capacity in steps of `step_s`: `time_s`, and `leg_1_mbps`, ..."""
     import pandas as pd  # noqa: PLC0415  # most runs make no figure, and it takes half a second
 
     step = round(step_s * NS_PER_S)
@@ -27,12 +27,13 @@ def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) 
 
 
 def available_bits(scenario: Scenario, start_s: float, end_s: float) -> list[int]:
-    """Bits that each downlink could have carried from one moment to another.
+    """Return the bits that each downlink could have carried from one moment to another.
 
     Args:
         scenario: has the legs.
-        start_s: s since the elements' start, which is time zero of traces.
-        end_s: the same.
+        start_s: start of the interval, in s since the elements' start, which is time zero of
+            traces.
+        end_s: end of the interval, in the same unit.
     """
     start, end = (round(moment * NS_PER_S) for moment in (start_s, end_s))
     return [leg.downlink.capacity().bits_between(start, end) for leg in scenario.legs]

@@ -1,4 +1,4 @@
-"""What is checked before a run, the same for both clocks: transports, options, legs, clock."""
+"""Checks before a run, the same for both clocks: transports, options, legs, clock."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from minitopo_dc.settings import (
     check_kernel_bearer,
     kernel_rates,
 )
+from minitopo_dc.workloads import Realtime, Workload
 
 REAL_DEFAULT = {name: getattr(RealSettings(), name) for name in RealSettings.model_fields}
 
 
 def chosen_runners(scenario: Scenario) -> tuple[Runner, ...]:
-    """The transport of each flow (`resolved_flows`), which has its mode and knows its options.
+    """Return the runner of each flow (`resolved_flows`), which has its mode and knows its options.
 
     Raises:
-        SettingsError: it does not, or there is no such transport; with what is allowed.
+        SettingsError: there is no such transport, or it lacks the mode or an option; the message
+            says what is allowed.
     """
     _known_runner(scenario.transport, scenario.options, scenario.ip_version, "")
     flows = scenario.resolved_flows
@@ -35,7 +37,7 @@ def chosen_runners(scenario: Scenario) -> tuple[Runner, ...]:
 
 
 def _check_addresses(scenario: Scenario, runners: Sequence[Runner]) -> None:
-    """Refuse flows of a transport from several client addresses that can only have one."""
+    """Refuse flows of a transport from several client addresses if it can only use one."""
     first: dict[str, tuple[int, tuple[int, ...]]] = {}
     for n, (runner, flow) in enumerate(zip(runners, scenario.resolved_flows, strict=True)):
         legs = client_legs(scenario, flow)
@@ -97,7 +99,7 @@ def _check_paths(runner: Runner, flow: ResolvedFlow, legs: int, where: str) -> N
 
 
 def _check_path_flows(scenario: Scenario, runners: Sequence[Runner]) -> None:
-    """Refuse a schedule of paths that are the client host's beside another flow that has them."""
+    """Refuse a schedule of the client host's own paths beside another flow that uses them."""
     flows = list(zip(runners, scenario.resolved_flows, strict=True))
     for n, (runner, flow) in enumerate(flows):
         others = [m for m, (other, _) in enumerate(flows) if other.name == runner.name and m != n]
@@ -110,7 +112,7 @@ def _check_path_flows(scenario: Scenario, runners: Sequence[Runner]) -> None:
 
 
 def _check_load(runner: Runner, flow: ResolvedFlow, legs: int, where: str) -> None:
-    """What the transport is to do: its workload, and a congestion control that some runner has."""
+    """Refuse a workload that the transport cannot do, and an unknown congestion control."""
     reason = runner.refusal(flow.workload) or flow.workload.refusal(legs)
     if reason is not None:
         raise SettingsError(f"{where}workload: {reason}")
@@ -143,7 +145,7 @@ def check_real(scenario: Scenario) -> None:
     """Refuse what only the virtual clock does, and what legs of the kernel cannot be or do.
 
     Raises:
-        SettingsError: naming the fields.
+        SettingsError: the message names the fields.
         TraceError: a trace of a leg of the kernel's is wrong.
     """
     if scenario.virtual != type(scenario.virtual)():
@@ -175,7 +177,7 @@ def check_virtual(scenario: Scenario) -> None:
     """Refuse what only the real clock has.
 
     Raises:
-        SettingsError: naming the fields.
+        SettingsError: the message names the fields.
     """
     given = [
         f"real.{name}"
@@ -184,31 +186,28 @@ def check_virtual(scenario: Scenario) -> None:
     ]
     if given:
         raise SettingsError(f"{', '.join(given)}: needs clock: real; the virtual clock has no such")
-    for runner in runners_of(scenario):
-        if runner.foreign:
-            raise SettingsError(
-                f"transport: {runner.name} runs programs, which live in real time; "
-                "allowed: clock: real (docs/your-own.md)"
-            )
+    if scenario.virtual.sysctl and not any(each.guest() for each in runners_of(scenario)):
+        able = ", ".join(each.name for each in all_runners() if each.guest())
+        raise SettingsError(f"virtual.sysctl: needs a transport with a kernel: {able}")
 
 
 def check_scenario(scenario: Scenario) -> None:
     """Find before a run what would refuse it: transport, workload, options, clock, traces.
 
     Raises:
-        SettingsError, TraceError: with what is allowed.
+        SettingsError, TraceError: something is refused; the message says what is allowed.
     """
     check_fields(scenario)
     as_run(scenario).scenario.read_traces()
 
 
 def check_fields(scenario: Scenario) -> None:
-    """All that `check_scenario` finds but in traces, which several scenarios may share.
+    """Do the checks of `check_scenario`, except those of traces, which several scenarios may share.
 
-    What a handover rule makes of the legs is found in them.
+    Traces are read only where a handover rule needs them.
 
     Raises:
-        SettingsError, TraceError: with what is allowed.
+        SettingsError, TraceError: something is refused; the message says what is allowed.
     """
     scenario = as_run(scenario).scenario
     chosen_runners(scenario)
@@ -216,12 +215,12 @@ def check_fields(scenario: Scenario) -> None:
 
 
 def runners_of(scenario: Scenario) -> tuple[Runner, ...]:
-    """The runner of each flow of a scenario that was checked."""
+    """Return the runner of each flow of a scenario that was checked."""
     return tuple(get_runner(flow.transport) for flow in scenario.resolved_flows)
 
 
 def why_unsupported(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
-    """What the first transport that cannot run here, on this clock, lacks; None when all can."""
+    """Return what the first transport that cannot run on this clock here lacks, or None."""
     for runner, flow in zip(runners, scenario.resolved_flows, strict=True):
         is_virtual = scenario.clock == "virtual"
         if is_virtual and not runner.has_virtual:
@@ -234,7 +233,21 @@ def why_unsupported(scenario: Scenario, runners: Sequence[Runner]) -> str | None
             runner.unsupported_virtual(flow.congestion_control, flow.workload)
             if is_virtual
             else runner.unsupported(flow.congestion_control)
-        ) or runner.lacking(flow.workload)
+        ) or runner.unsupported_options(flow.options, virtual=is_virtual)
+        reason = reason or runner.lacking(flow.workload)
+        reason = reason or _why_one_connection(runner, flow.workload)
         if reason is not None:
             return reason
     return None
+
+
+def _why_one_connection(runner: Runner, workload: Workload) -> str | None:
+    """Return why key frames cannot have a connection and a code point of their own, or None."""
+    marked = isinstance(workload, Realtime) and workload.key_frame_dscp is not None
+    if not marked or runner.marks_key_frames:
+        return None
+    able = ", ".join(each.name for each in all_runners() if each.marks_key_frames)
+    return (
+        f"key_frame_dscp: transport {runner.name} has one connection for all frames of a "
+        f"call, and its packets do not tell which are key frames; a second one has {able}"
+    )

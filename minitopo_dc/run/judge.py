@@ -1,4 +1,4 @@
-"""From what the flows of a run measured to its result, the same for both clocks."""
+"""The step from what the flows of a run measured to its result, the same for both clocks."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.paths import PathFile, bytes_of_legs
 
 LATEST_START_S: Final = 1.0
-"""Up to here nothing is wrong with a machine: a Python client takes some tenths of a second on a
-quiet one (docs/results.md, "Two clocks in a run")."""
+"""The latest start of a client on a healthy machine: a Python client takes some tenths of a second
+on a quiet one (docs/results.md, "Two clocks in a run")."""
 
 
 def blank_result(scenario: Scenario, directory: Path) -> RunResult:
-    """A failed run, to be completed; its size is what was asked for, 0 where that is a duration."""
+    """Return a failed result, to be completed, with the size that was asked for.
+
+    A workload that lasts a given time has size 0.
+    """
     flows = scenario.resolved_flows
     return RunResult(
         transport=scenario.transport,
@@ -53,11 +56,11 @@ def judge(
     measurements: Sequence[Measurement],
     leg_bytes: list[int],
 ) -> RunResult:
-    """The result of flows that measured what was asked for, and their rows as files.
+    """Return the result of flows that measured what was asked for, and save their rows as files.
 
-    Failed when a client started too late for what its scenario has, or a multipath transport left
-    a path unused that its workload should have filled, or used a leg on which its schedule opens
-    none.
+    The run failed when a client started too late for what its scenario has, or when a multipath
+    transport left a path unused that its workload should have filled, or used a leg on which its
+    schedule opens no path.
     """
     save_rows(scenario, measurements, Path(blank.directory))
     save_path_samples(measurements, Path(blank.directory))
@@ -93,7 +96,7 @@ def save_path_samples(measurements: Sequence[Measurement], run: Path) -> None:
 def _what_is_wrong(
     scenario: Scenario, measurements: Sequence[Measurement], leg_bytes: list[int]
 ) -> str | None:
-    """The first thing, with its flow where there are several; a late start goes before all else."""
+    """Return the first fault, with its flow where there are several; a late start comes first."""
     for check in (missed_by_client, partial(_wrong_path, leg_bytes=leg_bytes)):
         flows = zip(scenario.resolved_flows, measurements, strict=True)
         for number, (flow, measured) in enumerate(flows, start=1):
@@ -118,7 +121,7 @@ def _wrong_path(
 def _wrong_leg(
     flow: ResolvedFlow, plan: PathPlan, to_use: Sequence[int], carried: Sequence[int]
 ) -> str | None:
-    """What is wrong with the legs that a flow used."""
+    """Return what is wrong with the legs that a flow used, or None."""
     used = [leg for leg, count in enumerate(carried, start=1) if count >= MINIMUM_PATH_BYTES]
     if closed := [leg for leg in used if leg not in plan.legs]:
         return f"leg {closed[0]} carried data, and its schedule opens no path there"
@@ -129,10 +132,10 @@ def _wrong_leg(
 
 
 def _legs_to_use(scenario: Scenario, plan: PathPlan, measured: Measurement) -> list[int]:
-    """The legs that had a path open and available, and were up, for long enough.
+    """Return the legs that had a path open and available, and were up, for long enough.
 
-    Where not each has to carry data, those with enough capacity in one go. Without a schedule also
-    those that were never down, however short the flow was.
+    Where not each path has to carry data, these are the legs with enough capacity in one period.
+    Without a schedule, legs that were never down count as well, however short the flow was.
     """
     start = measured.started_s
     end = start + measured.completion_s
@@ -150,7 +153,7 @@ def _legs_to_use(scenario: Scenario, plan: PathPlan, measured: Measurement) -> l
 
 
 def _most_bytes(scenario: Scenario, leg: int, periods: Sequence[tuple[float, float]]) -> float:
-    """What a leg could have carried in one of the periods, at most."""
+    """Return the most bytes that a leg could have carried in any one of the periods."""
     bits = (available_bits(scenario, begin, end)[leg - 1] for begin, end in periods)
     return max(bits, default=0) / 8
 
@@ -161,10 +164,11 @@ def ok_result(
     measurements: Sequence[Measurement],
     leg_bytes: list[int],
 ) -> RunResult:
-    """A run in which every flow received what was asked for.
+    """Return the result of a run in which every flow received what was asked for.
 
-    Over all flows that have a goodput: their bytes together, in the time of the longest one. The
-    legs' capacity counts from the first client's start of connecting to the last one's end.
+    The goodput is over all flows that have one: their bytes together, in the time of the longest
+    flow. The legs' capacity counts from the first client's start of connecting to the last one's
+    end.
     """
     flows = scenario.resolved_flows
     seconds = max(each.completion_s for each in measurements)
@@ -189,7 +193,7 @@ def ok_result(
 
 
 def _per_flow(flows: Sequence[ResolvedFlow], measurements: Sequence[Measurement]) -> dict[str, Any]:
-    """Each flow's own goodput over its own time, and Jain's index of those that have one."""
+    """Return each flow's own goodput over its own time, and Jain's index of those that have one."""
     rows = [
         {
             **each.details,
@@ -220,7 +224,7 @@ def _goodput(flow: ResolvedFlow, measured: Measurement) -> float | None:
 
 
 def crashed(scenario: Scenario, directory: Path, error: Exception) -> RunResult:
-    """The result of a run that ended with an error, whose traceback is `crash.txt`."""
+    """Save the traceback of an error as `crash.txt`, and return the failed result of its run."""
     with contextlib.suppress(OSError):
         directory.mkdir(parents=True, exist_ok=True)
         text = "".join(traceback.format_exception(error))
@@ -230,7 +234,7 @@ def crashed(scenario: Scenario, directory: Path, error: Exception) -> RunResult:
 
 
 def missed_by_client(scenario: Scenario, flow: ResolvedFlow, measured: Measurement) -> str | None:
-    """What a flow's client started too late for, as a failed run's reason; None: nothing."""
+    """Return what a flow's client started too late for, as a failed run's reason; None: nothing."""
     started_s = measured.started_s
     if started_s <= LATEST_START_S:
         return None
@@ -244,7 +248,7 @@ def missed_by_client(scenario: Scenario, flow: ResolvedFlow, measured: Measureme
 
 
 def _moments(scenario: Scenario, flow: ResolvedFlow) -> Iterator[float]:
-    """When something happens to a leg, whoever uses it, or to the flow's paths (s)."""
+    """Yield the times (s) at which a leg that any flow uses changes, or a path of this flow."""
     for leg in scenario.legs:
         yield from leg.moments()
     if flow.paths is not None:
@@ -259,5 +263,6 @@ available, and its leg was up, for so long: at the papers' longest round trip of
 enough to open it (MPTCP: two round trips, RFC 8684, section 3.2; QUIC: one, RFC 9000, section 8.2)
 and for a first window of ten packets."""
 WORTH_USING = 100 * MINIMUM_PATH_BYTES
-"""Bytes that a leg could have carried in one go, of which a transport must have used at least 1 %
-where not each path has to carry data: a drive also has channels of 0.01 Mbit/s, for one second."""
+"""The bytes that a leg could have carried in one period, of which a transport must have used at
+least 1 % where not each path has to carry data: a drive also has channels of 0.01 Mbit/s, for one
+second."""

@@ -1,4 +1,4 @@
-"""What a transfer is measured by."""
+"""Metrics of a transfer: goodput, share of the capacity, fairness."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def goodput_mbps(size_bytes: int, completion_s: float) -> float:
-    """Goodput in Mbit/s: 8 * size_bytes / completion_s / 10^6.
+    """Return the goodput in Mbit/s: 8 * size_bytes / completion_s / 10^6.
 
-    Bits that the application asked for, each counted once and no headers (RFC 2647, section 3.17),
-    over the whole transfer including its handshake.
+    It counts the bits that the application asked for, each once and no headers (RFC 2647, section
+    3.17), over the whole transfer including its handshake.
 
     Raises:
         ValueError: the completion time is not positive.
@@ -20,10 +20,10 @@ def goodput_mbps(size_bytes: int, completion_s: float) -> float:
 
 
 def capacity_share(size_bytes: int, available_bits: int) -> float:
-    """Part of the legs' capacity that became goodput: 8 * size_bytes / available_bits.
+    """Return the part of the legs' capacity that became goodput: 8 * size_bytes / available_bits.
 
-    `available_bits` are what all legs together could have carried during the transfer. Headers
-    take a few per cent of them, so 1 is out of reach.
+    `available_bits` are what all legs together could have carried during the transfer. Headers take
+    a few per cent of them, so 1 is out of reach.
 
     Raises:
         ValueError: no bits were available.
@@ -34,7 +34,7 @@ def capacity_share(size_bytes: int, available_bits: int) -> float:
 
 
 def jain_index(goodputs: Sequence[float]) -> float:
-    """Jain's fairness index: (sum x)^2 / (n sum x^2), from 1/n (one has all) to 1 (all equal).
+    """Return Jain's fairness index: (sum x)^2 / (n sum x^2), from 1/n (one has all) to 1 (equal).
 
     R. Jain, D. Chiu, W. Hawe: "A quantitative measure of fairness and discrimination for resource
     allocation in shared computer systems", DEC-TR-301, 1984.

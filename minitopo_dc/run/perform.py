@@ -1,4 +1,4 @@
-"""One run from its scenario to its result in a directory: what both clocks do alike."""
+"""One run from its scenario to its result in a directory: the steps that both clocks share."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from minitopo_dc.workloads import Measurement
 
 
 class Measured(NamedTuple):
-    """What a run of a scenario gives."""
+    """The measurements of a run: those of each flow, and the bytes of each leg."""
 
     measurements: Sequence[Measurement]
-    """Of each flow."""
+    """The measurement of each flow."""
     leg_bytes: list[int]
-    """IP bytes that each leg delivered downlink."""
+    """The IP bytes that each leg delivered downlink."""
     trust: Trust | None = None
-    """What the machine did to it; None: no machine could, as on the virtual clock."""
+    """The verdict on the machine's part in it; None: it had none, as on the virtual clock."""
 
 
 class RunFailedError(MinitopoDcError, RuntimeError):
-    """Something of the testbed failed: the run's numbers mean nothing; the message says what."""
+    """A failure of the testbed, which makes the run's numbers meaningless; the message names it."""
 
 
 def perform(
@@ -43,18 +43,19 @@ def perform(
     measure: Callable[[Scenario], Measured],
     details: Callable[[Scenario], Mapping[str, Any]] = lambda _: {},
 ) -> RunResult:
-    """Run a scenario that was checked, and keep everything about it.
+    """Run a scenario that was checked, and keep its settings, environment, logs and result.
 
-    `scenario.yaml` is the given one. What is run instead, where a handover rule or a trace offset
-    is to be followed (`as_run`), is `as-run.yaml`, and `handovers.csv` has the rule's handovers.
+    `scenario.yaml` is the given one. Where a handover rule or a trace offset has to be followed,
+    the scenario that is run instead (`as_run`) is `as-run.yaml`, and `handovers.csv` has the rule's
+    handovers.
 
     Args:
-        scenario: `check_scenario` has accepted it.
-        directory: made if need be.
+        scenario: a scenario that `check_scenario` has accepted.
+        directory: where the run is kept; made if need be.
         facts: what the numbers may depend on, for `environment.json`.
-        lacking: says what the machine lacks for it, beside the transports' tools.
+        lacking: returns what the machine lacks for the scenario, beside the transports' tools.
         measure: runs the flows of the scenario as it is run.
-        details: says more of how that scenario is run, for the result's `details`.
+        details: returns more of how that scenario is run, for the result's `details`.
 
     Returns:
         The result, whatever happens to the run: failures of the run are in it.

@@ -1,4 +1,4 @@
-"""What a run gives, and the directory that keeps it.
+"""The result of a run, and the directory that keeps it.
 
 A run's directory holds `scenario.yaml`, `environment.json` (versions, kernel), `result.json`,
 `client-rate.csv` (`time_s`, `received_bytes`: IP bytes that reached the client, cumulative),
@@ -26,9 +26,11 @@ from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.settings.base import quoted
 
 MOST_BYTES = 16 << 20
-"""Of `result.json` and its like: 64 flows with all their numbers have less than 1 MB."""
+"""The most bytes of `result.json` and its like: 64 flows with all their numbers have less than 1
+MB."""
 Status = Literal["ok", "failed", "disturbed", "unsupported"]
-"""`disturbed`: the machine had too much part in the numbers (`minitopo_dc.run.trust`)."""
+"""The outcome of a run; `disturbed`: the machine had too much part in the numbers
+(`minitopo_dc.run.trust`)."""
 
 
 NUMBERS: Final = ("goodput_mbps", "completion_s", "capacity_share")
@@ -40,13 +42,13 @@ SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Fields of a scenario, by their paths, that are columns of every run; the modes they are of."""
 FINE: Final = ("ok", "unsupported")
-"""What a command ends well with: who asked for what cannot be had here has been told."""
+"""The statuses with which a command ends well: for an unsupported run the reason was printed."""
 NOTHING_RAN: Final = 3
-"""Exit status of a command of whose runs each is unsupported here."""
+"""The exit status of a command whose runs are all unsupported here."""
 
 
 def exit_status(statuses: Collection[str]) -> int:
-    """Return 0 when all runs are ok or unsupported, 1 when one is not, 3 when none is ok."""
+    """Return 0 when all runs are ok or unsupported, 1 when one is neither, 3 when none is ok."""
     if not all(each in FINE for each in statuses):
         return 1
     return NOTHING_RAN if statuses and "ok" not in statuses else 0
@@ -54,7 +56,7 @@ def exit_status(statuses: Collection[str]) -> int:
 
 @dataclass(frozen=True)
 class RunResult:
-    """One row of results. Without status `ok` there are no numbers, only a reason."""
+    """One row of results; without status `ok` it has no numbers, only a reason."""
 
     transport: str
     mode: str
@@ -62,24 +64,25 @@ class RunResult:
     reason: str
     seed: int
     size_bytes: int
-    """What all flows asked for together; of an ok run what arrived. 0 where time decides."""
+    """The bytes that all flows asked for together; for an ok run those that arrived. 0 for a timed
+    workload."""
     congestion_control: str
     workload: str = "download"
     clock: Literal["real", "virtual"] = "real"
     repetition: int = 1
     variant: str = ""
-    """What sets it apart from other rows of its transport and mode in a comparison, in words."""
+    """A text that sets it apart from other rows of its transport and mode in a comparison."""
     goodput_mbps: float | None = None
     """Bits of the content divided by the completion time, in Mbit/s; of downloads only."""
     completion_s: float | None = None
     """From the client's start of connecting to its last byte or its duration's end, in s."""
     leg_bytes: list[int] | None = None
-    """IP bytes that each leg delivered downlink, to the end of closing."""
+    """The IP bytes that each leg delivered downlink, until connections are closed."""
     capacity_share: float | None = None
     """Bits of the content divided by what all legs together could have carried meanwhile."""
     directory: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
-    """`settings_of` its scenario; empty in results of the first data model."""
+    """The `settings_of` its scenario; empty in results of the first data model."""
     details: dict[str, Any] = field(default_factory=dict)
 
     def without_numbers(self, status: Status, reason: str) -> RunResult:
@@ -100,26 +103,26 @@ class RunResult:
 
     @classmethod
     def load(cls, directory: Path) -> RunResult:
-        """Read a run's result. OSError, TypeError or ValueError when there is none."""
+        """Read a run's result; raise OSError, TypeError or ValueError when there is none."""
         text = read_text(directory / "result.json", MOST_BYTES, within=directory)
         return cls(**parse_json(text))
 
 
 def settings_of(mode: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `SETTINGS` asks of a scenario's fields; None where one is not of its mode."""
+    """Return a scenario's values of the fields in `SETTINGS`; None for those of other modes."""
     return {path: fields.get(path) if mode in modes else None for path, modes in SETTINGS.items()}
 
 
 def mode_and_variant(mode: str, variant: str) -> str:
-    """Return what a row of a comparison is called beside its transport: `dc least-delay`."""
+    """Return how a row of a comparison is named beside its transport: `dc least-delay`."""
     return f"{mode} {variant}".strip()
 
 
 def flow_windows(details: Mapping[str, Any], completion_s: float) -> list[tuple[float, float]]:
-    """When each flow's client began to connect and had ended, in s since the elements' start.
+    """Return when each flow's client began to connect and ended, in s since the elements' start.
 
     Args:
-        details: of a run that is ok.
+        details: the details of a result that is ok.
         completion_s: its completion time.
     """
     flows = details.get("flows") or [{**details, "completion_s": completion_s}]
@@ -130,12 +133,12 @@ def flow_windows(details: Mapping[str, Any], completion_s: float) -> list[tuple[
 
 
 def flow_directory(run: Path, number: int, *, alone: bool) -> Path:
-    """Where a flow (1, 2, ...) keeps its logs: the run's directory when it is `alone`."""
+    """Return where a flow (1, 2, ...) keeps its logs: in the run's directory when it is `alone`."""
     return run if alone else run / f"flow-{number}"
 
 
 def of_first_flow(run: Path, name: str) -> Path | None:
-    """A file or directory that a run's first flow may have kept; None: it has not."""
+    """Return the path of a file or directory that a run's first flow kept; None if it has not."""
     paths = (flow_directory(run, 1, alone=alone) / name for alone in (True, False))
     return next((path for path in paths if path.exists()), None)
 
@@ -154,18 +157,18 @@ def save_as_run(derived: AsRun, run: Path) -> None:
 
 
 def load_as_run(run: Path) -> Scenario:
-    """The scenario that a run's numbers belong to; errors as those of `load_recorded`."""
+    """Return the scenario that a run's numbers belong to; errors are those of `load_recorded`."""
     return load_recorded(run, DERIVED if (run / DERIVED).exists() else GIVEN)
 
 
 def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
     """Read a scenario that a run kept, as data: what it names as plugins is not imported.
 
-    Whoever made the run may have named any file there. What a plugin of the reader's own has
-    registered before can be used.
+    Whoever made the run may have named any file there. Only plugins that the reader has registered
+    before can be used.
 
     Raises:
-        SettingsError: its file is missing or wrong, or needs a plugin that is not there.
+        SettingsError: the file is missing or wrong, or needs a plugin that is not registered.
     """
     values, plugins = read_yaml(run / name, within=run), ()
     if isinstance(values, dict):
@@ -177,5 +180,5 @@ def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
             raise
         raise SettingsError(
             f"{error}\n{run / name}: its plugins are not imported; "
-            f"if they are yours, import them first (campaign report: --plugin): {quoted(plugins)}"
+            f"if they are yours, give --plugin (in Python import them first): {quoted(plugins)}"
         ) from None

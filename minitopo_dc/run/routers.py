@@ -1,8 +1,8 @@
-"""From a scenario to the settings of the elements on gnb and ue, the same for both clocks.
+"""The step from a scenario to the settings of the elements on gnb and ue, for both clocks.
 
-A flow is what one server sends to one client. A scenario has one, that of its mode, or those of its
-`flows`; then each flow has a bearer of its own, also one that takes a single leg, but not one
-that the transport splits.
+A flow is what one server sends to one client. A scenario has one flow, that of its mode, or those
+of its `flows`; then each flow has a bearer of its own, also a flow that takes a single leg, but not
+one that the transport splits.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from minitopo_dc.settings import Direction, IpVersion, Match, PdcpSettings
 
 
 def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
-    """The legs whose client addresses a flow's transport uses, the primary one first.
+    """Return the legs whose client addresses a flow's transport uses, the primary one first.
 
-    Its uplink takes them.
+    The flow's uplink takes the same legs.
     """
     if flow.mode in DUAL_CONNECTIVITY:  # also of a Minitopo checkout's experiment: no runner
         return flow.legs[:1]
@@ -47,17 +47,20 @@ def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
 
 
 def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
-    """The network side: downlink legs; the split bearers when there are any."""
+    """Return the network side's settings: downlink legs, and the split bearers if there are any."""
     return _settings(scenario, directory, "gnb", "downlink")
 
 
 def ue_settings(scenario: Scenario, directory: Path) -> ElementSettings:
-    """The terminal side: uplink legs; the reordering end of the bearers."""
+    """Return the terminal side's settings: uplink legs, and the bearers' reordering end."""
     return _settings(scenario, directory, "ue", "uplink")
 
 
 def backhaul_settings(scenario: Scenario, directory: Path) -> tuple[ElementSettings, ...]:
-    """The routers at the backhaul's ends, edge (downlink) and agg (uplink), if there is any."""
+    """Return the settings of the routers at the backhaul's ends, edge (downlink) and agg (uplink).
+
+    Without a backhaul there are none.
+    """
     if not scenario.real.backhaul:
         return ()
     ends: tuple[tuple[str, Direction], ...] = (("edge", "downlink"), ("agg", "uplink"))
@@ -73,7 +76,7 @@ def backhaul_settings(scenario: Scenario, directory: Path) -> tuple[ElementSetti
 def _settings(
     scenario: Scenario, directory: Path, host: str, outbound: Direction
 ) -> ElementSettings:
-    """A router host at the legs' end, whose packets leave on them in direction `outbound`."""
+    """Return the settings of a router host that sends on the legs in direction `outbound`."""
     inbound: Direction = "uplink" if outbound == "downlink" else "downlink"
     return ElementSettings(
         **_common(scenario, directory, host, outbound),
@@ -84,7 +87,7 @@ def _settings(
 
 
 def _common(scenario: Scenario, directory: Path, host: str, outbound: Direction) -> dict[str, Any]:
-    """What the settings of all router hosts take from the scenario."""
+    """Return what the settings of all router hosts take from the scenario."""
     return {
         "plugins": scenario.plugins,
         "host": host,
@@ -98,12 +101,12 @@ def _common(scenario: Scenario, directory: Path, host: str, outbound: Direction)
 
 
 def _backend(scenario: Scenario) -> Backend:
-    """Auto is the user space's, which every kernel can carry."""
+    """Return the backend of the legs; `auto` is the user space's, which every kernel can carry."""
     return "kernel" if scenario.real.backend == "kernel" else "user"
 
 
 def leg_seed(scenario: Scenario, leg: int, direction: Direction) -> str:
-    """What seeds the losses and the jitter of one direction of a leg, on either clock."""
+    """Return the seed of the losses and the jitter of one direction of a leg, for either clock."""
     return f"{scenario.seed}/{leg}/{direction}"
 
 
@@ -138,7 +141,7 @@ def _wifi_end(leg: RadioLeg, seed: str, direction: Direction) -> WifiEnd | None:
 
 
 def transmit_bearers(scenario: Scenario, direction: Direction) -> Iterator[TransmitBearer]:
-    """The bearers that gnb (downlink) or ue (uplink) splits, if any."""
+    """Yield the bearers that gnb (downlink) or ue (uplink) splits, if any."""
     for index, flow in _flows_with_bearer(scenario, direction):
         yield TransmitBearer(
             bearer=_bearer(index, direction),
@@ -151,7 +154,7 @@ def transmit_bearers(scenario: Scenario, direction: Direction) -> Iterator[Trans
 
 
 def _entrance(scenario: Scenario, flow: ResolvedFlow, direction: Direction) -> str:
-    """Where a flow's SDUs enter: uplink by the interface that the client's address is behind."""
+    """Return the interface by which a flow's SDUs enter: uplink that of the client's address."""
     if direction == "downlink":
         return "gnb-core"
     return f"ue-lan{client_legs(scenario, flow)[0]}"
@@ -171,7 +174,7 @@ def _receive(scenario: Scenario, direction: Direction) -> Iterator[ReceiveBearer
 def _report(
     scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction
 ) -> ReportPath | None:
-    """Reports of a direction go back over the bearer's own legs."""
+    """Return the path of a bearer's reports, which go back over the bearer's own legs; or None."""
     if _pdcp(flow, direction).report_ms is None:
         return None
     legs = (_report_leg(leg, direction, scenario.ip_version) for leg in _legs_of(flow, direction))
@@ -189,7 +192,7 @@ def _report_leg(leg: int, direction: Direction, version: IpVersion) -> ReportLeg
 def _flows_with_bearer(
     scenario: Scenario, direction: Direction
 ) -> Iterator[tuple[int, ResolvedFlow]]:
-    """The flows that a direction has bearers for, with their position."""
+    """Yield the flows that have a bearer in a direction, each with its position."""
     if direction == "uplink" and not scenario.split_uplink:
         return
     for index, flow in enumerate(scenario.resolved_flows):
@@ -198,7 +201,7 @@ def _flows_with_bearer(
 
 
 def _bearer(index: int, direction: Direction) -> int:
-    """Bearers 1 and 2 are the first flow's down and up, 3 and 4 the second's, and so on."""
+    """Return a bearer's number: the first flow has 1 (down) and 2 (up), the second 3 and 4, ..."""
     return 2 * index + (1 if direction == "downlink" else 2)
 
 
@@ -207,7 +210,7 @@ def _legs_of(flow: ResolvedFlow, direction: Direction) -> tuple[int, ...]:
 
 
 def _pdcp(flow: ResolvedFlow, direction: Direction) -> PdcpSettings:
-    """A bearer's parameters; over one leg there is nothing to split."""
+    """Return a bearer's PDCP parameters; over a single leg the split is left out."""
     changed: dict[str, Any] = {"legs": None}  # the bearer itself has them
     if flow.mode == "sc":
         changed |= {"split": "batch", "ratio": None, "parameters": {}, "duplication": None}
@@ -216,9 +219,10 @@ def _pdcp(flow: ResolvedFlow, direction: Direction) -> PdcpSettings:
 
 
 def _match(scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction) -> Match:
-    """What flows between server and client; not what a router says in between, e.g. by ICMP.
+    """Return the filter of a flow's packets between server and client.
 
-    Several flows are told apart by the server's port.
+    It leaves out what a router sends in between, e.g. ICMP. Several flows are told apart by the
+    server's port.
     """
     server = ip_network(server_address(version=scenario.ip_version))
     if not scenario.flows:

@@ -1,4 +1,4 @@
-"""Whether a number of the real clock is the network's, or the machine's.
+"""The judgement whether a number of the real clock is the network's, or the machine's.
 
 A run on the real clock shares its processors with whatever else the machine does. Evidence of what
 that did to it is gathered while it runs; each kind of evidence has a limit, and a run with one
@@ -23,35 +23,37 @@ from minitopo_dc.settings import Settings
 from minitopo_dc.units import NS_PER_S
 
 LIMITS_VARIABLE: Final = "MINITOPO_DC_TRUST_LIMITS"
-"""Names the file with the limits, in place of `LIMITS_FILE`."""
+"""The environment variable that names the file with the limits, in place of `LIMITS_FILE`."""
 LIMITS_FILE: Final = Path("~/.config/minitopo-dc/trust-limits.yaml")
-"""Where `calibrate --disturb --save` keeps this machine's."""
+"""The file in which `calibrate --disturb --save` keeps this machine's limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a process of the run had in the time of the transfer, in s."""
+    """The processor time, in s, that a process of the run had and lacked during the transfer."""
 
     ran_s: float
-    """On processors, all its threads and children together."""
+    """Time on processors, of all its threads and children together."""
     waited_s: float
-    """It could have run, and had no processor."""
+    """Time in which it could have run, and had no processor."""
     delayed_s: float
-    """Of `waited_s`, what came in waits of 10 ms and more."""
+    """The part of `waited_s` that came in waits of 10 ms and more."""
     stopped_s: float
-    """It was stopped, or waited for a disk."""
+    """Time in which it was stopped, or waited for a disk."""
     saturated_s: float
-    """It ran or waited without a pause: with more processor time it would have done more."""
+    """Time in which it ran or waited without a pause: with more processor time it would have done
+    more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the machine did to a run in the time of its transfer."""
+    """Evidence of what the machine did to a run in the time of its transfer."""
 
     transfer_s: float
-    """From the first client's start of connecting to the last one's end."""
+    """The time from the first client's start of connecting to the last one's end."""
     parts: Mapping[str, Part]
-    """Of elements by host, `server`, `client`; of the second flow `server-2`, ..."""
+    """The processor times of elements by host, `server`, `client`; of the second flow `server-2`,
+    ..."""
     stalled_s: Mapping[str, float]
     """How long an element's alarms were overdue by 5 ms or more."""
     paused_s: float
@@ -115,25 +117,25 @@ class Limits(Settings):
     stolen: NonNegativeFloat = 0.021
     paused: NonNegativeFloat = 0.1
     backlog_drops: NonNegativeFloat = 0.0
-    """Packets, no share."""
+    """A number of packets, which is no share."""
 
 
 @dataclass(frozen=True)
 class Trust:
-    """The verdict of a run, and what it rests on."""
+    """The verdict of a run, and the evidence and limits that it rests on."""
 
     exceeded: tuple[str, ...]
-    """What was above its limit, in words, the worst first; empty: the run is clean."""
+    """The evidence above its limit in words, the worst first; empty: the run is clean."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """For the result's `details.trust`."""
+    """The verdict and its evidence for the result's `details.trust`."""
 
 
 def judge_trust(evidence: Evidence, *, limited: Iterable[str] = ()) -> Trust:
-    """Compare evidence with this machine's limits.
+    """Compare evidence with this machine's limits, and return the verdict.
 
     Args:
-        evidence: of a run.
-        limited: parts whose processor time the scenario limits itself: they are to wait.
+        evidence: the evidence of a run.
+        limited: parts whose processor time the scenario limits itself: they are expected to wait.
 
     Raises:
         SettingsError: the file with the limits is wrong.
@@ -168,9 +170,9 @@ def _share(seconds: float, evidence: Evidence) -> float:
 
 
 def with_trust(result: RunResult, trust: Trust) -> RunResult:
-    """Return the result with its verdict; of a disturbed one the numbers are `as_measured`.
+    """Return the result with its verdict; a disturbed one keeps its numbers as `as_measured` only.
 
-    So no mean, figure or claim can take them, as with a failed run; who wants them finds them.
+    So no mean, figure or claim can use them, as with a failed run, and they can still be read.
     """
     if result.status != "ok" or not trust.exceeded:
         return replace(result, details={**result.details, "trust": trust.details})
@@ -188,7 +190,7 @@ def measured_goodput(result: RunResult) -> float | None:
 
 
 def verdict_of(result: RunResult) -> str:
-    """Return `clean` or `disturbed`; empty where no machine could disturb, or nobody looked."""
+    """Return `clean` or `disturbed`; empty on the virtual clock, and where nothing was gathered."""
     return str(result.details.get("trust", {}).get("verdict", ""))
 
 
@@ -196,7 +198,7 @@ def machine_limits() -> tuple[Limits, str]:
     """Return the limits of this machine, and where they are from.
 
     Raises:
-        SettingsError: their file is wrong.
+        SettingsError: the file with the limits is wrong.
     """
     named = os.environ.get(LIMITS_VARIABLE)
     return _limits(Path(named) if named else LIMITS_FILE.expanduser(), required=bool(named))
@@ -210,12 +212,12 @@ def _limits(file: Path, *, required: bool) -> tuple[Limits, str]:
 
 
 def overlap_s(late: Iterable[Sequence[int]], begin_ns: int, end_ns: int) -> float:
-    """Return for how long a window was overlapped by delays, each once.
+    """Return for how many seconds a window was overlapped by delays, each counted once.
 
     Args:
         late: ends of delays and how long they were (ns), in order of their ends.
-        begin_ns: of the window.
-        end_ns: of the window.
+        begin_ns: begin of the window.
+        end_ns: end of the window.
     """
     total, done = 0, begin_ns
     for end, lasted in late:

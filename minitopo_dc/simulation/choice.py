@@ -1,4 +1,4 @@
-"""Which core computes a run: the native one where it is built and has what the scenario needs."""
+"""The choice of the core for a run: the native one where it is built and has what is needed."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def chosen_core(scenario: Scenario) -> Core:
 
 
 def core_name(scenario: Scenario) -> str:
-    """Say which core that is, and why it is not the native one."""
+    """Return in words which core computes a run, and why it is not the native one."""
     why = _why_python(scenario)
     return "native" if why is None else f"python: {why}"
 
 
 def why_not_wanted(scenario: Scenario) -> str | None:
-    """Say why a scenario cannot have the core that it names."""
+    """Return why a scenario cannot have the core that it names, or None."""
     why = why_not_native(scenario) if scenario.virtual.core == "native" else None
     return None if why is None else f"core native: {why}; allowed: auto, python"
 
 
 def why_not_native(scenario: Scenario) -> str | None:
-    """Say what the native core lacks for a scenario, or that it is not here."""
+    """Return what the native core lacks for a scenario, or why it is not here; else None."""
     return library.missing() or next(_lacking(scenario), None)
 
 

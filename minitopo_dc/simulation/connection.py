@@ -1,4 +1,4 @@
-"""One flow in virtual time: both end hosts, the transport between them, the way there and back."""
+"""One flow in virtual time: both end hosts, the transport between them, and its packets' ways."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ from minitopo_dc.simulation.core import Core
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.host import Host
 from minitopo_dc.simulation.packet import Flow, Take
-from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads import Measurement, Realtime
 from minitopo_dc.workloads.paths import PathSample
 
 CLIENT_PORT = 50_000
-"""Of the first flow, from the range of ephemeral ports (RFC 6335)."""
+"""The client's port of the first flow, from the range of ephemeral ports (RFC 6335)."""
+KEY_FRAME_PORT = 60_000
+"""The port of a connection of key frames, likewise."""
 
 
 class AnyConnection(ABC):
-    """One flow of a scenario (the scenario itself when it has one only)."""
+    """One flow of a scenario, which is the scenario itself when it has one flow only."""
 
     protocol: ClassVar[Literal["udp", "tcp"]]
     is_cut_off: ClassVar[bool]
@@ -50,36 +52,50 @@ class AnyConnection(ABC):
     ) -> None:
         self.workload = flow.workload
         self.has_ended = False
-        """Whether it did what it was asked to, or failed; else the time was over."""
-        self.has_paths = flow.paths is not None
-        """Whether the transport is one of several paths."""
+        """Whether the client did what it was asked to, or failed; if not, the time was over."""
+        foreign = get_runner(flow.transport).foreign
+        self.has_paths = flow.paths is not None and not foreign
+        """Whether the transport is one with several paths, and tells of them."""
         self.directory = flow_directory(directory, index + 1, alone=not scenario.flows)
         self.loop = core.loop
         self._told = ended
         version, port = scenario.ip_version, CLIENT_PORT + index
         server = (server_address(version=version), SERVER_PORT + index)
-        clients = {leg: (client_address(leg, version), port) for leg in client_legs(scenario, flow)}
-        self.downlinks = [Flow(server, client, self.protocol) for client in clients.values()]
-        self.uplinks = [Flow(client, server, self.protocol) for client in clients.values()]
+        legs = range(1, len(scenario.legs) + 1)
+        of_leg = {leg: (client_address(leg, version), port) for leg in legs}
+        clients = {leg: of_leg[leg] for leg in client_legs(scenario, flow)}
+        # Programs of the user's may use those of the other legs too.
+        reached = list({**clients, **(of_leg if foreign else {})}.values())
+        self.downlinks = [Flow(server, client, self.protocol) for client in reached]
+        self.uplinks = [Flow(client, server, self.protocol) for client in reached]
+        marked = flow.workload.key_frame_dscp if isinstance(flow.workload, Realtime) else None
+        keys = None if marked is None else (next(iter(clients.values()))[0], KEY_FRAME_PORT + index)
+        if marked is not None and keys is not None:
+            self.downlinks.append(Flow(server, keys, self.protocol, marked))
+            self.uplinks.append(Flow(keys, server, self.protocol, marked))
         self.facts = FlowFacts(
             workload=flow.workload,
             congestion_control=flow.congestion_control,
             options=flow.options,
             server_address=server,
             client_addresses=clients,
+            key_frame_address=keys,
+            leg_addresses=tuple(address for address, _ in of_leg.values()),
             directory=self.directory,
             begin=core.loop.now,
             seed=scenario.seed + (index << 32),
             paths=flow.paths,
+            plugins=tuple(scenario.plugins),
+            sysctl=scenario.virtual.sysctl,
         )
 
     @property
     @abstractmethod
     def received_bytes(self) -> int:
-        """IP bytes that reached the client."""
+        """Return the IP bytes that reached the client."""
 
     def attach(self, gnb: Element, ue: Element) -> None:
-        """The routers next to the hosts."""
+        """Connect both hosts to the routers next to them."""
         for flow, deliver in zip(self.downlinks, self.takers("client"), strict=True):
             flow.enter, flow.deliver = gnb.entrance(flow), deliver
         for flow, deliver in zip(self.uplinks, self.takers("server"), strict=True):
@@ -87,40 +103,40 @@ class AnyConnection(ABC):
 
     @abstractmethod
     def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:
-        """What takes the packets of each flow to a host."""
+        """Return for each flow to a host the function that takes its packets there."""
 
     def hosts(self) -> list[tuple[Host, Sequence[Flow]]]:
-        """End hosts that are parts of the core, each with the flows that lead to it."""
+        """Return the end hosts that are parts of the core, each with the flows that lead to it."""
         return []
 
     @abstractmethod
     def start(self) -> None:
-        """Begin to connect."""
+        """Begin to connect the client."""
 
     def end(self) -> None:
-        """The client has ended."""
+        """Mark the client as ended, and tell the testbed."""
         self.has_ended = True
         self._told()
 
     def measure(self) -> Measurement:
-        """What was measured; TransferFailed when it is not what was asked for."""
+        """Return what was measured; raise TransferFailed when it is not what was asked for."""
         return accepted(self.workload, self.ends.measure())
 
     def congestion(self) -> Congestion:
-        """The server's congestion control now."""
+        """Return the present state of the server's congestion control."""
         return self.ends.congestion()
 
     def path_samples(self) -> Sequence[PathSample]:
-        """The transport's several paths, if it has any."""
+        """Return samples of the transport's several paths, if it has any."""
         return self.ends.path_samples()
 
     @abstractmethod
     def close(self) -> None:
-        """The run is over, whatever became of it."""
+        """Release the flow's resources at the end of the run, whether it failed or not."""
 
 
 def cpu_ns(scenario: Scenario) -> tuple[int, int]:
-    """What a packet costs the client's CPU, and the server's."""
+    """Return how long (ns) a packet occupies the client's CPU, and the server's."""
     virtual = scenario.virtual
     own = virtual.client_cpu_us_per_packet
     each = virtual.cpu_us_per_packet
@@ -128,7 +144,7 @@ def cpu_ns(scenario: Scenario) -> tuple[int, int]:
 
 
 class Connection(AnyConnection):
-    """A flow whose ends are sans-IO."""
+    """A flow whose end hosts are sans-IO endpoints in this process."""
 
     protocol = "udp"
     is_cut_off = True
@@ -164,20 +180,20 @@ class Connection(AnyConnection):
 
     @property
     def received_bytes(self) -> int:
-        """IP bytes that reached the client."""
+        """Return the IP bytes that reached the client."""
         return self.client_host.received_bytes
 
     def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:
-        """The host's sockets."""
+        """Return the host's receiving function, once for each flow."""
         taker = self.client_host if host == "client" else self.server_host
         return [taker.receive] * len(self.uplinks)
 
     def hosts(self) -> list[tuple[Host, Sequence[Flow]]]:
-        """Both end hosts."""
+        """Return both end hosts, each with the flows that lead to it."""
         return [(self.client_host, self.downlinks), (self.server_host, self.uplinks)]
 
     def start(self) -> None:
-        """Begin to connect."""
+        """Begin to connect the client."""
         self.client_host.wake(self.ends.start())
 
     def close(self) -> None:

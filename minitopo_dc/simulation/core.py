@@ -1,4 +1,4 @@
-"""What a run on the virtual clock is computed by: the Python core here, or the native one."""
+"""The computing core of a run on the virtual clock: the Python one here, or the native one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from minitopo_dc.simulation.packet import Flow
 
 
 class Core(Protocol):
-    """Makes the parts of one run."""
+    """The interface of a core, which makes the parts of one run."""
 
     @property
     def loop(self) -> AnyLoop:
-        """Virtual time."""
+        """Return the event loop, which keeps the virtual time."""
 
     def element(
         self,
@@ -34,14 +34,14 @@ class Core(Protocol):
         """Return an end host that sends on `flows`."""
 
     def join(self, ends: Iterable[tuple[Host, Iterable[Flow]]]) -> None:
-        """Shorten the way between hosts, each with the flows that lead to it, if that can be."""
+        """Shorten the way between hosts, each with the flows that lead to it, where possible."""
 
 
 class PythonCore:
-    """The readable reference."""
+    """The core in Python, which is the readable reference of the native one."""
 
     def __init__(self) -> None:
-        """Begin a run."""
+        """Make the event loop of a run."""
         self.loop = Loop()
 
     def element(
@@ -60,4 +60,4 @@ class PythonCore:
         return Host(self.loop, flows, cpu_ns=cpu_ns)
 
     def join(self, ends: Iterable[tuple[Host, Iterable[Flow]]]) -> None:
-        """Leave it as it is."""
+        """Do nothing: this core has no shorter way between hosts."""

@@ -1,6 +1,6 @@
-"""Thin drivers over the sans-IO cores: the element's, with events in place of the kernel's queues.
+"""Thin drivers over the sans-IO cores, as in the element, with events for the kernel's queues.
 
-What a leg carries is a packet with its SN, or with None when no bearer took it.
+A leg carries pairs of a packet and its SN, which is None when no bearer took the packet.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Arrive = Callable[[int, Packet, int], None]
 
 
 class LegDriver:
-    """One direction of a leg."""
+    """The driver of one direction of a leg."""
 
     def __init__(self, number: int, leg: AnyLeg[Carried], loop: AnyLoop) -> None:
         self.number = number
@@ -41,21 +41,21 @@ class LegDriver:
         self._timer = loop.timer(self._fire)
 
     def push(self, packet: Packet, sn: int, size: int) -> None:
-        """Put a PDU on the leg that has `size` bytes there."""
+        """Put a PDU on the leg, where it counts `size` bytes."""
         self._push((packet, sn), size)
 
     def push_plain(self, packet: Packet) -> None:
-        """Put a packet on the leg that no bearer takes."""
+        """Put a packet that belongs to no bearer on the leg."""
         self._push((packet, None), packet.size)
 
     def flush(self, which: Callable[[Carried], bool], now: int) -> Sequence[Carried]:
-        """Take packets out of the leg."""
+        """Remove packets from the leg's queue."""
         flushed = self.leg.flush(now, which)
         self.rearm()
         return flushed
 
     def rearm(self) -> None:
-        """The leg was changed from outside: find the next moment anew."""
+        """Find the leg's next moment anew, after it was changed from outside."""
         self.leg.dropped()  # the leg counts them; nobody waits for a packet of this host's
         self._set_timers()
 
@@ -66,7 +66,7 @@ class LegDriver:
 
     def _push(self, carried: Carried, size: int) -> None:
         self.leg.push(carried, size, self._loop.now)
-        # What is under way comes out before this one, but for what is sent again.
+        # Packets under way come out before this one, except those that are sent again.
         if self._timer.at is None or not isinstance(self.leg, Leg):
             self._set_timers()
 
@@ -80,7 +80,7 @@ class LegDriver:
 
 
 class TransmitDriver:
-    """The transmitting entity of one bearer."""
+    """The driver of the transmitting entity of one bearer."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class TransmitDriver:
         *,
         belongs: Callable[[Carried], bool] = lambda carried: carried[1] is not None,
     ) -> None:
-        """Take what tells the bearer's PDUs from all else on a leg."""
+        """Take what tells the bearer's PDUs from all other packets on a leg."""
         self.bearer = bearer
         self.entity = entity
         self._header = sn_format.size
@@ -104,9 +104,9 @@ class TransmitDriver:
         self._timer = loop.timer(self.submit)
 
     def push(self, packet: Packet) -> None:
-        """Number an SDU, and put it on the leg or legs of its policy."""
+        """Give an SDU a number, and put it on the leg or legs of its policy."""
         now = self._loop.now
-        facts = classify_udp(packet.data) if self._needs_facts else None
+        facts = classify_udp(packet.data, packet.flow.dscp) if self._needs_facts else None
         self.entity.push(packet, packet.size, now, facts)
         if self._follows:
             self.submit()
@@ -114,7 +114,7 @@ class TransmitDriver:
             self._put(self.entity.poll(now))
 
     def submit(self) -> None:
-        """Put on the legs what they take now."""
+        """Put on the legs as many PDUs as they take now."""
         now = self._loop.now
         while pdus := self.entity.poll(now):
             self._put(pdus)
@@ -122,7 +122,7 @@ class TransmitDriver:
         self._timer.set(self.entity.next_timeout())
 
     def legs_changed(self) -> None:
-        """Legs went down or up, or got another rate."""
+        """Tell the entity that legs went down or up, or got another rate."""
         if not self._follows:
             return
         now = self._loop.now
@@ -139,7 +139,7 @@ class TransmitDriver:
 
 
 class ReceiveDriver:
-    """The receiving entity of one bearer."""
+    """The driver of the receiving entity of one bearer."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class ReceiveDriver:
         self._delivered_bytes = 0
 
     def push(self, arrived: tuple[int, Packet, int]) -> None:
-        """A PDU arrived: leg, packet, SN. Keep it until it is its turn."""
+        """Take a PDU that arrived (leg, packet, SN), and deliver what is in order then."""
         number, packet, sn = arrived
         leg = self._positions[number]
         if self.reports is not None:
@@ -175,17 +175,17 @@ class ReceiveDriver:
         self._timer.set(self.entity.next_timeout())
 
     def statistics(self) -> DeliveryStatistics:
-        """The counters up to now."""
+        """Return the delivery counters up to now."""
         return with_bytes(self.entity.statistics(), self._delivered_bytes)
 
 
 def delayed(loop: AnyLoop, delay: int, take: Callable[[T], None]) -> Callable[[T], None]:
-    """`take`, reached `delay` ns later; the order is kept."""
+    """Return a function that calls `take` `delay` ns later, in the same order."""
     return DelayLine(loop, delay, take).push if delay else take
 
 
 class DelayLine(Generic[T]):
-    """Holds everything for the same time."""
+    """A queue that holds each item for the same time."""
 
     def __init__(self, loop: AnyLoop, delay: int, take: Callable[[T], None]) -> None:
         self._loop = loop
@@ -195,7 +195,7 @@ class DelayLine(Generic[T]):
         self._timer = loop.timer(self._fire)
 
     def push(self, item: T) -> None:
-        """Hold `item`."""
+        """Hold an item for the line's delay."""
         due = self._loop.now + self._delay
         self._held.append((due, item))
         self._timer.bring_forward(due)

@@ -1,4 +1,4 @@
-"""gnb or ue in virtual time: made from the same settings as the element on real packets."""
+"""The gnb or ue in virtual time, made from the same settings as the element on real packets."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         """Make legs and bearers.
 
         Args:
-            settings: the real element's.
+            settings: those of the real element.
             loop: gives the time.
             leg_of: the leg that a packet without a bearer takes, by each address of the client.
-            processing_ns: what a bearer's packet waits before it is split, or reordered.
-            paths: of each leg with `wifi`, by its number: that of both directions.
+            processing_ns: how long a bearer's packet waits before it is split, or reordered.
+            paths: for each leg with `wifi`, by its number, the path of both directions.
         """
         super().__init__(settings)
         self._loop = loop
@@ -55,7 +55,7 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         return LegDriver(leg.leg, leg.build(self._paths), self._loop)
 
     def connect(self, peer: Element) -> None:
-        """The PDUs that cross this element's legs reach `peer`."""
+        """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
         for number, leg in self._legs.items():
             leg.arrive = peer.arrive
             if number in self._paths:
@@ -64,7 +64,7 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
             flow.deliver = peer.report_taker(flow.destination[1])
 
     def start(self) -> None:
-        """Now is time zero of traces and outages."""
+        """Make this moment time zero of traces and outages."""
         self._started = self._loop.now
         self._start(self._started)
         for leg in self._legs.values():
@@ -73,9 +73,10 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
             part.rearm()
 
     def entrance(self, flow: Flow) -> Take:
-        """What takes a flow's packets from the end host on this side.
+        """Return the function that takes a flow's packets from the end host on this side.
 
-        That is the bearer whose filter the flow fits, else the leg of the client's address.
+        It belongs to the bearer whose filter the flow fits, else to the leg of the client's
+        address.
         """
         for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
             if flow.belongs_to(bearer.match):
@@ -85,14 +86,14 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         return leg.push_plain
 
     def arrive(self, leg: int, packet: Packet, sn: int) -> None:
-        """A PDU crossed a leg of the other element."""
+        """Take a PDU that crossed a leg of the other element."""
         receive = self._incoming.get(packet.flow)
         if receive is None:
             receive = self._incoming[packet.flow] = self._reorder(packet.flow)
         receive((leg, packet, sn))
 
     def report_taker(self, port: int) -> Take:
-        """What takes the reports of the bearer that this element transmits and hears of there."""
+        """Return the function that takes the reports sent to `port` for a transmitting bearer."""
         pairs = zip(self._settings.transmit, self._transmit, strict=True)
         [driver] = [each for bearer, each in pairs if bearer.report and bearer.report.port == port]
         feedback = driver.entity.feedback
@@ -105,11 +106,11 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         return take
 
     def delivered_bytes(self) -> list[int]:
-        """IP bytes that each leg delivered."""
+        """Return the IP bytes that each leg delivered."""
         return [driver.leg.statistics().delivered_bytes for driver in self._legs.values()]
 
     def summarise(self) -> None:
-        """Write the real element's summary, but for what only a real process has."""
+        """Write the real element's summary, without what only a real process has."""
         host = self._settings.host
         summary = {"host": host, "start_ns": self._started, **self._counted()}
         write_summary(self._settings.directory / f"{host}-summary.json", summary)

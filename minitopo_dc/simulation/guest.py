@@ -1,4 +1,4 @@
-"""One flow in virtual time whose ends are in a guest: a Linux kernel on this loop's clock."""
+"""One flow in virtual time with its ends in a guest: a Linux kernel on this loop's clock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
 
-from minitopo_dc.linux_guest.guest import Guest
+from minitopo_dc.linux_guest.guest import Frame, Guest
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runners.virtual import GuestFlow
 from minitopo_dc.scenario import ResolvedFlow, Scenario
@@ -19,11 +19,11 @@ from minitopo_dc.simulation.loop import Loop, Timer
 from minitopo_dc.simulation.packet import Flow, Packet, Take
 
 DESTINATION = {4: slice(16, 20), 6: slice(24, 40)}
-"""Of an IP packet (RFC 791, RFC 8200)."""
+"""The place of the destination address in an IP packet (RFC 791, RFC 8200)."""
 
 
 class GuestConnection(AnyConnection):
-    """Both hosts in one guest: the server has card 0, the client one more for each leg."""
+    """A flow with both hosts in one guest: the server has card 0, the client one card per leg."""
 
     protocol = "tcp"
     is_cut_off = False
@@ -58,32 +58,31 @@ class GuestConnection(AnyConnection):
 
     @property
     def received_bytes(self) -> int:
-        """IP bytes that reached the client."""
+        """Return the IP bytes that reached the client."""
         return self._client.received_bytes
 
     def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:
-        """The host's cards."""
+        """Return the functions that put packets on the host's cards, one for each flow."""
         cards = range(1, len(self.uplinks) + 1)
         if host == "client":
             return [partial(self._client.receive, card) for card in cards]
         return [partial(self._server.receive, 0) for _ in cards]
 
     def start(self) -> None:
-        """Boot the guest; its client begins to connect now.
+        """Boot the guest, whose client begins to connect now.
 
         Raises:
-            GuestError: it did not boot.
+            GuestError: the guest did not boot.
         """
         self._guest = Guest(
             self.directory,
             cards=1 + len(self.uplinks),
-            orders=self.ends.orders,
-            content=self.ends.content,
+            files=self.ends.files(),
             seed=self.facts.seed,
             begin=self.facts.begin,
         )
-        self._guest.boot()
-        self._timer.set(self._next(self._guest))
+        booted = self._guest.boot()  # packets of before time zero have no legs
+        self._take(self._guest, [frame for frame in booted if frame.is_report])
 
     def close(self) -> None:
         """End the guest, if it is still there."""
@@ -103,14 +102,17 @@ class GuestConnection(AnyConnection):
             self._timer.bring_forward(self.loop.now)
 
     def _run(self) -> None:
-        """Let the guest act; its packets enter the network, its words go to the flow."""
+        """Let the guest act; put its packets into the network, and pass on its messages."""
         guest = self._guest
         if guest is None:
             return
-        for card, is_report, data in guest.run(self.loop.now):
+        self._take(guest, guest.run(self.loop.now))
+
+    def _take(self, guest: Guest, frames: Sequence[Frame]) -> None:
+        for card, is_report, data in frames:
             if not is_report:
                 self._send(card, data)
-            elif self.ends.take(data.decode()):
+            elif self.ends.take(data.decode(errors="surrogateescape")):
                 self._guest = None
                 guest.close()
                 self.end()
@@ -126,9 +128,10 @@ class GuestConnection(AnyConnection):
 
 
 class GuestHost:
-    """One of the hosts as far as it is not in the guest: what its CPU takes for each packet.
+    """The part of a host that is outside its guest: the CPU time of each packet.
 
-    As of `Host`: reading a packet, and sending one each, take `cpu_ns`; one thing at a time.
+    As in `Host`, reading a packet, and sending one, each take `cpu_ns`; the CPU does one thing at a
+    time.
     """
 
     def __init__(self, loop: Loop, cpu_ns: int, inject: Callable[[int, bytes], None]) -> None:
@@ -144,7 +147,7 @@ class GuestHost:
         self._departure = Timer(loop, self._depart)
 
     def receive(self, card: int, packet: Packet) -> None:
-        """A packet reached a card."""
+        """Take a packet that reached a card, and give it to the guest when the CPU has read it."""
         self.received_bytes += packet.size
         if not self._cpu:
             self._inject(card, packet.data)
@@ -153,7 +156,7 @@ class GuestHost:
         self._reading.bring_forward(max(self._loop.now, self._busy_until))
 
     def send(self, packet: Packet) -> None:
-        """The kernel sends a packet."""
+        """Send a packet of the guest's kernel when the CPU is free."""
         if not self._cpu:
             packet.flow.enter(packet)
             return

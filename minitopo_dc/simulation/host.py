@@ -11,9 +11,10 @@ from minitopo_dc.simulation.packet import Flow, Packet
 from minitopo_dc.units import NS_PER_US
 
 LINUX_RECEIVE_BUFFER = 212_992
-"""Bytes, net.core.rmem_default of Linux (and of the papers' 'QUIC default', thesis table 4.4)."""
+"""The default of Linux in bytes, net.core.rmem_default (and of the papers' 'QUIC default', thesis
+table 4.4)."""
 BATCH = 64
-"""Datagrams read in one step, as by the real endpoints (`udp_socket.BATCH`)."""
+"""The datagrams read in one step, as by the real endpoints (`udp_socket.BATCH`)."""
 
 
 class ReceiveBuffer:
@@ -24,28 +25,28 @@ class ReceiveBuffer:
       descriptor. 1,200 bytes of payload cost 2,304, as do all from 645 to 1,472.
     - It is dropped when the sum would exceed the limit (SO_RCVBUF).
 
-    Both measured on Linux 6.18 (loopback, SK_MEMINFO_RMEM_ALLOC): 92 datagrams of 1,200 bytes fit
-    in 212,992. (That kernel has a smaller buffer for heads up to 160 bytes, which costs 832 where
-    this rule has 768.) With IPv6 the same steps come at payloads that are 13 bytes shorter, which
-    no QUIC datagram meets but by chance: they are not told apart here.
+    Both were measured on Linux 6.18 (loopback, SK_MEMINFO_RMEM_ALLOC): 92 datagrams of 1,200 bytes
+    fit in 212,992. (That kernel has a smaller buffer for heads up to 160 bytes, which costs 832
+    where this rule has 768.) With IPv6 the same steps come at payloads that are 13 bytes shorter.
+    QUIC datagrams have such sizes only by chance, so that the two are not told apart here.
     """
 
     HEADERS_BYTES = 28
-    """IPv4 and UDP (RFC 791, RFC 768)."""
+    """The headers of IPv4 and UDP (RFC 791, RFC 768)."""
 
     OVERHEAD_BYTES = 16 + 320 + 16
-    """Link-layer header (LL_RESERVED_SPACE), struct skb_shared_info, alignment."""
+    """The link-layer header (LL_RESERVED_SPACE), struct skb_shared_info, and alignment."""
     DESCRIPTOR_BYTES = 256
-    """struct sk_buff."""
+    """The size of struct sk_buff."""
 
     def __init__(self, limit: int) -> None:
-        """Take the limit in bytes."""
+        """Make an empty buffer with a limit in bytes."""
         self.drops = 0
         self.limit = limit
         self._used = 0
 
     def put(self, payload: int) -> bool:
-        """A datagram of so many bytes arrives; whether it is kept."""
+        """Take a datagram with so many bytes of payload; return whether there was room for it."""
         cost = self.truesize(payload)
         if self._used + cost > self.limit:
             self.drops += 1
@@ -54,12 +55,12 @@ class ReceiveBuffer:
         return True
 
     def take(self, payload: int) -> None:
-        """A datagram of so many bytes that was kept is read."""
+        """Free the memory of a kept datagram with so many bytes of payload, which is read now."""
         self._used -= self.truesize(payload)
 
     @classmethod
     def truesize(cls, payload: int) -> int:
-        """What a datagram costs."""
+        """Return the memory in bytes that a datagram with this payload costs."""
         head = payload + cls.HEADERS_BYTES + cls.OVERHEAD_BYTES
         return (1 << (head - 1).bit_length()) + cls.DESCRIPTOR_BYTES
 
@@ -94,26 +95,26 @@ class Host:
 
     @property
     def now(self) -> int:
-        """The time in ns."""
+        """Return the virtual time in ns."""
         return self._loop.now
 
     @property
     def received_bytes(self) -> int:
-        """IP bytes that reached this host."""
+        """Return the IP bytes that reached this host."""
         return self._received_bytes
 
     @property
     def socket_drops(self) -> int:
-        """Datagrams that found a receive buffer full."""
+        """Return how many datagrams found a receive buffer full."""
         return sum(buffer.drops for buffer in self._buffers.values())
 
     @property
     def receive_buffer_bytes(self) -> int:
-        """The limit of each receive buffer."""
+        """Return the limit of each receive buffer in bytes."""
         return next(iter(self._buffers.values())).limit
 
     def set_receive_buffer(self, size_bytes: int) -> None:
-        """Change it; before anything arrives."""
+        """Set the limit of each receive buffer in bytes, before anything arrives."""
         for buffer in self._buffers.values():
             buffer.limit = size_bytes
 
@@ -123,7 +124,7 @@ class Host:
             self._timer.bring_forward(max(moment, self._busy_until, self._loop.now))
 
     def receive(self, packet: Packet) -> None:
-        """A datagram reached its socket."""
+        """Take a datagram that reached its socket, and read it when the CPU is free."""
         self._received_bytes += packet.size
         if self._cpu and not self._buffers[packet.flow.destination].put(len(packet.data)):
             return
@@ -135,7 +136,7 @@ class Host:
             self._timer.set(due)
 
     def send(self, datagrams: Iterable[Sent]) -> None:
-        """Send datagrams, one behind the other as the CPU can."""
+        """Send datagrams, one after the other as the CPU can."""
         flows = self._flows
         for data, source, destination in datagrams:
             flow = flows[source, destination]
@@ -153,7 +154,7 @@ class Host:
         if self._waiting:
             self._timer.set(max(now, self._busy_until))
         elif moment is not None:
-            # Never the same moment again without a packet: time would stand still.
+            # Never wait for the same moment again without a packet, or time would stand still.
             self._timer.set(max(moment, self._busy_until, now + NS_PER_US))
 
     def _take(self) -> Sequence[Received]:

@@ -1,4 +1,4 @@
-"""Virtual time: a queue of events, in int nanoseconds."""
+"""A loop of events in virtual time, in int nanoseconds."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ from heapq import heappop, heappush
 from typing import Protocol
 
 START_NS = 1_000_000_000
-"""Time of the first event. Not 0: NewReno in aioquic takes what is sent at 0 for in recovery."""
+"""The time of the first event. It is not 0, as NewReno in aioquic takes what is sent at 0 for in
+recovery."""
 
 
 class AnyTimer(Protocol):
-    """One moment at which something wants to be called, on either core."""
+    """A timer of either core, with one moment at which it fires."""
 
     @property
     def at(self) -> int | None:
-        """When (ns); None: not at all."""
+        """Return when the timer fires (ns); None: not at all."""
 
     def set(self, moment: int | None) -> None:
-        """Fire at `moment` and not when it was set for before; None: not at all."""
+        """Fire at `moment` (ns) instead of the moment set before; None: not at all."""
 
     def bring_forward(self, moment: int) -> None:
-        """Fire at `moment` unless it fires before."""
+        """Fire at `moment` (ns) unless the timer fires before."""
 
 
 class AnyLoop(Protocol):
-    """Virtual time on either core."""
+    """The event loop of either core."""
 
     @property
     def now(self) -> int:
-        """The time in ns."""
+        """Return the virtual time in ns."""
 
     def timer(self, fire: Callable[[], None]) -> AnyTimer:
         """Return a timer that is not set yet."""
@@ -42,12 +43,12 @@ class AnyLoop(Protocol):
 
 
 class Loop:
-    """Fires timers in order of time; timers of the same moment in the order they were set."""
+    """An event loop that fires timers in order of time, and of one moment in order of setting."""
 
     def __init__(self) -> None:
         self.now = START_NS
         self.events: list[tuple[int, int, Timer]] = []
-        """What `Timer` has asked for, with a number that tells which came first."""
+        """The events that timers have asked for, with a number that tells which came first."""
         self.number = 0
         self._stopping = False
 
@@ -74,7 +75,7 @@ class Loop:
 
 
 class Timer:
-    """One moment at which something wants to be called; `fire` may set it again."""
+    """A timer with one moment at which it calls `fire`, which may set it again."""
 
     __slots__ = ("_loop", "at", "fire")
 
@@ -84,7 +85,7 @@ class Timer:
         self._loop = loop
 
     def set(self, moment: int | None) -> None:
-        """Fire at `moment` and not when it was set for before; None: not at all."""
+        """Fire at `moment` (ns) instead of the moment set before; None: not at all."""
         if moment != self.at:
             self.at = moment
             if moment is not None:
@@ -93,23 +94,23 @@ class Timer:
                 heappush(loop.events, (moment, loop.number, self))
 
     def bring_forward(self, moment: int) -> None:
-        """Fire at `moment` unless it fires before."""
+        """Fire at `moment` (ns) unless the timer fires before."""
         if self.at is None or moment < self.at:
             self.set(moment)
 
 
 class Timed(Protocol):
-    """Something that has to act at a moment it names, as in the element's loop."""
+    """A part that names the moment at which it has to act next, as in the element's loop."""
 
     def next_timeout(self) -> int | None:
-        """Return when (ns)."""
+        """Return when to act next (ns); None: not at all."""
 
     def handle(self, now: int) -> None:
         """Do what is due at `now`."""
 
 
 class TimedPart:
-    """Lets a part act when it wants to."""
+    """A driver that lets a part act at the moments that it names."""
 
     def __init__(self, loop: AnyLoop, part: Timed) -> None:
         self._loop = loop
@@ -117,7 +118,7 @@ class TimedPart:
         self._timer = loop.timer(self._fire)
 
     def rearm(self) -> None:
-        """Ask the part for its moment; to be called at the start."""
+        """Ask the part for its next moment; called once at the start, too."""
         self._timer.set(self._part.next_timeout())
 
     def _fire(self) -> None:

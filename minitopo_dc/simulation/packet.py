@@ -1,4 +1,4 @@
-"""IP packets in virtual time, and the flow that they belong to."""
+"""IP packets in virtual time, and the flows that they belong to."""
 
 from __future__ import annotations
 
@@ -9,36 +9,45 @@ from typing import Literal
 from minitopo_dc.settings import Match
 
 UDP_HEADER_BYTES = 8
-"""RFC 768."""
+"""The size of a UDP header (RFC 768)."""
 IP_HEADER_BYTES = {4: 20, 6: 40}
-"""Without options (RFC 791) or extension headers (RFC 8200)."""
+"""The size of an IP header without options (RFC 791) or extension headers (RFC 8200)."""
 
 
 class Flow:
-    """All packets from one socket to another; two flows are never equal."""
+    """All packets from one socket to another; two flow objects are never equal."""
 
-    __slots__ = ("deliver", "destination", "enter", "headers_bytes", "protocol", "source")
+    __slots__ = ("deliver", "destination", "dscp", "enter", "headers_bytes", "protocol", "source")
 
     def __init__(
         self,
         source: tuple[str, int],
         destination: tuple[str, int],
         protocol: Literal["udp", "tcp"] = "udp",
+        dscp: int = 0,
     ) -> None:
-        """Make one of UDP datagrams, or of TCP's packets, whose data are whole IP packets."""
+        """Make a flow of UDP datagrams, or of TCP segments, whose data are whole IP packets.
+
+        Args:
+            source: the sending socket's address.
+            destination: the receiving socket's address.
+            protocol: of all packets.
+            dscp: the code point (RFC 2474) of all datagrams.
+        """
         self.source, self.destination = source, destination
         self.protocol = protocol
+        self.dscp = dscp
         self.enter: Take = _nowhere
-        """What takes a datagram from its source."""
+        """The function that takes a datagram from its source."""
         self.deliver: Take = _nowhere
-        """What takes a datagram at its destination."""
+        """The function that takes a datagram at its destination."""
         self.headers_bytes = 0
-        """What each of its packets has before its data."""
+        """The size of each packet's headers before its data."""
         if protocol == "udp":
             self.headers_bytes = IP_HEADER_BYTES[ip_address(source[0]).version] + UDP_HEADER_BYTES
 
     def belongs_to(self, match: Match) -> bool:
-        """Whether a bearer with this filter carries the flow."""
+        """Return whether a bearer with this filter carries the flow."""
         return (
             (match.source is None or ip_address(self.source[0]) in match.source)
             and (match.destination is None or ip_address(self.destination[0]) in match.destination)
@@ -49,7 +58,7 @@ class Flow:
 
 
 class Packet:
-    """One packet; `size` is that of the IP packet in bytes."""
+    """One packet, whose `size` is that of the IP packet in bytes."""
 
     __slots__ = ("data", "flow", "size")
 

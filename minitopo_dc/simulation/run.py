@@ -27,7 +27,9 @@ PACKAGES = ("minitopo-dc", "aioquic", "cryptography", "pydantic")
 
 
 def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
-    """Run a scenario that was checked (`perform`). The same one gives the same result, always.
+    """Run a checked scenario on the virtual clock (`perform`).
+
+    The same scenario always gives the same result.
 
     Raises:
         OSError: `directory` cannot be written.
@@ -35,28 +37,28 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
     return perform(
         scenario,
         directory,
-        facts=_facts(scenario),
+        facts=facts(scenario),
         lacking=lambda: why_not_wanted(scenario),
         measure=lambda each: _measure(each, directory),
         details=lambda each: {"core": core_name(each)},
     )
 
 
-def _facts(scenario: Scenario) -> dict[str, Any]:
-    """What the numbers may depend on: versions, but no machine."""
-    facts = {
+def facts(scenario: Scenario) -> dict[str, Any]:
+    """Return what the numbers may depend on: versions, but no property of the machine."""
+    found = {
         "clock": "virtual",
         "python": platform.python_version(),
         "packages": {name: metadata.version(name) for name in PACKAGES},
     }
     in_guest = any(runner.guest() for runner in runners_of(scenario))
-    return {**facts, "linux_guest": library.facts()} if in_guest and library.find() else facts
+    return {**found, "linux_guest": library.facts()} if in_guest and library.find() else found
 
 
 def _measure(scenario: Scenario, directory: Path) -> Measured:
     testbed = Testbed(scenario, directory)
     try:
-        with _no_collector():
+        with no_collector():
             testbed.run()
     except (PolicyError, GuestError) as error:
         raise RunFailedError(str(error)) from None
@@ -65,7 +67,12 @@ def _measure(scenario: Scenario, directory: Path) -> Measured:
 
 
 def _of_flow(connection: AnyConnection, scenario: Scenario) -> Measurement:
-    """What a flow measured; a failure says of which of several, and whether the time was over."""
+    """Return what a flow measured; a failure names the flow where there are several.
+
+    Raises:
+        TransferFailed: the flow measured less than was asked for; the message says whether its time
+            was over.
+    """
     try:
         return connection.measure()
     except TransferFailed as failure:
@@ -78,7 +85,7 @@ def _of_flow(connection: AnyConnection, scenario: Scenario) -> Measurement:
 
 
 def _is_cut_off(connection: AnyConnection) -> bool:
-    """A download for a time may have no other end."""
+    """Return whether the flow is a download for a given time, which the run's end may cut off."""
     return isinstance(connection.workload, Download) and connection.workload.lasts_s is not None
 
 
@@ -87,8 +94,8 @@ def _patience_s(connection: AnyConnection, scenario: Scenario) -> float:
 
 
 @contextmanager
-def _no_collector() -> Iterator[None]:
-    """Without cyclic garbage collection, which costs 5 % of a run and finds nothing in it."""
+def no_collector() -> Iterator[None]:
+    """Switch off cyclic garbage collection, which costs 5 % of a run and finds nothing in it."""
     enabled = gc.isenabled()
     gc.disable()
     try:

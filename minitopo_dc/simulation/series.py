@@ -15,7 +15,7 @@ from minitopo_dc.workloads.paths import PathFile
 
 
 class ConnectionSeries:
-    """`client-rate.csv` as on the real clock, and `connections.csv`: one row per flow.
+    """The series `client-rate.csv`, as on the real clock, and `connections.csv`: a row per flow.
 
     `connections.csv`: `time_s`, `flow` (1, 2, ...), `received_bytes` (IP, cumulative), and
     of the server's congestion control `cwnd_bytes`, `in_flight_bytes`, `ssthresh_bytes`
@@ -36,7 +36,7 @@ class ConnectionSeries:
         )
 
     def write(self, now: int) -> None:
-        """Add a row."""
+        """Add a row per flow, and one of their sum, for the time `now` (ns)."""
         time = f"{(now - self._begin) / NS_PER_S:.4f}"
         received = [each.received_bytes for each in self._connections]
         self._rate.writerow([time, sum(received)])
@@ -46,7 +46,7 @@ class ConnectionSeries:
             self._flows.writerow([time, number, count, *each.congestion()])
 
     def close(self) -> None:
-        """Flush and close."""
+        """Flush and close both files."""
         for file in self._files:
             file.close()
 
@@ -58,7 +58,7 @@ class ConnectionSeries:
 
 
 class PathSeries:
-    """`paths.csv`: one row per flow and path, at each interval and as it opens and closes."""
+    """The series `paths.csv`: a row per flow and path, at each interval, opening and closing."""
 
     def __init__(self, directory: Path, connections: Sequence[AnyConnection]) -> None:
         self._connections = connections
@@ -70,12 +70,12 @@ class PathSeries:
             self._file.write(number, each.path_samples())
 
     def close(self) -> None:
-        """Flush and close."""
+        """Flush and close the file."""
         self._file.close()
 
 
 class PacketTrace:
-    """`packets.csv`: every datagram as it leaves and reaches an end host.
+    """The file `packets.csv` with every datagram as it leaves and reaches an end host.
 
     `time_ns` since the start, `flow`, `direction` (`downlink`, `uplink`), `event`
     (`sent`, `received`), `bytes` of the IP packet.
@@ -89,9 +89,9 @@ class PacketTrace:
         self._rows.writerow(["time_ns", "flow", "direction", "event", "bytes"])
 
     def add(self, flow: int, direction: str, event: str, packet: Packet) -> None:
-        """Add a row."""
+        """Add a row for a packet that was sent or received now."""
         self._rows.writerow([self._loop.now - self._begin, flow, direction, event, packet.size])
 
     def close(self) -> None:
-        """Flush and close."""
+        """Flush and close the file."""
         self._file.close()

@@ -1,4 +1,4 @@
-"""A scenario as discrete events: end hosts, gnb, ue, and the series that are written meanwhile."""
+"""A scenario as discrete events: end hosts, gnb, ue, and the series written during the run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from minitopo_dc.workloads import Download
 
 
 class Testbed:
-    """What `network` and the processes are on the real clock; its files go to `directory`."""
+    """The network and its end hosts, as on the real clock; its files go to `directory`."""
 
     __test__ = False  # not a test class
 
@@ -55,7 +55,7 @@ class Testbed:
         self._recorder = self._record(directory)
 
     def run(self) -> None:
-        """Run to the end of all flows, of the longest one's own time, or of the patience.
+        """Run until all flows end, or until the longest workload or the timeout is over.
 
         Raises:
             PolicyError: a bearer's split policy named a leg that does not exist.
@@ -77,9 +77,10 @@ class Testbed:
         self._ue.summarise()
 
     def _limit_s(self) -> float:
-        """A download for a time is cut off sharp; what else lasts a time has patience beside it.
+        """Return when (s) the run ends at the latest.
 
-        Clients in a guest stop themselves; but beside them others are cut off all the same.
+        A download for a given time is cut off exactly then; other workloads have the timeout on
+        top. Clients in a guest stop themselves; but beside them others are cut off all the same.
         """
         patience = self._scenario.timeout_s
         flows = [connection.workload for connection in self.connections]

@@ -1,1 +1,1 @@
-"""A user's own program: transport `command`."""
+"""Users' own programs as a transport: `command`."""

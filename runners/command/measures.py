@@ -32,7 +32,7 @@ def read_measures(measures: Mapping[str, Measure], directory: Path) -> dict[str,
 
 
 def value_at(document: Any, path: str) -> Any:
-    """What a path leads to: keys of objects and indexes of lists, with dots between.
+    """Return what a path leads to: keys of objects and indexes of lists, with dots between.
 
     Raises:
         ValueError: it leads nowhere; the text says where it ends, and what is there.
@@ -66,7 +66,7 @@ def _value(measure: Measure, file: Path) -> Any:
 
 
 def _document(text: str) -> Any:
-    """The whole text, or where that is no JSON its last line."""
+    """Return the JSON of the whole text or, where that is none, of its last line."""
     lines = text.strip().splitlines()
     for candidate in (text, lines[-1] if lines else ""):
         try:

@@ -8,14 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar, Literal
 
+from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.runners.base import Host, Runner, Transfer, runner
 from minitopo_dc.runners.command.measures import read_measures
+from minitopo_dc.runners.in_guest import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
+from minitopo_dc.runners.mptcp.virtual import EndpointChanges
 from minitopo_dc.runners.ports import is_port_bound
 from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal, default_refusal
-from minitopo_dc.runners.processes.process import MOMENT_S, age_s, run
+from minitopo_dc.runners.processes.process import MOMENT_S, age_s, kernel_setting
 from minitopo_dc.runners.processes.source_address import source_address
 from minitopo_dc.runners.tcp.runner import TcpRunner
+from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
 from minitopo_dc.workloads import Command, Measurement, Workload
 from minitopo_dc.workloads.command import filled, placeholders
 
@@ -25,7 +29,7 @@ CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
 
 @runner("command")
 class CommandRunner(Runner):
-    """Workload `command` on one path, over a bearer or on several paths."""
+    """Carries workload `command` on one path, over a bearer or on several paths."""
 
     multipath: ClassVar[bool] = False
     any_mode: ClassVar[bool] = True
@@ -37,11 +41,11 @@ class CommandRunner(Runner):
     set_up: ClassVar[bool] = True
 
     def missing(self) -> str | None:
-        """Nothing: which programs there must be the workload says."""
+        """Return None, as only the workload says which programs it needs."""
         return None
 
     def lacking(self, workload: Workload) -> str | None:
-        """A program that is not on this machine."""
+        """Return an error for a program that is not on this machine, else None."""
         wanted = as_command(workload)
         for role, words in (("client", wanted.client), ("server", wanted.server)):
             if words and not _is_program(words[0]):
@@ -49,47 +53,62 @@ class CommandRunner(Runner):
         return None
 
     def unsupported(self, congestion_control: str) -> str | None:
-        """Also: the kernel must have the algorithm, and let hosts have it by default."""
+        """Return also why the kernel cannot give hosts the algorithm by default."""
         return (
             super().unsupported(congestion_control)
             or congestion_control_refusal(congestion_control)
             or default_refusal(congestion_control)
         )
 
+    def guest(self) -> GuestTransport:
+        """Return the same programs in a guest kernel, whose clock is theirs too."""
+        return self._in_guest
+
+    def _in_guest(self, facts: FlowFacts) -> GuestFlow:
+        wanted = as_command(facts.workload)
+        several = len(facts.client_addresses) > 1
+        changes = EndpointChanges(guest_transfer(facts)) if several else None
+        return ProgramsFlow(self, facts, changes=changes, ready_port=wanted.server_ready)
+
+    def unsupported_virtual(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
+        """Return why it cannot run in virtual time, where the guest has all of TCP's algorithms."""
+        return self.unknown(congestion_control) or missing_guest()
+
     def server_command(self, transfer: Transfer) -> list[str]:
-        """The server's words; none when there is no server."""
+        """Return the server's words, none when there is no server."""
         return _command(as_command(transfer.workload).server, transfer)
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """The client's words."""
+        """Return the client's words, with their placeholders filled."""
         return _command(as_command(transfer.workload).client, transfer)
 
     def client_exit_codes(self, transfer: Transfer) -> frozenset[int]:
-        """As the user says."""
+        """Return the exit codes of success that the user named."""
         return frozenset(as_command(transfer.workload).exit_codes)
 
     def server_may_end(self, exit_code: int) -> bool:
-        """Like iperf3's `--one-off`."""
+        """Return whether the server ended well, as iperf3's does with `--one-off`."""
         return exit_code == 0
 
     def is_ready(self, transfer: Transfer, pid: int) -> bool:
-        """It has bound its port; where none is told, it has been there for a moment."""
+        """Return whether the server has bound its port or, without one, has run for a moment."""
         port = as_command(transfer.workload).server_ready
         return age_s(pid) >= MOMENT_S if port is None else is_port_bound(pid, port)
 
     @contextmanager
     def hosts(self, transfer: Transfer, server: Host, client: Host) -> Iterator[None]:
-        """What programs that know nothing of the path find: addresses, TCP's and MPTCP's set-up."""
+        """Set up hosts for programs that know nothing of paths: addresses, TCP and MPTCP."""
         addresses = transfer.client_addresses
         with ExitStack() as undo:
             for host in (server, client):
-                undo.enter_context(_tcp_default(host, transfer.congestion_control))
+                algorithm = transfer.congestion_control
+                undo.enter_context(kernel_setting(host, CONGESTION_CONTROL, algorithm))
             undo.enter_context(source_address(client, addresses[0], transfer.server_address))
             undo.enter_context(subflow_per_address(server, client, addresses))
             yield
 
     def read(self, transfer: Transfer) -> Measurement:
-        """The workload's measures; the time is that of the client's process."""
+        """Return the workload's measures, with the time of the client's process."""
         wanted = as_command(transfer.workload)
         values = read_measures(wanted.measures, transfer.directory)
         units = {name: measure.unit for name, measure in wanted.measures.items()}
@@ -98,7 +117,7 @@ class CommandRunner(Runner):
 
 
 def as_command(workload: Workload) -> Command:
-    """A workload that is one.
+    """Return a workload as a `Command`.
 
     Raises:
         TypeError: it is none.
@@ -109,7 +128,7 @@ def as_command(workload: Workload) -> Command:
 
 
 def program_environment(server: str, client: str, legs: Sequence[str]) -> dict[str, str]:
-    """The addresses of the hosts, as variables of a user's programs.
+    """Return the environment variables with the addresses of the hosts, for users' programs.
 
     Args:
         server: the server's address.
@@ -124,7 +143,7 @@ def program_environment(server: str, client: str, legs: Sequence[str]) -> dict[s
 
 
 def _command(words: Iterable[str], transfer: Transfer) -> list[str]:
-    """The words with their placeholders' values, behind env(1), which sets the environment."""
+    """Return the words with their placeholders' values, behind env(1) with the environment."""
     values = _values(transfer)
     command = [filled(word, values) for word in words]
     variables = program_environment(
@@ -135,7 +154,7 @@ def _command(words: Iterable[str], transfer: Transfer) -> list[str]:
 
 
 def _values(transfer: Transfer) -> Mapping[str, str]:
-    """`workloads.command.PLACEHOLDERS`, and the legs'."""
+    """Return the values of `workloads.command.PLACEHOLDERS`, and of the legs'."""
     return {
         "server": transfer.server_address,
         "client": transfer.first_address,
@@ -149,21 +168,6 @@ def _values(transfer: Transfer) -> Mapping[str, str]:
 
 
 def _is_program(word: str) -> bool:
-    """Whether it can be executed; of a word with other placeholders this is not known before."""
+    """Return whether a word can be executed, True for words with other placeholders."""
     named = word.replace("{python}", sys.executable)
     return any(placeholders([named])) or shutil.which(named) is not None
-
-
-@contextmanager
-def _tcp_default(host: Host, congestion_control: str) -> Iterator[None]:
-    """Until the end, TCP sockets of the host have this algorithm unless they choose another."""
-    before = run(host, ["sysctl", "-n", CONGESTION_CONTROL]).strip()
-    _set_tcp_default(host, congestion_control)
-    try:
-        yield
-    finally:
-        _set_tcp_default(host, before)
-
-
-def _set_tcp_default(host: Host, congestion_control: str) -> None:
-    run(host, ["sysctl", "-qw", f"{CONGESTION_CONTROL}={congestion_control}"])

@@ -1,1 +1,1 @@
-"""The kernel's MPTCP: transport `mptcp`."""
+"""The kernel's Multipath TCP: transport `mptcp`."""

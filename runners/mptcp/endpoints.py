@@ -1,4 +1,4 @@
-"""The kernel's MPTCP endpoints of the client's host: what opens, closes and ranks subflows.
+"""MPTCP endpoints of the client's host, which open, close and rank subflows.
 
 The in-kernel path manager (ip-mptcp(8)) opens a subflow from each endpoint for each connection,
 also for those that there are already, and closes it when the endpoint goes (RFC 8684, sections 3.2
@@ -28,7 +28,7 @@ class Endpoints:
     """The endpoints that a connection's paths need at each moment of their plan."""
 
     def __init__(self, host: Host, addresses: Sequence[str], plan: PathPlan) -> None:
-        """For a host with an address per leg."""
+        """Make the endpoints of a host with an address for each leg; none is added yet."""
         self._host = host
         self._addresses = addresses
         self._initial_leg: int | None = plan.initial[0]
@@ -36,12 +36,12 @@ class Endpoints:
         self._legs = set(legs_at_first(plan))
 
     def add_first(self) -> None:
-        """Before the connection begins: what its further paths need, and a status of the first."""
+        """Add, before the connection begins, what its further paths and a changing first need."""
         for leg in sorted(self._legs):
             self._add(leg)
 
     def change(self, event: PathEvent) -> None:
-        """Do what an event asks for."""
+        """Add, remove or change the endpoint that an event of the plan is about."""
         if event.action == "open":
             self._add(event.leg)
         elif event.action == "abandon":
@@ -58,7 +58,7 @@ class Endpoints:
         self._legs.add(leg)
 
     def _remove(self, leg: int) -> None:
-        """Also of the initial subflow, which kernels close by its identifier only."""
+        """Remove a leg's endpoint, and close the initial subflow, by its identifier only."""
         if leg == self._initial_leg:
             address = self._addresses[leg - 1]
             run(self._host, [*ENDPOINT, "delete", "id", INITIAL_SUBFLOW, address])
@@ -70,7 +70,7 @@ class Endpoints:
 
 @contextmanager
 def first_endpoints(host: Host, addresses: Sequence[str], plan: PathPlan) -> Iterator[None]:
-    """Until the end, the endpoints that a plan begins with; what there is then is removed."""
+    """Add the endpoints that a plan begins with for a block; then remove all that are there."""
     try:
         Endpoints(host, addresses, plan).add_first()
         yield
@@ -80,9 +80,9 @@ def first_endpoints(host: Host, addresses: Sequence[str], plan: PathPlan) -> Ite
 
 
 def most_subflows(transfer: Transfer) -> int:
-    """How many subflows a connection may need beside the initial one.
+    """Return how many subflows a connection may need beside the initial one.
 
-    That one counts for none, unless it was closed and another is in its place.
+    The initial one does not count, unless it was closed and another is in its place.
     """
     needed = len(transfer.client_addresses) - (0 if transfer.path_plan.events else 1)
     return min(needed, MOST_SUBFLOWS)
@@ -90,7 +90,7 @@ def most_subflows(transfer: Transfer) -> int:
 
 @contextmanager
 def subflow_limit(host: Host, subflows: int) -> Iterator[None]:
-    """Allow so many subflows beside the initial one, until the end."""
+    """Allow this many subflows beside the initial one, for a block."""
     limits = run(host, ["ip", "mptcp", "limits", "show"])
     found = re.search(r"\bsubflows (\d+)", limits)
     if found is None:
@@ -105,10 +105,10 @@ def subflow_limit(host: Host, subflows: int) -> Iterator[None]:
 
 @contextmanager
 def subflow_per_address(server: Host, client: Host, addresses: Sequence[str]) -> Iterator[None]:
-    """Until the end, each MPTCP connection has a subflow from each of the client's addresses.
+    """Give each MPTCP connection a subflow from each of the client's addresses, for a block.
 
-    For programs that open their connections themselves. Where the kernel has no MPTCP, or there is
-    one address, nothing is done.
+    This is for programs that open their connections themselves. Where the kernel has no MPTCP, or
+    there is one address, nothing is done.
     """
     if len(addresses) < 2 or mptcp_refusal() is not None:
         yield
@@ -121,7 +121,7 @@ def subflow_per_address(server: Host, client: Host, addresses: Sequence[str]) ->
 
 
 def legs_at_first(plan: PathPlan) -> Iterator[int]:
-    """The further paths; the first one if its status is to change, which an endpoint does."""
+    """Yield the legs that have an endpoint at first: further paths, and a first that changes."""
     yield from plan.initial[1:]
     changed = {event.leg for event in plan.events if event.action in ("backup", "available")}
     if plan.initial[0] in changed:
@@ -137,6 +137,6 @@ def _device_of(host: Host, address: str) -> str:
 
 
 def _shown(host: Host, addresses: Sequence[str]) -> list[str]:
-    """The identifiers of the endpoints of these addresses."""
+    """Return the identifiers of the endpoints of these addresses."""
     rows = re.findall(r"^(\S+) id (\d+)", run(host, [*ENDPOINT, "show"]), re.MULTILINE)
     return [identifier for address, identifier in rows if address in addresses]

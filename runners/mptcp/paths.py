@@ -1,7 +1,7 @@
 """A program on the client's host that changes the paths of its MPTCP connection at their times.
 
-It begins when the connection is there: what is due before is done then. For each change it prints
-one line of JSON: the event, and when the kernel had been told (`done_s`).
+It begins when the connection is established, and makes the changes that are due before then. For
+each change it prints one line of JSON: the event, and when the kernel had been told (`done_s`).
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ POLL_S = 0.005
 
 @dataclass(frozen=True)
 class ThisHost:
-    """The host that this program runs on."""
+    """The host on which this program runs."""
 
     name: str = "client"
 
     def popen(
         self, arguments: Sequence[str], *, stdout: int | IO[bytes], stderr: int | IO[bytes]
     ) -> subprocess.Popen[bytes]:
-        """Start a process here."""
+        """Start a process on this host."""
         return subprocess.Popen(arguments, stdout=stdout, stderr=stderr)
 
 
 class PathsSettings(ProgramSettings):
-    """What the program is told."""
+    """Settings of this paths program."""
 
     paths: PathPlan
     begin_ns: int
     """Time zero of the paths, on the monotonic clock."""
     addresses: tuple[str, ...]
-    """The client's, one per leg."""
+    """The client's addresses, one per leg."""
     server: str
     """The server's address."""
     port: int
@@ -67,7 +67,10 @@ def main() -> None:
 
 
 def at_its_time(event: PathEvent, begin_ns: int, change: Callable[[PathEvent], None]) -> float:
-    """Wait for an event's time, and make the change; when it was made, in s since `begin_ns`."""
+    """Wait for an event's time, and make the change; return when it was made.
+
+    The time is in s since `begin_ns`.
+    """
     time.sleep(max(0.0, event.at_s - (time.monotonic_ns() - begin_ns) / NS_PER_S))
     change(event)
     return (time.monotonic_ns() - begin_ns) / NS_PER_S

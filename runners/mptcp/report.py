@@ -1,4 +1,4 @@
-"""What the kernel said of an MPTCP connection's subflows, told of the paths that they are."""
+"""Reports on an MPTCP connection's subflows, from the kernel's counters, as paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minitopo_dc.workloads.paths import PathReport, PathSample, PathState
 
 
 def path_details(transfer: Transfer, subflows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Each subflow as a path, with its addresses."""
+    """Return each subflow as a path, with its addresses."""
     return [
         PathReport(
             leg=_leg(transfer, each),
@@ -32,13 +32,13 @@ def path_details(transfer: Transfer, subflows: Sequence[Mapping[str, Any]]) -> l
 
 
 def path_changes(transfer: Transfer) -> list[dict[str, Any]]:
-    """What the kernel of the client's host was told, and when: `PathEvent` with `done_s`."""
+    """Return what the client's kernel was told, and when: `PathEvent` with `done_s`."""
     lines = transfer.paths_output.read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
 def path_samples(transfer: Transfer, subflows: Sequence[Mapping[str, Any]]) -> list[PathSample]:
-    """All samples of all subflows, by time. The status is what the client's kernel was told."""
+    """Return all samples of all subflows, by time; the status is what the kernel was told."""
     done = path_changes(transfer) if transfer.path_plan.events else []
     events = tuple(PathEvent(each["done_s"], each["action"], each["leg"]) for each in done)
     told = PathPlan(transfer.path_plan.initial, events)
@@ -69,6 +69,6 @@ def _leg(transfer: Transfer, subflow: Mapping[str, Any]) -> int:
 
 
 def _since_begin(transfer: Transfer, time_ns: int) -> float:
-    """In s since time zero of the legs."""
+    """Return a time in s since time zero of the legs."""
     assert transfer.begin_ns is not None  # the client was started
     return (time_ns - transfer.begin_ns) / NS_PER_S

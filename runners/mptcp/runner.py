@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import StringConstraints
 
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
+from minitopo_dc.runners.in_guest import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import (
     MOST_SUBFLOWS,
     first_endpoints,
@@ -17,13 +19,36 @@ from minitopo_dc.runners.mptcp.endpoints import (
 )
 from minitopo_dc.runners.mptcp.paths import PathsSettings
 from minitopo_dc.runners.mptcp.report import path_changes, path_details, path_samples
-from minitopo_dc.runners.mptcp.virtual import MptcpFlow
-from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal
-from minitopo_dc.runners.tcp.runner import MptcpOptions, TcpRunner
+from minitopo_dc.runners.mptcp.virtual import EndpointChanges, MptcpFlow
+from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal, schedulers
+from minitopo_dc.runners.processes.process import kernel_setting
+from minitopo_dc.runners.tcp.runner import TcpRunner, TlsOptions
+from minitopo_dc.runners.tcp.virtual import AGENT_WORKLOADS
 from minitopo_dc.runners.tools import Tool
-from minitopo_dc.runners.virtual import GuestTransport
+from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.paths import PATHS
+
+SCHEDULER = "net.mptcp.scheduler"
+"""mptcp-sysctl.rst of Linux."""
+GUEST_SCHEDULERS = ("default",)
+"""Of Linux 6.12; others would be programs of BPF, which the guest has not."""
+SchedulerName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
+
+
+class MptcpOptions(TlsOptions):
+    """Options of HTTP/2 over TLS, and what decides which subflow has the next data.
+
+    Attributes:
+        scheduler: the packet scheduler of both hosts, by the kernel's name for it; None: its
+            default.
+    """
+
+    scheduler: SchedulerName | None = None
+
+    def sysctl(self) -> dict[str, str]:
+        """Return the settings that both hosts' kernels are to have."""
+        return {} if self.scheduler is None else {SCHEDULER: self.scheduler}
 
 
 @runner("mptcp")
@@ -44,25 +69,31 @@ class MptcpRunner(TcpRunner):
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "mptcp"
 
     def missing(self) -> str | None:
-        """What `tcp` needs, MPTCP in the kernel, and mptcpize, as curl has no option for it."""
+        """Return what is lacking of `tcp`'s needs, MPTCP in the kernel, and mptcpize for curl."""
         return super().missing() or mptcp_refusal()
 
     def curl_command(self, transfer: Transfer) -> list[str]:
-        """Mptcpize turns curl's TCP sockets into MPTCP sockets."""
+        """Return curl's command line behind mptcpize, which makes its TCP sockets MPTCP sockets."""
         return ["mptcpize", "run", *super().curl_command(transfer)]
 
     @contextmanager
     def hosts(self, transfer: Transfer, server: Host, client: Host) -> Iterator[None]:
-        """Let both hosts have enough subflows, and the client the endpoints of its first paths."""
+        """Allow enough subflows on both hosts, and add the endpoints of the client's first paths.
+
+        All is undone at the end.
+        """
         with ExitStack() as undo:
+            settings = MptcpOptions.check(transfer.options, f"runner {self.name}").sysctl()
             for host in (server, client):
                 undo.enter_context(subflow_limit(host, most_subflows(transfer)))
+                for name, value in settings.items():
+                    undo.enter_context(kernel_setting(host, name, value))
             addresses = transfer.client_addresses
             undo.enter_context(first_endpoints(client, addresses, transfer.path_plan))
             yield
 
     def paths_command(self, transfer: Transfer) -> list[str] | None:
-        """A program that changes the client's endpoints, if the schedule has changes."""
+        """Return the program that changes the client's endpoints, None without changes."""
         if not transfer.path_plan.events:
             return None
         assert transfer.begin_ns is not None  # it is started behind the client
@@ -75,14 +106,28 @@ class MptcpRunner(TcpRunner):
         )
         return told.command("minitopo_dc.runners.mptcp.paths", transfer.paths_settings)
 
-    def guest(self) -> GuestTransport:
-        """As `tcp`, with MPTCP's endpoints."""
-        return partial(MptcpFlow, self)
+    def _in_guest(self, facts: FlowFacts) -> GuestFlow:
+        """Return the ends in a guest as `tcp` has them, with MPTCP's endpoints."""
+        options = MptcpOptions.check(facts.options, f"runner {self.name}")
+        facts = replace(facts, sysctl={**facts.sysctl, **options.sysctl()})
+        if facts.workload.kind in AGENT_WORKLOADS:
+            return MptcpFlow(self, facts)
+        changes = EndpointChanges(guest_transfer(facts))
+        return ProgramsFlow(self, facts, changes=changes, ready_port=facts.server_address[1])
+
+    def unsupported_options(self, options: Mapping[str, Any], *, virtual: bool) -> str | None:
+        """Return that the kernel lacks the packet scheduler, with those that it has."""
+        wanted = MptcpOptions.check(options, f"runner {self.name}").scheduler
+        offered = GUEST_SCHEDULERS if virtual else schedulers()
+        if wanted is None or wanted in offered:
+            return None
+        kernel = "the guest's kernel" if virtual else "this machine's kernel"
+        return f"options.scheduler: {wanted}; {kernel} has {', '.join(offered) or 'none to choose'}"
 
     def measured(
         self, transfer: Transfer, client: dict[str, Any], connection: dict[str, Any] | None
     ) -> Measurement:
-        """As `tcp`; what the kernel said of subflows is told of the paths that they are."""
+        """Return the outcome as `tcp` does, with the kernel's counters of subflows as paths."""
         measured = super().measured(transfer, client, connection)
         details = dict(measured.details)
         subflows = details.pop("subflows", [])
@@ -93,7 +138,11 @@ class MptcpRunner(TcpRunner):
         return replace(measured, details=details, path_samples=samples)
 
     def check_connection(self, transfer: Transfer, connection: dict[str, Any]) -> None:
-        """Also: MPTCP to the end, and without a path schedule a subflow to each client address.
+        """Check also for MPTCP to the end and, without a schedule, a subflow to each address.
+
+        In a download each subflow has data; small answers may all take the one with the shorter
+        round trip. What a schedule asks for is known only when it is known how long the transfer
+        took.
 
         Of a download each with data; small answers may all take the one with the shorter round
         trip. What a schedule asks for is known when it is known how long the transfer took.

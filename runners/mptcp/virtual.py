@@ -1,4 +1,4 @@
-"""Transport `mptcp` on the virtual clock: the same in a guest, with its endpoints and subflows."""
+"""Transport `mptcp` on the virtual clock: a guest's MPTCP, with its endpoints and subflows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from minitopo_dc.linux_guest.orders import Change, ChangeName
+from minitopo_dc.runners.base import Transfer
 from minitopo_dc.runners.mptcp.endpoints import legs_at_first, most_subflows
 from minitopo_dc.runners.mptcp.report import path_samples
 from minitopo_dc.runners.tcp.virtual import TcpApplication, TcpFlow
@@ -24,6 +25,36 @@ ORDERS: dict[PathAction, ChangeName] = {
 }
 
 
+class EndpointChanges:
+    """Tells the agent when endpoints come and go, and keeps what it did."""
+
+    def __init__(self, transfer: Transfer) -> None:
+        self._transfer = transfer
+        if transfer.path_plan.events:
+            transfer.directory.mkdir(parents=True, exist_ok=True)
+            transfer.paths_output.touch()
+        self._changes = list(_changes(transfer))
+        """Each with the event that it belongs to."""
+
+    @property
+    def subflow_limit(self) -> int:
+        """Return how many subflows there may be beside the first, as on the real clock."""
+        return max(DEFAULT_SUBFLOWS, most_subflows(self._transfer))
+
+    def orders(self) -> Sequence[Change]:
+        """Return the endpoints with which the plan begins, then the changes of its events."""
+        return [change for change, _ in self._changes]
+
+    def note(self, number: int, moment: int) -> None:
+        """Write what was done, and when, as the real clock's program does."""
+        _, event = self._changes[number]
+        is_last = [each for _, each in self._changes[number + 1 : number + 2]] != [event]
+        if event is not None and is_last:
+            done_s = (moment - (self._transfer.begin_ns or 0)) / NS_PER_S
+            with self._transfer.paths_output.open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps({**event._asdict(), 'done_s': done_s})}\n")
+
+
 class MptcpFlow(TcpFlow):
     """A connection with a subflow for each path that is open."""
 
@@ -31,41 +62,19 @@ class MptcpFlow(TcpFlow):
         super().__init__(runner, facts)
         self._told: list[int] = []
         """How many samples of each subflow `path_samples` has returned."""
-        if self.transfer.path_plan.events:
-            facts.directory.mkdir(parents=True, exist_ok=True)
-            self.transfer.paths_output.touch()
-        self._changes = list(_changes(self))
-        """What the agent is to do, each with the event that it belongs to."""
-
-    @property
-    def subflow_limit(self) -> int:
-        """As on the real clock."""
-        return max(DEFAULT_SUBFLOWS, most_subflows(self.transfer))
-
-    def changes(self) -> Sequence[Change]:
-        """First the endpoints that the plan begins with, then what its events ask for."""
-        return [change for change, _ in self._changes]
-
-    def note_change(self, number: int, moment: int) -> None:
-        """Write what was done, and when, as the real clock's program does."""
-        _, event = self._changes[number]
-        is_last = [each for _, each in self._changes[number + 1 : number + 2]] != [event]
-        if event is not None and is_last:
-            row = {**event._asdict(), "done_s": self.since_begin(moment)}
-            with self.transfer.paths_output.open("a", encoding="utf-8") as file:
-                file.write(f"{json.dumps(row)}\n")
+        self.endpoints = EndpointChanges(self.transfer)
 
     def path_samples(self) -> Sequence[PathSample]:
-        """All that was seen of subflows since the last call."""
+        """Return all samples of subflows since the last call."""
         found = self.history.report(self._told)
         told = [*self._told, *[0] * (len(found) - len(self._told))]
         self._told = [count + len(each["samples"]) for count, each in zip(told, found, strict=True)]
         return path_samples(self.transfer, found)
 
 
-def _changes(flow: TcpFlow) -> Iterator[tuple[Change, PathEvent | None]]:
-    """See `Endpoints`: the initial subflow has no endpoint of its own, and identifier 0."""
-    plan, begin = flow.transfer.path_plan, flow.transfer.begin_ns or 0
+def _changes(transfer: Transfer) -> Iterator[tuple[Change, PathEvent | None]]:
+    """Yield the changes of `Endpoints`; the initial subflow has identifier 0 and no endpoint."""
+    plan, begin = transfer.path_plan, transfer.begin_ns or 0
     initial: int | None = plan.initial[0]
     endpoints = set(legs_at_first(plan))
     for leg in sorted(endpoints):

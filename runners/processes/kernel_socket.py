@@ -1,4 +1,4 @@
-"""What the Linux kernel says of a TCP or MPTCP socket: congestion control and subflows.
+"""The kernel's view of a TCP or MPTCP socket: congestion control and subflows.
 
 Sources: linux/tcp.h (struct tcp_info), linux/mptcp.h (struct mptcp_info, mptcp_subflow_data and
 mptcp_subflow_addrs); MPTCP_TCPINFO and MPTCP_SUBFLOW_ADDRS are there since Linux 5.16.
@@ -18,6 +18,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+AVAILABLE_SCHEDULERS = Path("/proc/sys/net/mptcp/available_schedulers")
 IPPROTO_MPTCP = 262
 PROTOCOLS = {"tcp": socket.IPPROTO_TCP, "mptcp": IPPROTO_MPTCP}
 SO_PROTOCOL = 38
@@ -83,7 +84,7 @@ class Subflow:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What tells it from the others of its connection, also from those before it."""
+        """Return what tells it from the others of its connection, also from earlier ones."""
         return self.local, self.remote, self.remote_port
 
 
@@ -97,7 +98,7 @@ def set_congestion_control(connection: socket.socket, name: str) -> None:
 
 
 def congestion_control_refusal(name: str) -> str | None:
-    """Why this user's TCP sockets cannot have a congestion control; None when they can."""
+    """Return why this user's TCP sockets cannot have a congestion control, None if they can."""
     with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
         try:
             set_congestion_control(probe, name)
@@ -108,10 +109,10 @@ def congestion_control_refusal(name: str) -> str | None:
 
 
 def default_refusal(name: str) -> str | None:
-    """Why no network namespace can have a congestion control by default; None when it can.
+    """Return why no network namespace can have a congestion control by default, None if it can.
 
-    Those that the machine reserves to root cannot be (tcp_set_default_congestion_control of
-    Linux' tcp_cong.c). Where its list is not shown it is not known.
+    Those that the machine reserves to root cannot be (tcp_set_default_congestion_control of Linux'
+    tcp_cong.c). Where its list is not shown it is not known.
     """
     try:
         allowed = ALLOWED.read_text(encoding="ascii").split()
@@ -126,7 +127,7 @@ def default_refusal(name: str) -> str | None:
 
 
 def mptcp_refusal() -> str | None:
-    """Why there are no MPTCP sockets here; None when there are."""
+    """Return why there are no MPTCP sockets here, None when there are."""
     try:
         socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP).close()
     except OSError as error:
@@ -135,14 +136,22 @@ def mptcp_refusal() -> str | None:
     return None
 
 
+def schedulers() -> list[str]:
+    """Return the packet schedulers of MPTCP that one can choose here."""
+    try:
+        return AVAILABLE_SCHEDULERS.read_text(encoding="ascii").split()
+    except OSError:
+        return []  # the kernel has no MPTCP, or is older than 6.10
+
+
 def congestion_control(connection: socket.socket) -> str:
-    """The congestion control that the kernel uses for a socket."""
+    """Return the congestion control that the kernel uses for a socket."""
     name = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
     return name.split(b"\0", 1)[0].decode()
 
 
 def is_multipath(connection: socket.socket) -> bool:
-    """Whether a socket speaks MPTCP, that is, has not fallen back to TCP (RFC 8684, 3.7)."""
+    """Return whether a socket speaks MPTCP and has not fallen back to TCP (RFC 8684, 3.7)."""
     if connection.getsockopt(socket.SOL_SOCKET, SO_PROTOCOL) != IPPROTO_MPTCP:
         return False
     info = connection.getsockopt(SOL_MPTCP, MPTCP_INFO, 12)
@@ -151,7 +160,7 @@ def is_multipath(connection: socket.socket) -> bool:
 
 
 def subflows(connection: socket.socket, peer: tuple[str, int]) -> list[Subflow]:
-    """The subflows of an MPTCP connection; a TCP connection to `peer` itself as the only one.
+    """Return the subflows of an MPTCP connection, or a TCP connection to `peer` as the only one.
 
     An initial subflow that the kernel has disconnected, which leaves no port, is not among them.
 
@@ -171,10 +180,10 @@ def subflows(connection: socket.socket, peer: tuple[str, int]) -> list[Subflow]:
 
 
 def has_delivered(connection: socket.socket) -> bool:
-    """Whether the peer acknowledged all that was written, or closed the connection.
+    """Return whether the peer acknowledged all that was written, or closed the connection.
 
-    After a reset the kernel keeps the last count of unacknowledged bytes (SIOCOUTQ of tcp(7)),
-    so the count alone would never come to zero.
+    After a reset the kernel keeps the last count of unacknowledged bytes (SIOCOUTQ of tcp(7)), so
+    the count alone would never come to zero.
     """
     if is_closed_by_peer(connection):
         return True
@@ -183,14 +192,14 @@ def has_delivered(connection: socket.socket) -> bool:
 
 
 def is_closed_by_peer(connection: socket.socket) -> bool:
-    """Whether the peer will send nothing more: it closed or reset the connection."""
+    """Return whether the peer will send nothing more: it closed or reset the connection."""
     poll = select.poll()
     poll.register(connection, select.POLLRDHUP)
     return bool(poll.poll(0))
 
 
 def socket_with_peer(peer: tuple[str, int]) -> socket.socket | None:
-    """A duplicate of this process's socket that is connected to `peer`; the caller closes it."""
+    """Return a duplicate of this process' socket connected to `peer`, which the caller closes."""
     for connection in _own_sockets():
         try:
             if connection.getpeername()[:2] == peer:
@@ -211,7 +220,7 @@ def _own_sockets() -> Iterator[socket.socket]:
 
 
 def subflow(local: str, remote: tuple[str, int], info: bytes) -> Subflow:
-    """What a `struct tcp_info` says of the subflow between two addresses."""
+    """Return the subflow between two addresses that a `struct tcp_info` describes."""
     (mss,) = struct.unpack_from("@I", info, SND_MSS_OFFSET)
     unacked, sacked, lost, again = struct.unpack_from("@4I", info, UNACKED_OFFSET)
     rtt_us, rtt_variation_us, ssthresh, cwnd = struct.unpack_from("@4I", info, RTT_OFFSET)

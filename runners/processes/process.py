@@ -17,7 +17,7 @@ from minitopo_dc.runners.base import Host, TransferFailed
 
 
 def last_json(output: Path, role: str) -> dict[str, Any]:
-    """The JSON object on the last line of a process's output.
+    """Return the JSON object on the last line of a process' output.
 
     Raises:
         TransferFailed: there is none.
@@ -36,7 +36,7 @@ COMMAND_TIMEOUT_S = 10.0
 
 
 def run(host: Host, arguments: Sequence[str]) -> str:
-    """Run a short command in a host; returns its standard output.
+    """Run a short command in a host; return its standard output.
 
     Raises:
         TransferFailed: it failed.
@@ -54,6 +54,21 @@ def run(host: Host, arguments: Sequence[str]) -> str:
     return output.decode()
 
 
+@contextmanager
+def kernel_setting(host: Host, name: str, value: str) -> Iterator[None]:
+    """Give a setting of a host's kernel a value for a block.
+
+    Raises:
+        TransferFailed: the kernel does not take it.
+    """
+    before = run(host, ["sysctl", "-n", name]).strip()
+    run(host, ["sysctl", "-qw", f"{name}={value}"])
+    try:
+        yield
+    finally:
+        run(host, ["sysctl", "-qw", f"{name}={before}"])
+
+
 TAIL_LINES = 5
 TAIL_CHARACTERS = 600
 MOMENT_S = 0.5
@@ -63,7 +78,7 @@ KILL_AFTER_S = 2.0
 
 
 class Process:
-    """A running process; its standard output and error go to files."""
+    """A running process whose standard output and error go to files."""
 
     def __init__(
         self, role: str, popen: subprocess.Popen[bytes], log: Path, output: Path | None = None
@@ -80,7 +95,7 @@ class Process:
         self._output = output
 
     def reap(self) -> None:
-        """Take note of the end of a process that has ended."""
+        """Note the exit code and times of a process that has ended."""
         if self.exit_code is None:
             # Between its end and wait(2) the process is a zombie, and its times can be read.
             self.seconds = time.monotonic() - self._begin
@@ -92,13 +107,8 @@ class Process:
         self._popen.send_signal(number)
 
     def failure(self, what: str) -> TransferFailed:
-        """An error that says what happened, how the process ended and its last lines.
-
-        Those of its log (standard error); of its output when there are none.
-        """
-        text = " ".join(word for word in (self._role, self._end(), what) if word)
-        tail = log_tail(self._log) or (log_tail(self._output) if self._output else "")
-        return TransferFailed(f"{text}: {tail}" if tail else text)
+        """Return an error that says what happened, how the process ended and its last lines."""
+        return failure(self._role, self.exit_code, what, self._log, self._output)
 
     def close(self) -> None:
         """End the process if it still runs, by force if need be."""
@@ -108,12 +118,25 @@ class Process:
                 wait_any([self], KILL_AFTER_S)
         os.close(self.pidfd)
 
-    def _end(self) -> str:
-        if self.exit_code is None:
-            return ""
-        if self.exit_code < 0:
-            return f"was ended by {signal.Signals(-self.exit_code).name}"
-        return f"ended with exit code {self.exit_code}"
+
+def failure(
+    role: str, exit_code: int | None, what: str, log: Path, output: Path | None = None
+) -> TransferFailed:
+    """Return an error that says how a process ended (None: it did not), and its last lines.
+
+    Those of its log (standard error); of its output when there are none.
+    """
+    text = " ".join(word for word in (role, _end(exit_code), what) if word)
+    tail = log_tail(log) or (log_tail(output) if output else "")
+    return TransferFailed(f"{text}: {tail}" if tail else text)
+
+
+def _end(exit_code: int | None) -> str:
+    if exit_code is None:
+        return ""
+    if exit_code < 0:
+        return f"was ended by {signal.Signals(-exit_code).name}"
+    return f"ended with exit code {exit_code}"
 
 
 @contextmanager
@@ -138,7 +161,7 @@ def running(
 
 
 def wait_any(processes: Sequence[Process], timeout_s: float) -> list[Process]:
-    """Wait until one of the processes has ended; returns those that have."""
+    """Wait until one of the processes has ended or the time (s) is over; return those that have."""
     poll = select.poll()
     for process in processes:
         poll.register(process.pidfd, select.POLLIN)
@@ -150,14 +173,14 @@ def wait_any(processes: Sequence[Process], timeout_s: float) -> list[Process]:
 
 
 def log_tail(log: Path) -> str:
-    """The last lines of a log, as one line."""
+    """Return the last lines of a log, as one line."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     kept = [line.strip() for line in lines if line.strip()][-TAIL_LINES:]
     return " | ".join(kept)[-TAIL_CHARACTERS:]
 
 
 def age_s(pid: int) -> float:
-    """How long a process has been there, in s; 0 of one that is not."""
+    """Return how long a process has existed in s, 0 for one that does not."""
     try:
         fields = _fields(pid)
     except OSError:
@@ -172,5 +195,5 @@ def _cpu_time(pid: int) -> float:
 
 
 def _fields(pid: int) -> list[str]:
-    """Those of proc(5)'s stat, from the third one on; the second one may hold spaces."""
+    """Return the fields of proc(5)'s stat from the third on, as the second may hold spaces."""
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()

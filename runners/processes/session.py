@@ -25,12 +25,12 @@ END_TIMEOUT_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is transferred, and how."""
+    """A transfer, and the runner that does it."""
 
     runner: Runner
     transfer: Transfer
     name: str = ""
-    """Begins what is said of its failure, where there are several."""
+    """What an error of the transfer begins with, where there are several."""
 
 
 def run_transfer(
@@ -66,7 +66,7 @@ def run_transfers(
 
 
 def _set_up_hosts(jobs: Sequence[Job], server: Host, client: Host, stack: ExitStack) -> None:
-    """Once for all transfers of a kind: the end of one must not take it from the others."""
+    """Set up hosts once for all transfers of a kind: the end of one must not affect the others."""
     done = set()
     for job in jobs:
         kind = (job.runner.name, job.transfer.client_addresses)
@@ -78,7 +78,7 @@ def _set_up_hosts(jobs: Sequence[Job], server: Host, client: Host, stack: ExitSt
 def _run_processes(
     jobs: Sequence[Job], server: Host, client: Host, on_start: Callable[[], None]
 ) -> list[_Flow]:
-    """The flows when all have ended."""
+    """Run all processes of the transfers; return the flows when all have ended."""
     with ExitStack() as stack:
         flows = [_Flow(job, server, client, stack) for job in jobs]
         for flow in flows:
@@ -94,7 +94,7 @@ def _run_processes(
 
 
 def _watch(flows: Sequence[_Flow]) -> None:
-    """Return when all have ended well; the first thing that goes wrong is raised."""
+    """Return when all have ended well; raise the first thing that goes wrong."""
     while pending := [flow for flow in flows if not flow.has_ended]:
         patience = min(flow.deadline for flow in pending) - time.monotonic()
         wait_any([one for flow in pending for one in flow.live], max(0.0, patience))
@@ -103,7 +103,7 @@ def _watch(flows: Sequence[_Flow]) -> None:
 
 
 class _Flow:
-    """A server and its client."""
+    """The server and the client of a transfer."""
 
     deadline: float
     """When what is waited for (the client's end, then the server's) has taken too long."""
@@ -117,12 +117,12 @@ class _Flow:
 
     @property
     def has_ended(self) -> bool:
-        """Whether both processes have, as they should."""
+        """Return whether both processes have ended, as they should."""
         return self._stopping and not self.live
 
     @property
     def live(self) -> list[Process]:
-        """The processes whose end is not known yet."""
+        """Return the processes whose end is not known yet."""
         return [process for process in self._processes.values() if process.exit_code is None]
 
     def start_server(self) -> None:
@@ -132,7 +132,7 @@ class _Flow:
             self._start("server", command, transfer)
 
     def start_client(self, begin_ns: int) -> None:
-        """Start it; the time of the legs and of the flow's paths counts from `begin_ns`."""
+        """Start the client; times of the legs and of the flow's paths count from `begin_ns`."""
         transfer = replace(self._job.transfer, begin_ns=begin_ns)
         self._job = replace(self._job, transfer=transfer)
         self._start("client", self._job.runner.client_command(transfer), transfer)
@@ -163,7 +163,7 @@ class _Flow:
                 self._check_paths()
 
     def measure(self) -> Measurement:
-        """Read the outcome."""
+        """Read the outcome of the transfer."""
         runner, client = self._job.runner, self._processes["client"]
         transfer = replace(self._job.transfer, client_s=client.seconds)
         with self._named():
@@ -185,7 +185,7 @@ class _Flow:
             self._processes[role] = self._stack.enter_context(process)
 
     def _check_client(self) -> None:
-        """A server that ended before the client is the failure's cause."""
+        """Check the client, and blame a server that ended before it for the failure."""
         runner, transfer = self._job.runner, self._job.transfer
         server, client = self._processes.get("server"), self._processes["client"]
         failed = client.exit_code not in (None, *runner.client_exit_codes(transfer))
@@ -211,7 +211,7 @@ class _Flow:
         self._check_server()
 
     def _check_paths(self) -> None:
-        """The program may end when it has nothing left to change, or when it is told to."""
+        """Check that the paths' program ended only when it had no changes left or was told to."""
         paths = self._processes.get("paths")
         if paths is not None and paths.exit_code not in (None, 0, -signal.SIGTERM):
             raise paths.failure("")
@@ -234,7 +234,7 @@ class _Flow:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Say of which of several transfers a failure is."""
+        """Put the transfer's name before a failure, where there are several."""
         try:
             yield
         except TransferFailed as failure:

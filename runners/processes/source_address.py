@@ -12,7 +12,7 @@ from minitopo_dc.runners.base import Host, TransferFailed
 from minitopo_dc.runners.processes.process import run
 
 TABLE = "4433"
-"""Of our own: the topologies have 101 to 350 (one per leg), Linux itself 253 to 255."""
+"""A table of its own: the topologies have 101 to 350 (one per leg), Linux 253 to 255."""
 PRIORITY = "300"
 """After rules for what has a source address already (the topologies: 200), which thus keeps its
 way; before the main table (32766)."""
@@ -20,7 +20,10 @@ way; before the main table (32766)."""
 
 @contextmanager
 def source_address(host: Host, source: str, destination: str) -> Iterator[None]:
-    """Until the end, a program that asks for a route to `destination` is told to use `source`.
+    """Let programs that ask for a route to `destination` use `source`, for a block.
+
+    There is one source address for a destination at a time: the kernel cannot tell two programs
+    apart here.
 
     One source address for a destination at a time: the kernel cannot tell two programs apart here.
 
@@ -50,7 +53,7 @@ def _lookup(host: Host, command: list[str]) -> dict[str, Any]:
 
 @contextmanager
 def _added(host: Host, kind: list[str], what: list[str]) -> Iterator[None]:
-    """A route or a rule, until the end."""
+    """Add a route or a rule for a block."""
     run(host, [*kind, "add", *what])
     try:
         yield

@@ -10,7 +10,7 @@ from minitopo_dc.interruption import heed
 
 
 class StopSignal:
-    """Whether one of some signals came. A signal alone would not end a select call (PEP 475)."""
+    """Notes whether one of some signals came, which alone would not end a select call (PEP 475)."""
 
     def __init__(self, *numbers: signal.Signals) -> None:
         """Catch these from now on, unless they are ignored."""

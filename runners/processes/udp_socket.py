@@ -1,4 +1,4 @@
-"""UDP sockets: waiting, reading in batches, the receive buffer and what it dropped."""
+"""UDP sockets: to wait, to read in batches, the receive buffer and what it dropped."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def set_receive_buffer(udp: socket.socket, size_bytes: int) -> None:
 
 
 def socket_drops(udp: socket.socket) -> int:
-    """The datagrams that the kernel dropped because a socket's receive buffer was full."""
+    """Return how many datagrams the kernel dropped because a socket's receive buffer was full."""
     memory = udp.getsockopt(socket.SOL_SOCKET, SO_MEMINFO, 4 * (SK_MEMINFO_DROPS + 1))
     return int(struct.unpack("@9I", memory)[SK_MEMINFO_DROPS])
 
 
 def receive_batch(udp: socket.socket) -> Iterator[tuple[bytes, Address]]:
-    """The datagrams that wait in a socket, at most `BATCH` of them."""
+    """Yield the datagrams that wait in a socket, at most `BATCH` of them."""
     for _ in range(BATCH):
         try:
             yield udp.recvfrom(DATAGRAM_BYTES, socket.MSG_DONTWAIT)
@@ -50,6 +50,20 @@ def receive_batch(udp: socket.socket) -> Iterator[tuple[bytes, Address]]:
             return
         except ConnectionRefusedError:
             continue  # an ICMP error of an earlier datagram; QUIC's own timers decide
+
+
+def send_marked(udp: socket.socket, data: bytes, destination: Address, dscp: int) -> None:
+    """Send a datagram whose IP header has a code point (RFC 2474).
+
+    Raises:
+        OSError: as of `sendto`.
+    """
+    level, option = (
+        (socket.IPPROTO_IPV6, socket.IPV6_TCLASS)
+        if udp.family == socket.AF_INET6
+        else (socket.IPPROTO_IP, socket.IP_TOS)
+    )
+    udp.sendmsg([data], [(level, option, struct.pack("@i", dscp << 2))], 0, destination)
 
 
 def wait_readable(sockets: Sequence[socket.socket], until: float | None) -> list[socket.socket]:

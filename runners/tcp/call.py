@@ -1,7 +1,7 @@
 """HTTP/2 client over TLS and TCP or MPTCP of a call: all frames of a direction on one stream.
 
-It prints one line of JSON about what it saw. What went wrong is told there too (`error`): the
-exit code is 0 all the same.
+It prints one line of JSON about what it saw. An error is in there too (`error`): the exit code is 0
+all the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from minitopo_dc.workloads import Realtime
 
 
 class CallSettings(ClientSettings):
-    """What this program is told."""
+    """Settings of this client program."""
 
     workload: Realtime
 
@@ -55,7 +55,7 @@ class Http2Call(Http2Client):
         self._reported: dict[int, int] | None = None
 
     def connecting(self) -> None:
-        """The client begins to connect."""
+        """Note that the client begins to connect."""
         self._start = self._now()
 
     def _on_connected(self, now: float) -> None:
@@ -73,7 +73,7 @@ class Http2Call(Http2Client):
         self.on_time(now)
 
     def timeout(self) -> float:
-        """When `on_time` is to be called."""
+        """Return when `on_time` is to be called (s), infinity for never."""
         if self.closing or self._end == math.inf:
             return math.inf
         frame = math.inf if self._sending is None else self._sending.next_timeout()
@@ -128,7 +128,7 @@ class Http2Call(Http2Client):
         self.on_time(self._clock())
 
     def lost(self, reason: str) -> None:
-        """The connection has ended, or is of no use any more."""
+        """End with an error, as the connection has ended or is of no use any more."""
         if not self.closing:
             self.outcome.error = reason
             self._finish()
@@ -145,7 +145,7 @@ class Http2Call(Http2Client):
 
 
 def main() -> None:
-    """Call, and print the outcome as one line of JSON."""
+    """Run the call, and print the outcome as one line of JSON."""
     told = CallSettings.given()
     client = Http2Call(told.workload)
     started_ns = connect_and_run(client, told)

@@ -1,4 +1,4 @@
-"""A client that sends requests at a steady pace on one HTTP/2 connection, sans-IO."""
+"""A client without input or output that sends requests at a steady pace over HTTP/2."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Http2Requests(Http2Client):
 
     @property
     def outcome(self) -> RequestsOutcome:
-        """What has become of the requests until now."""
+        """Return what has become of the requests until now."""
         return self._requests.outcome
 
     def connecting(self) -> None:
-        """The client begins to connect."""
+        """Note that the client begins to connect."""
         self._requests.connecting(self._clock())
 
     def _on_connected(self, now: float) -> None:
@@ -56,7 +56,7 @@ class Http2Requests(Http2Client):
         self.on_time(now)
 
     def timeout(self) -> float:
-        """When `on_time` is to be called; infinity: it need not."""
+        """Return when `on_time` is to be called (s), infinity for never."""
         return math.inf if self.closing else self._requests.next_timeout()
 
     def on_time(self, now: float) -> None:
@@ -71,7 +71,7 @@ class Http2Requests(Http2Client):
             self._finish()
 
     def lost(self, reason: str) -> None:
-        """The connection has ended, or is of no use any more."""
+        """End with an error, as the connection has ended or is of no use any more."""
         if not self.closing:
             self.outcome.error = reason
             self._finish()
@@ -110,7 +110,7 @@ class Http2Requests(Http2Client):
                 del self._bodies[stream_id]
 
     def _send_body(self, stream_id: int, body: memoryview) -> memoryview:
-        """Send what fits of a request's body; returns the rest."""
+        """Send what fits of a request's body; return the rest."""
         while body:
             room = self._http.local_flow_control_window(stream_id)
             size = min(len(body), room, self._http.max_outbound_frame_size)

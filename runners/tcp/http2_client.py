@@ -1,4 +1,7 @@
-"""A client's HTTP/2 connection, sans-IO: what requests at a pace and a video have in common."""
+"""A client's HTTP/2 connection: the common parts of requests, a video and a call.
+
+It does no input or output.
+"""
 
 from __future__ import annotations
 
@@ -22,40 +25,40 @@ FIRST_WINDOW_BYTES = 65_535
 
 
 class Http2Client(ABC):
-    """One HTTP/2 connection, TLS is below; what is asked for, and when, is a subclass's."""
+    """One HTTP/2 connection above TLS; a subclass decides what is asked for, and when."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take a clock in s."""
+        """Take a clock in s, by default the monotonic one."""
         self.closing = False  # nothing counts any more: close the connection
         self._clock = clock
         self._http = H2Connection(H2Configuration(client_side=True, header_encoding=None))
 
     @abstractmethod
     def connecting(self) -> None:
-        """The client begins to connect."""
+        """Note that the client begins to connect."""
 
     @abstractmethod
     def timeout(self) -> float:
-        """When `on_time` is to be called; infinity: it need not."""
+        """Return when `on_time` is to be called (s), infinity for never."""
 
     @abstractmethod
     def on_time(self, now: float) -> None:
-        """Do what is due."""
+        """Do what is due at `now` (s)."""
 
     @abstractmethod
     def lost(self, reason: str) -> None:
-        """The connection has ended; at the client's own end it does not matter why."""
+        """Note that the connection has ended; after the client's own end the reason is ignored."""
 
     @abstractmethod
     def _on_connected(self, now: float) -> None:
-        """TLS is there: requests may be sent."""
+        """Send requests, as TLS is established at `now` (s)."""
 
     @abstractmethod
     def _on_event(self, event: Event) -> None:
-        """Something of HTTP arrived. It may raise `WrongAnswer`."""
+        """Act on an HTTP event; it may raise `WrongAnswer`."""
 
     def connected(self) -> None:
-        """TLS is there."""
+        """Begin HTTP/2, as TLS is established."""
         windows = {SettingCodes.INITIAL_WINDOW_SIZE: WINDOW_BYTES, SettingCodes.ENABLE_PUSH: 0}
         self._http.local_settings = Settings(client=True, initial_values=windows)
         self._http.initiate_connection()
@@ -63,7 +66,7 @@ class Http2Client(ABC):
         self._on_connected(self._clock())
 
     def receive(self, data: bytes) -> None:
-        """Bytes arrived from the server."""
+        """Take bytes that arrived from the server."""
         try:
             for event in self._http.receive_data(data):
                 if not self.closing:
@@ -85,14 +88,14 @@ class Http2Client(ABC):
 
     @abstractmethod
     def _after_events(self) -> None:
-        """All that arrived was handled."""
+        """Act when all that arrived was handled."""
 
     def data_to_send(self) -> bytes:
-        """Bytes for the server."""
+        """Return the bytes for the server."""
         return self._http.data_to_send()
 
     def _open(self, method: str, path: str, body_bytes: int | None = None) -> int:
-        """Ask for something; a body follows, or None. The stream's ID."""
+        """Ask for something, with a body to follow or None; return the stream's ID."""
         stream_id = self._http.get_next_available_stream_id()
         headers = [
             (b":method", method.encode()),

@@ -1,4 +1,4 @@
-"""`tcp-info.csv`: what the kernel says of a server's TCP connections over time."""
+"""The file `tcp-info.csv`: the kernel's view of a server's TCP connections over time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TcpInfoFile:
     """The file while it is written: one row per connection and sample."""
 
     def __init__(self, path: Path) -> None:
-        """Replace the file.
+        """Make the file, in place of one that exists.
 
         Raises:
             OSError: it cannot be written.
@@ -45,7 +45,7 @@ class TcpInfoFile:
         self._rows.writerow(["time_ns", *FIELDS])
 
     def write(self, now_ns: int, connections: Sequence[Subflow]) -> None:
-        """Add a row each; `now_ns` is on the monotonic clock."""
+        """Add a row for each connection; `now_ns` is on the monotonic clock."""
         for each in connections:
             self._rows.writerow([now_ns, *_values(each)])
 

@@ -1,7 +1,7 @@
 """HTTP/2 client over TLS and TCP or MPTCP: sends requests for `/respond/N` at a steady pace.
 
-It prints one line of JSON about what it saw. What went wrong is told there too (`error`): the
-exit code is 0 all the same.
+It prints one line of JSON about what it saw. An error is in there too (`error`): the exit code is 0
+all the same.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ClientProtocol(asyncio.Protocol):
         self._transport: asyncio.WriteTransport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """TLS is there."""
+        """Begin HTTP/2, as TLS is established."""
         assert isinstance(transport, asyncio.WriteTransport)
         self._transport = transport
         if transport.get_extra_info("ssl_object").selected_alpn_protocol() != ALPN:
@@ -54,12 +54,12 @@ class ClientProtocol(asyncio.Protocol):
         self._go_on()
 
     def data_received(self, data: bytes) -> None:
-        """The server sent something."""
+        """Take bytes that the server sent."""
         self._client.receive(data)
         self._go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended, in order or not."""
+        """Tell the client that the connection has ended, in order or not."""
         self._client.lost("connection ended by the server" if exc is None else _words(exc))
         self._set_timer()
         self.ended.set()
@@ -121,7 +121,7 @@ async def _exchange(
 
 
 def _precise_loop() -> asyncio.AbstractEventLoop:
-    """A loop with timers to the microsecond; epoll's are rounded up to a millisecond."""
+    """Return a loop with timers to the microsecond; epoll's are rounded up to a millisecond."""
     return asyncio.SelectorEventLoop(selectors.SelectSelector())
 
 
@@ -138,7 +138,7 @@ def main() -> None:
 
 
 def connect_and_run(client: Http2Client, told: ClientSettings) -> int:
-    """Let a client do all that it is for; when it began to connect (monotonic ns)."""
+    """Let a client do its work; return when it began to connect (monotonic ns)."""
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     with _connection(told) as connection:
         started_ns = time.monotonic_ns()

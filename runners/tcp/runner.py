@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.runners.addresses import bracketed
@@ -17,6 +16,7 @@ from minitopo_dc.runners.base import (
     TransferFailed,
     runner,
 )
+from minitopo_dc.runners.in_guest import ProgramsFlow
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.payload.call import read_call
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
@@ -29,14 +29,18 @@ from minitopo_dc.runners.tcp.call import CallSettings
 from minitopo_dc.runners.tcp.info import FILE as TCP_INFO
 from minitopo_dc.runners.tcp.settings import RequestsSettings, ServerSettings, TlsVersion
 from minitopo_dc.runners.tcp.video import VideoSettings
-from minitopo_dc.runners.tcp.virtual import GUEST_WORKLOADS, TcpFlow
+from minitopo_dc.runners.tcp.virtual import AGENT_WORKLOADS, TcpFlow
 from minitopo_dc.runners.tools import Tool, not_installed
-from minitopo_dc.runners.virtual import GuestTransport
+from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
+from minitopo_dc.settings.ranges import within
 from minitopo_dc.workloads import Download, Measurement, Realtime, RequestResponse, Video, Workload
 
+Mss = Annotated[int, *within(536, 1460, "bytes")]
+"""From what any host takes (RFC 9293, section 3.7.1) to what the legs let through over IPv4."""
 
-class MptcpOptions(Options):
-    """What one can choose of HTTP/2 over TLS.
+
+class TlsOptions(Options):
+    """Options of HTTP/2 over TLS.
 
     Attributes:
         tls: the version of the handshake: 1.3 takes one round trip behind TCP's (RFC 8446), 1.2,
@@ -46,15 +50,18 @@ class MptcpOptions(Options):
     tls: TlsVersion = "1.3"
 
 
-class TcpOptions(MptcpOptions):
-    """The same, and what is recorded.
+class TcpOptions(TlsOptions):
+    """Options of HTTP/2 over TLS, and of what is recorded.
 
     Attributes:
         tcp_info: whether the server writes what the kernel says of its connections
             (`runners.tcp_info`).
+        mss_bytes: the largest segment that the server sends, with TCP's options (RFC 9293, section
+            3.7.1; with timestamps 12 bytes fewer of content); None: as the link allows, 1,460.
     """
 
     tcp_info: bool = False
+    mss_bytes: Mss | None = None
 
 
 CURL_TIMED_OUT = 28
@@ -72,7 +79,7 @@ is three digits, 000 when no answer came, which would be no number of JSON."""
 
 @runner("tcp")
 class TcpRunner(Runner):
-    """TCP on one path; any congestion control that the kernel has."""
+    """TCP on one path, with any congestion control of the kernel's."""
 
     stack: ClassVar[str] = "Linux"
     multipath: ClassVar[bool] = False
@@ -82,40 +89,42 @@ class TcpRunner(Runner):
     takes_duration: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (Tool("curl", "--version", "curl"),)
     packages: ClassVar[tuple[str, ...]] = ("h2", "hypercorn")
-    options_type: ClassVar[type[MptcpOptions]] = TcpOptions
+    options_type: ClassVar[type[TlsOptions]] = TcpOptions
     set_up: ClassVar[bool] = True
     essential: ClassVar[bool] = True
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "tcp"
 
     def missing(self) -> str | None:
-        """The client is curl."""
+        """Return what this machine lacks, None if it has the client, curl."""
         return not_installed(self.tools)
 
     def guest(self) -> GuestTransport:
-        """The same application's traffic, in a kernel with a clock of its own."""
-        return partial(TcpFlow, self)
+        """Return the same application, or its traffic, in a guest kernel with its own clock."""
+        return self._in_guest
 
-    def unsupported_virtual(self, congestion_control: str, workload: Workload) -> str | None:
-        """The guest has all its algorithms, and needs nothing of this machine's kernel."""
-        if workload.kind not in GUEST_WORKLOADS:
-            able = ", ".join(GUEST_WORKLOADS)
-            return f"{self.name} on the virtual clock carries {able}, not {workload.kind}"
+    def _in_guest(self, facts: FlowFacts) -> GuestFlow:
+        if facts.workload.kind in AGENT_WORKLOADS:
+            return TcpFlow(self, facts)
+        return ProgramsFlow(self, facts, ready_port=facts.server_address[1])
+
+    def unsupported_virtual(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
+        """Return why it cannot run in virtual time, where the guest has all its algorithms."""
         return self.unknown(congestion_control) or missing_guest()
 
     def unsupported(self, congestion_control: str) -> str | None:
-        """Also: the kernel must have the algorithm and let this user choose it."""
+        """Return also why the kernel lacks the algorithm or does not let this user choose it."""
         return super().unsupported(congestion_control) or congestion_control_refusal(
             congestion_control
         )
 
     def refusal(self, workload: Workload) -> str | None:
-        """Also: frames of a call are on one stream."""
+        """Return also an error for frames of a call that are not on one stream."""
         if isinstance(workload, Realtime) and workload.delivery != "stream":
             return f"delivery {workload.delivery}: transport {self.name} allows stream"
         return super().refusal(workload)
 
     def server_command(self, transfer: Transfer) -> list[str]:
-        """The server is hypercorn, started by `minitopo_dc.runners.tcp.server`."""
+        """Return the command of hypercorn, started by `minitopo_dc.runners.tcp.server`."""
         told = ServerSettings(
             address=transfer.server_address,
             port=transfer.port,
@@ -124,11 +133,12 @@ class TcpRunner(Runner):
             key=transfer.key,
             congestion_control=transfer.congestion_control,
             tcp_info=self.tcp_info(transfer),
+            mss_bytes=self.mss_bytes(transfer),
         )
         return told.command("minitopo_dc.runners.tcp.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """The client is curl, for requests or a video one of our own."""
+        """Return the client's command: curl's, or that of a client of this project."""
         if isinstance(transfer.workload, RequestResponse):
             return self._requests(transfer, transfer.workload)
         if isinstance(transfer.workload, Video):
@@ -138,7 +148,7 @@ class TcpRunner(Runner):
         return self.curl_command(transfer)
 
     def curl_command(self, transfer: Transfer) -> list[str]:
-        """Curl, deaf to a user's .curlrc and proxies."""
+        """Return curl's command line, which ignores a user's .curlrc and proxies."""
         authority, tls = f"{SERVER_NAME}:{transfer.port}", self.tls(transfer)
         return [
             *("curl", "--disable", "--noproxy", "*", "--silent", "--show-error", "--fail"),
@@ -153,19 +163,19 @@ class TcpRunner(Runner):
 
     @contextmanager
     def files(self, transfer: Transfer) -> Iterator[None]:
-        """The downloaded file is removed at the end."""
+        """Remove the downloaded file at the end."""
         try:
             yield
         finally:
             (transfer.directory / BODY).unlink(missing_ok=True)
 
     def client_exit_codes(self, transfer: Transfer) -> frozenset[int]:
-        """With a duration, also curl's end at `--max-time`."""
+        """Return 0 and, with a duration, curl's exit code at `--max-time`."""
         timed = isinstance(transfer.workload, Download) and transfer.workload.duration_s
         return frozenset({0, CURL_TIMED_OUT} if timed else {0})
 
     def read(self, transfer: Transfer) -> Measurement:
-        """The client's report and the server's of its connection; what arrived is checked."""
+        """Return the reports of the client and of the server's connection, once checked."""
         client = last_json(transfer.client_output, "client")
         if _reader(transfer.workload) is not None:
             return self.measured(transfer, client, last_json(transfer.server_output, "server"))
@@ -188,7 +198,7 @@ class TcpRunner(Runner):
     def measured(
         self, transfer: Transfer, client: dict[str, Any], connection: dict[str, Any] | None
     ) -> Measurement:
-        """The outcome, from both ends' reports; all that arrived was as sent.
+        """Return the outcome from both ends' reports; all that arrived was as sent.
 
         Args:
             transfer: what was asked for.
@@ -220,7 +230,7 @@ class TcpRunner(Runner):
         return told.command("minitopo_dc.runners.tcp.call", transfer.client_settings)
 
     def _client(self, transfer: Transfer) -> dict[str, Any]:
-        """What each client of our own is told."""
+        """Return the settings of each client of this project."""
         return {
             "address": transfer.server_address,
             "port": transfer.port,
@@ -231,18 +241,23 @@ class TcpRunner(Runner):
             "plugins": transfer.plugins,
         }
 
-    def _options(self, transfer: Transfer) -> MptcpOptions:
+    def _options(self, transfer: Transfer) -> TlsOptions:
         return self.options_type.check(transfer.options, f"runner {self.name}")
 
     def tls(self, transfer: Transfer) -> TlsVersion:
-        """The version of the handshake that was asked for."""
+        """Return the version of the handshake that was asked for."""
         return self._options(transfer).tls
 
     def tcp_info(self, transfer: Transfer) -> Path | None:
-        """Where `tcp-info.csv` goes; None: nowhere."""
+        """Return where `tcp-info.csv` goes, None for nowhere."""
         options = self._options(transfer)
         recorded = isinstance(options, TcpOptions) and options.tcp_info
         return transfer.directory / TCP_INFO if recorded else None
+
+    def mss_bytes(self, transfer: Transfer) -> int | None:
+        """Return the largest segment that the server may send; None: as the link allows."""
+        options = self._options(transfer)
+        return options.mss_bytes if isinstance(options, TcpOptions) else None
 
     def check_connection(self, transfer: Transfer, connection: dict[str, Any]) -> None:
         """Check what the kernel said of the server's end of the connection.
@@ -256,7 +271,7 @@ class TcpRunner(Runner):
 
 
 def _reader(workload: Workload) -> Callable[[dict[str, Any]], Measurement] | None:
-    """What reads the report of a client of our own; None: curl is the client."""
+    """Return what reads the report of a client of this project, None if the client is curl."""
     if isinstance(workload, RequestResponse):
         return read_requests
     if isinstance(workload, Video):

@@ -33,20 +33,27 @@ CLOSE_S = 3.0
 """For how long to wait for a client's end of a connection: hypercorn's own for open requests."""
 
 
-def listen(address: str, port: int, protocol: int, algorithm: str) -> socket.socket:
-    """A listening socket whose accepted sockets use the congestion control `algorithm`."""
+def listen(
+    address: str, port: int, protocol: int, algorithm: str, mss_bytes: int | None = None
+) -> socket.socket:
+    """Return a listening socket whose accepted sockets use the congestion control `algorithm`.
+
+    They send no larger segments than `mss_bytes`.
+    """
     listener = socket.socket(address_family(address), socket.SOCK_STREAM, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     # Accepted sockets inherit this; asyncio sets it for TCP only, and MPTCP is to be the same.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     set_congestion_control(listener, algorithm)
+    if mss_bytes is not None:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss_bytes)
     listener.bind((address, port))
     listener.listen()
     return listener
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """An event loop whose TLS connections do not wait 30 s for the end of a client that is gone.
+    """An event loop whose TLS connections do not wait 30 s for the end of a client that has gone.
 
     hypercorn has no option for it.
     """
@@ -56,9 +63,10 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 def main() -> None:
-    """Serve until SIGTERM or SIGINT."""
+    """Serve requests until SIGTERM or SIGINT."""
     told = ServerSettings.given()
-    listener = listen(told.address, told.port, PROTOCOLS[told.protocol], told.congestion_control)
+    protocol, algorithm = PROTOCOLS[told.protocol], told.congestion_control
+    listener = listen(told.address, told.port, protocol, algorithm, told.mss_bytes)
     with TcpInfoFile(told.tcp_info) if told.tcp_info else nullcontext() as info:
         serve_requests(listener, ReportingApplication(info=info), told.certificate, told.key)
 

@@ -1,4 +1,4 @@
-"""What the programs of `tcp` and `mptcp` are told."""
+"""Settings of the programs of `tcp` and `mptcp`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TlsVersion = Literal["1.2", "1.3"]
 
 
 class ServerSettings(ProgramSettings):
-    """Of the server."""
+    """Settings of the server program."""
 
     address: str
     port: int
@@ -23,10 +23,12 @@ class ServerSettings(ProgramSettings):
     """As the kernel names it."""
     tcp_info: Path | None
     """Where to write `tcp-info.csv`."""
+    mss_bytes: int | None = None
+    """The largest segment to send."""
 
 
 class ClientSettings(ProgramSettings):
-    """Of a client of our own."""
+    """Settings of a client of this project."""
 
     address: str
     """The server's."""
@@ -39,6 +41,6 @@ class ClientSettings(ProgramSettings):
 
 
 class RequestsSettings(ClientSettings):
-    """Of the client that sends requests."""
+    """Settings of the client that sends requests."""
 
     plan: RequestPlan

@@ -1,4 +1,4 @@
-"""All subflows that an MPTCP connection ever had, from what the kernel says of those it has."""
+"""All subflows that an MPTCP connection ever had, from what the kernel says of its present ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SLACK_NS = 5_000_000
 
 @dataclass(slots=True)
 class _Seen:
-    """A subflow as it was last seen."""
+    """A subflow as it was last seen, and its samples."""
 
     subflow: Subflow
     opened_ns: int
@@ -25,20 +25,20 @@ class _Seen:
 
 
 class SubflowHistory:
-    """Keeps the last counters of subflows that have gone; sans-IO.
+    """Keeps the last counters of subflows that have gone.
 
     A subflow's counters are gone once the client has closed it, which may be before the server
     learns that the last byte arrived.
     """
 
     def __init__(self, *, samples: bool) -> None:
-        """With or without a time series."""
+        """Make a history, with or without a time series of samples."""
         self._seen: dict[tuple[str, str, int], _Seen] = {}
         self._samples = samples
         self._sampled_ns: int | None = None
 
     def take(self, now_ns: int, current: Sequence[Subflow], *, ended: bool) -> None:
-        """Note what the kernel says now.
+        """Note what the kernel says of the subflows now.
 
         Args:
             now_ns: on the monotonic clock.
@@ -61,7 +61,7 @@ class SubflowHistory:
                 seen.samples.append((now_ns, seen.subflow))
 
     def report(self, skipped: Sequence[int] = ()) -> list[dict[str, Any]]:
-        """For JSON: each subflow's last counters, times and samples, the first to open first.
+        """Return each subflow's last counters, times and samples for JSON, in order of opening.
 
         Args:
             skipped: how many of the first samples to leave out, of each subflow that was there.

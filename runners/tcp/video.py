@@ -1,7 +1,7 @@
 """HTTP/2 client over TLS and TCP or MPTCP that watches a video.
 
-It prints one line of JSON about what it saw. What went wrong is told there too (`error`): the
-exit code is 0 all the same.
+It prints one line of JSON about what it saw. An error is in there too (`error`): the exit code is 0
+all the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from minitopo_dc.workloads import Video
 
 
 class VideoSettings(ClientSettings):
-    """What this program is told."""
+    """Settings of this client program."""
 
     workload: Video
 
@@ -41,11 +41,11 @@ class Http2Video(Http2Client):
 
     @property
     def outcome(self) -> WatchingOutcome:
-        """What has become of the session until now."""
+        """Return what has become of the session until now."""
         return self._watching.outcome
 
     def connecting(self) -> None:
-        """The client begins to connect."""
+        """Note that the client begins to connect."""
         self._watching.connecting(self._now())
 
     def _on_connected(self, now: float) -> None:
@@ -53,7 +53,7 @@ class Http2Video(Http2Client):
         self.on_time(now)
 
     def timeout(self) -> float:
-        """When `on_time` is to be called."""
+        """Return when `on_time` is to be called (s), infinity for never."""
         return math.inf if self.closing else self._watching.next_timeout() / NS_PER_S
 
     def on_time(self, now: float) -> None:
@@ -85,7 +85,7 @@ class Http2Video(Http2Client):
         self.on_time(self._clock())
 
     def lost(self, reason: str) -> None:
-        """The connection has ended, or is of no use any more."""
+        """End with an error, as the connection has ended or is of no use any more."""
         if not self.closing:
             self._watching.failed(reason)
             self._finish()
@@ -95,7 +95,7 @@ class Http2Video(Http2Client):
 
 
 def main() -> None:
-    """Watch, and print the outcome as one line of JSON."""
+    """Watch the video, and print the outcome as one line of JSON."""
     told = VideoSettings.given()
     client = Http2Video(told.workload)
     started_ns = connect_and_run(client, told)

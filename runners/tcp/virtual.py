@@ -1,9 +1,9 @@
 """Transport `tcp` on the virtual clock: the kernel's TCP in a guest, and the traffic of HTTP/2.
 
-In the guest no curl and no hypercorn run. Its agent sends what they send, byte for byte as many, in
-as many flights: a TLS handshake, requests and answers with the headers of HTTP/2 and the records
-of TLS. Content is content, and all of it is checked; what is around it is zeros. What they take of
-a processor has no place there.
+For downloads and requests no curl and no hypercorn run in the guest. Its agent sends what they
+send, byte for byte as many, in as many flights: a TLS handshake, requests and answers with the
+headers of HTTP/2 and the records of TLS. Content is content, and all of it is checked; what is
+around it is zeros. What they take of a processor has no place there.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
-from minitopo_dc.linux_guest.orders import Change, Orders, Shape
+from minitopo_dc.linux_guest.orders import Orders, Shape, Traffic
 from minitopo_dc.runners.base import Transfer, TransferFailed
+from minitopo_dc.runners.in_guest import Changes, guest_transfer
 from minitopo_dc.runners.payload.content import BLOCK
 from minitopo_dc.runners.payload.request_reports import plan_of
 from minitopo_dc.runners.payload.requests import RequestsOutcome
@@ -47,37 +48,40 @@ FIRST_ANSWER: Mapping[TlsVersion, int] = {"1.2": 206, "1.3": 716}
 REQUEST_HEAD, ANSWER_HEAD = 8, 25
 """Of a later one: its HEADERS, most of which the tables of HPACK hold (RFC 7541)."""
 
-
-GUEST_WORKLOADS = ("download", "request-response")
-"""What the agent can do."""
+AGENT_WORKLOADS = ("download", "request-response")
+"""What the agent does; in others both ends are the real clock's programs."""
 
 
 class TcpApplication(Protocol):
-    """What a runner says of its transfers."""
+    """A runner's answers about its transfers."""
 
     protocol: ClassVar[Literal["tcp", "mptcp"]]
 
     def tls(self, transfer: Transfer) -> TlsVersion:
-        """The version that was asked for."""
+        """Return the version of TLS that was asked for."""
 
     def tcp_info(self, transfer: Transfer) -> Path | None:
-        """Where to write `tcp-info.csv`; None: nowhere."""
+        """Return where to write `tcp-info.csv`, None for nowhere."""
+
+    def mss_bytes(self, transfer: Transfer) -> int | None:
+        """Return the largest segment that the server may send; None: as the link allows."""
 
     def measured(
         self, transfer: Transfer, client: dict[str, Any], connection: dict[str, Any] | None
     ) -> Measurement:
-        """The outcome of both ends' reports."""
+        """Return the outcome of both ends' reports."""
 
 
 class TcpFlow:
-    """Both ends in one guest: their orders, and what the agent reports."""
+    """Both ends of a flow in one guest: their orders, and what the agent reports."""
 
-    content = BLOCK
+    endpoints: Changes | None = None
+    """Of MPTCP."""
 
     def __init__(self, runner: TcpApplication, facts: FlowFacts) -> None:
         self._runner = runner
         self._facts = facts
-        self.transfer = _transfer(facts)
+        self.transfer = guest_transfer(facts)
         self._multipath = runner.protocol == "mptcp"
         self.history = SubflowHistory(samples=self._multipath)
         self._seen: list[Subflow] = []
@@ -92,9 +96,8 @@ class TcpFlow:
             facts.directory.mkdir(parents=True, exist_ok=True)
             self._info = TcpInfoFile(path)
 
-    @property
-    def orders(self) -> str:
-        """What the agent is told."""
+    def files(self) -> dict[str, bytes]:
+        """Return the files that the agent is given."""
         facts = self._facts
         clients = list(facts.client_addresses.values())
         first = self.transfer.client_addresses.index(self.transfer.first_address)
@@ -104,27 +107,19 @@ class TcpFlow:
             congestion_control=facts.congestion_control,
             begin=facts.begin,
             sample=SAMPLE_NS if self._info is None else round(INTERVAL_S * NS_PER_S),
+            mss=self._runner.mss_bytes(self.transfer) or 0,
             server=facts.server_address,
             clients=[address for address, _ in clients],
             first=first + 1,
             client_port=clients[0][1],
-            subflows=self.subflow_limit,
-            changes=self.changes(),
-            flights=FLIGHTS[tls],
-            **_traffic(facts.workload, tls)._asdict(),
-        ).text()
-
-    @property
-    def subflow_limit(self) -> int:
-        """How many subflows there may be beside the first."""
-        return 0
-
-    def changes(self) -> Sequence[Change]:
-        """When endpoints of MPTCP come and go."""
-        return ()
+            subflows=0 if self.endpoints is None else self.endpoints.subflow_limit,
+            changes=() if self.endpoints is None else self.endpoints.orders(),
+            does=_traffic(facts.workload, tls),
+            sysctl=facts.sysctl,
+        ).files()
 
     def take(self, words: str) -> bool:
-        """One report of the agent's; whether it is the last one."""
+        """Take one report of the agent's; return whether it is the last one."""
         kind, _, rest = words.partition(" ")
         if kind == "error":
             self._error = rest
@@ -137,16 +132,14 @@ class TcpFlow:
         elif kind in ("sent", "answered"):
             self._note_request(kind, *map(int, rest.split()))
         elif kind == "changed":
-            self.note_change(*map(int, rest.split()))
+            assert self.endpoints is not None  # it had something to do
+            self.endpoints.note(*map(int, rest.split()))
         else:
             self._moments[kind] = int(rest)
         return kind == "done"
 
-    def note_change(self, number: int, moment: int) -> None:
-        """One of `changes` was made."""
-
     def measure(self) -> Measurement:
-        """What was measured, by the runner's own rules.
+        """Return what was measured, by the runner's own rules.
 
         Raises:
             TransferFailed: the transfer did not end, or not as it should.
@@ -164,7 +157,7 @@ class TcpFlow:
         return replace(measured, path_samples=())  # `path_samples` has told them
 
     def congestion(self) -> Congestion:
-        """Of a connection with one path, as the server has last seen it."""
+        """Return the congestion of a connection with one path, as the server last saw it."""
         if self._multipath or self._last is None:
             return NO_CONGESTION
         threshold = self._last.ssthresh_bytes
@@ -176,25 +169,25 @@ class TcpFlow:
         )
 
     def path_samples(self) -> Sequence[PathSample]:
-        """None: it has one path."""
+        """Return no samples, as it has one path."""
         return ()
 
     def close(self) -> None:
-        """Close `tcp-info.csv`."""
+        """Close the file `tcp-info.csv`, if there is one."""
         if self._info is not None:
             self._info.__exit__()
 
     def since_begin(self, moment: int) -> float:
-        """In s since time zero of the legs, which is when the client began to connect."""
+        """Return a time in s since time zero of the legs, when the client began to connect."""
         return (moment - self._facts.begin) / NS_PER_S
 
     def _note_subflow(self, local: str, remote: str, port: str, info: str) -> None:
-        """What the kernel says of it; one without a port has been disconnected."""
+        """Note what the kernel says of a subflow; one without a port has been disconnected."""
         if int(port):
             self._seen.append(subflow(local, (remote, int(port)), bytes.fromhex(info)))
 
     def _note_sample(self, moment: str, ended: str, multipath: str, algorithm: str) -> None:
-        """All subflows of a moment have been told."""
+        """Note that all subflows of a moment have been reported."""
         seen, self._seen = self._seen, []
         self._kind = {"multipath": multipath == "1", "congestion_control": algorithm}
         self._last = seen[0] if seen else self._last
@@ -210,14 +203,14 @@ class TcpFlow:
             self._requests[number] = (sent_s, self.since_begin(moment))
 
     def _download_report(self) -> dict[str, Any]:
-        """As curl's."""
+        """Return a report of a download as curl makes it."""
         names = {"connected": "connect_s", "handshake": "handshake_s", "first": "first_byte_s"}
         times = {names[kind]: self.since_begin(self._moments[kind]) for kind in self._known(names)}
         ended = self.since_begin(self._moments["end"])
         return {"bytes": self._bytes, **times, "completion_s": ended}
 
     def _requests_report(self) -> dict[str, Any]:
-        """As the requests' client's."""
+        """Return a report of requests as their client makes it."""
         handshake = self._moments.get("handshake")
         return asdict(
             RequestsOutcome(
@@ -231,55 +224,32 @@ class TcpFlow:
         return [kind for kind in kinds if kind in self._moments]
 
     def _state(self) -> str:
-        """How far it came."""
+        """Return in words how far the transfer came."""
         for kind, words in (("first", "in its answer"), ("handshake", "before its answer")):
             if kind in self._moments:
                 return words
         return "in its handshake" if "connected" in self._moments else "not connected"
 
 
-def _transfer(facts: FlowFacts) -> Transfer:
-    """As the runner knows one on the real clock."""
-    nowhere = Path()
-    address, port = facts.server_address
-    return Transfer(
-        workload=facts.workload,
-        congestion_control=facts.congestion_control,
-        server_address=address,
-        port=port,
-        client_addresses=tuple(address for address, _ in facts.client_addresses.values()),
-        directory=facts.directory,
-        certificate=nowhere,
-        key=nowhere,
-        timeout_s=1,
-        options=facts.options,
-        paths=facts.paths,
-        begin_ns=facts.begin,
-    )
-
-
-class _Traffic(NamedTuple):
-    """What a workload is for the agent: fields of `Orders`."""
-
-    request: Shape
-    answer: Shape
-    download_ns: int | None
-    requests: tuple[int, int, int]
-
-
-def _traffic(workload: Workload, tls: TlsVersion) -> _Traffic:
-    """A full DATA frame does not fit into one record of TLS: each takes two."""
+def _traffic(workload: Workload, tls: TlsVersion) -> Traffic:
+    """Return a workload's traffic; each full DATA frame takes two records of TLS."""
     record = RECORD[tls]
     if isinstance(workload, Download):
-        request = Shape(FIRST_REQUEST[tls], 0, BLOCK_BYTES, 0)
-        size = workload.requested_bytes
-        answer = Shape(FIRST_ANSWER[tls], size, BLOCK_BYTES, FRAME + 2 * record)
-        return _Traffic(request, answer, round((workload.duration_s or 0) * NS_PER_S), (0, 0, 0))
-    assert isinstance(workload, RequestResponse)  # a runner carries no other
+        return Traffic(
+            content=BLOCK,
+            flights=FLIGHTS[tls],
+            request=Shape(FIRST_REQUEST[tls], 0, BLOCK_BYTES, 0),
+            answer=Shape(
+                FIRST_ANSWER[tls], workload.requested_bytes, BLOCK_BYTES, FRAME + 2 * record
+            ),
+            download_ns=round((workload.duration_s or 0) * NS_PER_S),
+        )
+    assert isinstance(workload, RequestResponse)  # the agent carries no other
     plan = plan_of(workload)
-    return _Traffic(
-        Shape(REQUEST_HEAD, plan.request_bytes, BLOCK_BYTES, FRAME + record),
-        Shape(ANSWER_HEAD + record, plan.response_bytes, BLOCK_BYTES, FRAME + 2 * record),
-        None,
-        (plan.count, round(plan.interval_s * NS_PER_S), round(plan.patience_s * NS_PER_S)),
+    return Traffic(
+        content=BLOCK,
+        flights=FLIGHTS[tls],
+        request=Shape(REQUEST_HEAD, plan.request_bytes, BLOCK_BYTES, FRAME + record),
+        answer=Shape(ANSWER_HEAD + record, plan.response_bytes, BLOCK_BYTES, FRAME + 2 * record),
+        requests=(plan.count, round(plan.interval_s * NS_PER_S), round(plan.patience_s * NS_PER_S)),
     )

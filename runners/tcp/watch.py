@@ -1,4 +1,4 @@
-"""What the kernel says of a server's TCP and MPTCP connections, reported at the end of each."""
+"""The kernel's view of a server's TCP and MPTCP connections, reported at the end of each."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ DELIVERY_S = 0.01
 
 
 class ReportingApplication:
-    """An application, and a report of each connection that requests come by."""
+    """An application, and a report of each connection by which requests come."""
 
     def __init__(
         self, inner: Application = application, *, info: TcpInfoFile | None = None
     ) -> None:
-        """Take what answers, and the file of the connections' samples, if there is to be one."""
+        """Take the application, and the file of the connections' samples or None."""
         self._inner = inner
         self._info = info
         self._watches: dict[tuple[str, int], Watch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """ASGI 3.
+        """Answer a request of ASGI 3, and watch its connection.
 
         Raises:
             RuntimeError: the client's connection has gone already.
@@ -74,7 +74,7 @@ class ReportingApplication:
 
 
 class Watch:
-    """Reads what the kernel says of one connection while it lasts."""
+    """Reads the kernel's view of one connection while it lasts."""
 
     def __init__(self, connection: socket.socket, info: TcpInfoFile | None = None) -> None:
         self._peer = connection.getpeername()[:2]
@@ -89,12 +89,12 @@ class Watch:
 
     @property
     def report(self) -> dict[str, Any]:
-        """What was seen last, for JSON."""
+        """Return what was seen last, for JSON."""
         return {**self._kind, "subflows": self._history.report()}
 
     @contextmanager
     def request(self) -> Iterator[None]:
-        """Around a request's answer."""
+        """Count a request as open until its answer is complete."""
         self._open_requests += 1
         try:
             yield
@@ -118,7 +118,7 @@ class Watch:
             self._info.write(now_ns, current)
 
     async def run(self) -> None:
-        """Sample until the client closes the connection: often while its last bytes are awaited."""
+        """Sample until the client closes the connection, often while last bytes are awaited."""
         try:
             while not is_closed_by_peer(self._connection):
                 self.sample()
@@ -128,7 +128,7 @@ class Watch:
             self.sample()
 
     async def _pause(self, seconds: float) -> None:
-        """Wait, but no longer than until the last open request is answered."""
+        """Wait for `seconds`, or until the last open request is answered."""
         self._answered.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -136,7 +136,7 @@ class Watch:
 
 
 def _kind(connection: socket.socket) -> dict[str, Any]:
-    """What a connection is, beside its subflows.
+    """Return whether a connection is multipath, and its congestion control.
 
     Raises:
         OSError: it is closed.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.linux_guest.guest import Guest, GuestError
+from minitopo_dc.linux_guest.guest import Guest, GuestError, processes_of
 from tests.linux_guest.guests import needs_guest
 
 pytestmark = needs_guest
@@ -35,8 +36,7 @@ def started(directory: Path, orders: str = ORDERS, patience_s: float = 20.0) -> 
     return Guest(
         directory,
         cards=2,
-        orders=orders,
-        content=bytes(65536),
+        files={"orders": orders.encode(), "content": bytes(65536)},
         seed=1,
         begin=BEGIN,
         patience_s=patience_s,
@@ -79,7 +79,7 @@ def test_one_that_hangs_is_an_error_in_bounded_time(guest: Guest) -> None:
     guest.boot()
     os.kill(guest.pid, signal.SIGSTOP)
     begun = time.monotonic()
-    with pytest.raises(GuestError, match="the guest kernel hangs: it did not answer in time"):
+    with pytest.raises(GuestError, match="the guest kernel hangs: it did not answer"):
         guest.run(guest.next or BEGIN)
     assert time.monotonic() - begun < 10
 
@@ -94,25 +94,63 @@ def test_it_ends_with_its_parent_however_that_is_killed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         group = int(parent.stdout.readline())
-        assert processes_of(group)
+        assert living(group)
         parent.kill()
     deadline = time.monotonic() + 10
-    while processes_of(group) and time.monotonic() < deadline:
+    while living(group) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert processes_of(group) == []
+    assert not living(group)
     assert list((tmp_path / "guest").iterdir()) == []
 
 
-def processes_of(group: int) -> list[int]:
-    """The guest and its processes: those of the group that live."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdecimal():
-            continue
-        try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(fields[2]) == group and fields[0] not in "ZX":
-            found.append(int(entry.name))
-    return found
+def living(group: int) -> bool:
+    """Whether there is a guest's process that lives."""
+    return any(fields[0] not in "ZX" for fields in processes_of(group))
+
+
+STARTS = (
+    "from pathlib import Path\n"
+    "from minitopo_dc.linux_guest.guest import GuestError\n"
+    "from tests.linux_guest.test_guest_process import started\n"
+    "try:\n    guest = started(Path({directory!r}))\n    guest.boot()\n    guest.close()\n"
+    "except GuestError as error:\n    print(error)\n"
+)
+NO_PTRACE = """
+import ctypes, struct
+# Linux' seccomp filter of BPF: load the call's number; of ptrace (x86_64: 101) EPERM, else allow.
+rules = [(0x20, 0, 0, 0), (0x15, 0, 1, 101), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in rules))
+program = struct.pack("HxxxxxxP", len(rules), ctypes.addressof(code))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0, "PR_SET_NO_NEW_PRIVS"
+assert libc.prctl(22, 2, program, 0, 0) == 0, "PR_SET_SECCOMP"
+"""
+
+
+def test_where_ptrace_is_forbidden_it_says_so(tmp_path: Path) -> None:
+    """As in some containers."""
+    if os.uname().machine != "x86_64":
+        pytest.skip("the filter is for x86_64")
+    said = printed([], NO_PTRACE + STARTS.format(directory=str(tmp_path / "guest")))
+    assert said.startswith("the guest kernel has ended: this system forbids ptrace")
+    assert said.count("\n") == 1
+
+
+def test_it_runs_where_no_directory_allows_programs(tmp_path: Path) -> None:
+    """TMPDIR, /dev/shm and its own directory are on a file system that is mounted noexec."""
+    namespace = ["unshare", "--map-root-user", "--mount"]
+    if not shutil.which("unshare") or subprocess.run([*namespace, "true"], check=False).returncode:
+        pytest.skip("no namespaces for this user")
+    mount = "mount -t tmpfs -o noexec none"
+    mounts = f"{mount} {tmp_path} && {mount} /dev/shm"
+    shell = ["sh", "-c", f'{mounts} && TMPDIR={tmp_path} exec {sys.executable} -c "$0"']
+    said = printed([*namespace, *shell], STARTS.format(directory=str(tmp_path / "guest")))
+    assert said == ""
+
+
+def printed(before: list[str], program: str) -> str:
+    """What a program of Python prints, behind what runs it."""
+    command = [*before, program] if before else [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stderr, done.returncode) == ("", 0)
+    return done.stdout

@@ -1,1 +1,1 @@
-"""What this machine has, and which runs are on it."""
+"""Facts about this machine, and the runs that are on it."""

@@ -1,4 +1,4 @@
-"""What the kernel lets the testbed do, found out by doing it.
+"""Probes of what the kernel lets the testbed do, found out by doing it.
 
 A program, run as root in a throw-away network namespace (`unshare --net`), which ends with it. It
 prints a JSON object: for each probe the reason why it failed, or empty text.
@@ -43,7 +43,7 @@ def _outcome(probe: Callable[[], None]) -> str:
 
 
 def _words(error: Exception) -> str:
-    """Say why, in one line: the last one that a command has written, or the error's own."""
+    """Return why a probe failed, in one line: the last one of a command, or the error's own."""
     written = getattr(error, "stderr", None)
     return str(written or error).strip().splitlines()[-1]
 
@@ -55,7 +55,7 @@ def _run(*command: str) -> None:
 
 
 def _namespaces() -> None:
-    """As Mininet makes its hosts: a network and a mount namespace each."""
+    """Make a host as Mininet does: a network and a mount namespace."""
     _run("mnexec", "-n", "true")
 
 
@@ -69,9 +69,9 @@ def _routing_by_mark() -> None:
 
 
 def _packet_queue(program: str, family: socket.AddressFamily, address: str) -> None:
-    """A packet goes the element's way: queued by iptables, rewritten, marked, released.
+    """Send a packet as the element does: queued by iptables, rewritten, marked, released.
 
-    What only the rule of a transmitting bearer needs (addrtype, pkttype) is taken at least.
+    What only the rule of a transmitting bearer needs (addrtype, pkttype) is at least accepted.
     """
     checks = "-m pkttype --pkt-type unicast -m addrtype --src-type UNICAST -j ACCEPT"
     _run(program, "-w", "-t", "mangle", "-A", "PREROUTING", *checks.split())
@@ -112,7 +112,7 @@ def _exact_timers() -> None:
 
 
 def _mptcp() -> None:
-    """A connection that has not fallen back to TCP, and the kernel's word on its subflows."""
+    """Open a connection that does not fall back to TCP, and ask the kernel for its subflows."""
     _run("ip", "mptcp", "limits", "set", "subflow", "2", "add_addr_accepted", "2")
     with _mptcp_socket() as listener, _mptcp_socket() as client:
         listener.bind(("127.0.0.1", 0))

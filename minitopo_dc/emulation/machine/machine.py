@@ -1,4 +1,4 @@
-"""What this machine is: everything about it that a run's numbers may depend on."""
+"""Facts about this machine: all on which a run's numbers may depend."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ TOOLS = (
 )
 """Programs that every run needs, whatever its transports; those of a transport its runner knows."""
 PACKAGES = ("minitopo-dc", "mininet", "NetfilterQueue", "numpy", "pandas", "pydantic")
-"""Of the same kind: Python distributions."""
+"""Python distributions that every run needs."""
 NEEDS_ROOT = "needs root"
 PROBE_TIMEOUT_S = 30.0
 """Generous: all probes together take 0.2 s on an idle core."""
 
 
 def facts() -> dict[str, Any]:
-    """Return kernel, versions, processor and limits of this machine; JSON can hold them all."""
+    """Return kernel, versions, processor and limits of this machine, in types of JSON."""
     runners = all_runners()
     packages = (*PACKAGES, *(name for runner in runners for name in runner.packages))
     tools = (*TOOLS, *(tool for runner in runners for tool in runner.tools))
@@ -55,14 +55,14 @@ def facts() -> dict[str, Any]:
 
 
 def save_facts(directory: Path) -> None:
-    """Write `environment.json`."""
+    """Write these facts to `environment.json` in a directory."""
     text = json.dumps(facts(), indent=1)
     (directory / "environment.json").write_text(text, encoding="utf-8")
 
 
 @functools.cache
 def tool_version(tool: Tool) -> str | None:
-    """What a program or its Debian package says of its version, else its path; None: not here."""
+    """Return the version of a program or its Debian package, else its path, None if missing."""
     path = tool.find()
     if path is None or tool.version_option is None:
         return path and (_debian_version(tool.package) or path)
@@ -71,7 +71,7 @@ def tool_version(tool: Tool) -> str | None:
 
 @functools.cache
 def probe_kernel() -> Mapping[str, str]:
-    """Try what the testbed needs of the kernel, once in this process's life.
+    """Try what the testbed needs of the kernel, once in this process' life.
 
     Returns:
         For each of `kernel_probes.PROBES` why it failed; empty text when it works.
@@ -110,7 +110,7 @@ def _debian_version(package: str | None) -> str | None:
 
 
 def _distribution() -> str:
-    """As os-release(5) names it."""
+    """Return the name of the distribution (os-release(5))."""
     try:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
     except OSError:
@@ -125,7 +125,7 @@ def _package_version(name: str) -> str | None:
 
 
 def _setting(name: str) -> int | list[str] | None:
-    """A kernel setting: a number, or a list of words; None: this kernel has no such setting."""
+    """Return a kernel setting: a number, or a list of words; None if the kernel has no such one."""
     try:
         words = Path("/proc/sys", name).read_text(encoding="ascii").split()
     except OSError:
@@ -134,7 +134,7 @@ def _setting(name: str) -> int | list[str] | None:
 
 
 def _cpu_model() -> str:
-    """As /proc/cpuinfo names it; machines without that line are named by their architecture."""
+    """Return the processor's name (/proc/cpuinfo), or the architecture where there is none."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(models, platform.machine())

@@ -71,7 +71,7 @@ KERNEL_NEEDS = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked for."""
+    """The result of looking for one thing."""
 
     name: str
     status: Status
@@ -95,17 +95,17 @@ def check() -> list[Finding]:
 
 
 def exit_status(findings: Iterable[Finding]) -> int:
-    """0 when the main job can run (elements, TCP, QUIC), else 1."""
+    """Return 0 when the main job can run (elements, TCP, QUIC), else 1."""
     return int(any(finding.status == "missing" for finding in findings))
 
 
 def transport(name: str) -> str:
-    """The name of the finding that says whether a transport can run."""
+    """Return the name of the finding that says whether a transport can run."""
     return f"transport {name}"
 
 
 def as_root() -> str:
-    """The command that tells more: where it is, as sudo has a PATH of its own."""
+    """Return the command line of `check` as root, with its path, as sudo has a PATH of its own."""
     command, here = Path(sys.executable).with_name("minitopo-dc"), Path.cwd()
     shown = command.relative_to(here) if command.is_relative_to(here) else command
     return shlex.join(["sudo", str(shown), "check"])
@@ -126,7 +126,7 @@ def _check_modules() -> Iterator[Finding]:
 
 
 def _import_failure(module: str) -> str:
-    """Why a module cannot be imported; empty when it can."""
+    """Return why a module cannot be imported, empty text when it can."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Mininet's own, of which its user can do nothing
         try:
@@ -145,7 +145,7 @@ def _check_kernel() -> Iterator[Finding]:
 
 
 def _check_transports() -> Iterator[Finding]:
-    """What each runner says of this machine; it is there when one congestion control works."""
+    """Yield a finding for each runner; it is there when one congestion control works."""
     for runner in all_runners():
         controls = runner.congestion_controls or ("",)  # icmp has none
         reasons = {each: runner.unsupported(each) for each in controls}
@@ -157,7 +157,7 @@ def _check_transports() -> Iterator[Finding]:
 
 
 def _check_guest() -> Finding:
-    """What tcp and mptcp need on the virtual clock, and only there."""
+    """Return the finding on the guest kernel, which only tcp and mptcp in virtual time need."""
     found = linux_guest.find()
     reason = linux_guest.missing() or ""
     version = "" if found is None else str(linux_guest.facts()["kernel"])
@@ -167,7 +167,7 @@ def _check_guest() -> Finding:
 def _finding(
     name: str, enables: str, reason: str, remedy: str, *, found: str | None = None
 ) -> Finding:
-    """`reason` says what is wrong; when it is empty, `found` says what is there."""
+    """Return a finding; `reason` says what is wrong, or, if empty, `found` says what is there."""
     if not reason:
         return Finding(name, "ok", found or "", enables, "")
     status: Status = "missing" if _is_essential(enables) else "optional-missing"
@@ -175,5 +175,5 @@ def _finding(
 
 
 def _is_essential(enables: str) -> bool:
-    """Whether `minitopo-dc compare` on the real clock is nothing without it."""
+    """Return whether `minitopo-dc compare` on the real clock needs it."""
     return enables in (ELEMENT, *(each.name for each in all_runners() if each.essential))

@@ -1,4 +1,4 @@
-"""Who owns what: every run is registered, so that what a killed run left can be found and removed.
+"""A register of all runs, so that what a killed run left can be found and removed.
 
 Every process of a run carries the run's id in its environment, and its children inherit it. Hosts
 are unnamed network namespaces that live as long as a process in them, with their interfaces, routes
@@ -30,7 +30,7 @@ GRACE_S = 2.0
 
 
 class NotAllowedError(SettingsError):
-    """What a run left cannot be removed by this user."""
+    """Error: what a run left cannot be removed by this user."""
 
 
 class Removed(NamedTuple):
@@ -57,9 +57,9 @@ def registered() -> Iterator[str]:
 
 
 def clean() -> list[Removed]:
-    """End every process of runs whose owner is gone; a run whose owner lives is left alone.
+    """End every process of runs whose owner is gone; leave runs alone whose owner lives.
 
-    Several may be at it at once, beside runs that begin and end.
+    Several of these may work at once, beside runs that begin and end.
 
     Raises:
         NotAllowedError: what is left is another user's.
@@ -86,7 +86,7 @@ def processes_of(run: str) -> list[int]:
 
 
 def _end(run: str) -> list[int]:
-    """SIGKILL the run's processes, and what they start meanwhile, until none is left."""
+    """Kill the run's processes by SIGKILL, and those they start meanwhile, until none is left."""
     ended: set[int] = set()
     deadline = time.monotonic() + GRACE_S
     while (left := processes_of(run)) and time.monotonic() < deadline:
@@ -99,7 +99,7 @@ def _end(run: str) -> list[int]:
 
 
 def _environment(process: Path) -> list[bytes]:
-    """The process's environment; empty for one that has ended or is not ours to read."""
+    """Return a process' environment, empty if it has ended or belongs to another user."""
     try:
         return (process / "environ").read_bytes().split(b"\0")
     except OSError:
@@ -117,9 +117,10 @@ def _owner_is_gone(entry: Path) -> bool:
 
 
 def _started(pid: int) -> str | None:
-    """Start time of a process in clock ticks (proc(5), field 22): tells a reused pid apart.
+    """Return the start time of a process in clock ticks (proc(5), field 22), None if it has ended.
 
-    None of one that has ended, also where nobody has waited for it.
+    It tells a reused pid apart. A process that has ended has none, also where nobody has waited for
+    it.
     """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()

@@ -1,6 +1,6 @@
-"""A share of one CPU for the programs of a host: the kernel's CFS bandwidth, by a control group.
+"""A limit of CPU time for the programs of a host: the kernel's CFS bandwidth, by a control group.
 
-Of version 2 (`cpu.max`) where its hierarchy has the controller `cpu`, else of version 1
+It uses version 2 (`cpu.max`) where its hierarchy has the controller `cpu`, else version 1
 (`cpu.cfs_quota_us`); see cgroups(7) and the kernel's Documentation/scheduler/sched-bwc.rst.
 """
 
@@ -24,13 +24,13 @@ PREFIX = "minitopo-dc-cpu-"
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Where control groups are made that have the controller `cpu`."""
+    """The place where control groups with the controller `cpu` are made."""
 
     root: Path
     is_version_2: bool
 
     def limit(self, group: Path, percent: float) -> None:
-        """Give a group its share.
+        """Give a group its share of one CPU, in percent.
 
         Raises:
             OSError: the kernel does not allow it.
@@ -44,20 +44,20 @@ class Hierarchy:
 
 
 class CpuLimit:
-    """A control group; processes that are added, and their children, share its CPU time."""
+    """A control group: the processes added to it, and their children, share its CPU time."""
 
     def __init__(self, group: Path) -> None:
         self._group = group
 
     def add(self, pid: int) -> None:
-        """A process belongs to it from now on; one that has ended is none of it."""
+        """Add a process from now on; one that has ended is ignored."""
         with contextlib.suppress(ProcessLookupError):
             _write(self._group / "cgroup.procs", str(pid))
 
 
 @contextmanager
 def cpu_limit(percent: float) -> Iterator[CpuLimit]:
-    """A share of one CPU in percent; on leaving the processes in it must have ended.
+    """Limit processes to a share of one CPU in percent; they must have ended on leaving.
 
     Raises:
         OSError: the kernel does not allow it (`why_no_cpu_limit` says so before).
@@ -76,7 +76,7 @@ def cpu_limit(percent: float) -> Iterator[CpuLimit]:
 
 
 def why_no_cpu_limit() -> str | None:
-    """Why this machine cannot limit CPU time; None when it can."""
+    """Return why this machine cannot limit CPU time, None when it can."""
     try:
         with cpu_limit(100):
             return None
@@ -85,7 +85,7 @@ def why_no_cpu_limit() -> str | None:
 
 
 def quota_us(percent: float) -> tuple[int, int]:
-    """CPU time in each period, and the period, both in us."""
+    """Return the CPU time in each period, and the period, both in us."""
     quota = max(LEAST_QUOTA_US, round(PERIOD_US * percent / 100))
     return quota, round(quota * 100 / percent)
 
@@ -104,7 +104,7 @@ def _hierarchy() -> Hierarchy | None:
 
 
 def _mounts() -> Iterator[tuple[Path, str, list[str]]]:
-    """Where file systems are, of which type, and their own options (proc(5), mountinfo)."""
+    """Yield the place of each file system, its type and its options (proc(5), mountinfo)."""
     for line in MOUNTS.read_text(encoding="utf-8").splitlines():
         place, _, system = line.partition(" - ")
         kind, _, options = system.split(" ", 2)
@@ -112,13 +112,13 @@ def _mounts() -> Iterator[tuple[Path, str, list[str]]]:
 
 
 def _enable(root: Path) -> None:
-    """Let groups below the root have the controller."""
+    """Let groups below the root use the controller."""
     if "cpu" not in (root / "cgroup.subtree_control").read_text().split():
         _write(root / "cgroup.subtree_control", "+cpu")
 
 
 def _remove_stale(root: Path) -> None:
-    """What runs left that were killed; a group with a process in it stays."""
+    """Remove the groups that killed runs left; one with a process in it stays."""
     for group in root.glob(f"{PREFIX}*"):
         if not Path(f"/proc/{group.name.removeprefix(PREFIX)}").exists():
             with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""Element processes as seen from outside: started, told what to do, watched, ended.
+"""Element processes as seen from outside: to start, order, watch and end them.
 
-A host has a process of its own, but hosts at the ends of legs over WiFi have one together: both
-directions share a medium, and only who has both knows whose turn it is.
+Each host has a process of its own, but the hosts at the ends of legs over WiFi share one: both
+directions share a medium, and only a process that has both knows whose turn it is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TRACEBACK = "Traceback (most recent call last)"
 
 
 class ElementFailedError(RunFailedError):
-    """An element died, could not start, or lost packets: the run's numbers mean nothing."""
+    """Error: an element died, could not start, or lost packets, so the run has no valid numbers."""
 
 
 class ElementProcess:
@@ -49,7 +49,7 @@ class ElementProcess:
 
     @property
     def pid(self) -> int:
-        """The element's process."""
+        """Return the process id of the element."""
         return self._process.pid
 
     def order(self, line: str) -> None:
@@ -65,7 +65,7 @@ class ElementProcess:
         self._process.kill()
 
     def begin_stop(self) -> None:
-        """Tell it to end, with all of its process; ElementFailedError when it has ended before."""
+        """Tell its process to end; ElementFailedError when it has ended before."""
         self._process.begin_stop()
 
     def stop(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class RouterProcess:
     """A process with the elements of one host, or of several that share mediums."""
 
     def __init__(self, *pairs: tuple[ElementSettings, EmulatedHost]) -> None:
-        """Start it in the namespace of the first host."""
+        """Start the process in the namespace of the first host."""
         (first, host), *others = pairs
         self._hosts = " and ".join(settings.host for settings, _ in pairs)
         self._log = first.directory / f"{first.host}-element.log"
@@ -105,7 +105,7 @@ class RouterProcess:
 
     @property
     def pid(self) -> int:
-        """The process."""
+        """Return the id of the process."""
         return self._process.pid
 
     def wait_ready(self) -> None:
@@ -126,7 +126,7 @@ class RouterProcess:
         return f"it ended with {code}: {self._tail()}"
 
     def order(self, line: str) -> None:
-        """Send an order."""
+        """Send an order to the process as a line."""
         orders = self._process.stdin
         assert orders is not None
         self.check()
@@ -144,14 +144,14 @@ class RouterProcess:
             )
 
     def begin_stop(self) -> None:
-        """Tell it to end; ElementFailedError when it has ended by itself."""
+        """Tell the process to end; ElementFailedError when it has ended by itself."""
         if not self._is_stopping:
             self.check()
             self._process.terminate()
             self._is_stopping = True
 
     def stop(self) -> None:
-        """End it in order.
+        """End the process in order.
 
         Raises:
             ElementFailedError: it had died, or did not end.
@@ -165,7 +165,7 @@ class RouterProcess:
             raise ElementFailedError(f"element on {self._hosts} ended with {code}: {self._tail()}")
 
     def kill(self) -> None:
-        """End it at once if it still runs, and release its pipes."""
+        """End the process at once if it still runs, and release its pipes."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
@@ -195,7 +195,7 @@ def running(*pairs: tuple[ElementSettings, EmulatedHost]) -> Iterator[list[Eleme
 
 
 def stop_all(elements: Sequence[ElementProcess]) -> list[dict[str, Any]]:
-    """End elements in order, all at the same time; their summaries, as they are given.
+    """End elements in order, all at the same time; return their summaries in that order.
 
     Raises:
         ElementFailedError: one had died, did not end, or the kernel dropped packets.
@@ -208,7 +208,7 @@ def stop_all(elements: Sequence[ElementProcess]) -> list[dict[str, Any]]:
 def _sharing(
     pairs: Iterable[tuple[ElementSettings, EmulatedHost]],
 ) -> list[list[tuple[ElementSettings, EmulatedHost]]]:
-    """Hosts in groups: those at the ends of a leg over WiFi together, others alone."""
+    """Return hosts in groups: those at the ends of a leg over WiFi together, others alone."""
     groups: list[list[tuple[ElementSettings, EmulatedHost]]] = []
     seeds: list[set[str]] = []
     for settings, host in pairs:

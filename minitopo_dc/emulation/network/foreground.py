@@ -1,8 +1,8 @@
-"""A program in the user's terminal: waited for, told of signals, ended at the latest on leaving.
+"""A program in the user's terminal: waited for, sent signals, ended at the latest on leaving.
 
-The program is in this process's session and process group, so that the terminal's keys (Ctrl-C
-and the like) reach it as they would without minitopo-dc. A signal that somebody sends to this
-process by its id is passed on.
+The program is in this process' session and process group, so that the terminal's keys (Ctrl-C and
+the like) reach it as they would without minitopo-dc. A signal that is sent to this process by its
+id is passed on.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WATCH_S = 0.2
 class HeldSignals:
     """Signals that wait for `in_foreground`, from `hold` to the block's end.
 
-    So nothing interrupts the clean-up behind the program's end. What comes then is dropped. They
+    So nothing interrupts the clean-up behind the program's end. What comes then is dropped. Signals
     are caught, not blocked: a signal that is blocked here goes to a thread of numpy's instead.
     """
 
@@ -46,7 +46,7 @@ class HeldSignals:
         self._restore.close()
 
     def hold(self) -> None:
-        """From now on; programs that are started are not touched by it."""
+        """Hold signals from now on; programs that are started are not affected."""
         self._pipe, written = os.pipe()
         for end in (self._pipe, written):
             os.set_blocking(end, False)
@@ -57,7 +57,7 @@ class HeldSignals:
             self._restore.callback(signal.signal, number, handler)
 
     def wait(self, pidfd: int, timeout_s: float) -> list[signal.Signals]:
-        """What has come when something has, the process has ended, or the time is over."""
+        """Wait for a signal, the process' end or the timeout (s); return the signals that came."""
         readable, _, _ = select.select([pidfd, self._pipe], (), (), timeout_s)
         if self._pipe not in readable:
             return []
@@ -72,7 +72,7 @@ def in_foreground(
     signals: HeldSignals,
     watch: Callable[[], None],
 ) -> int:
-    """Run a program with this process's standard input, output and error; return its exit status.
+    """Run a program with this process' standard input, output and error; return its exit status.
 
     Args:
         host: where it runs.
@@ -100,7 +100,7 @@ def _follow(
     terminal: _Terminal,
     watch: Callable[[], None],
 ) -> int:
-    """Wait for the program's end, and pass on what this process is told."""
+    """Wait for the program's end, and pass on the signals to this process."""
     deadline = float("inf")
     with _pidfd(process.pid) as pidfd:
         while (code := process.poll()) is None:
@@ -116,7 +116,7 @@ def _follow(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End it if it still runs, by force if need be."""
+    """End the program if it still runs, by force if need be."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -136,7 +136,7 @@ def _pidfd(pid: int) -> Iterator[int]:
 
 
 class _Terminal:
-    """The controlling terminal; if this process has it, it has it again at the end.
+    """The controlling terminal; if this process had it, it has it again at the end.
 
     A shell takes the terminal for each of its jobs, and one that is killed does not return it.
     """
@@ -156,14 +156,14 @@ class _Terminal:
             os.close(self._file)
 
     def is_ours(self) -> bool:
-        """Whether what is typed reaches this process's group, to which the program belongs."""
+        """Return whether what is typed reaches this process' group and so the program."""
         try:
             return os.tcgetpgrp(self._file) == os.getpgrp()
         except OSError:
             return False
 
     def _take(self) -> None:
-        """Who does so from the background would be stopped by SIGTTOU (tcsetpgrp(3))."""
+        """Take the terminal back; SIGTTOU would stop a background process (tcsetpgrp(3))."""
         before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         with suppress(OSError):  # the terminal has gone
             os.tcsetpgrp(self._file, os.getpgrp())

@@ -72,7 +72,7 @@ def _one(host: EmulatedHost, directory: Path) -> Iterator[None]:
 
 
 class _StopError(Exception):
-    """SIGTERM."""
+    """Exception: this process was told to stop by SIGTERM."""
 
 
 def _main(path: Path) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -18,31 +17,20 @@ from mininet.log import setLogLevel
 from mininet.net import Mininet
 
 from minitopo_dc.run.perform import RunFailedError
+from minitopo_dc.runners.processes.environment import clean_environment
 from minitopo_dc.settings import IpVersion
 from minitopo_dc.topologies.host import ShellEndedError, dismiss_ended, in_ipv6, run
 from minitopo_dc.topologies.two_path import TwoPath
 from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
 Output = IO[bytes] | int | None
-MEDDLING = re.compile(
-    "LD_PRELOAD|LD_AUDIT|BASH_ENV|ENV|SSLKEYLOGFILE|CURL_HOME|(https?|all|ftp|no)_proxy"
-    "|PYTHON(HOME|STARTUP|INSPECT|BREAKPOINT|WARNINGS)",
-    re.IGNORECASE,
-)
-"""Variables with which a program loads what nobody asked for, writes down its keys, or goes to a
-proxy: none of it may change a measurement or run as root."""
-
-
-def clean_environment() -> dict[str, str]:
-    """This process's environment without what meddles with programs."""
-    return {name: value for name, value in os.environ.items() if not MEDDLING.fullmatch(name)}
 
 
 class EmulatedHost:
     """One host of the network: the place where a process runs."""
 
     def __init__(self, node: Any, name: str | None = None) -> None:
-        """Wrap a Mininet node, under its own name or ours."""
+        """Wrap a Mininet node, under its own name or another."""
         self._shell = node.shell
         self.name: str = name or node.name
         self.pid: int = node.pid
@@ -61,8 +49,8 @@ class EmulatedHost:
         """Start a process on this host.
 
         It gets SIGKILL when this process ends, however that happens (setpriv's parent-death signal
-        outlasts exec). Unless it is to be `in_terminal`, it gets no Ctrl-C of the terminal: it is
-        ended in order by who started it.
+        outlasts exec). Unless it is to be `in_terminal`, it gets no Ctrl-C of the terminal: its
+        starter ends it in order.
         """
         enter = ["setpriv", "--pdeathsig", "KILL", "mnexec", "-a", str(self.pid)]
         return subprocess.Popen(
@@ -81,11 +69,11 @@ class EmulatedHost:
             raise RunFailedError(f"host {self.name}: its shell ended with {code}")
 
     def received_bytes(self) -> int:
-        """IP bytes that all interfaces but lo have received."""
+        """Return the IP bytes that all interfaces but lo have received."""
         return sum(count for name, count in self.interface_bytes().items() if name != "lo")
 
     def interface_bytes(self) -> dict[str, int]:
-        """IP bytes that each interface has received (proc(5), net/dev)."""
+        """Return the IP bytes that each interface has received (proc(5), net/dev)."""
         table = Path(f"/proc/{self.pid}/net/dev").read_text(encoding="ascii")
         rows = [line.split(":", 1) for line in table.splitlines() if ":" in line]
         counts = [(name.strip(), counts.split()) for name, counts in rows]
@@ -93,7 +81,7 @@ class EmulatedHost:
 
 
 class Network:
-    """server, gnb, ue and client; edge and agg where there is a backhaul."""
+    """The hosts of a run: server, gnb, ue and client; edge and agg where there is a backhaul."""
 
     def __init__(self, net: Mininet) -> None:
         self._net = net
@@ -102,7 +90,7 @@ class Network:
         )
 
     def __getitem__(self, name: str) -> EmulatedHost:
-        """The host of this name."""
+        """Return the host of this name."""
         return EmulatedHost(self._net[name])
 
     def check(self) -> None:
@@ -110,7 +98,7 @@ class Network:
         _check(self._net)
 
     def command_line(self) -> None:
-        """Read and do Mininet's commands from standard input until it ends, or `exit`."""
+        """Read and run Mininet's commands from standard input until it ends, or `exit`."""
         command_line(self._net)
 
 
@@ -142,7 +130,7 @@ def _check(net: Mininet) -> None:
 
 
 def take_down(net: Mininet, stop: Callable[[], None]) -> None:
-    """Stop a network, whatever became of its hosts' shells.
+    """Stop a network, whatever happened to its hosts' shells.
 
     A host without its shell goes with its processes (`run_registry.registered`).
     """
@@ -157,8 +145,8 @@ def take_down(net: Mininet, stop: Callable[[], None]) -> None:
 def _introduce(near: Any, far: Any, ip_version: IpVersion) -> None:
     """Tell one end of a leg the other's link-layer address for good.
 
-    A radio bearer has no neighbours to find. A leg of the kernel's would delay and lose what finds
-    them (RFC 826, RFC 4861), and then all that waits for the answer.
+    A radio bearer has no neighbours to find. A leg of the kernel's would delay and lose the packets
+    that find them (RFC 826, RFC 4861), and then all packets that wait for the answer.
     """
     addresses = [far.ip] if ip_version == 4 else [far.ip, in_ipv6(far.ip)]
     for address in addresses:
@@ -167,7 +155,7 @@ def _introduce(near: Any, far: Any, ip_version: IpVersion) -> None:
 
 
 def command_line(net: Mininet) -> None:
-    """Read and do commands from standard input until it ends, or `exit`."""
+    """Read and run commands from standard input until it ends, or `exit`."""
     setLogLevel("output")  # the command line writes what commands say through the log
     try:
         if sys.stdin.isatty():
@@ -182,7 +170,7 @@ def command_line(net: Mininet) -> None:
 
 @contextlib.contextmanager
 def _ctrl_c_for_commands() -> Iterator[None]:
-    """Ctrl-C ends a host's command, as often as it is typed, and not this one."""
+    """Let Ctrl-C end a host's command, as often as it is typed, and not this one."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -191,24 +179,24 @@ def _ctrl_c_for_commands() -> Iterator[None]:
 
 
 class _Batch(CLI):  # type: ignore[misc]
-    """Commands one after the other: Mininet's would feed those that wait to the one that runs."""
+    """Commands one after the other; Mininet would feed waiting ones to the one that runs."""
 
     readlineInited = True  # noqa: N815 - Mininet's name
     """No history of what nobody typed."""
 
     def run(self) -> None:
-        """Do each line of standard input."""
+        """Run each line of standard input as a command."""
         for line in sys.stdin:
             if self.onecmd(self.precmd(line.strip())):
                 return
 
     def emptyline(self) -> Any:
-        """Nothing; `cmd.Cmd` would repeat the last command."""
+        """Do nothing, where `cmd.Cmd` would repeat the last command."""
 
 
 @contextlib.contextmanager
 def _silent() -> Iterator[IO[str]]:
-    """An input on which nothing ever arrives, nor ends."""
+    """Give an input on which nothing ever arrives, and that does not end."""
     reading, writing = os.pipe()
     try:
         with os.fdopen(reading) as stdin:

@@ -1,4 +1,4 @@
-"""What a user's program leaves on hosts: found by their network namespaces, ended by id."""
+"""Processes that a user's program leaves on hosts: found by network namespace, ended by id."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ POLL_S = 0.02
 
 @contextmanager
 def no_leftovers(hosts: Sequence[EmulatedHost]) -> Iterator[None]:
-    """At the end, end what has been started on these hosts meanwhile and is still there.
+    """End, after the block, the processes that were started on these hosts and still run.
 
-    A process may have given up what else shows whose it is: its parents, session and environment.
+    A process may have given up all else that shows whose it is: its parents, session and
+    environment.
     """
     namespaces = {found for host in hosts if (found := _namespace(host.pid)) is not None}
     before = set(_processes_in(namespaces))
@@ -35,7 +36,7 @@ def no_leftovers(hosts: Sequence[EmulatedHost]) -> Iterator[None]:
 def _tell(
     number: signal.Signals, patience: float, namespaces: Collection[str], others: set[int]
 ) -> None:
-    """Send a signal once to each process until none is left, or for so long (s)."""
+    """Send a signal once to each process until none is left, or for `patience` s."""
     told: set[int] = set()
     deadline = time.monotonic() + patience
     while (left := set(_processes_in(namespaces)) - others) and time.monotonic() < deadline:
@@ -53,7 +54,7 @@ def _processes_in(namespaces: Collection[str]) -> Iterator[int]:
 
 
 def _namespace(pid: int) -> str | None:
-    """A process's network namespace (namespaces(7)); None of one that has ended."""
+    """Return a process' network namespace (namespaces(7)), None if it has ended."""
     try:
         return str(Path(f"/proc/{pid}/ns/net").readlink())
     except OSError:

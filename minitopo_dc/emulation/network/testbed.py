@@ -1,4 +1,4 @@
-"""A scenario's hosts with everything on them that carries packets: what a transfer runs in."""
+"""The testbed of a scenario: its hosts with everything on them that carries packets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from minitopo_dc.scenario import Scenario, as_run
 
 @dataclass(frozen=True)
 class Testbed:
-    """Hosts and elements; the first element is gnb's."""
+    """The hosts and elements of a scenario; the first element is gnb's."""
 
     __test__ = False  # not a test class
 
@@ -27,7 +27,7 @@ class Testbed:
     elements: list[ElementProcess]
 
     def start(self) -> None:
-        """Now is time zero of traces, outages and changes."""
+        """Start the time of traces, outages and changes: now is their time 0."""
         for element in self.elements:
             element.order("start")
 
@@ -40,7 +40,7 @@ class Testbed:
 
 @contextmanager
 def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
-    """Fresh hosts with running elements, taken down at the end whatever happens.
+    """Give fresh hosts with running elements for a block, taken down at the end whatever happens.
 
         with testbed(Scenario.load(Path("scenario.yaml")), directory) as bed:
             bed.start()
@@ -72,7 +72,7 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
 
 
 def why_no_ipv6(scenario: Scenario) -> str | None:
-    """Why this machine has not the IPv6 that a scenario wants; None when it has."""
+    """Return why this machine lacks the IPv6 that a scenario wants, None when it has it."""
     reason = probe_kernel()["IPv6"] if scenario.ip_version == 6 else ""
     return f"IPv6 does not work here: {reason} (minitopo-dc check has a remedy)" if reason else None
 

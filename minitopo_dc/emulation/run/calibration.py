@@ -1,8 +1,9 @@
-"""Asked against measured: what a leg's rate, delay, jitter and loss really are on this machine.
+"""Calibration: what a leg's rate, delay, jitter and loss really are on this machine.
 
-Between the two stands the ideal: the same leg, fed in virtual time with the same packets at the
-same moments and the same seed. It shows what was asked for indirectly (jitter that keeps the order
-skews the delay, a few packets scatter around a loss rate); what is left is the machine's error.
+Between what was asked for and what is measured stands the ideal: the same leg, fed in virtual time
+with the same packets at the same moments and the same seed. It shows indirect effects of what was
+asked for (jitter that keeps the order skews the delay, few packets scatter around a loss rate); the
+rest is the machine's error.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ Times = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Losses:
-    """Lost packets of one measurement."""
+    """The lost packets of one measurement."""
 
     packets: int
-    """That were sent."""
+    """Number of packets sent."""
     mean: float
-    """Of how many are lost, over all seeds."""
+    """Mean number of lost packets, over all seeds."""
     variance: float
     ideal: int
     measured: int
@@ -65,13 +66,13 @@ class Quantity:
 
     @property
     def error(self) -> float:
-        """Measured minus ideal, in the unit."""
+        """Return measured minus ideal, in the unit of the quantity."""
         return self.measured - self.ideal
 
 
 @dataclass(frozen=True)
 class Probe:
-    """What one stream of packets met on a leg."""
+    """The results of one stream of packets over a leg."""
 
     arrivals: Arrivals
     start_ns: int
@@ -96,7 +97,7 @@ def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
 
 
 def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
-    """Send at `load` times the leg's mean rate."""
+    """Send packets at `load` times the leg's mean rate."""
     downlink = _downlink(scenario)
     rate = load * _mean_rate(downlink, seconds) / 8 / PACKET_BYTES
     packets = round(rate * seconds)
@@ -132,12 +133,15 @@ def _downlink(scenario: Scenario) -> LegSettings:
 
 
 def _mean_rate(downlink: LegSettings, seconds: float) -> float:
-    """Bit/s that the leg offers on average in its first `seconds`."""
+    """Return the mean rate (bit/s) that the leg offers in its first `seconds`."""
     return downlink.capacity().bits_between(0, round(seconds * 1e9)) / seconds
 
 
 def _drain_s(downlink: LegSettings, seconds: float, packets: int) -> float:
-    """Until the last of `packets`, all sent by then, has crossed the leg; 0 if it never does."""
+    """Return the time (s) until the last of `packets` has crossed the leg, 0 if it never does.
+
+    All of them are sent by then.
+    """
     end = round(seconds * 1e9)
     queued = max(1, min(packets, downlink.queue_packets or packets))
     served = downlink.capacity().finish(end, queued * PACKET_BYTES * 8)
@@ -145,7 +149,7 @@ def _drain_s(downlink: LegSettings, seconds: float, packets: int) -> float:
 
 
 def _rate(scenario: Scenario, seconds: float) -> Quantity:
-    """The rate at which a full queue is served, against the capacity in that very time."""
+    """Return the rate at which a full queue is served, against the capacity in that time."""
     downlink = _downlink(scenario)
     probe = _probe(scenario, OVERLOAD, seconds + SETTLE_S)
     times = probe.arrivals.received - probe.start_ns - round(downlink.delay_ms * 1e6)
@@ -159,7 +163,7 @@ def _rate(scenario: Scenario, seconds: float) -> Quantity:
 
 
 def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[Quantity]:
-    """One-way delay without the serialisation, its spread, and the share that never arrived."""
+    """Yield one-way delay without serialisation, its spread, and the share that is lost."""
     leg, downlink = scenario.leg, _downlink(scenario)
     probe = _probe(scenario, LOAD, seconds)
     serialisation = PACKET_BYTES * 8 / _mean_rate(downlink, seconds) * 1e3
@@ -190,7 +194,7 @@ def _loss(leg: int, downlink: LegSettings, packets: int, ideal: int, arrived: in
 
 
 def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:
-    """Delays that an ideal leg gives the same packets, in order of arrival."""
+    """Return the delays (ms) that an ideal leg gives the same packets, in order of arrival."""
     leg = _downlink(scenario).build(leg_seed(scenario, scenario.leg, "downlink"))
     leg.start(probe.start_ns)
     # What was lost has no entry; its moment of sending lies between its neighbours'.
@@ -205,6 +209,6 @@ def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:
 
 
 def _drain(leg: AnyLeg[int], until: int | None, delays: list[int]) -> None:
-    """Let the leg work up to `until`, or to its end; the packets are their moments of sending."""
+    """Run the leg up to `until` (ns) or to its end; packets are their moments of sending."""
     while (due := leg.next_timeout()) is not None and (until is None or due <= until):
         delays.extend(due - moment for moment in leg.poll(due))

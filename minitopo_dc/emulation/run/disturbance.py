@@ -1,9 +1,9 @@
-"""Disturb runs on purpose, to find what evidence a wrong number leaves (`calibrate --disturb`).
+"""Runs disturbed on purpose, to find what evidence a wrong number leaves (`calibrate --disturb`).
 
 Short downloads run one after the other: every second one undisturbed, the others with one of
 `DISTURBANCES`. The reference of each is the same scenario on the virtual clock, which no machine
-disturbs; of a transport that the virtual clock cannot carry, the median of its undisturbed runs.
-From the evidence of all (`minitopo_dc.run.trust`) `fit` makes the limits of this machine.
+disturbs, or, for a transport that the virtual clock does not have, the median of its undisturbed
+runs. From the evidence of all (`minitopo_dc.run.trust`) `fit` makes the limits of this machine.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ LIMITED_PARTS = ("server", "client")
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """One kind, with its strength."""
+    """One kind of disturbance, with its strength."""
 
     kind: str
     strength: float
@@ -79,7 +79,7 @@ class Disturbance:
 
     @property
     def label(self) -> str:
-        """As in a table: `stop 0.3 s`."""
+        """Return its label in a table, as `stop 0.3 s`."""
         unit = {"stop": " s", "limit": " %", "rate": " Mbit/s"}.get(self.kind, "")
         return f"{self.kind} {self.strength:g}{unit}" if self.kind != "none" else self.kind
 
@@ -96,7 +96,7 @@ DISTURBANCES = (
 
 @dataclass(frozen=True)
 class Row:
-    """A run, and what it should have given."""
+    """A run, and the goodput that it should have had."""
 
     number: int
     kind: str
@@ -107,12 +107,12 @@ class Row:
     status: str
     goodput_mbps: float | None
     reference_mbps: float | None
-    """Of the virtual clock; None where it cannot carry the transport."""
+    """Goodput on the virtual clock; None where it does not have the transport."""
     evidence: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def disturbance(self) -> Disturbance:
-        """What was done to it."""
+        """Return what was done to the run."""
         return Disturbance(self.kind, self.strength, self.part)
 
     def exceeds(self, limits: Limits) -> bool:
@@ -136,7 +136,7 @@ def plan(runs: int, seed: int) -> list[tuple[Disturbance, Mapping[str, str]]]:
 def measure(
     runs: int, seed: int, file: Path, *, virtual: Execute, ended: Callable[[Row], None]
 ) -> list[Row]:
-    """Do what is left of a plan; append each run to `file`, one JSON object a line.
+    """Do the runs of a plan that are left; append each to `file`, one JSON object a line.
 
     Args:
         runs: undisturbed ones, and as many disturbed ones.
@@ -172,7 +172,7 @@ def load(file: Path) -> list[Row]:
 
 
 def errors(rows: Sequence[Row]) -> list[float | None]:
-    """Return of each run by what part its goodput differs from its reference; None: it failed."""
+    """Return the relative error of each run's goodput from its reference, None if it failed."""
     clean: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         if row.kind == "none" and row.goodput_mbps is not None:
@@ -191,8 +191,8 @@ def errors(rows: Sequence[Row]) -> list[float | None]:
 def fit(rows: Sequence[Row]) -> Limits:
     """Return the limits that tell wrong runs from right ones (docs/trust.md).
 
-    They begin at the most of each kind of evidence that an undisturbed run with a right number had,
-    and are raised half-way to where a wrong run that was told would not be any more.
+    They begin at the largest evidence of each kind in an undisturbed run with a right number, and
+    are raised half-way to the value at which a wrong run would not be detected any more.
     """
     judged = [(row, each) for row, each in zip(rows, errors(rows), strict=True) if each is not None]
     right = [row for row, error in judged if row.kind == "none" and abs(error) <= OFF]
@@ -201,7 +201,7 @@ def fit(rows: Sequence[Row]) -> Limits:
     told = [row for row in wrong if row.exceeds(_limits(low))]
     high = dict(low)
     for kind, least in low.items():
-        # By this kind alone: what the others tell with their limits so far needs it no more.
+        # Runs that only this kind detects; others are detected by the limits found so far.
         others = _limits(high | {kind: math.inf})
         needed = [row.worst(kind) for row in told if not row.exceeds(others)]
         most = min(needed, default=MOST_RAISED * least)
@@ -214,7 +214,7 @@ def _limits(values: Mapping[str, float]) -> Limits:
 
 
 def _repeated(items: Sequence[_Item], count: int, rng: Random) -> list[_Item]:
-    """Return so many items, each as often as the others, in a random order."""
+    """Return `count` items, each as often as the others, in a random order."""
     whole = [each for _ in range(-(-count // len(items))) for each in items]
     rng.shuffle(whole)
     return whole[:count]
@@ -304,7 +304,7 @@ def _limit(disturbance: Disturbance, watch: Watch, _rng: Random) -> Iterator[Non
 
 @contextmanager
 def _hogs(disturbance: Disturbance, _watch: Watch, _rng: Random) -> Iterator[None]:
-    """Keep processors busy."""
+    """Keep processors busy with endless loops for a block."""
     number = max(1, round(disturbance.strength * len(os.sched_getaffinity(0))))
     niceness = "-20" if disturbance.kind == "greedy hogs" else "0"
     start = ["setpriv", "--pdeathsig", "KILL", "nice", "-n", niceness]
@@ -330,7 +330,7 @@ POLL_S = 0.01
 
 
 def _pid_of(part: str, watch: Watch, over: threading.Event) -> int | None:
-    """Wait until a part has a process; None: the transfer ended before."""
+    """Wait until a part has a process; return None if the transfer ended before."""
     while (pid := watch.pids().get(part)) is None:
         if over.wait(POLL_S):
             return None
@@ -339,7 +339,7 @@ def _pid_of(part: str, watch: Watch, over: threading.Event) -> int | None:
 
 @contextmanager
 def _thread(work: Callable[[], None], over: threading.Event) -> Iterator[None]:
-    """Let a thread work meanwhile; `over` tells it to end."""
+    """Run a thread for a block; `over` tells it to end."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     try:

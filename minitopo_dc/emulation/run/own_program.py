@@ -1,4 +1,4 @@
-"""A program of the user's between the hosts of a scenario, and the server that it talks to."""
+"""A user's program between the hosts of a scenario, and the server that it talks to."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from minitopo_dc.emulation.network.foreground import HeldSignals, in_foreground
 from minitopo_dc.emulation.network.hosts import EmulatedHost
 from minitopo_dc.emulation.network.leftovers import no_leftovers
 from minitopo_dc.emulation.network.testbed import Testbed, testbed
-from minitopo_dc.emulation.run.program_result import ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.run.addresses import client_address, client_gateway, server_address
 from minitopo_dc.run.perform import RunFailedError
+from minitopo_dc.run.program_result import ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.run.routers import client_legs
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.command.runner import program_environment as addresses_environment
@@ -36,25 +36,25 @@ READY_POLL_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class OwnProgram:
-    """What is to run."""
+    """The user's program: its command, its host and its server."""
 
     command: tuple[str, ...]
     host: Literal["client", "server"] = "client"
     server: tuple[str, ...] = ()
-    """On the server's host, before the program; none when empty."""
+    """The command on the server's host, started before the program; none when empty."""
     server_port: int | None = None
-    """What the server binds when it is ready; None: it is after a moment."""
+    """The port that the server binds when it is ready; None: it is ready after a moment."""
     banner: str = ""
-    """A line before the program begins."""
+    """A line that is printed before the program begins."""
     user: str = "root"
-    """Who program and server run as, by name."""
+    """The user's name as whom program and server run."""
 
     def as_user(self, command: Sequence[str]) -> tuple[str, ...]:
-        """Return the command line that runs a command as the user, with his groups alone."""
+        """Return the command line that runs a command as the user, with only the user's groups."""
         if self.user == "root":
             return tuple(command)
         group = str(getpwnam(self.user).pw_gid)
-        # Once more: who changes his user loses the parent-death signal (prctl(2)).
+        # Again, as a change of user clears the parent-death signal (prctl(2)).
         change = ("--reuid", self.user, "--regid", group, "--init-groups", "--pdeathsig", "KILL")
         return ("setpriv", *change, "--", *command)
 
@@ -69,7 +69,7 @@ class OwnProgram:
 def run_program(
     scenario: Scenario, program: OwnProgram, directory: Path, say: Say
 ) -> ProgramResult:
-    """Run a program in the user's terminal; all that was made for it is gone afterwards.
+    """Run a program in the user's terminal, and remove all that was made for it afterwards.
 
     Args:
         scenario: was checked; of one flow, whose transport and workload do not matter.
@@ -85,7 +85,7 @@ def run_program(
 
 
 def program_environment(scenario: Scenario) -> dict[str, str]:
-    """The addresses of the hosts, as variables."""
+    """Return the environment variables with the addresses of the hosts."""
     version = scenario.ip_version
     return addresses_environment(
         server_address(version=version),
@@ -96,7 +96,7 @@ def program_environment(scenario: Scenario) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One run; its fields are the arguments of `run_program`."""
+    """One run of a program; its fields are the arguments of `run_program`."""
 
     scenario: Scenario
     program: OwnProgram
@@ -132,7 +132,7 @@ class _Run:
     def _beside_server(
         self, bed: Testbed, blank: ProgramResult, signals: HeldSignals
     ) -> tuple[ProgramResult, float]:
-        """Also the program's time, in s."""
+        """Run the program beside its server; return the result and the program's time (s)."""
         program = self.program
         environment = {**program.environment(), **program_environment(self.scenario)}
         with ExitStack() as stack:
@@ -158,7 +158,7 @@ class _Run:
 
 
 class _Watch:
-    """Looks after the testbed and the server."""
+    """Checks the testbed and the server while the program runs."""
 
     def __init__(self, bed: Testbed, server: OwnServer | None, say: Say) -> None:
         self._bed = bed
@@ -166,7 +166,7 @@ class _Watch:
         self._say = say
 
     def __call__(self) -> None:
-        """Raise RunFailedError when the testbed is not whole; say once that the server ended."""
+        """Raise RunFailedError when the testbed is not whole; report once that the server ended."""
         self._bed.check()
         error = self._server.error() if self._server is not None else None
         if error is not None:
@@ -175,12 +175,12 @@ class _Watch:
 
 
 def _primary_leg(scenario: Scenario) -> int:
-    """The leg whose address the client has unless a program chooses another."""
+    """Return the leg whose address the client has unless a program chooses another."""
     return client_legs(scenario, scenario.resolved_flows[0])[0]
 
 
 def _use_leg(client: EmulatedHost, leg: int, ip_version: IpVersion) -> None:
-    """What does not choose an address has that of a leg, and takes it.
+    """Send what does not choose an address by a leg, with that leg's address.
 
     Raises:
         ElementFailedError: the kernel refused the route.
@@ -203,7 +203,7 @@ class OwnServer:
         self._reported = False
 
     def wait_ready(self, port: int | None) -> None:
-        """Return when something is bound to the port, or without one after a moment.
+        """Return when a process has bound the port, or without a port after a moment.
 
         Raises:
             TransferFailed: it ended with an error, or took too long.
@@ -220,12 +220,12 @@ class OwnServer:
             time.sleep(READY_POLL_S)
 
     def error(self) -> str | None:
-        """How it ended with an error; None while it runs, and when all is well (a daemon)."""
+        """Return how it ended with an error, None while it runs or if it ended well (a daemon)."""
         return str(self._process.failure("")) if self.exit_code else None
 
     @property
     def exit_code(self) -> int | None:
-        """Its exit code, or a signal's number below 0; None while it runs."""
+        """Return its exit code, or a signal's number below 0; None while it runs."""
         wait_any([self._process], 0)
         return self._process.exit_code
 
@@ -234,7 +234,7 @@ class OwnServer:
 def own_server(
     host: EmulatedHost, command: Sequence[str], environment: Mapping[str, str], directory: Path
 ) -> Iterator[OwnServer]:
-    """Run a server; on leaving it has ended."""
+    """Run a server for a block; on leaving it has ended."""
     log = directory / "server.err"
     with (directory / "server.out").open("wb") as output, log.open("wb") as errors:
         popen = host.popen(command, environment=environment, stdout=output, stderr=errors)

@@ -1,4 +1,4 @@
-"""Numbered, timestamped UDP packets through the testbed: what calibration and benchmarks measure.
+"""Numbered, timestamped UDP packets through the testbed, for calibration and benchmarks.
 
 Runs as a process on a host: `python -m minitopo_dc.emulation.run.probe send|receive ...`. All hosts
 are on one machine, so both ends read the same monotonic clock and one-way delays are exact.
@@ -44,7 +44,7 @@ READY = b"ready\n"
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What arrived, in order of arrival; times in ns of the monotonic clock."""
+    """The packets that arrived, in order of arrival; times in ns of the monotonic clock."""
 
     number: npt.NDArray[np.int64]
     sent: npt.NDArray[np.int64]
@@ -52,12 +52,12 @@ class Arrivals:
 
     @property
     def in_order(self) -> bool:
-        """Whether every packet came after all that were sent before it."""
+        """Return whether every packet came after all that were sent before it."""
         return bool(np.all(np.diff(self.number) > 0))
 
     @property
     def delays_ms(self) -> npt.NDArray[np.float64]:
-        """One-way delays in ms."""
+        """Return the one-way delays in ms, in order of arrival."""
         return (self.received - self.sent) / 1e6
 
 

@@ -53,7 +53,7 @@ def run_real(
 
 
 def lacking(scenario: Scenario) -> str | None:
-    """Return what this machine lacks for it, beside what transports need; None: nothing."""
+    """Return what this machine lacks for a scenario, beside what transports need, or None."""
     reason = why_no_ipv6(scenario)
     if reason is None and scenario.real.client_cpu_percent is not None:
         missing = why_no_cpu_limit()
@@ -64,7 +64,7 @@ def lacking(scenario: Scenario) -> str | None:
 def _measure(
     scenario: Scenario, directory: Path, disturb: Disturb, cores: dict[str, str]
 ) -> Measured:
-    """Run the flows between fresh hosts; `cores` gets what carried their packets."""
+    """Run the flows between fresh hosts; `cores` gets which cores carried their packets."""
     with testbed(scenario, directory) as bed, Watch() as watch:
         for element in bed.elements:
             watch.add(element.settings.host, element.pid)
@@ -83,13 +83,13 @@ def _measure(
 
 
 def _core_name(summaries: Sequence[Mapping[str, Any]]) -> str:
-    """Say which core the elements had, and why one of them had not the native one."""
+    """Return which core the elements had, and why if one of them was not native."""
     reasons = [each["core_reason"] for each in summaries if each["core"] != "native"]
     return f"python: {reasons[0]}" if reasons else "native"
 
 
 def _no_leftovers(scenario: Scenario, bed: Testbed) -> AbstractContextManager[None]:
-    """Of the user's own programs; those of this project leave nothing behind."""
+    """Give a block that ends users' own programs; those of this project leave nothing."""
     if any(runner.foreign for runner in runners_of(scenario)):
         return no_leftovers((bed.hosts.server, bed.hosts.client))
     return nullcontext()
@@ -134,10 +134,10 @@ def _transfer(
 
 
 def with_serialisation(scenario: Scenario, measured: Measurement) -> Measurement:
-    """Add `serialisation_ms` to each round trip of workload `ping`.
+    """Return the measurement with `serialisation_ms` in each round trip of workload `ping`.
 
-    Of an echo and its answer, on all links of the pair: a token bucket that starts full (tbf's)
-    does not take it. None where a rate varies, and with legs of the kernel.
+    It is the time of an echo and its answer on all links of the pair, which a token bucket that
+    starts full (tbf's) does not take. It is None where a rate varies, and with legs of the kernel.
     """
     if not isinstance(scenario.workload, Ping):
         return measured
@@ -161,6 +161,6 @@ def _serialisation_ms(scenario: Scenario, trip: Mapping[str, Any]) -> float | No
 
 
 def _constant_rate(link: LegSettings) -> float | None:
-    """In Mbit/s."""
+    """Return the rate in Mbit/s, None if it varies."""
     varies = any(change.rate_mbps is not None for change in link.changes)
     return None if varies else link.rate_mbps

@@ -1,7 +1,4 @@
-"""From a scenario to the transfers of its flows, and those transfers watched.
-
-Meanwhile the client's rate is recorded.
-"""
+"""The transfers of a scenario's flows, and the client's rate while they run."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ from minitopo_dc.workloads import Measurement
 def make_jobs(
     scenario: Scenario, directory: Path, *, servers: Sequence[str], client: Callable[[int], str]
 ) -> list[Job]:
-    """A transfer a flow, each with a port of its own.
+    """Return one transfer for each flow, with a port of its own.
 
     Several flows keep their files in `flow-1`, `flow-2`, ... below `directory`.
 
@@ -79,8 +76,8 @@ def run_flows(
     """Run the transfers; `rate_file` gets what reached the client, in intervals.
 
     `on_start` is called when all servers listen; `check` now and then from then on, to raise
-    RunFailedError when the testbed is not whole; `watch` is told of servers and clients; `cpu` is
-    what the clients share.
+    RunFailedError when the testbed is not whole; `watch` learns of servers and clients; `cpu` is
+    the limit that the clients share.
 
     Raises:
         TransferFailed: bytes are missing, a process failed, the time was over.
@@ -105,16 +102,16 @@ def run_flows(
 
 
 class WatchedHost(EmulatedHost):
-    """A host of whose programs a watch is told."""
+    """A host whose programs are watched."""
 
     def __init__(self, host: EmulatedHost, watch: Watch) -> None:
         self.__dict__ |= host.__dict__
         self._watch = watch
 
     def popen(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a process; it is one of the run's unless it answers by a pipe.
+        """Start a process, and watch it unless it answers by a pipe.
 
-        What does sets the host up, or back.
+        A process that does so sets the host up, or back.
         """
         process = super().popen(*arguments, **options)
         if options.get("stdout") != subprocess.PIPE:
@@ -135,7 +132,10 @@ class AbortableHost(WatchedHost):
         self._aborted = False
 
     def _started(self, process: subprocess.Popen[bytes]) -> None:
-        """Take a client; what sets the host up is none: an abort must not keep it from that."""
+        """Take note of a client, so that an abort ends it.
+
+        Processes that set the host up are none: an abort must not keep the host from being set up.
+        """
         super()._started(process)
         self._clients.append(process)
         if self._cpu is not None:
@@ -185,7 +185,7 @@ class Sampler:
             self._thread.join()
 
     def start(self) -> None:
-        """Time zero of the samples."""
+        """Start sampling: now is the samples' time 0."""
         self._thread.start()
 
     def save(self, path: Path) -> None:

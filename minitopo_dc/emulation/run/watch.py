@@ -3,8 +3,8 @@
 The kernel counts, for each thread, how long it ran and how long it could have run but had no
 processor (Documentation/scheduler/sched-stats.rst: `/proc/PID/schedstat`); proc(5) says whether it
 was stopped. Samples of both, taken each `INTERVAL_S`, show gaps of the programs that take no
-measurements themselves. What is read and when is decided here; what it means, in
-`minitopo_dc.run.trust`.
+measurements themselves. This module decides what is read and when; `minitopo_dc.run.trust` decides
+what it means.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ STOPPED = frozenset("tTD")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A process, with its threads and children, at a moment."""
+    """The state of a process, with its threads and children, at a moment."""
 
     at_ns: int
     ran_ns: int
-    """On a processor, since it was started."""
+    """Time (ns) that it ran on a processor, since it was started."""
     waited_ns: int
-    """For a processor."""
+    """Time (ns) that it waited for a processor, since it was started."""
     stopped: bool
 
 
 @dataclass
 class _Process:
-    """A process that is watched, and what was seen of it."""
+    """A watched process, and the samples of it."""
 
     pid: int
     pids: list[int] = field(default_factory=list)
@@ -62,7 +62,7 @@ class _Process:
     threads and children had used stays in the sum."""
 
     def look(self, now: int) -> None:
-        """Take a sample; none is taken when the process is there no more."""
+        """Take a sample, unless the process has ended."""
         states = []
         for pid in self.pids:
             with contextlib.suppress(OSError, ValueError):
@@ -75,7 +75,7 @@ class _Process:
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """Counters of all processors together, at a moment."""
+    """Counters of all processors together at a moment."""
 
     at_ns: int
     stolen_s: float
@@ -139,7 +139,7 @@ class Watch:
     def evidence(
         self, begin_ns: int, end_ns: int, stalls: Mapping[str, Sequence[Sequence[int]]]
     ) -> Evidence:
-        """Return what happened in a window of the monotonic clock.
+        """Return what happened in a window of the monotonic clock (ns).
 
         Args:
             begin_ns: the first client began to connect.
@@ -191,7 +191,7 @@ class Watch:
 
 
 def _turns(stop: threading.Event) -> Iterator[int]:
-    """Count up, each `INTERVAL_S`; the last turn is at the stop."""
+    """Yield 0, 1, 2, ... each `INTERVAL_S`; the last turn is at the stop."""
     turn = 0
     while True:
         yield turn
@@ -217,7 +217,7 @@ def _within(samples: Sequence[_AnyDated], begin_ns: int, end_ns: int) -> Sequenc
 
 
 def _part(samples: Sequence[Sample]) -> Part | None:
-    """Sum up what was seen of a process; None: it was seen less than twice."""
+    """Return the sum of what was seen of a process, None if it was seen less than twice."""
     if len(samples) < 2:
         return None
     first, last = samples[0], samples[-1]
@@ -232,7 +232,7 @@ def _part(samples: Sequence[Sample]) -> Part | None:
 
 
 def _saturated_s(samples: Sequence[Sample]) -> float:
-    """Return for how long a process could have used more processor time than it had.
+    """Return for how long (s) a process could have used more processor time than it had.
 
     In each stretch of `STRETCH_S` it ran, or waited for a processor, nearly all the time.
     """

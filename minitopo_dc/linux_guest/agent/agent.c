@@ -1,5 +1,5 @@
 /*
- * The first and only program of the guest: both end hosts of one flow.
+ * The first program of the guest: both end hosts of one flow, or what starts programs that are.
  *
  * The server has the kernel's first network and card 0, the client another network and all further
  * cards, one for each leg. What they do is in /orders; what became of it is reported as frames.
@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
@@ -43,8 +44,15 @@ static void set_all(const struct orders *o)
 {
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
 		put(settings[i][0], settings[i][1]);
+	for (int i = 0; i < o->settings; i++)
+		put(o->setting[i].file, o->setting[i].value);
 	if (o->multipath)
 		set_subflow_limit(o->subflows);
+	if (!o->programs)
+		return;
+	link_up("lo");
+	if (o->congestion_control[0])
+		put("/proc/sys/net/ipv4/tcp_congestion_control", o->congestion_control);
 }
 
 /* Packets are seen as they arrive, as on a wire: of several at once none are made one (GRO). */
@@ -116,7 +124,9 @@ static void make_changes(const struct orders *o, int connected)
 {
 	char byte;
 
-	if (read(connected, &byte, 1) != 1)
+	if (o->programs)
+		wait_for_connection(o);
+	else if (read(connected, &byte, 1) != 1)
 		exit(0); /* it never was */
 	for (int i = 0; i < o->changes; i++)
 		if (o->change[i].at) {
@@ -124,6 +134,11 @@ static void make_changes(const struct orders *o, int connected)
 			make_change(o, i);
 		}
 	exit(0);
+}
+
+static int changes_later(const struct orders *o)
+{
+	return o->changes && o->change[o->changes - 1].at;
 }
 
 static void wait_for_byte(int from)
@@ -145,7 +160,7 @@ static void be_client(const struct orders *o, int told, int telling)
 {
 	int connected[2];
 
-	if (unshare(CLONE_NEWNET) || pipe(connected))
+	if (unshare(CLONE_NEWNET) || pipe2(connected, O_CLOEXEC))
 		die("unshare");
 	tell(telling);
 	wait_for_byte(told);
@@ -154,11 +169,16 @@ static void be_client(const struct orders *o, int told, int telling)
 	for (int i = 0; i < o->changes; i++)
 		if (!o->change[i].at)
 			make_change(o, i);
-	if (!fork()) {
+	if (changes_later(o) && !fork()) {
 		close(connected[1]);
 		make_changes(o, connected[0]);
 	}
-	run_client(o, connected[1]);
+	if (o->programs) {
+		wait_for_byte(told);
+		run_client_program(o);
+	} else {
+		run_client(o, connected[1]);
+	}
 	exit(0);
 }
 
@@ -167,12 +187,16 @@ static void nothing(int signal)
 	(void)signal;
 }
 
-/* Wait for the client's end, then for the server's. */
-static void wait_for_both(pid_t client, pid_t server)
+/* Serve until the client has ended and the server has learned of it. */
+static void be_server(const struct orders *o, pid_t client)
 {
 	struct sigaction action = { .sa_handler = nothing };
-	pid_t ended;
+	pid_t ended, server = fork();
 
+	if (!server) {
+		run_server(o);
+		exit(0);
+	}
 	sigaction(SIGALRM, &action, NULL);
 	while ((ended = wait(NULL)) != server) {
 		if (ended == client)
@@ -190,13 +214,17 @@ int main(void)
 	static struct orders o;
 	int to_client[2], from_client[2];
 	char name[IFNAMSIZ];
-	pid_t client, server;
+	pid_t client;
 
-	if (mount("proc", "/proc", "proc", 0, NULL) || pipe(to_client) || pipe(from_client))
+	if (mount("proc", "/proc", "proc", 0, NULL) || pipe2(to_client, O_CLOEXEC) || pipe2(from_client, O_CLOEXEC))
 		die("mount");
 	prctl(PR_SET_TIMERSLACK, 1); /* ns: who sleeps until a moment wakes then */
 	read_orders(&o);
 	put("/proc/sys/net/ipv4/tcp_mem", TCP_MEMORY);
+	if (o.programs) {
+		put("/proc/sys/net/ipv4/tcp_allowed_congestion_control", "reno cubic bbr");
+		prepare_root();
+	}
 	client = fork();
 	if (!client)
 		be_client(&o, to_client[0], from_client[1]);
@@ -208,12 +236,10 @@ int main(void)
 	set_up_server(&o);
 	report_by("eth0");
 	tell(to_client[1]);
-	server = fork();
-	if (!server) {
-		run_server(&o);
-		exit(0);
-	}
-	wait_for_both(client, server);
+	if (o.programs)
+		run_programs(&o, client, to_client[1]);
+	else
+		be_server(&o, client);
 	report("done %ld", now());
 	pause(); /* whoever runs the guest ends it */
 }

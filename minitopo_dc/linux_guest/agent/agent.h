@@ -12,6 +12,8 @@
 #define CLIENTS 250 /* cards of the client: as many legs as there can be */
 #define FLIGHTS 8
 #define WORD 64
+#define SETTINGS 64
+#define OUTPUT_BYTES 1400 /* of a program, in one report */
 
 enum action { ADD_ENDPOINT, DELETE_ENDPOINT, DELETE_INITIAL, SET_BACKUP, SET_AVAILABLE };
 
@@ -30,11 +32,20 @@ struct shape {
 	int64_t frame; /* bytes of a frame's headers, and of its TLS records */
 };
 
+/* A kernel setting of both hosts. */
+struct setting {
+	char file[160], value[160];
+};
+
 struct orders {
-	int family, multipath, subflows, port, client_port, first, clients, flights, changes;
+	int family, multipath, subflows, port, client_port, first, clients, flights, changes, settings;
+	int mss; /* the server sends no larger segments; 0: as the link allows */
 	int64_t begin, sample, duration;
-	int64_t count, interval, patience; /* of requests; a download is one */
+	int64_t count, interval; /* of requests; a download is one */
+	int64_t patience; /* after the last request; with programs: with the server, once told to end */
 	int is_download;
+	int programs, ready_port; /* whether both ends are programs, and what tells that the server is ready */
+	struct setting setting[SETTINGS];
 	char congestion_control[WORD];
 	struct sockaddr_storage server, client[CLIENTS + 1]; /* by their cards */
 	int64_t flight[FLIGHTS][2]; /* bytes of the handshake: the client's, the server's answer */
@@ -64,10 +75,17 @@ int endpoint(enum action action, int id, const struct sockaddr_storage *address,
 int64_t now(void);
 void report_by(const char *name);
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void report_output(const char *role, int number, const char *piece, size_t bytes);
 void die(const char *what) __attribute__((noreturn));
 void sleep_until(int64_t moment);
 void put(const char *file, const char *value);
 int wait_for(int file, int events, int64_t until);
+
+/* programs.c */
+void prepare_root(void);
+void wait_for_connection(const struct orders *o);
+void run_client_program(const struct orders *o);
+void run_programs(const struct orders *o, pid_t client, int to_client);
 
 /* client.c, server.c */
 void run_client(const struct orders *o, int connected);

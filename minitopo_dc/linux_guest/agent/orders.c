@@ -63,6 +63,20 @@ static int read_change(struct orders *o, const char *line)
 	return 1;
 }
 
+/* `sysctl NAME VALUE`, as sysctl(8) has names. */
+static int read_setting(struct orders *o, const char *line)
+{
+	struct setting *s = &o->setting[o->settings % SETTINGS];
+	char name[128];
+
+	if (sscanf(line, "sysctl %127s %159[^\n]", name, s->value) != 2)
+		return 0;
+	for (char *at = name; *at; at++)
+		*at = *at == '.' ? '/' : *at;
+	snprintf(s->file, sizeof s->file, "/proc/sys/%s", name);
+	return ++o->settings <= SETTINGS;
+}
+
 static int read_line(struct orders *o, const char *line)
 {
 	char text[WORD];
@@ -83,17 +97,21 @@ static int read_line(struct orders *o, const char *line)
 		return 1;
 	if (sscanf(line, "download %ld", &o->duration) == 1)
 		return o->is_download = o->count = 1;
+	if (sscanf(line, "programs %d %ld", &o->ready_port, &o->patience) == 2)
+		return o->programs = 1;
 	return sscanf(line, "begin %ld", &o->begin) == 1 || sscanf(line, "sample %ld", &o->sample) == 1 ||
 	       sscanf(line, "multipath %d", &o->multipath) == 1 || sscanf(line, "subflows %d", &o->subflows) == 1 ||
+	       sscanf(line, "mss %d", &o->mss) == 1 ||
 	       sscanf(line, "first %d %d", &o->first, &o->client_port) == 2 ||
 	       sscanf(line, "congestion-control %63s", o->congestion_control) == 1 ||
-	       read_shape(line, "request", &o->request) || read_shape(line, "answer", &o->answer) || read_change(o, line);
+	       read_shape(line, "request", &o->request) || read_shape(line, "answer", &o->answer) || read_change(o, line) ||
+	       read_setting(o, line);
 }
 
 void read_orders(struct orders *o)
 {
 	FILE *f = fopen("/orders", "r");
-	char line[256];
+	char line[512];
 
 	if (!f)
 		die("/orders");
@@ -103,7 +121,8 @@ void read_orders(struct orders *o)
 			die(line);
 		}
 	fclose(f);
-	read_content();
+	if (!o->programs)
+		read_content();
 }
 
 /* How many bytes a message has. */

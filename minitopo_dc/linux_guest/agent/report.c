@@ -46,6 +46,12 @@ void report_by(const char *name)
 		die("report_by");
 }
 
+static void send_words(const char *words, int bytes)
+{
+	if (channel < 0 || sendto(channel, words, bytes, 0, (void *)&channel_to, sizeof channel_to) != bytes)
+		dprintf(2, "agent: %.*s\n", bytes, words); /* the guest's console */
+}
+
 void report(const char *format, ...)
 {
 	char text[LONGEST];
@@ -55,10 +61,17 @@ void report(const char *format, ...)
 	va_start(values, format);
 	bytes = vsnprintf(text, sizeof text, format, values);
 	va_end(values);
-	if (bytes > LONGEST)
-		bytes = LONGEST;
-	if (channel < 0 || sendto(channel, text, bytes, 0, (void *)&channel_to, sizeof channel_to) != bytes)
-		dprintf(2, "agent: %s\n", text); /* the guest's console */
+	send_words(text, bytes < LONGEST ? bytes : LONGEST - 1);
+}
+
+/* What a program has printed: at most OUTPUT_BYTES. */
+void report_output(const char *role, int number, const char *piece, size_t bytes)
+{
+	char text[LONGEST];
+	int head = snprintf(text, sizeof text, "output %s %d ", role, number);
+
+	memcpy(text + head, piece, bytes);
+	send_words(text, head + bytes);
 }
 
 /* End this process with the reason of the last call's failure. */

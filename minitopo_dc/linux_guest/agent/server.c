@@ -145,6 +145,8 @@ static int accepted(const struct orders *o)
 	if (l < 0 || setsockopt(l, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
 	    setsockopt(l, IPPROTO_TCP, TCP_CONGESTION, o->congestion_control, strlen(o->congestion_control)))
 		die(o->congestion_control);
+	if (o->mss && setsockopt(l, IPPROTO_TCP, TCP_MAXSEG, &o->mss, sizeof o->mss))
+		die("TCP_MAXSEG");
 	if (bind(l, (void *)&o->server, address_length(o)) || listen(l, 100))
 		die("listen");
 	s = accept4(l, NULL, NULL, SOCK_CLOEXEC);

@@ -165,23 +165,29 @@ int guest_start(struct guest *g, int program, char *const arguments[], char *con
 	return pid;
 }
 
-/* Take what has connected, and answer a card's messages. 1 when the clock has a message. */
+/* Answer the cards' messages, and take what has connected. 1 when the clock has a message, and nothing else came
+ * before it: the guest sets its cards up without waiting for answers, and then says that it waits. */
 static int attend(struct guest *g, struct pollfd *files)
 {
-	if (files[1].revents && g->connection < 0)
-		g->connection = accept4(g->listener, NULL, NULL, SOCK_CLOEXEC);
-	else if (files[1].revents)
-		return 1;
+	int busy = 0;
+
 	for (uint32_t i = 0; i < g->cards; i++) {
 		struct card *c = &g->card[i];
 
-		if (!files[2 + i].revents)
+		if (!(files[2 + i].revents & POLLIN))
 			continue;
+		busy = 1;
 		if (c->connection < 0)
 			c->connection = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC);
 		else if (card_message(c))
 			return gone(g, "it broke off the connection to a network card");
 	}
+	if (busy)
+		return 0;
+	if (files[1].revents && g->connection >= 0)
+		return 1;
+	if (files[1].revents)
+		g->connection = accept4(g->listener, NULL, NULL, SOCK_CLOEXEC);
 	/* Last: what it wrote before it ended comes first. */
 	return files[0].revents ? gone(g, "its process has ended") : 0;
 }

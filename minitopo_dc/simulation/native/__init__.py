@@ -1,1 +1,1 @@
-"""The virtual clock on the native core: its elements and hosts behind the interfaces of Python."""
+"""The virtual clock on the native core: its elements and hosts behind the Python interfaces."""

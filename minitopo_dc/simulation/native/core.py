@@ -18,10 +18,10 @@ from minitopo_dc.simulation.packet import Flow, Packet
 
 
 class NativeCore:
-    """What is hot is in C; hosts whose endpoints are Python's exchange packets with it."""
+    """The core in C for all frequent work; hosts with Python endpoints exchange packets with it."""
 
     def __init__(self, *, observed: bool) -> None:
-        """Make one; `observed`: each packet is to be seen at the end hosts."""
+        """Make a native core; `observed`: each packet has to be seen at the end hosts."""
         self.loop = NativeLoop(START_NS, _arrived)
         self._flows: dict[Flow, Any] = {}
         self._observed = observed
@@ -49,7 +49,7 @@ class NativeCore:
     def join(self, ends: Iterable[tuple[Host, Iterable[Flow]]]) -> None:
         """Have C carry the datagrams between hosts, each with the flows that lead to it, if it can.
 
-        It can where none of them takes CPU time or is observed, and all endpoints are picoquic's.
+        It can where no host takes CPU time or is observed, and all endpoints are picoquic's.
         """
         known = [(host, host.endpoint, gets) for host, gets in ends]
         for host, endpoint, _ in known:

@@ -1,4 +1,4 @@
-"""gnb or ue on the native core: legs, bearers and what leads from one to the other are in C."""
+"""The gnb or ue on the native core: legs, bearers and the ways between them are in C."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from minitopo_dc.simulation.packet import Flow, Packet, Take
 
 
 class NativeLegDriver:
-    """The twin of `LegDriver`, seen from Python."""
+    """The twin of `LegDriver` in C, seen from Python."""
 
     def __init__(self, number: int, leg: NativeLeg, loop: NativeLoop) -> None:
         self.number = number
@@ -31,12 +31,12 @@ class NativeLegDriver:
         leg.let_go()
 
     def rearm(self) -> None:
-        """The leg was changed from outside: find the next moment anew."""
+        """Find the leg's next moment anew, after it was changed from outside."""
         self._lib.leg_driver_rearm(self.pointer)
 
 
 class NativeTransmitDriver:
-    """The twin of `TransmitDriver`, seen from Python."""
+    """The twin of `TransmitDriver` in C, seen from Python."""
 
     def __init__(
         self,
@@ -55,12 +55,12 @@ class NativeTransmitDriver:
         entity.let_go()
 
     def legs_changed(self) -> None:
-        """Legs went down or up, or got another rate."""
+        """Tell the entity that legs went down or up, or got another rate."""
         self._lib.transmit_driver_changed(self.pointer)
 
 
 class NativeReceiveDriver:
-    """The twin of `ReceiveDriver`, seen from Python."""
+    """The twin of `ReceiveDriver` in C, seen from Python."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class NativeReceiveDriver:
             lib.receive_driver_position(self.pointer, leg, position)
 
     def statistics(self) -> DeliveryStatistics:
-        """The counters up to now."""
+        """Return the delivery counters up to now."""
         return with_bytes(self.entity.statistics(), self._lib.receive_driver_bytes(self.pointer))
 
 
@@ -109,14 +109,14 @@ class NativeElement(Element):
         super().__init__(settings, loop, leg_of=leg_of, processing_ns=processing_ns, paths={})
 
     def connect(self, peer: Element) -> None:
-        """The PDUs that cross this element's legs reach `peer`."""
+        """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
         assert isinstance(peer, NativeElement)
         self._peer = peer
         for flow in self._report_flows:
             flow.deliver = peer.report_taker(flow.destination[1])
 
     def entrance(self, flow: Flow) -> Take:
-        """What takes a flow's packets from the end host on this side."""
+        """Return the function that takes a flow's packets from the end host on this side."""
         addresses = (flow.source[0], flow.destination[0])
         bearer = _driver_of(flow, self._settings.transmit, self._transmit)
         other = _driver_of(flow, self._peer._settings.receive, self._peer._receive)
@@ -164,6 +164,6 @@ class NativeElement(Element):
 
 
 def _driver_of(flow: Flow, bearers: Any, drivers: Any) -> Any:
-    """The driver of the first bearer whose filter a flow fits; None: there is none."""
+    """Return the driver of the first bearer whose filter a flow fits; None when there is none."""
     pairs = zip(bearers, drivers, strict=True)
     return next((driver for bearer, driver in pairs if flow.belongs_to(bearer.match)), None)

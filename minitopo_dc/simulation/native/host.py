@@ -1,4 +1,4 @@
-"""An end host on the native core: its datagrams go from C to C where its endpoint is picoquic's."""
+"""An end host on the native core; with picoquic its datagrams stay in C."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minitopo_dc.simulation.packet import Flow
 
 
 class NativeHost(Host):
-    """A host without CPU time; until `join` it is as one on the Python core."""
+    """A host without CPU time, which works like one of the Python core until `join`."""
 
     def __init__(self, loop: NativeLoop, flows: Sequence[Flow]) -> None:
         """Make a host that sends on `flows`, once `endpoint` is set."""
@@ -27,17 +27,17 @@ class NativeHost(Host):
 
     @property
     def received_bytes(self) -> int:
-        """IP bytes that reached this host."""
+        """Return the IP bytes that reached this host."""
         if self._pointer is None:
             return super().received_bytes
         return int(self._native.lib.host_received_bytes(self._pointer))
 
     def join(self, endpoint: EndpointInC, gets: Iterable[Flow], flows: Mapping[Flow, Any]) -> None:
-        """Have C send and read.
+        """Have C send and read this host's datagrams.
 
         Args:
-            endpoint: the host's.
-            gets: what leads to this host.
+            endpoint: the host's endpoint.
+            gets: the flows that lead to this host.
             flows: all flows in C.
         """
         lib, ffi = self._native.lib, library().ffi
@@ -63,7 +63,7 @@ class NativeHost(Host):
             self._native.lib.host_wake(self._pointer, moment)
 
     def send(self, datagrams: Iterable[Sent]) -> None:
-        """Send datagrams, one behind the other."""
+        """Send datagrams, one after the other."""
         if self._pointer is None:
             super().send(datagrams)
             return
@@ -72,7 +72,7 @@ class NativeHost(Host):
             lib.host_send(self._pointer, self._ways[source, destination], data, len(data))
 
     def step(self, why: int) -> int:
-        """Act on what is due or has happened; when to step again (ns)."""
+        """Act on what is due or has happened; return when to step again (ns)."""
         lib = self._native.lib
         if why == lib.STEP_SEND_FAILED:
             raise TransferFailed("prepare_next_packet")
@@ -83,7 +83,7 @@ class NativeHost(Host):
         return or_never(moment)
 
     def fail(self, error: BaseException) -> None:
-        """Keep an error of `step`."""
+        """Record an error of `step` in the native core."""
         self._native.fail(error)
 
     def _tell_due(self) -> None:

@@ -1,4 +1,4 @@
-"""What a user's program did to the legs, from the elements' summaries."""
+"""The traffic of a user's program on the legs, from the elements' summaries."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ DIRECTIONS: tuple[Direction, ...] = ("downlink", "uplink")
 
 @dataclass(frozen=True, slots=True)
 class LegCount:
-    """One direction of a leg."""
+    """Counters of one direction of a leg."""
 
     bytes: int
     """IP bytes that it delivered, all headers included."""
     mbps: float
     """The same in Mbit/s over the program's time."""
     dropped: int
-    """Packets, for whatever reason."""
+    """Packets dropped, for any reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramResult:
-    """One run of a program. Without status `ok` there are no numbers, only a reason."""
+    """The result of a program's run; without status `ok` it has a reason and no numbers."""
 
     command: tuple[str, ...]
     host: str
@@ -49,14 +49,14 @@ class ProgramResult:
     """All counters of the receiving entity of each direction that has a bearer."""
 
     def save(self, directory: Path) -> None:
-        """Write `exec.json` at once: a reader sees all of it or none."""
+        """Write `exec.json` at once, so that a reader sees all of it or none."""
         write_whole(directory / "exec.json", json.dumps(asdict(self), indent=1))
 
 
 def leg_counts(
     summaries: Mapping[Direction, Mapping[str, Any]], seconds: float
 ) -> tuple[Mapping[Direction, LegCount], ...]:
-    """What each leg carried.
+    """Return the counters of each leg in both directions.
 
     Args:
         summaries: of the element that sends in each direction: gnb down, ue up.
@@ -72,7 +72,7 @@ def leg_counts(
 def pdcp_counts(
     summaries: Mapping[Direction, Mapping[str, Any]],
 ) -> dict[Direction, dict[str, Any]]:
-    """What the receiving entity of each direction counted, where there is one.
+    """Return the counters of the receiving entity of each direction that has one.
 
     Args:
         summaries: of the element that receives in each direction: ue down, gnb up.

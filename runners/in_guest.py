@@ -1,0 +1,254 @@
+"""The programs of a runner on the virtual clock: server and client in a guest, with its time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Protocol
+
+from minitopo_dc.linux_guest.orders import Change, Orders, Programs
+from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
+from minitopo_dc.runners.payload.certificate import write_files
+from minitopo_dc.runners.processes.environment import clean_environment
+from minitopo_dc.runners.processes.process import KILL_AFTER_S, failure
+from minitopo_dc.runners.processes.session import END_TIMEOUT_S, READY_TIMEOUT_S
+from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads.paths import PathSample
+
+TEMPORARY = "/dev/shm"
+"""Where programs may write temporary files: in the guest's memory."""
+STREAMS = {1: "out", 2: "log"}
+"""What the files of standard output and error are called, by their numbers."""
+
+Take = Callable[[int, bytes], None]
+"""Takes what a program has printed to one of `STREAMS`."""
+
+
+class Changes(Protocol):
+    """Tells when MPTCP's endpoints come and go."""
+
+    @property
+    def subflow_limit(self) -> int:
+        """Return how many subflows there may be beside the first."""
+
+    def orders(self) -> Sequence[Change]:
+        """Return what is to be done, and when."""
+
+    def note(self, number: int, moment: int) -> None:
+        """Note that one of `orders` was carried out at `moment` (ns)."""
+
+
+def guest_transfer(facts: FlowFacts, certificate: Path = Path(), key: Path = Path()) -> Transfer:
+    """Return a flow in a guest as its runner knows one on the real clock."""
+    address, port = facts.server_address
+    return Transfer(
+        workload=facts.workload,
+        congestion_control=facts.congestion_control,
+        server_address=address,
+        port=port,
+        client_addresses=tuple(address for address, _ in facts.client_addresses.values()),
+        directory=facts.directory,
+        certificate=certificate,
+        key=key,
+        timeout_s=1,
+        options=facts.options,
+        paths=facts.paths,
+        begin_ns=facts.begin,
+        leg_addresses=facts.leg_addresses,
+        plugins=facts.plugins,
+    )
+
+
+class ProgramsFlow:
+    """Tells a guest which programs are a flow's ends, and takes what it says of them."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        facts: FlowFacts,
+        *,
+        changes: Changes | None = None,
+        ready_port: int | None,
+    ) -> None:
+        """Make their files.
+
+        Args:
+            runner: says which programs, and reads what they wrote.
+            facts: of the flow.
+            changes: of MPTCP's endpoints; None: there are none.
+            ready_port: what the server binds when it is ready; None: it is after a moment.
+        """
+        facts.directory.mkdir(parents=True, exist_ok=True)
+        files = write_files(facts.directory, facts.server_address[:1])
+        self.transfer = guest_transfer(facts, *files)
+        self._take: Take | None = None
+        self._say: Callable[[str], None] | None = None
+        self.ended: dict[str, tuple[int, int]] = {}
+        """When each program ended (ns), and its exit code, below 0 the number of a signal."""
+        self.error: TransferFailed | None = None
+        """What went wrong before the client's end."""
+        self._runner = runner
+        self._facts = facts
+        self._changes = changes
+        self._ready_port = ready_port
+        self._moments: dict[str, int] = {}
+        self._outputs: dict[tuple[str, int], IO[bytes]] = {}
+        for role in ("server", "client"):
+            for stream in STREAMS:
+                self._outputs[role, stream] = self._file(role, stream).open("wb")
+
+    def watch(self, take: Take, say: Callable[[str], None]) -> None:
+        """Have the client's output go elsewhere, and a server that ends too early only told of."""
+        self._take, self._say = take, say
+
+    def files(self) -> dict[str, bytes]:
+        """Return the files that the agent is given."""
+        facts, changes = self._facts, self._changes
+        own = self.transfer.client_addresses
+        foreign = [each for each in facts.leg_addresses if each not in own]
+        cards = (*own, *(foreign if self._runner.foreign else ()))
+        return Orders(
+            multipath=changes is not None,
+            congestion_control=facts.congestion_control if self._runner.foreign else "",
+            begin=facts.begin,
+            sample=NS_PER_S,
+            server=facts.server_address,
+            clients=cards,
+            first=1 + cards.index(self.transfer.first_address),
+            client_port=0,
+            subflows=0 if changes is None else changes.subflow_limit,
+            changes=() if changes is None else changes.orders(),
+            does=self._programs(),
+            sysctl=facts.sysctl,
+        ).files()
+
+    def take(self, words: str) -> bool:
+        """Take one report of the agent's; return whether it is the last one."""
+        kind, _, rest = words.partition(" ")
+        if kind == "output":
+            role, stream, text = rest.split(" ", 2)
+            self._print(role, int(stream), text.encode(errors="surrogateescape"))
+        elif kind == "ended":
+            role, moment, code = rest.split()
+            self.ended[role] = (int(moment), int(code))
+            self._judge_server()
+        elif kind == "changed":
+            assert self._changes is not None  # it had something to do
+            self._changes.note(*map(int, rest.split()))
+        elif kind == "error":
+            self.error = TransferFailed(rest)
+        elif kind == "late":
+            words = f"did not listen within {READY_TIMEOUT_S:g} s"
+            self.error = self._failure("server", words)
+        else:
+            self._moments[kind] = int(rest)
+        return kind == "done" or self.error is not None
+
+    @property
+    def seconds(self) -> float | None:
+        """Return how long the client lived; None: it has not ended."""
+        if "client" not in self.ended:
+            return None
+        return (self.ended["client"][0] - self._moments["begin"]) / NS_PER_S
+
+    def measure(self) -> Measurement:
+        """Return what was measured, by the runner's own rules.
+
+        Raises:
+            TransferFailed: a program failed, or has not ended.
+        """
+        self._check()
+        self._close_files()
+        transfer = replace(self.transfer, client_s=self.seconds)
+        measured = self._runner.read(transfer)
+        started = measured.started_ns or self._moments["begin"]
+        started_s = (started - self._facts.begin) / NS_PER_S
+        return replace(
+            measured, details={**measured.details, "started_s": started_s}, path_samples=()
+        )
+
+    def congestion(self) -> Congestion:
+        """Return nothing, as the sockets are the programs'."""
+        return NO_CONGESTION
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """Return them when the server has told them, which is at its end."""
+        if "done" not in self._moments:
+            return ()
+        try:
+            self._check()
+            self._close_files()
+            return self._runner.read(replace(self.transfer, client_s=self.seconds)).path_samples
+        except TransferFailed:
+            return ()  # `measure` says why
+
+    def close(self) -> None:
+        """Close the files of the programs' output."""
+        self._close_files()
+
+    def _programs(self) -> Programs:
+        runner, transfer = self._runner, self.transfer
+        directory = str(transfer.directory.resolve())
+        patience_s = KILL_AFTER_S if runner.foreign else END_TIMEOUT_S
+        environment = clean_environment() if self._take is None else dict(os.environ)
+        return Programs(
+            server=runner.server_command(transfer),
+            client=runner.client_command(transfer),
+            environment={**environment, "TMPDIR": TEMPORARY},
+            working=str(Path.cwd()),
+            writable=directory,
+            ready_port=self._ready_port,
+            patience_ns=round(patience_s * NS_PER_S),
+        )
+
+    def _judge_server(self) -> None:
+        """Note the failure of a server that ended before the client, unless it may."""
+        if "server" not in self.ended or "client" in self.ended:
+            return
+        if "begin" not in self._moments:
+            self.error = self._failure("server", "before it listened")
+        elif not self._runner.server_may_end(self.ended["server"][1]):
+            failed = self._failure("server", "during the transfer")
+            if self._say is None:
+                self.error = failed
+            else:
+                self._say(str(failed))
+
+    def _check(self) -> None:
+        if self.error is not None:
+            raise self.error
+        if "client" not in self.ended:
+            raise self._failure("client", "has not ended")
+        if self.ended["client"][1] not in self._runner.client_exit_codes(self.transfer):
+            raise self._failure("client", "")
+        if self._runner.foreign or "server" not in self.ended:
+            return
+        if self.ended["server"][1] not in self._runner.server_exit_codes:
+            raise self._failure("server", "after the transfer")
+
+    def _failure(self, role: str, what: str) -> TransferFailed:
+        self._flush()
+        code = self.ended[role][1] if role in self.ended else None
+        return failure(role, code, what, self._file(role, 2), self._file(role, 1))
+
+    def _print(self, role: str, stream: int, data: bytes) -> None:
+        if role == "client" and self._take is not None:
+            self._take(stream, data)
+        else:
+            self._outputs[role, stream].write(data)
+
+    def _file(self, role: str, stream: int) -> Path:
+        return self.transfer.directory / f"{role}.{STREAMS[stream]}"
+
+    def _flush(self) -> None:
+        for file in self._outputs.values():
+            if not file.closed:
+                file.flush()
+
+    def _close_files(self) -> None:
+        for file in self._outputs.values():
+            file.close()
