@@ -1,0 +1,127 @@
+"""How often `advise` is right, and what it takes: `python -m benchmarks.advice` (no root, minutes).
+
+Over networks that a Latin hypercube draws, its verdict stands beside that of the means of 20 other
+seeds: the best of all variants of both sides, taken as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.advice import Request, advise_on, base_of
+from minitopo_dc.advice.judged import Judged
+from minitopo_dc.advice.runs import Runs, Wanted
+from minitopo_dc.advice.sides import Row, Sides
+from minitopo_dc.analysis.statistics import Outcome
+from minitopo_dc.campaign.file.design import Design
+from minitopo_dc.clocks import run_checked
+from minitopo_dc.scenario import Scenario
+
+SEEDS = 20
+FIRST_SEED = 1001
+"""Of those that `advise` does not have."""
+FACTORS: dict[str, Any] = {
+    "total": [4, 100, "log"],
+    "share": [0.5, 0.95],
+    "delay_sum": [10, 300, "log"],
+    "delay_ratio": [0.2, 5, "log"],
+    "queue_1": [10, 300, "log"],
+    "queue_2": [10, 300, "log"],
+    "loss_1": {"levels": [0, 0, 0.01, 0.1]},
+    "loss_2": {"levels": [0, 0, 0.01, 0.1]},
+    "control": {"levels": ["cubic", "reno"]},
+    "size": [1, 20, "log"],
+}
+"""About those of the study (docs/study.md)."""
+
+
+def network(point: dict[str, Any]) -> Scenario:
+    """Return the legs and the download of a point."""
+    legs = [
+        {
+            "downlink": {
+                "rate_mbps": point["total"] * share,
+                "queue_ms": point[f"queue_{number}"],
+                "loss_percent": point[f"loss_{number}"],
+                "delay_ms": point["delay_sum"] * part / 2,
+            }
+        }
+        for number, share, part in (
+            (1, point["share"], 1 / (1 + point["delay_ratio"])),
+            (2, 1 - point["share"], point["delay_ratio"] / (1 + point["delay_ratio"])),
+        )
+    ]
+    workload = {"kind": "download", "size_mb": point["size"]}
+    return base_of(legs, workload=workload, congestion_control=point["control"])
+
+
+def reference(base: Scenario, sides: Sides, judged: Judged, root: Path) -> tuple[Outcome, float]:
+    """Return the outcome of the means of `SEEDS` seeds, and the difference in %."""
+    later = base.model_copy(update={"seed": FIRST_SEED})
+    wanted = [
+        Wanted.of(row, later, each) for each in range(1, SEEDS + 1) for row in sides.competing
+    ]
+    values: dict[str, list[float]] = {}
+    with Runs(1, run_checked) as runs:
+        for done in runs.make(wanted, root, math.inf):
+            values.setdefault(done.wanted.row.name, []).append(judged.value(done.result))
+    difference = judged.difference(_best(sides.dual, values), _best(sides.multipath, values))
+    return judged.outcome_of(difference), judged.in_unit(difference)
+
+
+def _best(rows: Sequence[Row], values: dict[str, list[float]]) -> float:
+    means = [statistics.geometric_mean(values[row.name]) for row in rows]
+    return max(mean for mean in means if not math.isnan(mean))
+
+
+def measure(number: int, seed: int, seconds: float) -> list[dict[str, Any]]:
+    """Return of each network both outcomes, and what the first one took."""
+    design = Design.model_validate(
+        {"method": "latin-hypercube", "points": number, "seed": seed, "factors": FACTORS}
+    )
+    found = []
+    for point in design.cells("full", Path()):
+        request = Request(network(point), seconds=seconds, jobs=1)
+        (sides,) = request.sides()
+        with tempfile.TemporaryDirectory() as name:
+            wall, cpu = time.monotonic(), time.process_time()
+            (verdict,) = advise_on(request, [sides], Path(name)).verdicts
+            took = {"wall_s": time.monotonic() - wall, "cpu_s": time.process_time() - cpu}
+            outcome, difference = reference(request.base, sides, verdict.judged, Path(name))
+        told = {
+            "outcome": verdict.outcome,
+            "sentence": verdict.sentence,
+            "stopped": verdict.stopped,
+        }
+        found.append({**told, **took, "reference": outcome, "difference": difference})
+        print(json.dumps(found[-1]), flush=True)  # noqa: T201
+    return found
+
+
+def main() -> None:
+    """Measure the networks and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--networks", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=11, help="of the design")
+    parser.add_argument("--time", type=float, default=60.0, help="for a verdict, s")
+    arguments = parser.parse_args()
+    found = measure(arguments.networks, arguments.seed, arguments.time)
+    sure = [each for each in found if each["outcome"] != "open"]
+    right = sum(each["outcome"] == each["reference"] for each in sure)
+    lines = [f"{len(found)} networks, {len(sure)} with a verdict, {right} of them right"]
+    for name in ("wall_s", "cpu_s"):
+        times = [each[name] for each in found]
+        lines.append(f"{name}: median {statistics.median(times):.2f}, most {max(times):.2f}")
+    print("\n".join(lines))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

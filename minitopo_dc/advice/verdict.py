@@ -1,0 +1,198 @@
+"""What is found out about one stack, in sentences and for programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from minitopo_dc.advice.flips import Flip, flip_sentence
+from minitopo_dc.advice.judged import Judged
+from minitopo_dc.advice.sides import Row
+from minitopo_dc.analysis.statistics import Interval, Outcome
+from minitopo_dc.numbers import significant
+
+WORDS = {"better": "Dual Connectivity is better", "tie": "a tie"}
+Stopped = Literal["decided", "border", "time", "most seeds", "runs failed"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much one row's number is more than another's, over seeds that both have."""
+
+    first: float
+    second: float
+    """The means of both: geometric ones where a ratio is judged."""
+    middle: float
+    """As `Judged.difference`."""
+    interval: Interval
+    pairs: int
+    outcome: Outcome
+    """Of the first."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Dual Connectivity against multipath, with the transports of one stack."""
+
+    stack: str
+    judged: Judged
+    dual: Row | None
+    """The variant that did best in the first runs; None: none of them was ok."""
+    multipath: Row | None
+    found: Difference | None
+    """Of these two, over seeds on which neither was chosen; None: no seed has both."""
+    confidence: float
+    """Level of its interval, which is made for the number of looks."""
+    looks: int
+    stopped: Stopped
+    seconds: float
+    why: str
+    """Which one is worse, and what held it back; empty: a tie, or no counter tells."""
+    alone: tuple[Row, Difference] | None = None
+    """The best leg alone, against the better of both."""
+    failed: tuple[str, ...] = ()
+    """Of runs that failed, in a sentence each."""
+    flips: tuple[Flip, ...] = ()
+    real: Difference | None = None
+    """The same two on packets."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return what it comes to, of Dual Connectivity."""
+        if self.found is not None:
+            return self.found.outcome
+        if self.stopped == "time" or (self.dual is None) == (self.multipath is None):
+            return "open"
+        return "worse" if self.dual is None else "better"
+
+    @property
+    def sentence(self) -> str:
+        """Return the verdict in one sentence."""
+        if self.found is None or self.dual is None or self.multipath is None:
+            words = f"{self._prefix}{self._without_numbers()}"
+            return f"{words[0].upper()}{words[1:]}."
+        return f"{self._prefix}{self._told(self.found)}."
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the verdict, and what is to be known beside it."""
+        yield self.sentence
+        if self.why:
+            yield f"Why: {self.why}."
+        yield from self._of_alone()
+        if self.outcome == "open" and self.stopped == "time":
+            yield "More time would add seeds: --time, with --output of this directory."
+        yield from self.failed
+        if self.real is not None:
+            yield f"On packets: {self._told(self.real)} (nominal interval)."
+        yield from (flip_sentence(each) for each in self.flips)
+        if self.found is not None:
+            level = f"{100 * self.confidence:.4g} %"
+            yield (
+                f"Seeds: {self.found.pairs}, look {self.looks}: the interval has a level of "
+                f"{level}, so that all looks together have 95 %; within "
+                f"{self.judged.margin_shown} is a tie."
+            )
+
+    @property
+    def _prefix(self) -> str:
+        return "" if self.stack == "picoquic" else f"{self.stack}: "
+
+    def _told(self, found: Difference) -> str:
+        """Say a difference of the two: names, numbers, outcome, interval."""
+        assert self.dual is not None
+        assert self.multipath is not None
+        numbers = (significant(self.judged.scale * each) for each in (found.first, found.second))
+        first, second = numbers
+        what = self.judged.unit
+        if self.judged.words != "goodput":
+            what += f" ({self.judged.words})"
+        ends = [self.judged.shown(each) for each in (found.interval.low, found.interval.high)]
+        interval = f", {ends[0]} to {ends[1]}" if found.pairs > 1 else ", one seed"
+        return (
+            f"{self.dual.name} {first}, {self.multipath.name} {second} {what}: "
+            f"{self._word(found)} ({self.judged.shown(found.middle)} "
+            f"{self.judged.difference_unit}{interval.replace('+', '')})"
+        )
+
+    def _word(self, found: Difference) -> str:
+        """Say the outcome; where one of the three is left out, also that."""
+        assert self.multipath is not None
+        worse = f"{self.multipath.name} is better"
+        if found.outcome != "open":
+            return WORDS.get(found.outcome, worse)
+        ends = {self.judged.outcome_of(each) for each in (found.interval.low, found.interval.high)}
+        whether = {
+            frozenset({"tie", "better"}): f"not enough evidence whether a tie or {WORDS['better']}",
+            frozenset({"tie", "worse"}): f"not enough evidence whether a tie or {worse}",
+        }
+        return whether.get(frozenset(ends), "not enough evidence")
+
+    def _without_numbers(self) -> str:
+        if self.stopped == "time":
+            return "not enough evidence, as the time was up before both had enough runs"
+        if self.dual is None and self.multipath is None:
+            return "neither Dual Connectivity nor multipath had a run that is ok"
+        if self.dual is None or self.multipath is None:
+            ok, none = ("multipath", "Dual Connectivity")[:: 1 if self.dual is None else -1]
+            return f"{ok} is better, as {none} had no run that is ok"
+        return "not enough evidence, as no seed has a run of both"
+
+    def _of_alone(self) -> Iterator[str]:
+        if self.alone is None:
+            return
+        row, found = self.alone
+        name = f"{row.name[0].upper()}{row.name[1:]}"
+        told = f"{significant(self.judged.scale * found.first)} {self.judged.unit}"
+        by = f"{self.judged.shown(found.middle)} {self.judged.difference_unit}"
+        if found.outcome == "better":
+            yield f"Warning: {row.name} is better than both: {told} ({by})."
+        elif found.outcome == "tie":
+            yield f"{name} is as good as the better of both: {told} ({by})."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it for programs; null stands for what there is not."""
+        document = {
+            "stack": self.stack,
+            "outcome": {"better": "dual connectivity", "worse": "multipath"}.get(
+                self.outcome, self.outcome
+            ),
+            "sentence": self.sentence,
+            "sentences": list(self.sentences()),
+            "measure": self.judged.name,
+            "unit": self.judged.unit,
+            "kind": self.judged.kind,
+            "margin": self.judged.margin,
+            "dual": self.dual and self.dual.name,
+            "multipath": self.multipath and self.multipath.name,
+            "found": self.found and self._json(self.found),
+            "confidence": self.confidence,
+            "looks": self.looks,
+            "stopped": self.stopped,
+            "seconds": self.seconds,
+            "why": self.why,
+            "alone": self.alone and {"name": self.alone[0].name} | self._json(self.alone[1]),
+            "failed": list(self.failed),
+            "flips": [each.to_json() for each in self.flips],
+            "real": self.real and self._json(self.real),
+        }
+        return {name: _finite(each) for name, each in document.items()}
+
+    def _json(self, found: Difference) -> dict[str, Any]:
+        ends = {name: getattr(found.interval, name) for name in ("low", "high")}
+        differences = {"difference": found.middle} | ends
+        return {
+            **{name: getattr(found, name) for name in ("first", "second", "pairs", "outcome")},
+            **{name: self.judged.in_unit(each) for name, each in differences.items()},
+            "difference_unit": self.judged.difference_unit,
+        }
+
+
+def _finite(value: Any) -> Any:
+    """Return the same without the numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

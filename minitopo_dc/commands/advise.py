@@ -1,0 +1,223 @@
+"""`minitopo-dc advise`: Dual Connectivity or multipath over your legs, in a minute.
+
+Each leg alone, Dual Connectivity and multipath run on the virtual clock, seed after seed, until it
+is decided which is better, or that it is a tie, or the time is up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from rich.console import Console
+
+from minitopo_dc.advice import SECONDS, Advice, Request, Verdict, advise_on, base_of
+from minitopo_dc.advice.judged import MARGINS
+from minitopo_dc.advice.sides import QUIC
+from minitopo_dc.analysis import compare_table, render_table, results_table, save_tables
+from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.tables.labels import compared_labels, labelled
+from minitopo_dc.analysis.tables.load import load_result
+from minitopo_dc.clocks import require_clock
+from minitopo_dc.commands.options import quantities
+from minitopo_dc.commands.options.pdcp import listed
+from minitopo_dc.commands.options.scenario import (
+    add_core_option,
+    add_ip_option,
+    add_jobs_option,
+    add_leg_options,
+    add_load_options,
+    add_output_option,
+    add_plugin_option,
+    base_fields,
+    with_core,
+)
+from minitopo_dc.commands.options.schedules import add_outage_option
+from minitopo_dc.commands.screen import StatusLine, new_directory
+from minitopo_dc.compare import ASKED, held, planned_runs
+from minitopo_dc.files import write_whole
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.runners.base import all_runners
+
+ADVICE = "advice.json"
+HELP = "say whether Dual Connectivity or multipath is better over your legs, or neither"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_leg_options(parser)
+    add_outage_option(parser)
+    group = parser.add_argument_group("transfer")
+    group.add_argument(
+        "--transports",
+        nargs="+",
+        default=QUIC,
+        metavar="NAME",
+        help="of each stack one that splits nothing and one with several paths, "
+        f"e.g. {' '.join(QUIC)} tcp mptcp ({' '.join(QUIC)})",
+    )
+    add_load_options(group)
+    add_ip_option(parser)
+    add_core_option(parser)
+    add_plugin_option(parser)
+    add_jobs_option(parser)
+    group = parser.add_argument_group("advice")
+    group.add_argument(
+        "--time",
+        type=quantities.of("s"),
+        default=SECONDS,
+        metavar="S",
+        help=f"for the verdict on a stack, at most, in s, or with a unit: 5min ({SECONDS:g})",
+    )
+    margins = ", ".join(f"{name} {100 * margin:g}" for name, margin in MARGINS.items())
+    group.add_argument(
+        "--margin",
+        type=quantities.of("percent"),
+        metavar="PERCENT",
+        help=f"within which both are a tie ({margins}; docs/advise.md)",
+    )
+    group.add_argument(
+        "--flips",
+        action="store_true",
+        help="look for what would flip the verdict, factor by factor; says beforehand how long",
+    )
+    group.add_argument(
+        "--real", action="store_true", help="run both on packets too (the real clock, as root)"
+    )
+    add_output_option(parser, "advise", "new, or of an unfinished one, which goes on")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of sentences")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Return 0 when there is a verdict, be it that the evidence is not enough; else 1.
+
+    Raises:
+        SettingsError, TraceError: an option is wrong, or something cannot run here.
+    """
+    request = _request(arguments)
+    sides = request.sides()
+    require_clock("virtual", request.base.virtual.core)
+    root = _directory(arguments.output)
+    rows = [dict(row.fields) for each in sides for row in each.rows]
+    with held(root, list(planned_runs(request.base, rows, 1))):
+        try:
+            with _Progress() as progress:
+                advice = advise_on(request, sides, root, progress.tell, announced=progress.announce)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_to_go_on(arguments, root)) from None
+        return _report(advice, root, as_json=arguments.json)
+
+
+def _request(arguments: argparse.Namespace) -> Request:
+    fields = base_fields(arguments)
+    options = {"receive_buffer_bytes": arguments.receive_buffer}
+    base = with_core(base_of(**fields, options=options), arguments.core)
+    return Request(
+        base=base,
+        transports=tuple(listed(arguments.transports)),
+        seconds=arguments.time,
+        margin_percent=arguments.margin,
+        flips=arguments.flips,
+        real=arguments.real,
+        jobs=arguments.jobs,
+    )
+
+
+def _directory(wanted: Path | None) -> Path:
+    """Return that of unfinished advice, or a new one."""
+    if wanted is not None and (wanted / ASKED).exists():
+        return wanted
+    return new_directory(wanted, "advise")
+
+
+class _Progress(StatusLine):
+    """Says what is under way, and beforehand how long it takes."""
+
+    def __init__(self) -> None:
+        super().__init__("starting")
+
+    def tell(self, words: str) -> None:
+        """Show what is under way in place of what was."""
+        self._status.update(words)
+
+    def announce(self, words: str) -> None:
+        """Print a line that stays."""
+        self._console.print(words, markup=False, highlight=False)
+
+
+def _to_go_on(arguments: argparse.Namespace, root: Path) -> str:
+    """Say how many runs are kept, and by which command the rest is done."""
+    output = [] if arguments.output else ["--output", str(root)]
+    command = shlex.join(["minitopo-dc", *arguments.typed, *output])
+    return f"{len(_results(root))} runs are done; to go on: {command}"
+
+
+def _results(root: Path) -> list[RunResult]:
+    """Return the runs on the virtual clock that are done, in the order of their seeds."""
+    found = []
+    for path in sorted(root.glob("*/result.json")):
+        with suppress(ResultError):
+            found.append(load_result(path.parent))
+    return sorted(found, key=lambda each: each.repetition)
+
+
+def _report(advice: Advice, root: Path, *, as_json: bool) -> int:
+    """Print the advice, also where it cannot be written; then write it down."""
+    results = _results(root)
+    if as_json:
+        print(json.dumps(advice.to_json(), indent=1))  # noqa: T201
+    elif results:
+        tell_advice(results, advice.sentences)
+    try:
+        write_whole(root / ADVICE, json.dumps(advice.to_json(), indent=1))
+        if results:
+            _save(advice, results, root)
+    except OSError as error:
+        print(f"minitopo-dc: {root}: {error.strerror}; no tables", file=sys.stderr)  # noqa: T201
+        return 1
+    if not as_json:
+        Console().print(f"Results: {root}", markup=False, highlight=False, soft_wrap=True)
+    return 0 if all(each.dual or each.multipath for each in advice.verdicts) else 1
+
+
+def tell_advice(results: Sequence[RunResult], sentences: Sequence[str]) -> None:
+    """Print the table of runs, and what it comes to."""
+    console = Console()
+    frame = results_table(results)
+    console.print(
+        render_table(compare_table(frame), {each.name: each.label for each in all_runners()})
+    )
+    for sentence in sentences:
+        console.print(sentence, markup=False, highlight=False)
+
+
+def _save(advice: Advice, results: Sequence[RunResult], root: Path) -> None:
+    """Write the table of runs, and a figure of each verdict."""
+    # Not above: Matplotlib takes a second.
+    # ruff: noqa: PLC0415
+    from minitopo_dc.analysis.figures import paper
+    from minitopo_dc.analysis.figures.sides import sides_chart
+
+    frame = results_table(results)
+    save_tables(labelled(frame, compared_labels(frame)), root)
+    for verdict in advice.verdicts:
+        if runs := _shown(verdict, results):
+            name = f"advice-{verdict.stack.lower()}"
+            paper.save(sides_chart(name, verdict.sentence, runs), root, "png")
+
+
+def _shown(verdict: Verdict, results: Sequence[RunResult]) -> dict[str, Path]:
+    """Return a run of each side and of the leg alone, all with the same seed."""
+    rows = [verdict.dual, verdict.multipath, verdict.alone[0] if verdict.alone else None]
+    found: dict[str, Path] = {}
+    for row, each in itertools.product(filter(None, rows), results):
+        wanted = (row.fields["transport"], row.fields["mode"], row.variant)
+        if each.status == "ok" and (each.transport, each.mode, each.variant) == wanted:
+            found.setdefault(row.name, Path(each.directory))
+    return found
