@@ -1,4 +1,5 @@
-"""What people watch and hear: an adaptive video player and the frames of a call, both sans-IO.
+"""Media that people watch and hear: an adaptive video player and the frames of a call.
 
-Nothing here knows a transport: it says what to ask for and when, and is told what arrived.
+Both do no input or output and know no transport: they say what to ask for and when, and are told
+what arrived.
 """

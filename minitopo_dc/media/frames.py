@@ -1,4 +1,4 @@
-"""The frames of a call: when each is there, how large it is, and what its viewer saw of them."""
+"""The frames of a call: when each is due, how large it is, and what its viewer saw of them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ MOST_BYTES = 10_000_000
 FREEZE_FACTOR, FREEZE_S = 3.0, 0.150
 """Of WebRTC's statistics: a gap of at least max(3 x mean, mean + 150 ms) is a freeze."""
 FREEZE_FRAMES = 30
-"""Whose gaps the mean is of."""
+"""The mean is of the gaps between so many frames."""
 
 
 class FramesError(InputError):
-    """A file of frame sizes is wrong; the message names the line and what is allowed."""
+    """Error: a file of frame sizes is wrong; the message names the line and what is allowed."""
 
 
 @dataclass(frozen=True)
 class Frames:
-    """One direction of a call.
+    """The frames of one direction of a call.
 
     Attributes:
         interval_ns: from one frame to the next.
@@ -37,14 +37,14 @@ class Frames:
     keys: tuple[bool, ...]
 
     def due_ns(self, number: int) -> int:
-        """When a frame is there, since the first one."""
+        """Return when a frame is due, in ns since the first one."""
         return number * self.interval_ns
 
 
 def even_frames(
     count: int, interval_ns: int, *, bytes_per_s: float, gop: int, key_ratio: float
 ) -> Frames:
-    """Frames in groups begun by a key frame, which is `key_ratio` times as large as the others.
+    """Return frames in groups that begin with a key frame, `key_ratio` times as large as others.
 
     A whole group has the mean rate.
     """
@@ -56,7 +56,7 @@ def even_frames(
 
 
 def read_frames(text: str, count: int, interval_ns: int) -> Frames:
-    """Frames of a file: a line each with its bytes, and the word `key` behind those of key frames.
+    """Return the frames of a file: a line each with its bytes, and `key` behind key frames.
 
     Lines that begin with # do not count. A file with fewer frames begins again.
 
@@ -88,7 +88,7 @@ def _line(number: int, line: str) -> tuple[int, bool]:
 
 
 def freezes_s(arrivals: Sequence[tuple[int, float]]) -> list[float]:
-    """How long the picture froze, each time.
+    """Return how long the picture froze each time, in s.
 
     By WebRTC (freezeCount of its statistics): the gap between two frames that are shown, of at
     least max(3 x mean, mean + 150 ms), with the mean of the last 30 gaps. A frame is shown when it

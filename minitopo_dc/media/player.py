@@ -1,12 +1,12 @@
-"""An adaptive video player, sans-IO: what it asks for and when, its buffer, its stalls.
+"""An adaptive video player without input or output: what it asks for and when, buffer, stalls.
 
 The same object plays over a fluid network in tests, over packets on the virtual clock and over
 sockets. Its user calls `next` again and again, which says what is to be done, and tells it what
 arrives. Times are int ns of the user's clock.
 
-It plays as Sabre's does (MMSys 2018): the first segment in the lowest quality, one request at a
-time, no new one while the buffer has no room for a segment, playing goes on with the first segment
-after a stall.
+It plays as Sabre's player does (MMSys 2018): the first segment in the lowest quality, one request
+at a time, no new one while the buffer has no room for a segment; after a stall playing goes on with
+the first segment that arrives.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CHECK_BYTES = 1500
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Ask for a segment; `number` counts all requests of a session, from 0."""
+    """Action: ask for a segment; `number` counts all requests of a session, from 0."""
 
     number: int
     segment: int
@@ -36,26 +36,26 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Give a request up."""
+    """Action: give a request up."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Do nothing before `until` (ns), unless something arrives; None: until something does."""
+    """Action: do nothing before `until` (ns) or, with None, until something arrives."""
 
     until: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """All that was to be asked for is there."""
+    """Action: end the session, as all that was to be asked for is there."""
 
 
 @dataclass(slots=True)
 class Segment:
-    """What became of a segment; times in ns of the user's clock, None: not yet.
+    """One segment and what became of it; times in ns of the user's clock, None: not yet.
 
     Attributes:
         number: from 0.
@@ -83,7 +83,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class PlayerSettings:
-    """How a player plays.
+    """Parameters of a player.
 
     Attributes:
         segments: how many of the video's, from its beginning.
@@ -103,7 +103,7 @@ class PlayerSettings:
 
 @dataclass(slots=True)
 class _Running:
-    """The request that runs."""
+    """The request that is being answered."""
 
     request: Request
     since_ns: int
@@ -115,7 +115,7 @@ class _Running:
 
 @dataclass(slots=True)
 class _Picture:
-    """What is on the screen: the buffer's level, and whether it plays."""
+    """The picture on the screen: the buffer's level, and whether it plays."""
 
     settings: PlayerSettings
     level_ns: int = 0
@@ -123,10 +123,10 @@ class _Picture:
     started_ns: int | None = None
     plays: bool = False
     stalled_ns: int = 0
-    """For lack of the segment that comes next."""
+    """Time without a picture (ns) for lack of the next segment."""
 
     def go_on(self, now: int) -> None:
-        """Play until now."""
+        """Play until `now` (ns), and count stalls."""
         if self.plays:
             passed = now - self.at_ns
             self.stalled_ns += max(0, passed - self.level_ns)
@@ -134,30 +134,30 @@ class _Picture:
         self.at_ns = now
 
     def add(self, segment_ns: int, *, is_last: bool) -> None:
-        """A segment is there."""
+        """Add a segment that has arrived, which may start the picture."""
         self.level_ns += segment_ns
         if not self.plays and (self.level_ns >= self.settings.startup_ns or is_last):
             self.plays, self.started_ns = True, self.at_ns
 
     def take_stall(self) -> int:
-        """How long it stood still since the last call."""
+        """Return for how many ns the picture stood still since the last call."""
         stalled, self.stalled_ns = self.stalled_ns, 0
         return stalled
 
 
 @dataclass(slots=True)
 class _Intent:
-    """What is to be asked for when its moment has come."""
+    """A quality to be asked for when its moment has come."""
 
     quality: int
     at_ns: int
 
 
 class Player:
-    """One session; it begins with the first `next`."""
+    """Plays one session, which begins with the first `next`."""
 
     def __init__(self, video: Video, abr: AbrAlgorithm, settings: PlayerSettings) -> None:
-        """Take what to play, and how.
+        """Take the video, the ABR algorithm and the player's parameters.
 
         Raises:
             ValueError: the buffer holds less than two segments, or more segments are asked for
@@ -169,7 +169,7 @@ class Player:
             raise ValueError(f"segments: {settings.segments} of {len(video.sizes_bytes)}")
         self.video = video
         self.segments: list[Segment] = []
-        """Those that were asked for."""
+        """The segments that were asked for."""
         self._abr = abr
         self._settings = settings
         self._estimate = Estimate(video.segment_s)
@@ -183,11 +183,11 @@ class Player:
 
     @property
     def started_ns(self) -> int | None:
-        """When it began to play; None: it has not."""
+        """Return when it began to play (ns), None if it has not."""
         return self._picture.started_ns
 
     def next(self, now: int) -> Request | Cancel | Wait | End:
-        """What is to be done at `now`; call it again after it was done, or at the moment.
+        """Return what is to be done at `now` (ns); call again after it was done, or at its moment.
 
         Raises:
             AbrError: the algorithm asks for a quality that is not there.
@@ -206,7 +206,7 @@ class Player:
         return self._ask(intent.quality, now)
 
     def _has_room(self, now: int) -> bool:
-        """Whether the buffer can take a segment; when it had none, its algorithm is told."""
+        """Return whether the buffer has room; the algorithm learns for how long it had none."""
         if self._room_ns is None:
             excess = self._picture.level_ns + self.video.segment_ns - self._settings.buffer_ns
             if excess <= 0 or not self._picture.plays:
@@ -254,16 +254,16 @@ class Player:
         self._requests += 1
         return request
 
-    # What is told of a request.
+    # Reports on a request.
 
     def first_byte(self, number: int, now: int) -> None:
-        """The answer to a request begins."""
+        """Note that the answer to a request begins at `now` (ns)."""
         running = self._running
         if running is not None and running.request.number == number and running.first_ns is None:
             running.first_ns = self.segments[self._done].first_byte_ns = now
 
     def arrived(self, number: int, size_bytes: int, now: int) -> None:
-        """So many bytes more of an answer are there; of a request that was given up they are lost.
+        """Count `size_bytes` more of an answer; those of a request that was given up are lost.
 
         With its last byte the segment can be played.
         """

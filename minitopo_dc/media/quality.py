@@ -1,4 +1,4 @@
-"""How good a session was for its viewer: bitrate, changes, stalls, and two scores of them."""
+"""Quality of a session for its viewer: bitrate, changes, stalls, and two scores of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STALL_WEIGHT_KBPS = 3000.0
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What was seen.
+    """A session as its viewer saw it.
 
     Attributes:
         segment_s: how long each segment plays.
@@ -33,28 +33,28 @@ class Session:
 
     @property
     def mean_kbps(self) -> float:
-        """The mean bitrate of the segments."""
+        """Return the mean bitrate of the segments in kbit/s."""
         return sum(self.bitrates_kbps) / len(self.bitrates_kbps)
 
     @property
     def changes_kbps(self) -> list[float]:
-        """By how much the bitrate changed, up or down, for each change."""
+        """Return by how much the bitrate changed (kbit/s), up or down, for each change."""
         steps = (abs(after - before) for before, after in pairwise(self.bitrates_kbps))
         return [step for step in steps if step]
 
     @property
     def content_s(self) -> float:
-        """How long all segments play."""
+        """Return for how many s all segments play."""
         return len(self.bitrates_kbps) * self.segment_s
 
     @property
     def stall_ratio(self) -> float:
-        """The part of the time behind the first picture in which it stood still."""
+        """Return the share of time after the first picture in which it stood still."""
         return self.stall_s / (self.content_s + self.stall_s)
 
     @property
     def linear_qoe_kbps(self) -> float:
-        """The linear QoE, "balanced", as the mean over segments.
+        """Return the linear QoE, "balanced", as the mean over segments in kbit/s.
 
         Yin et al., "A Control-Theoretic Approach for Dynamic Adaptive Video Streaming over HTTP"
         (SIGCOMM 2015), equation 5.
@@ -65,9 +65,9 @@ class Session:
 
     @property
     def score(self) -> float:
-        """Sabre's: the utility in time, less 5 times the part of the time without a new picture.
+        """Return Sabre's score: utility over time, less 5 times the share of time in stalls.
 
-        The time is all of it, from the first request on; a segment's utility is BOLA's.
+        Time counts from the first request on; a segment's utility is BOLA's.
         """
         seconds = self.startup_s + self.content_s + self.stall_s
         utility = sum(math.log(bitrate / self.least_kbps) for bitrate in self.bitrates_kbps)

@@ -18,12 +18,12 @@ KEYS = ("segment_duration_ms", "bitrates_kbps", "segment_sizes_bits")
 
 
 class VideoError(InputError):
-    """A file of segment sizes is missing or wrong; the message names file and place."""
+    """Error: a file of segment sizes is missing or wrong; the message names file and place."""
 
 
 @dataclass(frozen=True)
 class Video:
-    """What can be asked for.
+    """A video that can be asked for in segments.
 
     Attributes:
         name: for messages.
@@ -39,21 +39,21 @@ class Video:
 
     @property
     def segment_s(self) -> float:
-        """How long each segment plays."""
+        """Return how long each segment plays, in s."""
         return self.segment_ns / NS_PER_S
 
     @property
     def qualities(self) -> int:
-        """How many there are."""
+        """Return the number of qualities."""
         return len(self.bitrates_kbps)
 
     def kbit(self, segment: int, quality: int) -> float:
-        """The size of a segment."""
+        """Return the size of a segment in kbit."""
         return self.sizes_bytes[segment][quality] * 8 / 1000
 
 
 def parse_video(name: str, values: Any) -> Video:
-    """A video from what its file holds.
+    """Return the video that a file's JSON describes.
 
     Raises:
         VideoError: something is missing, has a hole or makes no sense.
@@ -78,7 +78,7 @@ def parse_video(name: str, values: Any) -> Video:
 
 
 def _row(number: int, row: Any, qualities: int) -> tuple[int, ...]:
-    """One segment's sizes in bytes."""
+    """Return one segment's sizes in bytes; VideoError for a wrong row."""
     where = f"segment_sizes_bits[{number}]"
     if not isinstance(row, list) or len(row) != qualities:
         found = f"{len(row)} sizes" if isinstance(row, Sequence) else repr(row)[:40]

@@ -1,4 +1,4 @@
-"""Where videos are: those that come with the package, and files of the user's."""
+"""Places of videos: those that come with the package, and files of the user's."""
 
 from __future__ import annotations
 

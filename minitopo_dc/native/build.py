@@ -1,4 +1,4 @@
-"""The native core made: some thirty C files, compiled into a cache in a few seconds."""
+"""Builds the native core: some thirty C files, compiled into a cache in a few seconds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ extern "Python" int python_which(void *context, uintptr_t number);
 
 
 def build(say: Callable[[str], None]) -> Path:
-    """Make the extension unless it is here and works; its path. Others who do so are waited for.
+    """Make the extension unless it is here and works; return its path.
+
+    Others who build are waited for.
 
     Args:
         say: told what is done next, a line each.
@@ -50,7 +52,7 @@ def _compile(say: Callable[[str], None], _cache: Path, scratch: Path) -> Path:
 
 
 def compile_core(directory: Path, options: Sequence[str]) -> Path:
-    """Return the extension, made in a directory with these options of the compiler besides.
+    """Return the extension, made in a directory with these compiler options besides.
 
     Raises:
         BuildError: it does not compile.
@@ -68,5 +70,5 @@ def compile_core(directory: Path, options: Sequence[str]) -> Path:
 
 
 def _like_this_python() -> tuple[str, ...]:
-    """`sum` of floats compensates from Python 3.12 on."""
+    """Return compiler options so that sums of floats are Python's, compensated from 3.12 on."""
     return ("-DSUM_COMPENSATES",) if sys.version_info >= (3, 12) else ()

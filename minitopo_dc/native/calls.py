@@ -1,7 +1,7 @@
-"""What C calls in Python: each call has a handle of what it is for.
+"""Calls from C into Python, each with a handle of the object that it is for.
 
-A Python error in such a call cannot pass through C. It is kept by who runs the C code, which ends
-at once, and raises it then.
+A Python error in such a call cannot pass through C. The caller of the C code keeps it, C ends at
+once, and the caller raises it then.
 """
 
 from __future__ import annotations
@@ -11,40 +11,40 @@ from typing import Any, Protocol
 
 
 class Fires(Protocol):
-    """A timer of Python's."""
+    """A timer whose action is Python's."""
 
     def fired(self) -> None:
-        """Its moment has come."""
+        """Act, as the timer's moment has come."""
 
     def fail(self, error: BaseException) -> None:
-        """Keep an error, and have C end."""
+        """Keep an error, and let C end."""
 
 
 class Carries(Protocol):
     """A network that carries packets of Python's."""
 
     def deliver(self, token: int) -> None:
-        """A packet has arrived; it may arrive again."""
+        """Take a packet that has arrived, which may arrive again."""
 
     def forget(self, token: int) -> None:
-        """A packet arrives no more."""
+        """Forget a packet, which will not arrive any more."""
 
     def fail(self, error: BaseException) -> None:
-        """Keep an error, and have C end."""
+        """Keep an error, and let C end."""
 
 
 class Steps(Protocol):
     """A host whose endpoint is Python's."""
 
     def step(self, why: int) -> int:
-        """Act on what is due; when to step again (ns)."""
+        """Act on what is due; return when to step again (ns)."""
 
     def fail(self, error: BaseException) -> None:
-        """Keep an error, and have C end."""
+        """Keep an error, and let C end."""
 
 
 def connect(module: Any) -> None:
-    """Make this module's functions those that the extension calls."""
+    """Register this module's functions as those that the extension calls."""
     ffi = module.ffi
     of: Any = ffi.from_handle
 

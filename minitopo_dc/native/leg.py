@@ -1,4 +1,4 @@
-"""A leg in C that Python drives packet by packet, and that shows itself as any leg does."""
+"""A leg in C that Python drives packet by packet, with the interface of any leg."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REFUSED, LOST, TAKEN = range(3)
 
 
 class NativeLeg(AnyLeg[int]):
-    """The twin of `minitopo_dc.link.Leg`, for packets that are numbers from 0 on.
+    """The counterpart of `minitopo_dc.link.Leg` in C, for packets that are numbers from 0 on.
 
     Raises:
         NotNativeError: it has a model that the native core lacks.
@@ -49,20 +49,20 @@ class NativeLeg(AnyLeg[int]):
         self._counters = self._ffi.new("leg_counters *")
 
     def let_go(self) -> None:
-        """Somebody else in C frees the leg."""
+        """Leave the leg to other C code, which frees it."""
         self._ffi.gc(self.pointer, None)
 
     def push(self, packet: int, size: int, now: int) -> bool:
-        """Take a packet; False: it is known never to come out."""
+        """Take a packet; return False if it is known never to come out."""
         found: int = self._lib.leg_push_number(self.pointer, packet, size, now)
         return found == TAKEN
 
     def poll(self, now: int) -> list[int]:
-        """All that has arrived at the other end by `now`, in order of arrival."""
+        """Return all that has arrived at the other end by `now`, in order of arrival."""
         return list(self._arrived(now))
 
     def next_timeout(self) -> int | None:
-        """When to poll next (ns), or None if nothing is under way."""
+        """Return when to poll next (ns), or None if nothing is under way."""
         return never(self._lib.leg_next_timeout(self.pointer))
 
     def start(self, now: int) -> None:
@@ -74,7 +74,7 @@ class NativeLeg(AnyLeg[int]):
         self._lib.leg_set_up(self.pointer, up, now)
 
     def flush(self, now: int, which: Callable[[int], bool] = lambda _: True) -> list[int]:
-        """Take packets out of the queue; those that :meth:`push` had promised."""
+        """Take packets out of the queue; return those that :meth:`push` had promised."""
         handle = self._ffi.new_handle(which)
         room = self.statistics().queue_packets
         numbers = self._ffi.new("uintptr_t[]", max(room, 1))
@@ -101,45 +101,45 @@ class NativeLeg(AnyLeg[int]):
 
     @property
     def is_up(self) -> bool:
-        """Whether the leg serialises."""
+        """Return whether the leg serialises packets."""
         return bool(self._lib.leg_is_up(self.pointer))
 
     @property
     def mean_delay_ns(self) -> int:
-        """Mean propagation delay as configured."""
+        """Return the configured mean propagation delay in ns."""
         return int(self._lib.leg_mean_delay(self.pointer))
 
     def backlog_bytes(self, *, now: int) -> int:
-        """Bytes not serialised yet."""
+        """Return the bytes not serialised yet."""
         return int(self._lib.leg_backlog_bytes(self.pointer, now))
 
     def has_room(self, *, now: int, size: int) -> bool:
-        """Whether the queue would take a packet of `size` bytes."""
+        """Return whether the queue would take a packet of `size` bytes."""
         return bool(self._lib.leg_has_room(self.pointer, now, size))
 
     @property
     def joined_packets(self) -> int:
-        """Packets that joined the queue so far."""
+        """Return how many packets joined the queue so far."""
         return int(self._lib.leg_joined_packets(self.pointer))
 
     def served_packets(self, *, now: int) -> int:
-        """Number of the last of them that left the queue with all before it."""
+        """Return the number of the last packet that left the queue with all before it."""
         return int(self._lib.leg_served_packets(self.pointer, now))
 
     def service_end(self, *, now: int) -> int | None:
-        """When the packet in service is through (ns)."""
+        """Return when the packet in service is through (ns), None if none is."""
         return never(self._lib.leg_service_end(self.pointer, now))
 
     def rate_bps(self, *, now: int) -> int:
-        """Rate of `now` in bit/s."""
+        """Return the rate at `now` in bit/s."""
         return int(self._lib.leg_rate_bps(self.pointer, now))
 
     def drain_ns(self, *, now: int, more: int = 0) -> int | None:
-        """How long the backlog and `more` bytes behind it take."""
+        """Return how long (ns) the backlog and `more` bytes behind it take, None if unknown."""
         return never(self._lib.leg_drain_ns(self.pointer, now, more))
 
     def statistics(self) -> LegStatistics:
-        """Counters and gauges as of the last call."""
+        """Return counters and gauges as of the last call."""
         found = self._counters
         self._lib.leg_count(self.pointer, found)
         return LegStatistics(**{name: getattr(found, name) for name in _COUNTERS})

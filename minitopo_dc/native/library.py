@@ -1,4 +1,4 @@
-"""The compiled core: what it is made of, and the one that is loaded."""
+"""The compiled core: its sources, and the extension that is loaded."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ OTHER = "MINITOPO_DC_NATIVE"
 
 
 def missing() -> str | None:
-    """Why the native core cannot be used here, and what to do; None when it can."""
+    """Return why the native core cannot be used here and what to do, None when it can."""
     return None if os.environ.get(OTHER) else EXTENSION.missing()
 
 
 @functools.cache
 def library() -> Any:
-    """The extension: `ffi` and `lib` of cffi.
+    """Return the extension, with `ffi` and `lib` of cffi.
 
     Raises:
         NotBuiltError: it is not here, or cannot be loaded.

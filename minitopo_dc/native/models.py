@@ -1,4 +1,4 @@
-"""Capacities, delays and losses as the native core has them."""
+"""Capacities, delays and losses in the native core's form."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _AFTER = ("loop", "hold", "stop")
 
 
 class NotNativeError(MinitopoDcError, ValueError):
-    """The native core does not have it; the text says what."""
+    """Error: the native core lacks something; the text says what."""
 
 
 def never(time: int) -> int | None:
-    """Return a time of C's as one of Python's."""
+    """Return a time of C's as one of Python's (ns), where never is None."""
     return None if time == NEVER else time
 
 
 def or_never(time: int | None) -> int:
-    """Return a time of Python's as one of C's; what C could not tell from none comes before it."""
+    """Return a time of Python's as one of C's, where None is never; the latest times are cut."""
     return NEVER if time is None else min(time, NEVER - 1)
 
 
@@ -96,7 +96,7 @@ def native_loss(loss: LossModel | None) -> tuple[int, float, float, float, float
 
 
 def native_limit(limit: int | None) -> int:
-    """Return a limit as C has it, where none is one that is never reached."""
+    """Return a limit as C has it, where None is a limit that is never reached."""
     return MOST if limit is None else min(limit, MOST)
 
 

@@ -1,4 +1,4 @@
-"""Virtual time in C, and the network of a run on it: what Python has of both."""
+"""Virtual time in C, and the network of a run on it, as Python uses them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from minitopo_dc.native.models import never, or_never
 
 
 class Carried(Protocol):
-    """A packet of Python's."""
+    """A packet of Python's that C carries."""
 
     @property
     def size(self) -> int:
-        """Bytes of the IP packet."""
+        """Return the bytes of the IP packet."""
 
 
 class NativeLoop:
-    """The twin of `minitopo_dc.simulation.loop.Loop`, and what carries packets of Python's.
+    """The counterpart of `minitopo_dc.simulation.loop.Loop` in C, which also carries packets.
+
+    C knows a packet of Python's by a number, its token, for as long as it may still arrive.
 
     C knows such a packet by a number, its token, for as long as it may still arrive.
     """
 
     def __init__(self, start: int, arrived: Callable[[Any], None]) -> None:
-        """Begin at `start` (ns); `arrived` takes the packets that reached their destinations."""
+        """Begin at `start` (ns); `arrived` takes the packets that reach their destinations."""
         module = library()
         self._ffi, self.lib = module.ffi, module.lib
         self._arrived = arrived
@@ -41,13 +43,13 @@ class NativeLoop:
         self._loop = self.lib.network_loop(made)
 
     def handle(self, of: object) -> Any:
-        """Return what C calls an object by, for as long as the loop lives."""
+        """Return C's handle of an object, which is valid for as long as the loop lives."""
         self._handles.append(self._ffi.new_handle(of))
         return self._handles[-1]
 
     @property
     def now(self) -> int:
-        """The time in ns."""
+        """Return the time in ns."""
         return int(self.lib.loop_now(self._loop))
 
     def timer(self, fire: Callable[[], None]) -> NativeTimer:
@@ -55,7 +57,7 @@ class NativeLoop:
         return NativeTimer(self, fire)
 
     def stop(self) -> None:
-        """End `run` after the current event."""
+        """Let `run` end after the current event."""
         self.lib.loop_stop(self._loop)
 
     def run(self, end: int) -> None:
@@ -65,7 +67,7 @@ class NativeLoop:
             raise self._error
 
     def fail(self, error: BaseException) -> None:
-        """Keep the first error, and have C end; `run` raises it."""
+        """Keep the first error, and let C end; `run` raises it."""
         self._error = self._error or error
         self.lib.loop_fail(self._loop)
 
@@ -76,21 +78,21 @@ class NativeLoop:
         self.lib.flow_enter(flow, self._tokens, packet.size)
 
     def deliver(self, token: int) -> None:
-        """A packet has arrived; it may arrive again."""
+        """Hand over a packet that has arrived, which may arrive again."""
         self._arrived(self._packets[token])
 
     def forget(self, token: int) -> None:
-        """A packet arrives no more."""
+        """Forget a packet, which will not arrive any more."""
         del self._packets[token]
 
 
 class NativeTimer:
-    """One moment at which something wants to be called; `fire` may set it again."""
+    """A timer at one moment; its `fire` may set it again."""
 
     __slots__ = ("_lib", "_loop", "_pointer", "fire")
 
     def __init__(self, loop: NativeLoop, fire: Callable[[], None]) -> None:
-        """Make one that is not set."""
+        """Make a timer that is not set."""
         self.fire = fire
         self._loop = loop
         self._lib = loop.lib
@@ -98,23 +100,23 @@ class NativeTimer:
 
     @property
     def at(self) -> int | None:
-        """When it fires (ns)."""
+        """Return when it fires (ns), None if it is not set."""
         return never(self._lib.python_timer_at(self._pointer))
 
     def set(self, moment: int | None) -> None:
-        """Fire at `moment` and not when it was set for before; None: not at all."""
+        """Fire at `moment` (ns) instead of when it was set for before; None: not at all."""
         self._lib.python_timer_set(self._pointer, or_never(moment))
 
     def bring_forward(self, moment: int) -> None:
-        """Fire at `moment` unless it fires before."""
+        """Fire at `moment` (ns) unless it fires before."""
         at = self.at
         if at is None or moment < at:
             self.set(moment)
 
     def fired(self) -> None:
-        """Its moment has come."""
+        """Fire, as the timer's moment has come."""
         self.fire()
 
     def fail(self, error: BaseException) -> None:
-        """Keep an error of `fire`."""
+        """Keep an error of `fire`, which the loop raises."""
         self._loop.fail(error)

@@ -1,4 +1,4 @@
-"""A receiving PDCP entity in C, and what its reports count."""
+"""A receiving PDCP entity in C, and the counts of its reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_LEGS = 16
 
 
 class NativeReceiver:
-    """The twin of `minitopo_dc.pdcp.ReceivingEntity`, for SDUs that are numbers from 0 on.
+    """The counterpart of `minitopo_dc.pdcp.ReceivingEntity` in C, for SDUs that are numbers.
 
     Raises:
         NotNativeError: too many legs.
@@ -31,7 +31,7 @@ class NativeReceiver:
         delivery: Delivery = "in-order",
         legs_keep_order: bool = False,
     ) -> None:
-        """Expect COUNT 0 first."""
+        """Make an entity that expects COUNT 0 first; `t_reordering` is in ns."""
         check_legs(legs)
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
@@ -49,19 +49,19 @@ class NativeReceiver:
         self._counters = self._ffi.new("receive_counters *")
 
     def let_go(self) -> None:
-        """Somebody else in C frees the entity."""
+        """Leave the entity to other C code, which frees it."""
         self._ffi.gc(self.pointer, None)
 
     def push(self, sn: int, sdu: int, leg: int, now: int) -> bool:
-        """A data PDU arrived; False: discarded."""
+        """Take a data PDU that arrived on `leg` at `now`; return False if it is discarded."""
         return bool(self._lib.receive_push_number(self.pointer, sn, sdu, leg, now))
 
     def poll(self, now: int) -> list[int]:
-        """The SDUs to hand to upper layers, in order."""
+        """Return the SDUs to hand to upper layers, in order."""
         return list(self._ready(now))
 
     def next_timeout(self) -> int | None:
-        """End of t-Reordering (ns)."""
+        """Return the end of t-Reordering (ns), None if it does not run."""
         return never(self._lib.receive_next_timeout(self.pointer))
 
     def variables(self) -> tuple[int, int, int]:
@@ -70,19 +70,19 @@ class NativeReceiver:
         return found.rx_deliv, found.rx_next, found.rx_reord
 
     def reordering(self) -> list[tuple[int, int]]:
-        """For each leg, the SDUs that waited and were delivered: how many, how long."""
+        """Return how many SDUs of each leg waited and were delivered, and how long (ns)."""
         found = self._count()
         return list(zip(found.waited[0 : self._legs], found.waited_ns[0 : self._legs], strict=True))
 
     def status(self, limit: int = MOST_BYTES) -> StatusReport:
-        """The status report of now (clause 5.4.1)."""
+        """Return the present status report (clause 5.4.1), of at most `limit` bytes."""
         room = min(limit, MOST_BYTES) - HEADER_BYTES
         bitmap = self._ffi.new("uint8_t[]", max(room, 1))
         used = self._lib.receive_status(self.pointer, bitmap, room)
         return StatusReport(self._count().rx_deliv, bytes(self._ffi.buffer(bitmap, used)))
 
     def statistics(self) -> ReceiveStatistics:
-        """The counters now."""
+        """Return the counters up to now."""
         found, legs = self._count(), self._legs
         pdus = tuple(found.pdus[0:legs])
         return ReceiveStatistics(
@@ -115,10 +115,10 @@ class NativeReceiver:
 
 
 class NativeReceptions:
-    """What a receiving entity's reports count: the part of `ReportMaker` that each PDU costs."""
+    """Counts what a receiving entity's reports say: `ReportMaker`'s part for each PDU."""
 
     def __init__(self, of: NativeReceiver, *, sn_bits: int, legs: int) -> None:
-        """Begin with nothing."""
+        """Begin to count with nothing received."""
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
         self._of = of  # it has to live as long
@@ -128,11 +128,11 @@ class NativeReceptions:
         self._found = self._ffi.new("reception[]", legs)
 
     def let_go(self) -> None:
-        """Somebody else in C frees it."""
+        """Leave the counters to other C code, which frees them."""
         self._ffi.gc(self.pointer, None)
 
     def push(self, sn: int, size: int, leg: int) -> None:
-        """A PDU with an SDU of `size` bytes arrived on `leg`."""
+        """Count a PDU with an SDU of `size` bytes that arrived on `leg`."""
         self._lib.report_maker_push(self.pointer, sn, size, leg)
 
     def receptions(self) -> tuple[LegReception, ...]:

@@ -1,4 +1,4 @@
-"""A transmitting PDCP entity in C, its split policy, and what it hears of the receiver."""
+"""A transmitting PDCP entity in C, its split policy, and the reports that reach it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TAKEN, STALE, IMPOSSIBLE = range(3)
 
 
 class NativeTransmitter:
-    """The twin of `minitopo_dc.pdcp.TransmittingEntity`, for SDUs that are numbers from 0 on.
+    """The counterpart of `minitopo_dc.pdcp.TransmittingEntity` in C, for SDUs that are numbers.
 
     It has neither data recovery, selective duplication, flow control nor leg failures.
 
@@ -50,7 +50,7 @@ class NativeTransmitter:
         buffer_packets: int | None = None,
         discard_timer: int | None = None,
     ) -> None:
-        """Make an entity over legs; `late`: SDUs wait for a number, as with `SduBuffer`."""
+        """Make an entity over legs; with `late`, SDUs wait for a number as in `SduBuffer`."""
         check_legs(len(states))
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
@@ -70,30 +70,30 @@ class NativeTransmitter:
         self._counters = self._ffi.new("transmit_counters *")
 
     def let_go(self) -> None:
-        """Somebody else in C frees the entity."""
+        """Leave the entity to other C code, which frees it."""
         self._ffi.gc(self.pointer, None)
 
     def push(self, sdu: int, size: int, now: int) -> bool:
-        """Take an SDU of `size` bytes; False: it is dropped."""
+        """Take an SDU of `size` bytes; return False if it is dropped."""
         return bool(self._lib.transmit_push_number(self.pointer, sdu, size, now))
 
     def poll(self, now: int) -> list[Pdu[int]]:
-        """The PDUs to submit to the legs."""
+        """Return the PDUs to submit to the legs."""
         return list(self._ready(now))
 
     def dropped(self) -> list[int]:
-        """SDUs that are not sent, known since the last call."""
+        """Return the SDUs, since the last call, that are not sent."""
         number, found = self._ffi.new("uintptr_t *"), []
         while self._lib.transmit_dropped_number(self.pointer, number):
             found.append(number[0])
         return found
 
     def next_timeout(self) -> int | None:
-        """When to poll again, as of the last poll."""
+        """Return when to poll again (ns), as of the last poll."""
         return never(self._lib.transmit_next_timeout(self.pointer))
 
     def statistics(self) -> TransmitStatistics:
-        """The counters up to now."""
+        """Return the counters up to now."""
         found, legs = self._counters, len(self._states)
         self._lib.transmit_count(self.pointer, found)
         counted = found.sdus, tuple(found.pdus[0:legs]), tuple(found.bytes[0:legs])
@@ -119,10 +119,10 @@ class NativeTransmitter:
 
 
 class NativeFeedback:
-    """The twin of `Feedback`: what the entity makes of the receiver's reports."""
+    """The counterpart of `Feedback` in C: it evaluates the receiver's reports."""
 
     def __init__(self, of: NativeTransmitter, legs: int) -> None:
-        """Of an entity over so many legs."""
+        """Evaluate the reports that reach an entity over `legs` legs."""
         module = library()
         self._lib = module.lib
         self._of = of
@@ -131,14 +131,14 @@ class NativeFeedback:
         self._counted = [0, 0, 0]
 
     def push(self, data: bytes, now: int) -> None:
-        """A report arrived at `now` (ns)."""
+        """Take in the bytes of a report that arrived at `now` (ns)."""
         try:
             self._counted[self._take(data, now)] += 1
         except PduError:
             self._counted[IMPOSSIBLE] += 1
 
     def statistics(self) -> FeedbackStatistics:
-        """The counters up to now."""
+        """Return how many reports were used, stale or malformed."""
         return FeedbackStatistics(*self._counted)
 
     def _take(self, data: bytes, now: int) -> int:
@@ -158,7 +158,7 @@ class NativeFeedback:
 
 
 def check_policy(policy: SplitPolicy) -> None:
-    """Refuse a split policy that has no twin in C.
+    """Refuse a split policy that C does not have.
 
     Raises:
         NotNativeError: naming it.
@@ -186,5 +186,5 @@ def native_policy(policy: SplitPolicy, legs: int) -> Any:
 
 
 def _fitting(count: int) -> int:
-    """A counter of 64 bits without a sign, as one with a sign; what is beyond was never counted."""
+    """Return a counter of 64 bits, cut where it would not fit into one with a sign."""
     return min(count, NEVER)

@@ -1,1 +1,1 @@
-"""Picoquic inside the process: a sans-IO connection of QUIC, with one path or several."""
+"""Picoquic inside the process: a QUIC connection without input or output, on one or more paths."""

@@ -1,6 +1,6 @@
-"""The extension made: picoquic, picotls and our helper, compiled into a cache.
+"""Makes the extension: picoquic, picotls and a helper of this project, compiled into a cache.
 
-A compiler, Python's headers and OpenSSL's are needed, no root.
+It needs a compiler and the headers of Python and OpenSSL, but no root.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from minitopo_dc.picoquic.sources import (
     archive,
     fusion_file,
     include_paths,
+    rename,
     source_files,
     unpack,
 )
@@ -39,7 +40,9 @@ HEADERS = ("Python.h", "openssl/ssl.h")
 
 
 def build(say: Callable[[str], None]) -> Path:
-    """Make the extension unless it is here and works; its path. Others who do so are waited for.
+    """Make the extension unless it is here and works; return its path.
+
+    Others who build are waited for.
 
     Args:
         say: told what is done next, a line each.
@@ -53,6 +56,7 @@ def build(say: Callable[[str], None]) -> Path:
 def _compile(say: Callable[[str], None], cache: Path, scratch: Path) -> Path:
     check_headers(HEADERS)
     sources = unpack(archive(cache, say), scratch)
+    rename(sources)
     say("compiling picoquic (10 s on two cores)")
     here = EXTENSION.folder
     glue = scratch / f"{EXTENSION.module}.c"
@@ -70,7 +74,7 @@ def _compile(say: Callable[[str], None], cache: Path, scratch: Path) -> Path:
 
 
 def can_compile_fusion(scratch: Path) -> bool:
-    """Whether the compiler knows the instructions of `fusion`: of x86-64, and not of an old one."""
+    """Return whether the compiler knows the instructions of `fusion` (x86-64 with AES-NI)."""
     probe = scratch / "probe.c"
     probe.write_text(
         "#include <immintrin.h>\n__m256i probe(__m256i a) { return _mm256_aesenc_epi128(a, a); }\n",

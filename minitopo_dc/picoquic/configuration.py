@@ -1,24 +1,33 @@
-"""What fixes one end of a connection of picoquic."""
+"""The configuration of one end of a picoquic connection."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 COUPLED = ("lia", "olia")
-"""Over all paths (`coupled.c`)."""
+"""Congestion controls coupled over all paths (`coupled.c`)."""
+RFC_CUBIC = "cubic-rfc9438"
+"""The congestion control of RFC 9438, on each path by itself (`cubic.c`)."""
 CONGESTION_CONTROLS = (
     *("newreno", "cubic", "bbr", "bbr1", "fast", "prague", "c4", "dcubic"),
     *COUPLED,
+    RFC_CUBIC,
 )
-"""By picoquic's own names, and ours."""
+"""By picoquic's own names, and this project's own ones."""
+DemotedPaths = Literal["as-now", "linger", "refuse", "fall-back", "2022"]
+"""What becomes of a path that is given up (docs/picoquic.md#paths-that-are-given-up)."""
 MAX_PATHS = 8
 """At once, of a connection: PICOQUIC_NB_PATH_TARGET of picoquic."""
+
+IDLE_TIMEOUT_S = 30.0
+"""A silence that ends a connection (RFC 9000, section 10.1), if nothing else is asked for."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """What fixes an endpoint.
+    """Parameters that fix one end of a connection.
 
     Attributes:
         is_client: which end it is.
@@ -36,6 +45,7 @@ class Configuration:
             section 14, as the other QUIC runners.
         datagram_frame: bytes of a DATAGRAM frame (RFC 9221) that a client takes at most; 0: none.
             A server takes them if its client does.
+        demoted_paths: what becomes of a path that is given up; both ends have to have the same.
         qlog: a directory for picoquic's log; written when the connection is freed.
     """
 
@@ -48,9 +58,10 @@ class Configuration:
     max_paths: int = 1
     max_data: int = 0
     max_stream_data: int = 0
-    idle_timeout_s: float = 30.0
+    idle_timeout_s: float = IDLE_TIMEOUT_S
     datagram_bytes: int = 1200
     datagram_frame: int = 0
+    demoted_paths: DemotedPaths = "as-now"
     qlog: Path | None = None
 
     def __post_init__(self) -> None:

@@ -1,8 +1,8 @@
-"""A connection of QUIC or MP-QUIC as a sans-IO object around picoquic.
+"""A connection of QUIC or MP-QUIC around picoquic, without input or output.
 
-As with aioquic's, time is an argument: datagrams come in by `receive`, `datagrams` gives what is to
+As with aioquic, time is an argument: datagrams come in by `receive`, `datagrams` gives what is to
 be sent now, `next_timeout` says when to ask again. Times are int nanoseconds, which picoquic counts
-in microseconds. Several paths: RFC 9000 with draft-ietf-quic-multipath.
+in microseconds. Several paths follow RFC 9000 with draft-ietf-quic-multipath.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from struct import Struct
 from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.picoquic.configuration import MAX_PATHS, Configuration
+from minitopo_dc.picoquic.configuration import MAX_PATHS, Configuration, DemotedPaths
 from minitopo_dc.picoquic.events import (
     Closed,
     Closer,
@@ -40,18 +40,22 @@ Received = tuple[bytes, Address, Address]
 """A datagram's payload, its source and its destination."""
 Datagram = tuple[bytes, Address | None, Address]
 """The same of one to be sent; the source is None where picoquic leaves it to the host."""
+DEMOTED: dict[DemotedPaths, int] = {
+    **{"as-now": 0, "linger": 1, "refuse": 1 + 2, "fall-back": 1 + 4, "2022": 1 + 2 + 4}
+}
+"""By the numbers of `helper.h`: what is refused or fallen back to has to be there still."""
 MDC_DATAGRAM = Struct("NNii")
 """The structure of `helper.h`: offset, length, and the addresses' numbers."""
 
 
 class PicoquicError(MinitopoDcError, RuntimeError):
-    """Picoquic refused a call; the text says which."""
+    """Error: picoquic refused a call; the text says which."""
 
 
 def seed(value: int) -> None:
     """Draw all of picoquic's random numbers in this process from a seed from now on.
 
-    For simulations, and one at a time: keys and identifiers can be foretold.
+    It is for simulations, one at a time: keys and identifiers can be foretold.
     """
     library().lib.mdc_seed(value % 2**64)
 
@@ -103,6 +107,7 @@ class Connection:
                 "idle_timeout_ms": round(wanted.idle_timeout_s * 1000),
                 "datagram_bytes": wanted.datagram_bytes,
                 "datagram_frame": wanted.datagram_frame,
+                "demoted": DEMOTED[wanted.demoted_paths],
                 "now": now // NS_PER_US,
             },
         )
@@ -122,11 +127,11 @@ class Connection:
         self._check(result, "connect")
 
     def receive(self, datagram: bytes, source: Address, destination: Address, now: int) -> None:
-        """A datagram arrived; one that is not of QUIC is dropped without a word."""
+        """Take a datagram that arrived; one that is not of QUIC is dropped silently."""
         self.receive_all([(datagram, source, destination)], now)
 
     def receive_all(self, datagrams: Iterable[Received], now: int) -> None:
-        """Datagrams arrived, in this order."""
+        """Take datagrams that arrived, in this order."""
         numbers, endpoint, receive = self._numbers, self._endpoint, self._lib.mdc_receive
         now_us = now // NS_PER_US
         for data, source, destination in datagrams:
@@ -136,7 +141,7 @@ class Connection:
             )
 
     def datagrams(self, now: int) -> list[Datagram]:
-        """What is to be sent now; after anything else was called, and at `next_timeout`."""
+        """Return what is to be sent now; ask after any other call, and at `next_timeout`."""
         state = self._state
         result = self._lib.mdc_send(self._endpoint, now // NS_PER_US)
         if result < 0:
@@ -153,7 +158,7 @@ class Connection:
         ]
 
     def pointers(self) -> tuple[int, int, int, int]:
-        """Where the endpoint, its state, `mdc_receive` and `mdc_send` are, for code in C."""
+        """Return pointers to the endpoint, its state, `mdc_receive` and `mdc_send`, for C."""
         names = ("mdc_receive", "mdc_send")
         functions = (self._ffi.addressof(self._lib, name) for name in names)
         endpoint, state, receive, send = (
@@ -167,12 +172,12 @@ class Connection:
         return self._numbers[address]
 
     def next_timeout(self) -> int | None:
-        """When to call `datagrams` next (ns) if nothing happens before; None: not at all."""
+        """Return when to call `datagrams` next (ns) if nothing happens before, None for never."""
         wake: int = self._state.wake
         return None if wake >= NEVER_US // NS_PER_US else wake * NS_PER_US
 
     def events(self, *, all_data: bool = False) -> list[Event]:
-        """What has happened since the last call; nothing unless `has_events` or `all_data`."""
+        """Return what happened since the last call; nothing unless `has_events` or `all_data`."""
         if not (self.has_events or all_data):
             return []
         made = list(self._read_events())
@@ -222,7 +227,7 @@ class Connection:
     # Streams.
 
     def open_stream(self, *, unidirectional: bool = False) -> int:
-        """The identifier of a new stream, of both directions or of this end's only."""
+        """Return the identifier of a new stream, of both directions or of this end's only."""
         identifier: int = self._lib.mdc_open_stream(self._endpoint, unidirectional)
         if identifier == NO_STREAM:
             raise PicoquicError("there is no connection to open a stream on")
@@ -256,7 +261,7 @@ class Connection:
         self._check(result, "reset_stream")
 
     def send_datagram(self, data: bytes) -> None:
-        """Send bytes in a DATAGRAM frame (RFC 9221): at once, as congestion control lets them.
+        """Send bytes in a DATAGRAM frame (RFC 9221), at once as congestion control lets them.
 
         Raises:
             PicoquicError: they are too many for a packet, or the peer takes none.
@@ -297,7 +302,7 @@ class Connection:
         self._check(result, "set_path_status")
 
     def paths(self) -> list[PathStatistics]:
-        """The paths that there are now, validated or not."""
+        """Return the paths that there are now, validated or not."""
         count = self._lib.mdc_paths(self._endpoint, self._room, MAX_PATHS)
         return [self._path(self._room[index]) for index in range(count)]
 
@@ -334,7 +339,7 @@ class Connection:
 
     @property
     def ended(self) -> bool:
-        """Whether there is no connection any more, or none yet."""
+        """Return whether there is no connection any more, or none yet."""
         return bool(self._lib.mdc_is_disconnected(self._endpoint))
 
     def free(self) -> None:

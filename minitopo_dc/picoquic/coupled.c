@@ -254,10 +254,11 @@ static picoquic_congestion_algorithm_t olia = {
 /* A congestion control by its name, also of picoquic's own; NULL: there is none. */
 picoquic_congestion_algorithm_t const *congestion_algorithm(const char *name)
 {
-    if (strcmp(name, lia.congestion_algorithm_id) == 0)
-        return &lia;
-    if (strcmp(name, olia.congestion_algorithm_id) == 0)
-        return &olia;
+    picoquic_congestion_algorithm_t const *own[] = {&lia, &olia, &cubic_rfc9438};
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (strcmp(name, own[i]->congestion_algorithm_id) == 0)
+            return own[i];
     picoquic_register_all_congestion_control_algorithms();
     return picoquic_get_congestion_algorithm(name);
 }

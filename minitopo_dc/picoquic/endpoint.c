@@ -87,6 +87,7 @@ mdc_endpoint *mdc_create(const mdc_configuration *wanted, const char **error)
         return NULL;
     endpoint->is_client = wanted->is_client;
     endpoint->now = wanted->now;
+    endpoint->demoted = wanted->demoted;
     endpoint->datagram_bytes = wanted->datagram_bytes;
     endpoint->alpn = strdup(wanted->alpn);
     endpoint->server_name = strdup(wanted->server_name);

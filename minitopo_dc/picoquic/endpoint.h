@@ -34,6 +34,7 @@ struct mdc_endpoint {
     char *server_name;
     int is_client;
     int is_gone;
+    int demoted; /* as configured */
     size_t datagram_bytes;
     uint64_t now; /* picoquic reads it wherever it is not given the time */
     struct sockaddr_storage addresses[MAX_ADDRESSES];
@@ -76,6 +77,12 @@ void keep_deleted(mdc_endpoint *endpoint, uint64_t identifier);
 void hold_without_identifier(picoquic_cnx_t *connection, uint64_t now);
 void save_pending(picoquic_cnx_t *connection, uint64_t now);
 void choose_ack_path(picoquic_cnx_t *connection);
+
+/* demoted.c */
+int is_refused(const picoquic_cnx_t *connection, const struct sockaddr *remote, const struct sockaddr *local);
+
+/* cubic.c */
+extern picoquic_congestion_algorithm_t const cubic_rfc9438;
 
 /* coupled.c */
 picoquic_congestion_algorithm_t const *congestion_algorithm(const char *name);

@@ -1,4 +1,4 @@
-"""What a connection tells its user."""
+"""Events that a connection reports to its user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Closer = Literal["peer", "peer's application", "stateless reset", "this end"]
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The handshake is complete (RFC 9001, section 4.1.1)."""
+    """Event: the handshake is complete (RFC 9001, section 4.1.1)."""
 
     multipath: bool
     """Whether both ends negotiated it (initial_max_path_id of draft-ietf-quic-multipath)."""
@@ -24,7 +24,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class StreamData:
-    """The next bytes of a stream, and whether it ends behind them."""
+    """Event: the next bytes of a stream, and whether it ends behind them."""
 
     stream_id: int
     data: bytes
@@ -33,44 +33,44 @@ class StreamData:
 
 @dataclass(frozen=True, slots=True)
 class DatagramFrame:
-    """Bytes that came in a DATAGRAM frame (RFC 9221)."""
+    """Event: bytes that came in a DATAGRAM frame (RFC 9221)."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class StreamReset:
-    """The peer gave up a stream, or asks to have it given up."""
+    """Event: the peer gave up a stream, or asks to have it given up."""
 
     stream_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class PathAvailable:
-    """A path was validated, or carries packets again after it was suspended."""
+    """Event: a path was validated, or carries packets again after it was suspended."""
 
     path_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class PathSuspended:
-    """Nothing came back on a path for several timeouts: picoquic sends no data on it."""
+    """Event: nothing came back on a path for several timeouts, so picoquic sends no data on it."""
 
     path_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class PathDeleted:
-    """A path is no more: abandoned by either end, or never validated."""
+    """Event: a path has gone, abandoned by either end or never validated."""
 
     path_id: int
     statistics: PathStatistics
-    """At its end."""
+    """The path's statistics at its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The connection is no more.
+    """Event: the connection has ended.
 
     Attributes:
         by: whose doing it was; a timeout is `this end`'s.

@@ -16,6 +16,9 @@ enum {
     MDC_DATAGRAM_FRAME  /* `length` bytes at `offset` of the input, of no stream (RFC 9221) */
 };
 
+/* What becomes of a path that is given up (demoted.c); none: what picoquic of today does. */
+enum { MDC_DEMOTED_LINGER = 1, MDC_DEMOTED_REFUSE = 2, MDC_DEMOTED_FALL_BACK = 4 };
+
 /* Who closed a connection. */
 enum { MDC_BY_PEER, MDC_BY_PEER_APPLICATION, MDC_STATELESS_RESET, MDC_LOCALLY };
 
@@ -61,6 +64,7 @@ typedef struct {
     uint64_t idle_timeout_ms;
     size_t datagram_bytes;     /* of UDP payload, at most */
     uint32_t datagram_frame;   /* bytes of DATAGRAM frames (RFC 9221) that a client takes; 0: none */
+    int demoted;               /* a sum of the enum above */
     uint64_t now;
 } mdc_configuration;
 
@@ -70,6 +74,17 @@ typedef struct {
     int source;
     int destination;
 } mdc_datagram;
+
+/* A path's CUBIC (RFC 9438), in segments and seconds. */
+typedef struct {
+    double window;
+    double threshold; /* of slow start */
+    double w_max;
+    double k;
+    double w_est;
+    double prior;     /* the window before the last congestion event */
+    double epoch;     /* when congestion avoidance began; below 0: it is about to */
+} mdc_cubic;
 
 /* What calls of mdc_send and mdc_receive left for Python to read. */
 typedef struct {
@@ -114,3 +129,8 @@ int mdc_is_multipath(mdc_endpoint *endpoint);
 const char *mdc_congestion_control(mdc_endpoint *endpoint);
 void mdc_errors(mdc_endpoint *endpoint, uint64_t *local, uint64_t *remote, uint64_t *application);
 const char *mdc_error_name(uint64_t error);
+void mdc_cubic_begin(mdc_cubic *cubic, double window);
+double mdc_cubic_window(const mdc_cubic *cubic, double t);
+void mdc_cubic_acknowledged(mdc_cubic *cubic, double segments, double round_trip, double now);
+void mdc_cubic_lost(mdc_cubic *cubic);
+void mdc_cubic_collapsed(mdc_cubic *cubic);

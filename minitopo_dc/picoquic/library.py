@@ -1,4 +1,4 @@
-"""The compiled extension: what it is made of, and the one that is loaded."""
+"""The compiled extension: its sources, and the one that is loaded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from minitopo_dc.extension.place import Extension
 
 
 class Source(NamedTuple):
-    """A source distribution that is pinned."""
+    """A pinned source distribution.
+
+    It is named by its requirement and its SHA-256.
+    """
 
     requirement: str
     sha256: str
@@ -22,7 +25,10 @@ SOURCE = Source(
 """It carries picoquic 1.1.53 and the picotls that goes with it."""
 PICOQUIC_VERSION = "1.1.53.0"
 """As picoquic.h of `SOURCE` says."""
-HELPER = ("coupled.c", "endpoint.c", "events.c", "paths.c", "random.c", "streams.c")
+HELPER = (
+    *("coupled.c", "cubic.c", "demoted.c", "endpoint.c", "events.c", "paths.c", "random.c"),
+    "streams.c",
+)
 """The C code of this project's own: what lets Python use picoquic with few calls."""
 EXTENSION = Extension(
     name="picoquic",
@@ -35,13 +41,13 @@ EXTENSION = Extension(
 
 
 def missing() -> str | None:
-    """Why picoquic cannot be used here, and what to do; None when it can."""
+    """Return why picoquic cannot be used here and what to do, None when it can."""
     return EXTENSION.missing()
 
 
 @functools.cache
 def library() -> Any:
-    """The extension: `ffi` and `lib` of cffi.
+    """Return the extension, with `ffi` and `lib` of cffi.
 
     Raises:
         NotBuiltError: it is not here, or cannot be loaded.

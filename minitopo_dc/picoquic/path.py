@@ -1,4 +1,4 @@
-"""What one end knows of one path."""
+"""Statistics of one path, as one end knows it."""
 
 from __future__ import annotations
 

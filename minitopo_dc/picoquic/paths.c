@@ -177,7 +177,8 @@ int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
     endpoint->now = now;
     /* Before, and without multipath, picoquic would move the one path there. */
     if (!is_live(endpoint) || picoquic_get_cnx_state(endpoint->connection) < picoquic_state_client_ready_start ||
-        !endpoint->connection->is_multipath_enabled)
+        !endpoint->connection->is_multipath_enabled ||
+        is_refused(endpoint->connection, address_of(endpoint, remote), address_of(endpoint, local)))
         return -1;
     result = picoquic_probe_new_path(endpoint->connection, address_of(endpoint, remote), address_of(endpoint, local),
                                      now);

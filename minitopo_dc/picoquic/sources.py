@@ -1,7 +1,7 @@
-"""Picoquic's and picotls' C sources, from a package registry: which are needed, and how they come.
+"""C sources of picoquic and picotls, from a package registry: which are needed, how to get them.
 
 The source distribution of `aiopquic` carries picoquic and picotls, both MIT; nothing else of it is
-used. It stays in the cache, so that an extension of other glue needs no network.
+used. It stays in the cache, so that a change of this project's helper needs no network.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ARCHIVE = f"{SOURCE.requirement.replace('==', '-')}.tar.gz"
 
 
 def archive(cache: Path, say: Callable[[str], None]) -> Path:
-    """The pinned source distribution, which is fetched into the cache unless it is there.
+    """Return the pinned source distribution, fetched into the cache unless it is there.
 
     Raises:
         BuildError: pip could not get it, or what is there is something else.
@@ -60,7 +60,7 @@ def archive(cache: Path, say: Callable[[str], None]) -> Path:
 
 
 def unpack(kept: Path, directory: Path) -> Path:
-    """The folder of third-party sources in the archive, unpacked into a directory."""
+    """Return the folder of third-party sources in the archive, unpacked into a directory."""
     with tarfile.open(kept) as tar:
         # Python 3.11.4 and newer; before, the hash alone says that nothing leaves the directory.
         tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
@@ -68,8 +68,30 @@ def unpack(kept: Path, directory: Path) -> Path:
     return directory / kept.name.removesuffix(".tar.gz") / "third_party"
 
 
+RENAMED = {
+    "quicctx.c": ("void picoquic_demote_path(", "void own_demote_path("),
+    "paths.c": ("void picoquic_select_next_path_tuple(", "void own_select_next_path_tuple("),
+}
+"""Definitions that get another name, as the helper (`demoted.c`) has a function of theirs, which
+calls them: by file what is replaced, and by what."""
+
+
+def rename(sources: Path) -> None:
+    """Give functions of picoquic that the helper wraps another name.
+
+    Raises:
+        BuildError: one is not where it was.
+    """
+    for name, (before, after) in RENAMED.items():
+        path = sources / "picoquic" / "picoquic" / name
+        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        if text.count(before) != 1:
+            raise BuildError(f"{path} has not one {before!r}")
+        path.write_text(text.replace(before, after), encoding="utf-8", errors="surrogateescape")
+
+
 def source_files(sources: Path) -> Iterator[Path]:
-    """The C files to compile."""
+    """Yield the C files to compile."""
     picotls = sources / "picotls"
     yield from _named(sources / "picoquic" / "picoquic", PICOQUIC)
     yield from _named(sources / "picoquic" / "loglib", LOGS)
@@ -79,12 +101,12 @@ def source_files(sources: Path) -> Iterator[Path]:
 
 
 def fusion_file(sources: Path) -> Path:
-    """The C file of AES-GCM for processors with AES-NI, which needs options of its own."""
+    """Return the C file of AES-GCM for processors with AES-NI, which needs options of its own."""
     return sources / "picotls" / "lib" / "fusion.c"
 
 
 def include_paths(sources: Path) -> Iterator[Path]:
-    """Where their headers are."""
+    """Yield the folders of their headers."""
     picotls = sources / "picotls"
     yield from (sources / "picoquic" / name for name in ("picoquic", "loglib"))
     yield picotls / "include"
@@ -92,7 +114,10 @@ def include_paths(sources: Path) -> Iterator[Path]:
 
 
 def _download(cache: Path) -> None:
-    """By pip, which checks the hash. What describes a package has no hash: it is not kept."""
+    """Download the sources by pip, which checks the hash.
+
+    The files that describe a package have no hash, so they are not kept.
+    """
     wanted = cache / "requirements.txt"
     wanted.write_text(f"{SOURCE.requirement} --hash=sha256:{SOURCE.sha256}\n", encoding="ascii")
     command = [

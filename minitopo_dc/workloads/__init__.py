@@ -1,7 +1,7 @@
-"""What end hosts do in a run: one module per workload.
+"""Workloads: what end hosts do in a run, one module for each.
 
-A workload says what is asked for, whether what was measured is that, and what its table holds; how
-a transport carries it is the runner's.
+A workload says what is asked for, whether what was measured is that, and what its table holds; the
+runner decides how a transport carries it.
 """
 
 from minitopo_dc.workloads.base import (

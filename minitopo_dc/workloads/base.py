@@ -1,4 +1,4 @@
-"""The contract between a workload and whoever asks for it, carries it, judges it or shows it."""
+"""The contract of a workload with the code that asks for it, carries it, judges it or shows it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = Mapping[str, int | float | None]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a flow measured.
+    """The results that a flow measured.
 
     Attributes:
         bytes_received: of the content that was asked for.
@@ -39,13 +39,13 @@ class Measurement:
 
     @property
     def started_s(self) -> float:
-        """From the elements' start to the client's of connecting (s); 0 where it is not told."""
+        """Return the time (s) from the elements' start to the client's; 0 if unknown."""
         return float(self.details.get("started_s", 0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A number per run in the comparison's table, with three significant digits.
+    """A number of each run in the comparison's table, with three significant digits.
 
     Attributes:
         measure: a field of the run's result, or a key of its details.
@@ -63,14 +63,14 @@ class Column:
 
     @property
     def name_and_unit(self) -> tuple[str, str]:
-        """Return the lines that name it, and its unit; empty: it has none."""
+        """Return the lines that name it, and its unit, empty if it has none."""
         if self.count or self.percent:
             return self.heading, "%" if self.percent else ""
         name, _, unit = self.heading.rpartition("\n")
         return name, unit
 
     def shown(self, value: float | None) -> str:
-        """Return a value as the table has it; a dash where there is none."""
+        """Return a value as the table has it, a dash where there is none."""
         if value is None or math.isnan(value):
             return "-"
         if self.count and value == round(value):
@@ -78,7 +78,7 @@ class Column:
         return significant(100 * value if self.percent else value)
 
     def told(self, value: float | None) -> str:
-        """Return a value with its name and unit."""
+        """Return a value as text with its name and unit."""
         name, unit = self.name_and_unit
         return f"{' '.join(name.split())} {self.shown(value)} {unit}".rstrip()
 
@@ -112,29 +112,29 @@ class Workload(Settings):
 
     @property
     def size_bytes(self) -> int:
-        """Content that a client asks for; 0 where time decides, or where there is none."""
+        """Return the content that a client asks for, in bytes; 0 if time decides or it has none."""
         return 0
 
     @property
     def lasts_s(self) -> float | None:
-        """How long it takes by itself; None: as long as the transport needs."""
+        """Return how long it takes by itself (s), None for as long as the transport needs."""
         return None
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The names of the numbers that `details`, or a program, gives of it."""
+        """Return the names of the numbers that `details`, or a program, gives of it."""
         return tuple(column.measure for column in self.columns)
 
     def refusal(self, legs: int) -> str | None:  # noqa: ARG002 (a hook)
-        """Why it cannot be asked for where there are so many legs; None when it can."""
+        """Return why it cannot be asked for over `legs` legs, None when it can."""
         return None
 
     def failure(self, measured: Measurement) -> str | None:
-        """Why what was measured is not what was asked for; None when it is."""
+        """Return why what was measured is not what was asked for, None when it is."""
         raise NotImplementedError
 
     def details(self, measured: Measurement) -> dict[str, Any]:  # noqa: ARG002 (a hook)
-        """Numbers about `Measurement.rows`, for a run's `details`."""
+        """Return numbers about `Measurement.rows`, for a run's `details`."""
         return {}
 
 
@@ -148,7 +148,7 @@ _WORKLOADS: Registry[type[Workload]] = Registry(
 
 
 def workload(kind: str) -> Callable[[AnyWorkload], AnyWorkload]:
-    """Class decorator that registers a workload; a user's own is registered the same way.
+    """Return a class decorator that registers a workload, also one of a user's.
 
     Raises:
         ValueError: there is another workload of this name.
@@ -163,12 +163,12 @@ def workload(kind: str) -> Callable[[AnyWorkload], AnyWorkload]:
 
 
 def workload_names() -> tuple[str, ...]:
-    """The kinds of all workloads."""
+    """Return the kinds of all workloads."""
     return _WORKLOADS.names()
 
 
 def get_workload(kind: str) -> type[Workload]:
-    """A workload's class by its kind.
+    """Return a workload's class by its kind.
 
     Raises:
         UnknownNameError: there is none.
@@ -177,7 +177,9 @@ def get_workload(kind: str) -> type[Workload]:
 
 
 def parse_workload(given: object) -> Workload:
-    """A workload from `{kind: NAME, parameter: value, ...}` or `NAME` alone; `download` if unnamed.
+    """Return the workload of a name, or of a mapping with its kind and parameters.
+
+    These are `{kind: NAME, parameter: value, ...}` or `NAME` alone; `download` if unnamed.
 
     Raises:
         SettingsError: no such workload, or a parameter is wrong: with what is allowed.
@@ -198,6 +200,6 @@ def parse_workload(given: object) -> Workload:
 
 
 def workload_values(chosen: Workload, *, exclude_defaults: bool = False) -> dict[str, Any]:
-    """A workload as JSON can hold it; `parse_workload` makes the same of it."""
+    """Return a workload as JSON can hold it, for `parse_workload`."""
     values = chosen.model_dump(mode="json", exclude_defaults=exclude_defaults)
     return {"kind": chosen.kind, **values}

@@ -1,4 +1,4 @@
-"""A program of the user's as the client, another as the server, and the numbers they print."""
+"""A user's program as the client, another as the server, and the numbers that they print."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LEG = re.compile(r"leg_([1-9][0-9]*)", re.ASCII)
 
 
 def _word(value: object) -> object:
-    """In YAML `5` is a number; on a command line everything is text."""
+    """Return a number of YAML as text, as on a command line everything is text."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return str(value) if is_number else value
 
@@ -102,7 +102,7 @@ class Measure(Settings):
 
 @workload("command")
 class Command(Workload):
-    """Programs that this project knows nothing of; each a list of words, which no shell reads."""
+    """Users' own programs; each is a list of words, which no shell reads."""
 
     columns: ClassVar[tuple[Column, ...]] = (Column("completion_s", "time\ns", spread=True),)
     has_goodput: ClassVar[bool] = False
@@ -144,7 +144,7 @@ class Command(Workload):
         return self
 
     def refusal(self, legs: int) -> str | None:
-        """A word names a leg that is not there."""
+        """Return an error if a word names a leg that does not exist, else None."""
         for name in placeholders((*self.client, *self.server)):
             found = _LEG.fullmatch(name)
             if found is not None and int(found[1]) > legs:
@@ -153,22 +153,27 @@ class Command(Workload):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What its programs print or write."""
+        """Return the names of the numbers that its programs print or write."""
         return (*super().told, *self.measures)
 
     def failure(self, measured: Measurement) -> str | None:  # noqa: ARG002
-        """What its exit code and its measures do not tell, nobody knows."""
+        """Return None, as only exit codes and measures tell a failure of users' programs."""
         return None
 
 
 def placeholders(words: Iterable[str]) -> Iterator[str]:
-    """The names of all placeholders in these words."""
+    """Yield the names of all placeholders in these words."""
     for word in words:
         for found in PLACEHOLDER.finditer(word):
             if found[2] is not None:
                 yield found[2]
 
 
+def escaped(word: str) -> str:
+    """Return the word without placeholders: what `filled` turns back into the word."""
+    return PLACEHOLDER.sub(lambda found: f"{{{found[0]}}}", word)
+
+
 def filled(word: str, values: Mapping[str, str]) -> str:
-    """A word with its placeholders' values."""
+    """Return a word with the values of its placeholders."""
     return PLACEHOLDER.sub(lambda found: found[1] or values[found[2]], word)

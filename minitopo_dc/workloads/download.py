@@ -1,4 +1,4 @@
-"""One resource from the server to the client, whole or as much as arrives in a time."""
+"""A download: one resource from the server to the client, whole or for a time."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ class Download(Workload):
 
     @property
     def size_bytes(self) -> int:
-        """The resource's size; 0 with a duration."""
+        """Return the resource's size in bytes; 0 with a duration."""
         return 0 if self.duration_s is not None else round(self.size_mb * BYTES_PER_MB)
 
     @property
     def requested_bytes(self) -> int:
-        """What the client asks for: the size, or what no leg carries in the duration."""
+        """Return the bytes that the client asks for: with a duration more than any leg carries."""
         return ENDLESS_BYTES if self.duration_s is not None else self.size_bytes
 
     @property
     def lasts_s(self) -> float | None:
-        """The duration."""
+        """Return the duration in s, None without one."""
         return self.duration_s
 
     def failure(self, measured: Measurement) -> str | None:
-        """Bytes are missing, or the client stopped before its time."""
+        """Return an error if bytes are missing or the client stopped before its time, else None."""
         received = measured.bytes_received
         if received == self.requested_bytes:
             return None
@@ -62,7 +62,7 @@ class Download(Workload):
 
 
 def as_download(chosen: Workload) -> Download:
-    """A workload that a transport takes for a download.
+    """Return a workload as a download, for a transport that carries only these.
 
     Raises:
         TypeError: it is none.

@@ -1,4 +1,4 @@
-"""What a transport tells of its paths, the same for every transport and on both clocks.
+"""Reports of a transport's paths, the same for every transport and on both clocks.
 
 All times are s since time zero of the legs (docs/results.md). All counts are the server's, which
 sends the data; where a transport does not know a number it is None, in a file an empty field.
@@ -22,7 +22,7 @@ PathState = Literal["open", "backup", "closed"]
 
 @dataclass(frozen=True, slots=True)
 class PathReport:
-    """One path at the end of its flow. A leg that was opened again has another path.
+    """One path at the end of its flow; a leg that was opened again has another path.
 
     Attributes:
         leg: 1, 2, ...
@@ -43,7 +43,7 @@ class PathReport:
     packets_lost: int | None = None
 
     def values(self) -> dict[str, Any]:
-        """For `details["paths"]`."""
+        """Return the fields for `details["paths"]`."""
         return asdict(self)
 
 
@@ -81,13 +81,13 @@ COLUMNS = (
     "flow",
     *(field.name for field in fields(PathSample) if field.name != "time_s"),
 )
-"""Of `paths.csv`; `flow` is 1, 2, ..."""
+"""The columns of `paths.csv`; `flow` is 1, 2, ..."""
 
 _counters = attrgetter(*COLUMNS[2:])
 
 
 class PathFile:
-    """`paths.csv` while it is written: one row per flow, path and sample."""
+    """The file `paths.csv` while it is written: one row per flow, path and sample."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("w", encoding="utf-8", newline="")
@@ -101,17 +101,17 @@ class PathFile:
         self.close()
 
     def write(self, flow: int, samples: Iterable[PathSample]) -> None:
-        """Add a row each; the flow's number is 1, 2, ..."""
+        """Add a row for each sample of a flow (1, 2, ...)."""
         for sample in samples:
             self._rows.writerow([f"{sample.time_s:.4f}", flow, *_counters(sample)])
 
     def close(self) -> None:
-        """Flush and close."""
+        """Flush and close the file."""
         self._file.close()
 
 
 def bytes_of_legs(details: Mapping[str, Any], legs: int) -> list[int]:
-    """Bytes that a flow's paths sent on each leg.
+    """Return how many bytes a flow's paths sent on each leg.
 
     Args:
         details: with `paths`.

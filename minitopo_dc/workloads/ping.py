@@ -44,11 +44,11 @@ class Ping(Workload):
 
     @property
     def lasts_s(self) -> float | None:
-        """To the last echo of the pair that begins last."""
+        """Return the time (s) to the last echo of the pair that begins last."""
         return self.count * self.interval_s
 
     def failure(self, measured: Measurement) -> str | None:
-        """Some pair of addresses had no answer at all."""
+        """Return an error if some pair of addresses had no answer at all, else None."""
         silent = [pair for pair in measured.details["round_trips"] if not pair["received"]]
         if not silent:
             return None
@@ -56,7 +56,7 @@ class Ping(Workload):
         return f"no echo came back on {places}"
 
     def details(self, measured: Measurement) -> dict[str, Any]:
-        """Numbers of echoes, and their round-trip times (ms)."""
+        """Return numbers of echoes, and their round-trip times (ms)."""
         pairs = measured.details["round_trips"]
         times = [row["rtt_ms"] for row in measured.rows if row["rtt_ms"] is not None]
         return {

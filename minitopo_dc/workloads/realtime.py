@@ -1,4 +1,4 @@
-"""Frames at a fixed rate, each of use only if it comes in time: a call, a game, a remote drive."""
+"""Frames at a fixed rate, each useful only if it comes in time: a call, a game, a remote drive."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from minitopo_dc.files import UnreadableError, read_text
 from minitopo_dc.media.frames import Frames, FramesError, even_frames, freezes_s, read_frames
 from minitopo_dc.settings.base import FilePath
+from minitopo_dc.settings.pdcp_fields import Dscp
 from minitopo_dc.settings.ranges import MillisecondsAbove, Seconds, within
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, Workload, workload
@@ -24,7 +25,7 @@ Direction = Literal["down", "up", "both"]
 
 @workload("realtime")
 class Realtime(Workload):
-    """`fps` frames a second for `duration_s`; docs/realtime.md.
+    """A call: `fps` frames a second for `duration_s`; docs/realtime.md.
 
     Their sizes do not depend on the network: the congestion control of media, which would lower
     the bitrate, is left out.
@@ -66,32 +67,34 @@ class Realtime(Workload):
     """From which delay on a frame is too late: ITU-T G.114's for a good conversation."""
     reset_late: bool = False
     """Whether a frame that is too late is given up (RFC 9000, section 19.4)."""
+    key_frame_dscp: Dscp | None = None
+    """The code point of a second connection that carries the key frames; none: one carries all."""
     duration_s: Seconds = 10.0
 
     @property
     def frames(self) -> int:
-        """Of each direction."""
+        """Return the number of frames of each direction."""
         return math.ceil(round(self.duration_s * self.fps, 6))
 
     @property
     def directions(self) -> tuple[Literal["down", "up"], ...]:
-        """Those that have frames."""
+        """Return the directions that have frames."""
         return ("down", "up") if self.direction == "both" else (self.direction,)
 
     @property
     def lasts_s(self) -> float | None:
-        """To the last frame, and for it to come."""
+        """Return the time (s) to the last frame, and for it to arrive."""
         return self.duration_s + PATIENCE_S
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Those of `details`."""
+        """Return the names of the numbers in `details`."""
         more = ("frames", "frame_delay_mean_ms", "frame_delay_max_ms", "late_frames")
         return (*super().told, *more, "reset_frames", "bytes_in_time")
 
     @cached_property
     def plan(self) -> Frames:
-        """The frames of each direction.
+        """Return the frames of each direction.
 
         Raises:
             FramesError: the file of sizes is missing or wrong.
@@ -115,7 +118,7 @@ class Realtime(Workload):
             raise FramesError(f"frame_sizes {self.frame_sizes}: {words}") from None
 
     def refusal(self, legs: int) -> str | None:  # noqa: ARG002
-        """Too many frames, a file that is wrong, or a reset of what cannot be reset."""
+        """Return an error for too many frames, a wrong file or an impossible reset, else None."""
         if self.frames > MOST_FRAMES:
             return f"{self.frames} frames; allowed: at most {MOST_FRAMES:,}"
         if self.reset_late and self.delivery != "streams":
@@ -127,7 +130,7 @@ class Realtime(Workload):
         return None
 
     def failure(self, measured: Measurement) -> str | None:
-        """No frame came in one of the directions."""
+        """Return an error if no frame came in one of the directions, else None."""
         for direction in self.directions:
             rows = [row for row in measured.rows if row["up"] == (direction == "up")]
             if len(rows) != self.frames:
@@ -137,7 +140,7 @@ class Realtime(Workload):
         return None
 
     def details(self, measured: Measurement) -> dict[str, Any]:
-        """Delays, lateness, losses, freezes; of both directions together."""
+        """Return delays, lateness, losses and freezes of both directions together."""
         rows = measured.rows
         delays = sorted(d for row in rows if (d := row["delay_ms"]) is not None)
         late = sum(delay > self.deadline_ms for delay in delays)
@@ -175,7 +178,7 @@ def _nearest_rank(ascending: list[float], share: float) -> float:
 def frame_rows(
     plan: Frames, first_ns: int, received_ns: dict[int, int], start_ns: int, *, up: bool
 ) -> list[Row]:
-    """Rows of one direction; times in s since `start_ns`.
+    """Return one row for each frame of one direction; times in s since `start_ns`.
 
     Args:
         plan: the frames.

@@ -1,4 +1,4 @@
-"""Small requests and answers on one connection, at a steady pace: what matters is their delay."""
+"""Small requests and answers on one connection, at a steady pace, to measure their delay."""
 
 from __future__ import annotations
 
@@ -73,28 +73,28 @@ class RequestResponse(Workload):
 
     @property
     def requests(self) -> int:
-        """How many there are."""
+        """Return the number of requests."""
         if self.count is not None:
             return self.count
         return math.ceil((self.duration_s or DEFAULT_DURATION_S) / self.interval_s)
 
     @property
     def size_bytes(self) -> int:
-        """Of all answers."""
+        """Return the bytes of all answers."""
         return self.requests * self.response_bytes
 
     @property
     def lasts_s(self) -> float | None:
-        """To the last request, and for the answers to come."""
+        """Return the time (s) to the last request, and for the answers to come."""
         return (self.requests - 1) * self.interval_s + self.patience_s
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Those of `details`."""
+        """Return the names of the numbers in `details`."""
         return (*super().told, "requests", "delay_mean_ms")
 
     def failure(self, measured: Measurement) -> str | None:
-        """Requests were not sent, or none was answered."""
+        """Return an error if requests were not sent, or none was answered, else None."""
         if len(measured.rows) != self.requests:
             return f"client sent {len(measured.rows)} of {self.requests} requests"
         if not any(True for _ in delays_ms(measured.rows)):
@@ -102,7 +102,7 @@ class RequestResponse(Workload):
         return None
 
     def details(self, measured: Measurement) -> dict[str, Any]:
-        """Numbers of requests, and their delays: mean, median, 95th percentile, maximum (ms)."""
+        """Return numbers of requests, and mean, median, 95th percentile, maximum of delays (ms)."""
         delays = sorted(delays_ms(measured.rows))
         return {
             "requests": len(measured.rows),
@@ -120,7 +120,7 @@ DEFAULT_DURATION_S = 30.0
 
 
 def request_rows(times: Sequence[tuple[float, float | None]]) -> list[Row]:
-    """Rows from when each request was sent and answered (s; None: it was not)."""
+    """Return one row for each request, of when it was sent and answered (s; None: it was not)."""
     return [
         {
             "request": number,
@@ -133,7 +133,7 @@ def request_rows(times: Sequence[tuple[float, float | None]]) -> list[Row]:
 
 
 def delays_ms(rows: Sequence[Row]) -> Iterator[float]:
-    """The delays of those that were answered."""
+    """Yield the delays (ms) of the requests that were answered."""
     for row in rows:
         delay = row["delay_ms"]
         if delay is not None:

@@ -1,4 +1,4 @@
-"""An adaptive video over HTTP: what its viewer saw."""
+"""An adaptive video over HTTP, and what its viewer saw."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Video(Workload):
 
     @property
     def content(self) -> Content:
-        """What can be asked for.
+        """Return the video, with its segments in all qualities.
 
         Raises:
             VideoError: the file is missing or wrong.
@@ -77,22 +77,22 @@ class Video(Workload):
 
     @property
     def segments(self) -> int:
-        """How many are watched; VideoError as `content`."""
+        """Return how many segments are watched; VideoError as `content`."""
         return math.ceil(round(self.duration_s / self.content.segment_s, 6))
 
     @property
     def lasts_s(self) -> float | None:
-        """About as long as it plays; stalls come beside it."""
+        """Return about how long it plays (s); stalls come beside it."""
         return self.duration_s
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Those of `details`."""
+        """Return the names of the numbers in `details`."""
         more = ("segments", "stall_ratio", "change_mbps", "segment_p99_s", "sabre_score")
         return (*super().told, *more, "abandoned", "wasted_bytes")
 
     def player(self) -> Player:
-        """A player that has not begun; VideoError as `content`."""
+        """Return a player that has not begun; VideoError as `content`."""
         content = self.content
         settings = PlayerSettings(
             segments=self.segments,
@@ -103,7 +103,7 @@ class Video(Workload):
         return Player(content, make_abr(self.abr, content, self.buffer_s), settings)
 
     def refusal(self, legs: int) -> str | None:  # noqa: ARG002
-        """The video's file, and what does not go with it."""
+        """Return an error of the video's file or of parameters that do not fit it, else None."""
         try:
             content = self.content
         except VideoError as error:
@@ -123,14 +123,14 @@ class Video(Workload):
         return None
 
     def failure(self, measured: Measurement) -> str | None:
-        """Segments are missing."""
+        """Return an error if segments are missing, else None."""
         there = sum(row["done_s"] is not None for row in measured.rows)
         if there == self.segments:
             return None
         return f"client has {there} of {self.segments} segments"
 
     def details(self, measured: Measurement) -> dict[str, Any]:
-        """The numbers of the session."""
+        """Return the numbers of the session, as its viewer saw it."""
         rows = measured.rows
         seen = self._session(measured)
         times = sorted(_number(row, "done_s") - _number(row, "requested_s") for row in rows)
@@ -179,7 +179,7 @@ def _nearest_rank(ascending: Sequence[float], share: float) -> float:
 
 
 def segment_rows(player: Player, start_ns: int) -> list[Row]:
-    """Rows of the segments that were asked for; times in s since `start_ns`."""
+    """Return one row for each segment that was asked for; times in s since `start_ns`."""
 
     def seconds(moment: int | None) -> float | None:
         return None if moment is None else (moment - start_ns) / NS_PER_S

@@ -1,4 +1,4 @@
-"""A client of picoquic that downloads one resource, sans-IO."""
+"""A client of picoquic that downloads one resource, without input or output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from minitopo_dc.units import NS_PER_S
 
 
 class DownloadSession(ClientSession):
-    """A client that downloads one resource; from its deadline on nothing counts any more."""
+    """A client that downloads one resource; after its deadline nothing counts any more."""
 
     def __init__(
         self,
@@ -84,6 +84,6 @@ class DownloadSession(ClientSession):
             self.outcome.sha256 = content_sha256(self._content.size_bytes)
 
     def cut_off(self, now: int) -> None:
-        """Count what has arrived: the run is over before the connection is."""
+        """Count what has arrived, as the run is over before the connection is."""
         self._handle_all(now, all_data=True)
         self._on_closed()

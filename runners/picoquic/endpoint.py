@@ -18,6 +18,7 @@ from minitopo_dc.runners.picoquic.session import ALPN, Session
 from minitopo_dc.runners.picoquic.settings import EndSettings, congestion_control, most_paths
 from minitopo_dc.runners.processes.udp_socket import (
     receive_batch,
+    send_marked,
     set_receive_buffer,
     socket_drops,
     wait_readable,
@@ -34,51 +35,60 @@ class Sockets:
     def __init__(
         self, hosts: Sequence[str], port: int = 0, receive_buffer: int | None = None
     ) -> None:
-        """Bind them; port 0: the kernel's choice, `receive_buffer` None: the kernel's."""
+        """Bind sockets; the kernel chooses port 0 and, without one, the receive buffer."""
         self.sent = self.received = 0
-        """Datagrams, so far."""
+        """Datagrams sent and received so far."""
+        self.code_points: dict[Address, int] = {}
+        """DSCPs of all datagrams from an address, or to one."""
+        self._receive_buffer = receive_buffer
         self._by_address: dict[Address, socket.socket] = {}
+        self._addresses: dict[socket.socket, Address] = {}
         for host in hosts:
-            udp = socket.socket(address_family(host), socket.SOCK_DGRAM)
-            if receive_buffer is not None:
-                set_receive_buffer(udp, receive_buffer)
-            udp.bind((host, port))
-            self._by_address[udp.getsockname()[:2]] = udp
-        self._addresses = {udp: address for address, udp in self._by_address.items()}
-        self._first = next(iter(self._by_address.values()))
+            self.add(host, port)
+        self._first = next(iter(self._addresses))
+
+    def add(self, host: str, port: int = 0) -> Address:
+        """Bind another socket; return its address."""
+        udp = socket.socket(address_family(host), socket.SOCK_DGRAM)
+        if self._receive_buffer is not None:
+            set_receive_buffer(udp, self._receive_buffer)
+        udp.bind((host, port))
+        address: Address = udp.getsockname()[:2]
+        self._by_address[address], self._addresses[udp] = udp, address
+        return address
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close them."""
+        """Close all of the sockets."""
         for udp in self._addresses:
             udp.close()
 
     @property
     def addresses(self) -> list[Address]:
-        """In the order of the hosts."""
+        """Return the addresses of the sockets, in the order of the hosts."""
         return list(self._by_address)
 
     @property
     def all(self) -> list[socket.socket]:
-        """To wait for."""
+        """Return all sockets, to wait for."""
         return list(self._addresses)
 
     @property
     def drops(self) -> int:
-        """Datagrams that the kernel dropped because a receive buffer was full."""
+        """Return how many datagrams the kernel dropped because a receive buffer was full."""
         return sum(socket_drops(udp) for udp in self._addresses)
 
     @property
     def receive_buffer_bytes(self) -> int:
-        """Of each, as the kernel counts it."""
+        """Return the receive buffer of each socket, as the kernel counts it."""
         return self._first.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
 
     def receive(
         self, readable: Iterable[socket.socket]
     ) -> Iterator[tuple[bytes, Address, Address]]:
-        """What waits in some of them, `BATCH` datagrams of each at most: payload, from and to."""
+        """Yield what waits in these sockets, up to `BATCH` datagrams of each: payload, from, to."""
         for udp in readable:
             own = self._addresses.get(udp)
             if own is None:  # another one that was waited for
@@ -88,11 +98,16 @@ class Sockets:
                 yield data, source[:2], own
 
     def send(self, datagrams: Iterable[Datagram]) -> None:
-        """Send now, in this order."""
+        """Send datagrams now, in this order."""
         for data, source, destination in datagrams:
             udp = self._first if source is None else self._by_address[source]
+            marks = self.code_points
+            dscp = marks.get(destination, 0) or (marks.get(source, 0) if source else 0)
             try:
-                udp.sendto(data, destination)
+                if dscp:
+                    send_marked(udp, data, destination, dscp)
+                else:
+                    udp.sendto(data, destination)
                 self.sent += 1
             except OSError as error:
                 if error.errno not in NO_WAY:
@@ -105,19 +120,20 @@ def drive(
     *others: socket.socket,
     until: Callable[[], bool],
 ) -> None:
-    """Let a session go on until something is true; also when one of `others` can be read."""
+    """Run a session until a condition is true; it wakes also when one of `others` can be read."""
     waited_for = [*sockets.all, *others]
     while not until():
         timeout = session.next_timeout()
         ready = wait_readable(waited_for, None if timeout is None else timeout / NS_PER_S)
         now = time.monotonic_ns()
-        for data, source, destination in sockets.receive(ready):
-            session.receive(data, source, destination, now)
+        session.receive_all(sockets.receive(ready), now)
         sockets.send(session.drive(time.monotonic_ns()))
 
 
-def configuration(told: EndSettings, key: Path | None, datagram_frame: int = 0) -> Configuration:
-    """Of a server with its key, of a client without one but with what DATAGRAM frames it takes."""
+def configuration(
+    told: EndSettings, key: Path | None, datagram_frame: int = 0, *, idle_timeout_s: float
+) -> Configuration:
+    """Return the configuration of a server with its key or, without one, of a client."""
     return Configuration(
         is_client=key is None,
         certificate=told.certificate,
@@ -129,6 +145,8 @@ def configuration(told: EndSettings, key: Path | None, datagram_frame: int = 0) 
         max_data=told.options.max_data,
         max_stream_data=told.options.max_stream_data,
         datagram_bytes=told.options.max_datagram_bytes,
+        demoted_paths=told.options.demoted_paths,
         qlog=told.qlog,
         datagram_frame=datagram_frame,
+        idle_timeout_s=idle_timeout_s,
     )

@@ -22,15 +22,15 @@ path whose round trip is not known (RFC 9002, section 6.2.2)."""
 
 
 class _Paths(NamedTuple):
-    """What is to be and what there is, by leg."""
+    """The planned and the existing paths, by leg."""
 
     wanted: Mapping[int, str]
-    """Statuses."""
+    """The status of each leg that is to have a path."""
     there: Mapping[int, PathStatistics]
 
     @property
     def working(self) -> list[int]:
-        """The legs whose path is wanted, and was validated."""
+        """Return the legs whose path is wanted, and was validated."""
         return [leg for leg, path in self.there.items() if path.validated and leg in self.wanted]
 
 
@@ -65,30 +65,30 @@ class PathKeeper:
 
     @property
     def first(self) -> Address:
-        """The address that the connection begins from."""
+        """Return the address from which the connection begins."""
         return self._local[self._plan.initial[0] - 1]
 
     def next_timeout(self) -> int | None:
-        """When `keep` is to be called next (ns), if nothing happens before."""
+        """Return when `keep` is to be called next (ns) if nothing happens before, or None."""
         if not self._ready:
             return None
         times = [time for time in (self._next_change, self._retry) if time is not None]
         return min(times, default=None)
 
     def on_ready(self, now: int) -> None:
-        """The handshake is complete: other paths than the first may be opened."""
+        """Open other paths than the first, as the handshake is complete."""
         self._ready = True
         self.keep(now)
 
     def on_deleted(self, statistics: PathStatistics, now: int) -> None:
-        """Picoquic has given up a path, or it was abandoned as planned."""
+        """Note that picoquic has given up a path, or that it was abandoned as planned."""
         leg = self._legs.get(statistics.local) if statistics.local else None
         if leg is not None and not statistics.abandoned:
             self._not_before[leg] = now + REOPEN_NS
         self.keep(now)
 
     def keep(self, now: int) -> None:
-        """Compare what there is with what is to be, and do what can be done now."""
+        """Compare the existing paths with the plan, and do what can be done now."""
         if not self._ready:
             return
         while self._next_change is not None and self._next_change <= now:
@@ -102,13 +102,13 @@ class PathKeeper:
         self._set_status(paths, now)
 
     def _wanted(self, now: int) -> Mapping[int, str]:
-        """The status of each leg that is to have a path now."""
+        """Return the status of each leg that is to have a path now."""
         at_s = (now - self._begin) / NS_PER_S
         status = {leg: self._plan.status(leg, at_s) for leg in self._plan.legs}
         return {leg: each for leg, each in status.items() if each is not None}
 
     def _there(self) -> dict[int, PathStatistics]:
-        """The paths that are not being given up, by leg."""
+        """Return the paths that are not being given up, by leg."""
         return {
             self._legs[path.local]: path
             for path in self._connection.paths()
@@ -146,7 +146,7 @@ class PathKeeper:
 
 
 class PathLog:
-    """What the paths of a server's connection carried, by the client's addresses."""
+    """Counters of the paths of a server's connection, by the client's addresses."""
 
     def __init__(self, clients: Sequence[str], begin: int) -> None:
         """Take the client's IP address of each leg (1, 2, ... in order), and time zero (ns)."""
@@ -155,16 +155,16 @@ class PathLog:
         self._known: dict[int, PathReport] = {}
 
     def sample(self, paths: Sequence[PathStatistics], now: int) -> list[PathSample]:
-        """A row for each path that was validated; of one that is being given up the last one."""
+        """Return a row for each validated path, and the last row of one that is being given up."""
         time_s = (now - self._begin) / NS_PER_S
         return [row for path in paths if (row := self._sample(path, time_s)) is not None]
 
     def deleted(self, path: PathStatistics, now: int) -> list[PathSample]:
-        """The last row of a path that is no more, if it has had none."""
+        """Return the last row of a path that has gone, if it has had none."""
         return self.sample([replace(path, abandoned=True)], now)
 
     def reports(self) -> list[PathReport]:
-        """Each path, in the order in which they were opened."""
+        """Return the report of each path, in the order in which they were opened."""
         return [self._known[path_id] for path_id in sorted(self._known)]
 
     def _sample(self, path: PathStatistics, time_s: float) -> PathSample | None:

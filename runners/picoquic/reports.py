@@ -1,4 +1,4 @@
-"""What a server over picoquic knows of its connection, on either clock."""
+"""A server's reports on its connection over picoquic, on either clock."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from minitopo_dc.runners.picoquic.settings import congestion_control
 
 
 def describe(server: Session) -> dict[str, Any]:
-    """What was negotiated, and with which version of picoquic and congestion control the data came.
+    """Return what was negotiated, and picoquic's version and the congestion control of the data.
 
-    Nothing of a connection that never was.
+    It is empty if there was no connection.
     """
     if server.ready is None:
         return {}
@@ -26,7 +26,7 @@ def describe(server: Session) -> dict[str, Any]:
 
 
 def check_negotiated(server: dict[str, Any], control: str, *, multipath: bool) -> None:
-    """See that a connection had what was asked for.
+    """Check that a connection had what was asked for.
 
     Args:
         server: what `describe` said of the server's end.

@@ -1,4 +1,4 @@
-"""A client of picoquic that sends requests at a steady pace, sans-IO."""
+"""A client of picoquic that sends requests at a steady pace, without input or output."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RequestSession(ClientSession):
 
     @property
     def outcome(self) -> RequestsOutcome:  # type: ignore[override]
-        """What has become of the requests until now."""
+        """Return what has become of the requests until now."""
         return self._requests.outcome
 
     def _on_start(self, now: int) -> None:

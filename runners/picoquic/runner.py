@@ -1,4 +1,4 @@
-"""Picoquic inside our own server and client: QUIC on one path, and MP-QUIC."""
+"""Picoquic inside a server and a client of this project: QUIC on one path, and MP-QUIC."""
 
 from __future__ import annotations
 
@@ -12,44 +12,52 @@ from minitopo_dc.runners.picoquic.reports import check_negotiated
 from minitopo_dc.runners.picoquic.settings import (
     CONGESTION_CONTROLS,
     ClientSettings,
+    PicoquicOptions,
     ServerSettings,
+    idle_timeout_s,
 )
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.quic import OwnQuicRunner, read_report
+from minitopo_dc.runners.quic import OwnQuicRunner, QuicOptions, read_report
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads import Measurement, Realtime
 from minitopo_dc.workloads.paths import PATHS, PathSample
 
 
 @runner("quic-picoquic")
 class PicoquicRunner(OwnQuicRunner):
-    """QUIC on one path."""
+    """QUIC on one path, with picoquic on both sides."""
 
     stack: ClassVar[str] = "picoquic"
     multipath: ClassVar[bool] = False
+    marks_key_frames: ClassVar[bool] = True
     congestion_controls: ClassVar[tuple[str, ...]] = CONGESTION_CONTROLS
 
     def missing(self) -> str | None:
-        """Both sides are picoquic's."""
+        """Return what this machine lacks of picoquic, None if nothing."""
         return missing()
 
     def virtual(self) -> VirtualTransport | None:
-        """Picoquic takes time as an argument, and so do both ends."""
+        """Return both ends for the virtual clock, as picoquic takes time as an argument."""
         from minitopo_dc.runners.picoquic.virtual import PicoquicPair  # noqa: PLC0415 (its weight)
 
         return PicoquicPair
 
     def server_command(self, transfer: Transfer) -> list[str]:
-        """`minitopo_dc.runners.picoquic.server`."""
+        """Return the command of `minitopo_dc.runners.picoquic.server`."""
+        workload = transfer.workload
         told = ServerSettings(
-            **self._end(transfer, "server"), clients=self._addresses(transfer), key=transfer.key
+            **self._end(transfer, "server"),
+            clients=self._addresses(transfer),
+            key=transfer.key,
+            key_frame_dscp=workload.key_frame_dscp if isinstance(workload, Realtime) else None,
+            idle_timeout_s=idle_timeout_s(workload),
         )
         return told.command("minitopo_dc.runners.picoquic.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """`minitopo_dc.runners.picoquic.client`."""
+        """Return the command of `minitopo_dc.runners.picoquic.client`."""
         assert transfer.begin_ns is not None  # clients are started with it
         told = ClientSettings(
             **self._end(transfer, "client"),
@@ -61,7 +69,7 @@ class PicoquicRunner(OwnQuicRunner):
         return told.command("minitopo_dc.runners.picoquic.client", transfer.client_settings)
 
     def read(self, transfer: Transfer) -> Measurement:
-        """The client's report, whose bytes are checked, and what the server knows."""
+        """Return the client's report, whose bytes are checked, and the server's facts."""
         measured = read_report(last_json(transfer.client_output, "client"), transfer.workload)
         server = last_json(transfer.server_output, "server")
         server.pop(PATHS)
@@ -70,8 +78,11 @@ class PicoquicRunner(OwnQuicRunner):
         check_negotiated(server, transfer.congestion_control, multipath=several)
         return replace(measured, details={**measured.details, **server})
 
+    def _options(self, transfer: Transfer) -> PicoquicOptions:
+        return PicoquicOptions.check(transfer.options, f"runner {self.name}")
+
     def _addresses(self, transfer: Transfer) -> tuple[str, ...]:
-        """The client's that are used."""
+        """Return the client's addresses that are used."""
         return transfer.client_addresses if self.multipath else transfer.client_addresses[:1]
 
 
@@ -79,14 +90,16 @@ class PicoquicRunner(OwnQuicRunner):
 class MultipathPicoquicRunner(PicoquicRunner):
     """MP-QUIC (draft-ietf-quic-multipath) on one path per client address."""
 
+    options_type: ClassVar[type[QuicOptions]] = PicoquicOptions
     multipath: ClassVar[bool] = True
+    marks_key_frames: ClassVar[bool] = False  # Dual Connectivity alone looks at code points
     compared: ClassVar[bool] = True
     checks_paths: ClassVar[bool] = True
     takes_paths: ClassVar[bool] = True
     most_paths: ClassVar[int | None] = MAX_PATHS
 
     def read(self, transfer: Transfer) -> Measurement:
-        """Also each path, whose times are counted from time zero of the legs."""
+        """Return also each path, whose times count from time zero of the legs."""
         measured = super().read(transfer)
         server = last_json(transfer.server_output, "server")
         begin_s = (transfer.begin_ns or 0) / NS_PER_S
@@ -100,6 +113,6 @@ class MultipathPicoquicRunner(PicoquicRunner):
 
 
 def _counted_from(begin_s: float, values: dict[str, Any], *times: str) -> dict[str, Any]:
-    """The same with times that count from a moment of the monotonic clock."""
+    """Return the same values with times that count from a moment of the monotonic clock (s)."""
     moved = {name: values[name] - begin_s for name in times if values[name] is not None}
     return values | moved

@@ -1,7 +1,7 @@
 """Server on picoquic: answers the requests of one connection with deterministic bytes.
 
-On SIGTERM or SIGINT it ends its connection if that is not over, and prints one line of JSON: what
-it knows of the connection, and of each of its paths. Times there are s on the monotonic clock.
+On SIGTERM or SIGINT it ends its connection if that is not over, and prints one line of JSON about
+the connection and each of its paths. Times there are s on the monotonic clock.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from minitopo_dc.picoquic.connection import Connection, PicoquicError
 from minitopo_dc.runners.picoquic.endpoint import Sockets, configuration, drive
+from minitopo_dc.runners.picoquic.key_frames import KeyFrames
 from minitopo_dc.runners.picoquic.reports import describe
 from minitopo_dc.runners.picoquic.service import ServerSession
 from minitopo_dc.runners.picoquic.settings import ServerSettings
@@ -31,23 +32,40 @@ def main() -> None:
     """Serve one connection until SIGTERM or SIGINT, and print the report as one line of JSON."""
     told = ServerSettings.given()
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
-    connection = Connection(configuration(told, told.key), time.monotonic_ns())
+    connection = _connection(told)
     sample_ns = SAMPLE_NS if len(told.clients) > 1 else None
-    session = ServerSession(connection, told.clients, begin=0, sample_ns=sample_ns)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     with Sockets([told.address], told.port) as sockets:
+        keys = _key_frames(told, sockets)
+        session = ServerSession(connection, told.clients, begin=0, sample_ns=sample_ns, keys=keys)
         drive(session, sockets, stop.waiting, until=lambda: session.ended or stop.requested)
         session.finish(time.monotonic_ns())
         _close(session, sockets)
         if not stop.requested:
             wait_readable([stop.waiting], None)
         report = _report(session, sockets)
-    connection.free()  # and write its log
+    for end in (session, keys):
+        if end is not None:
+            end.connection.free()  # and write its log
     print(json.dumps(report), flush=True)  # noqa: T201
 
 
+def _connection(told: ServerSettings) -> Connection:
+    wanted = configuration(told, told.key, idle_timeout_s=told.idle_timeout_s)
+    return Connection(wanted, time.monotonic_ns())
+
+
+def _key_frames(told: ServerSettings, sockets: Sockets) -> KeyFrames | None:
+    """Return the server's end of a connection of key frames, marked, or None."""
+    dscp = told.key_frame_dscp
+    if dscp is None:
+        return None
+    marks = sockets.code_points
+    return KeyFrames(_connection(told), on_client=lambda client: marks.update({client: dscp}))
+
+
 def _close(session: ServerSession, sockets: Sockets) -> None:
-    """Tell the client, if the connection is not over; nobody is there any more to answer."""
+    """Tell the client, if the connection is not over, and wait for no answer."""
     if session.ready is None or session.ended:
         return
     now = time.monotonic_ns()

@@ -1,4 +1,4 @@
-"""A server of picoquic: one connection whose requests it answers, sans-IO."""
+"""A server of picoquic without input or output: one connection whose requests it answers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from minitopo_dc.picoquic.connection import Connection
+from minitopo_dc.picoquic.connection import Received as Datagram
 from minitopo_dc.picoquic.events import (
     DatagramFrame,
     Event,
@@ -15,6 +16,7 @@ from minitopo_dc.picoquic.events import (
     StreamData,
     StreamReset,
 )
+from minitopo_dc.picoquic.path import Address
 from minitopo_dc.runners.payload.call import GREETING, CallServer
 from minitopo_dc.runners.payload.content import (
     BLOCK,
@@ -23,6 +25,7 @@ from minitopo_dc.runners.payload.content import (
     response_size,
 )
 from minitopo_dc.runners.picoquic.call import PicoquicPipe
+from minitopo_dc.runners.picoquic.key_frames import KeyFrames, tell
 from minitopo_dc.runners.picoquic.paths import PathLog
 from minitopo_dc.runners.picoquic.session import Session
 from minitopo_dc.workloads.paths import PathSample
@@ -42,9 +45,15 @@ class ServerSession(Session):
         clients: Sequence[str],
         begin: int,
         sample_ns: int | None = None,
+        keys: KeyFrames | None = None,
     ) -> None:
-        """Take the client's address of each leg, time zero of the samples, and their interval."""
+        """Take the client's address of each leg, the samples' time zero and interval (ns).
+
+        The client of `keys` is the second one that comes.
+        """
         super().__init__(connection)
+        self.keys = keys
+        self._first_client: Address | None = None
         self.paths = PathLog(clients, begin)
         self._interval = sample_ns
         self._next_sample = begin if sample_ns else None
@@ -53,7 +62,7 @@ class ServerSession(Session):
         self._call: CallServer | None = None
 
     def take_samples(self) -> list[PathSample]:
-        """The samples of paths since the last call."""
+        """Return the samples of paths since the last call."""
         taken, self._samples = self._samples, []
         return taken
 
@@ -90,14 +99,28 @@ class ServerSession(Session):
             self._samples += self.paths.sample(self.connection.paths(), now)
 
     def _begin_call(self) -> CallServer:
-        """The call, begun if it was not."""
+        """Return the call, which is begun if it was not."""
         if self._call is None:
-            self._call = CallServer(PicoquicPipe(self.connection))
+            key_pipe = None if self.keys is None else PicoquicPipe(self.keys.connection)
+            self._call = CallServer(PicoquicPipe(self.connection), key_pipe)
             self.eager = True
         return self._call
 
+    def _is_of_keys(self, datagram: Datagram) -> bool:
+        source = datagram[1]
+        self._first_client = self._first_client or source
+        if source == self._first_client:
+            return False
+        assert self.keys is not None
+        self.keys.begin(source)
+        return True
+
+    def _on_key_event(self, event: Event, now: int) -> None:
+        if isinstance(event, StreamData | StreamReset | DatagramFrame):  # may overtake the greeting
+            tell(self._begin_call(), event, now)
+
     def _on_reset(self, stream_id: int) -> None:
-        """The client gives a frame up, or wants no more of an answer."""
+        """Note that the client gives a frame up, or wants no more of an answer."""
         if self._call is not None:
             self._call.on_reset(stream_id)
         else:
@@ -122,7 +145,7 @@ class ServerSession(Session):
 
 
 class _Request:
-    """A line and perhaps a body, as they arrive."""
+    """A request's line and perhaps its body, as they arrive."""
 
     def __init__(self) -> None:
         self._line: bytes | None = None
@@ -130,7 +153,7 @@ class _Request:
         self._body = Received()
 
     def take(self, data: bytes) -> None:
-        """The next piece; a line that is too long is none."""
+        """Take the next piece; a line that is too long is no request."""
         if self._line is not None:
             self._body.take(data)
             return
@@ -141,7 +164,7 @@ class _Request:
             self._body.take(rest)
 
     def answer_bytes(self) -> int | None:
-        """How many bytes are asked for; None: it is no request, or its body is not the content."""
+        """Return how many bytes are asked for, None for no request or a wrong body."""
         method, _, path = (self._line or b"").decode("ascii", "replace").partition(" ")
         if method == "GET":
             return requested_size(path)

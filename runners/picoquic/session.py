@@ -1,4 +1,4 @@
-"""Both ends of a flow over picoquic, sans-IO: what the real and the virtual clock drive alike.
+"""Both ends of a flow over picoquic, which the real and the virtual clock drive alike.
 
 The application is HTTP/0.9 over QUIC (ALPN `hq-interop`): `GET /bytes/N` on a stream is answered by
 N bytes and its end. Requests with a body, which HTTP/0.9 lacks, are `POST /respond/N` and the body
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from minitopo_dc.picoquic.connection import Connection, Datagram
+from minitopo_dc.picoquic.connection import Connection, Datagram, Received
 from minitopo_dc.picoquic.events import (
     Closed,
     DatagramFrame,
@@ -32,13 +33,16 @@ from minitopo_dc.runners.picoquic.paths import PathKeeper
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.units import NS_PER_S
 
+if TYPE_CHECKING:
+    from minitopo_dc.runners.picoquic.key_frames import KeyFrames
+
 ALPN = "hq-interop"
 """The name that interoperability tests of QUIC use for HTTP/0.9."""
 
 
 @dataclass
 class DownloadOutcome:
-    """What the client saw; times in seconds since it began to connect."""
+    """The client's results; times in seconds since it began to connect."""
 
     bytes_received: int = 0
     sha256: str = ""
@@ -52,13 +56,15 @@ class DownloadOutcome:
 
 
 class Session(ABC):
-    """One end: a connection and what is done on it."""
+    """One end of a flow: a connection and what is done on it."""
 
     eager: bool = False
     """Whether data is handled as soon as it is there; else not before there is some of it."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self.keys: KeyFrames | None = None
+        """This end of a call's second connection, which is driven with the first one."""
         self.ended = False
         """Whether the connection is over, and nothing is to be sent any more."""
         self.ready: Ready | None = None
@@ -66,12 +72,32 @@ class Session(ABC):
         self._due: float = 0
         """When `_on_time` is to be called next (ns)."""
 
-    def receive(self, datagram: bytes, source: Address, destination: Address, now: int) -> None:
-        """A datagram arrived; `drive` acts on it."""
-        self.connection.receive(datagram, source, destination, now)
+    def receive_all(self, datagrams: Iterable[Received], now: int) -> None:
+        """Take datagrams that arrived, in this order; `drive` acts on them."""
+        if self.keys is None:
+            self.connection.receive_all(datagrams, now)
+            return
+        for datagram in datagrams:
+            to = self.keys if self._is_of_keys(datagram) else self
+            to.connection.receive_all([datagram], now)
+
+    def _is_of_keys(self, datagram: Received) -> bool:
+        """Return whether a datagram that arrived is of the second connection."""
+        raise NotImplementedError
 
     def drive(self, now: int) -> list[Datagram]:
-        """Act on what arrived and on what is due; what is to be sent now."""
+        """Act on what arrived and on what is due; return what is to be sent now."""
+        sent = self._drive(now)
+        if self.keys is not None:
+            for _ in range(2):  # what comes on each may have something sent on the other
+                sent += self.keys.drive(now)
+                for event in self.keys.take_news():
+                    self._on_key_event(event, now)
+                self._set_due()
+                sent += self._drive(now)
+        return sent
+
+    def _drive(self, now: int) -> list[Datagram]:
         connection = self.connection
         if now >= self._due:
             self._on_time(now)
@@ -86,17 +112,18 @@ class Session(ABC):
 
     @property
     def due(self) -> int | None:
-        """When `drive` has more to do than to send (ns), whatever arrives; None: never."""
+        """Return when `drive` has more to do than to send (ns) whatever arrives, None for never."""
         if self.eager:
             return 0
         return None if self._due == math.inf else int(self._due)
 
     def next_timeout(self) -> int | None:
-        """When to call `drive` next (ns) if nothing arrives before; None: not at all."""
-        wake, due = self.connection.next_timeout(), self._due
-        if wake is None or due < wake:
-            return None if due == math.inf else int(due)
-        return wake
+        """Return when to call `drive` next (ns) if nothing arrives before, None for never."""
+        wakes = [self.connection.next_timeout()]
+        if self.keys is not None:
+            wakes.append(self.keys.next_timeout())
+        first = min(self._due, *(math.inf if wake is None else wake for wake in wakes))
+        return None if first == math.inf else int(first)
 
     def _handle_all(self, now: int, *, all_data: bool = False) -> None:
         for event in self.connection.events(all_data=all_data):
@@ -112,16 +139,20 @@ class Session(ABC):
         self._due = math.inf if due is None else due
 
     def _timeout(self) -> int | None:
-        """When `_on_time` is to be called next."""
+        """Return when `_on_time` is to be called next (ns), None for never."""
         return None
 
     @abstractmethod
     def _on_time(self, now: int) -> None:
-        """Do what is due."""
+        """Do what is due at `now` (ns)."""
 
     @abstractmethod
     def _on_event(self, event: Event, now: int) -> None:
-        """Something happened."""
+        """Act on an event of the connection."""
+
+    def _on_key_event(self, event: Event, now: int) -> None:
+        """Act on an event of the second connection."""
+        raise NotImplementedError
 
 
 class ClientSession(Session):
@@ -186,7 +217,7 @@ class ClientSession(Session):
             self._on_closed()
 
     def _finish(self, now: int, error: str | None = None) -> None:
-        """What was asked for is there, or never will be."""
+        """Close the connection, as the work is done or has failed."""
         self._closing = True
         self.outcome.error = error
         self.connection.close(now)
@@ -196,25 +227,25 @@ class ClientSession(Session):
 
     @abstractmethod
     def _on_start(self, now: int) -> None:
-        """The connection is about to begin."""
+        """Note that the connection is about to begin."""
 
     @abstractmethod
     def _on_ready(self, now: int) -> None:
-        """Requests may be sent."""
+        """Send requests, as the connection is ready."""
 
     @abstractmethod
     def _on_stream(self, event: StreamData | StreamReset, now: int) -> None:
-        """Something of a stream arrived."""
+        """Act on an event of a stream."""
 
     def _on_datagram(self, data: bytes, now: int) -> None:
-        """Bytes came in a DATAGRAM frame."""
+        """Take bytes that came in a DATAGRAM frame."""
 
     def _on_closed(self) -> None:
-        """The connection is over: nothing is to be sent, and time does not count any more."""
+        """Note that the connection is over, so that nothing is sent and time does not count."""
 
     @abstractmethod
     def _workload_timeout(self) -> int | None:
-        """When `_on_workload_time` is to be called next."""
+        """Return when `_on_workload_time` is to be called next (ns)."""
 
     @abstractmethod
     def _on_workload_time(self, now: int) -> None:

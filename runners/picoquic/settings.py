@@ -1,40 +1,50 @@
-"""What both ends of a flow over picoquic are told."""
+"""Settings of both ends of a flow over picoquic."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from minitopo_dc.picoquic.configuration import CONGESTION_CONTROLS as OWN
-from minitopo_dc.picoquic.configuration import MAX_PATHS
-from minitopo_dc.runners.quic import QuicEnd
+from minitopo_dc.picoquic.configuration import IDLE_TIMEOUT_S, MAX_PATHS, DemotedPaths
+from minitopo_dc.runners.quic import QuicEnd, QuicOptions
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Download, Realtime, RequestResponse, Video, Workload
 
 ALIASES = {"reno": "newreno"}
 """Of congestion controls: what other transports call it."""
 CONGESTION_CONTROLS = (*ALIASES, *OWN)
-"""All names."""
+"""All names of congestion controls."""
 
 
 ANY_DATAGRAM = 65_535
 """As RFC 9221, section 3, recommends."""
 
 
-class EndSettings(QuicEnd):
-    """Of both programs."""
+class PicoquicOptions(QuicOptions):
+    """Also what concerns several paths."""
 
+    demoted_paths: DemotedPaths = "as-now"
+
+
+class EndSettings(QuicEnd):
+    """Settings of both programs, server and client."""
+
+    options: PicoquicOptions
     clients: tuple[str, ...]
     """The client's address of each leg that is used, in order."""
 
 
 class ServerSettings(EndSettings):
-    """Of the server."""
+    """Settings of the server program."""
 
     key: Path
+    key_frame_dscp: int | None = None
+    """Of the second client's packets and of those to it."""
+    idle_timeout_s: float
 
 
 class ClientSettings(EndSettings):
-    """Of the client."""
+    """Settings of the client program."""
 
     paths: PathPlan
     begin_ns: int
@@ -43,19 +53,28 @@ class ClientSettings(EndSettings):
 
 
 def congestion_control(name: str) -> str:
-    """Picoquic's own name of a congestion control."""
+    """Return picoquic's own name of a congestion control."""
     return ALIASES.get(name, name)
 
 
 def datagram_frame(workload: Workload) -> int:
-    """Bytes of a DATAGRAM frame that a workload's client takes: any that fits, or none."""
+    """Return the bytes of a DATAGRAM frame that a workload's client takes, 0 for none."""
     needed = isinstance(workload, Realtime) and workload.delivery == "datagrams"
     return ANY_DATAGRAM if needed else 0
 
 
-def most_paths(addresses: int) -> int:
-    """What a connection is allowed that has so many addresses: with less than 2 no multipath.
+def idle_timeout_s(workload: Workload) -> float:
+    """Return after which silence (s) a connection ends.
 
-    A schedule may use few of many addresses.
+    One of two may have nothing to carry during a whole call.
+    """
+    has_keys = isinstance(workload, Realtime) and workload.key_frame_dscp is not None
+    return IDLE_TIMEOUT_S + ((workload.lasts_s or 0) if has_keys else 0)
+
+
+def most_paths(addresses: int) -> int:
+    """Return how many paths a connection with so many addresses may have, up to picoquic's most.
+
+    With fewer than 2 there is no multipath. A schedule may use few of many addresses.
     """
     return min(addresses, MAX_PATHS)

@@ -1,4 +1,4 @@
-"""A client of picoquic that watches a video, sans-IO."""
+"""A client of picoquic that watches a video, without input or output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GIVEN_UP = 1
 
 
 class VideoSession(ClientSession):
-    """A stream for each segment; one given up is told to stop."""
+    """A client that watches a video: a stream for each segment; one given up is told to stop."""
 
     eager = True
 
@@ -41,7 +41,7 @@ class VideoSession(ClientSession):
 
     @property
     def outcome(self) -> WatchingOutcome:  # type: ignore[override]
-        """What has become of the session until now."""
+        """Return what has become of the session until now."""
         return self._watching.outcome
 
     def _on_start(self, now: int) -> None:

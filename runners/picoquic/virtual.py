@@ -14,11 +14,18 @@ from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.payload.certificate import SERVER_NAME, write_files
 from minitopo_dc.runners.picoquic.client import make_session
 from minitopo_dc.runners.picoquic.download import DownloadSession
+from minitopo_dc.runners.picoquic.key_frames import KeyFrames
 from minitopo_dc.runners.picoquic.reports import check_negotiated, describe
 from minitopo_dc.runners.picoquic.service import ServerSession
-from minitopo_dc.runners.picoquic.session import ALPN, Session
-from minitopo_dc.runners.picoquic.settings import congestion_control, datagram_frame, most_paths
-from minitopo_dc.runners.quic import QuicOptions, read_report
+from minitopo_dc.runners.picoquic.session import ALPN, ClientSession, Session
+from minitopo_dc.runners.picoquic.settings import (
+    PicoquicOptions,
+    congestion_control,
+    datagram_frame,
+    idle_timeout_s,
+    most_paths,
+)
+from minitopo_dc.runners.quic import read_report
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
     Congestion,
@@ -33,30 +40,46 @@ from minitopo_dc.workloads.paths import PATHS, PathSample
 
 
 class PicoquicPair:
-    """A client and a server; one path without a plan of paths, else those of the plan."""
+    """A client and a server, on one path or, with a plan of paths, on those of the plan."""
 
     def __init__(self, flow: VirtualFlow) -> None:
-        options = QuicOptions.check(flow.options, "runner picoquic")
+        options = PicoquicOptions.check(flow.options, "runner picoquic")
         if options.receive_buffer_bytes:
             flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
         self._flow = flow
+        seed(flow.seed)
         client, server = _connections(flow, options)
+        client_keys = server_keys = None
+        if flow.key_frame_address is not None:
+            keys = _connections(flow, options)
+            client_keys, server_keys = (
+                KeyFrames(keys[0], flow.key_frame_address),
+                KeyFrames(keys[1]),
+            )
+        end = End if flow.key_frame_address else EndInC
         plan, addresses = flow.paths or PathPlan.whole(1), list(flow.client_addresses.values())
         asking = make_session(
-            flow.workload, client, plan, addresses, flow.server_address, begin=flow.begin
+            flow.workload,
+            client,
+            plan,
+            addresses,
+            flow.server_address,
+            begin=flow.begin,
+            keys=client_keys,
         )
-        self.client = End(asking, flow.client_host, flow.ended)
-        session = ServerSession(server, [address for address, _ in addresses], flow.begin)
-        self.server = End(session, flow.server_host, self._count_paths)
+        clients = [address for address, _ in addresses]
+        session = ServerSession(server, clients, flow.begin, keys=server_keys)
+        self.client: End[ClientSession] = end(asking, flow.client_host, flow.ended)
+        self.server: End[ServerSession] = end(session, flow.server_host, self._count_paths)
 
     def start(self) -> int | None:
-        """Begin to connect; when the client is to be called again."""
+        """Begin to connect; return when the client is to be called again (ns)."""
         now = self._flow.client_host.now
         self.client.session.start(now)
         return self.client.step(now, ())
 
     def measure(self) -> Measurement:
-        """The client's report, what the server's socket dropped and, of several paths, each."""
+        """Return the client's report, the server socket's drops and, if several, each path."""
         client, server = self._flow.client_host, self._flow.server_host
         outcome = self.client.session.outcome
         outcome.socket_drops = client.socket_drops
@@ -72,7 +95,7 @@ class PicoquicPair:
         return measured
 
     def congestion(self) -> Congestion:
-        """Of a connection with one path; picoquic tells no slow start threshold."""
+        """Return the congestion of a connection with one path; picoquic tells no threshold."""
         found = () if self._flow.paths is not None else self.server.session.connection.paths()
         if not found:
             return NO_CONGESTION
@@ -81,7 +104,7 @@ class PicoquicPair:
         return Congestion(path.cwnd_bytes, path.in_flight_bytes, "", rtt)
 
     def path_samples(self) -> Sequence[PathSample]:
-        """Of a connection with several paths: each now, and as it opened or closed since."""
+        """Return samples of several paths: each now, and as it opened or closed since."""
         if self._flow.paths is None:
             return ()
         self._count_paths()
@@ -93,8 +116,9 @@ class PicoquicPair:
         if isinstance(client, DownloadSession) and not client.ended:
             client.cut_off(self._flow.client_host.now)
         self._count_paths()
-        for session in (client, server):
-            session.connection.free()
+        for session in (client, client.keys, server, server.keys):
+            if session is not None:
+                session.connection.free()
 
     def _count_paths(self) -> None:
         """Note what each path has carried."""
@@ -105,16 +129,16 @@ AnySession = TypeVar("AnySession", bound=Session)
 
 
 class End(Generic[AnySession]):
-    """One end: a session, and the host that it sends from."""
+    """One end of a flow: a session, and the host from which it sends."""
 
     def __init__(self, session: AnySession, host: VirtualHost, on_end: Callable[[], None]) -> None:
-        """Take what is to be called once when the connection is over."""
+        """Take a session, its host, and what is called once when the connection is over."""
         self.session = session
         self._host = host
         self._on_end = on_end
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
-        """Act on what arrived and on what is due; when to be called again.
+        """Act on what arrived and on what is due; return when to be called again (ns).
 
         Raises:
             TransferFailed: picoquic gave up.
@@ -124,7 +148,7 @@ class End(Generic[AnySession]):
             return None
         try:
             if datagrams:
-                session.connection.receive_all(datagrams, now)
+                session.receive_all(datagrams, now)
             sent = session.drive(now)
         except PicoquicError as error:
             raise TransferFailed(str(error)) from None
@@ -135,14 +159,18 @@ class End(Generic[AnySession]):
             return None
         return session.next_timeout()
 
+
+class EndInC(End[AnySession]):
+    """An end that C can drive, as all of it is one connection."""
+
     @property
     def due(self) -> int | None:
-        """When `resume` is to be called whatever arrives (ns)."""
+        """Return when `resume` is to be called whatever arrives (ns), None for never."""
         return self.session.due
 
     @property
     def ended(self) -> bool:
-        """Whether the connection is over."""
+        """Return whether the connection is over."""
         return self.session.ended
 
     def in_c(self) -> InC:
@@ -156,9 +184,8 @@ class End(Generic[AnySession]):
         return self.step(now, ())
 
 
-def _connections(flow: VirtualFlow, options: QuicOptions) -> tuple[Connection, Connection]:
-    """The client's end and the server's, neither of which has sent anything."""
-    seed(flow.seed)
+def _connections(flow: VirtualFlow, options: PicoquicOptions) -> tuple[Connection, Connection]:
+    """Return the client's end and the server's, neither of which has sent anything."""
     now = flow.client_host.now
     common: dict[str, Any] = {
         "alpn": ALPN,
@@ -168,6 +195,8 @@ def _connections(flow: VirtualFlow, options: QuicOptions) -> tuple[Connection, C
         "max_data": options.max_data,
         "max_stream_data": options.max_stream_data,
         "datagram_bytes": options.max_datagram_bytes,
+        "demoted_paths": options.demoted_paths,
+        "idle_timeout_s": idle_timeout_s(flow.workload),
     }
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         certificate, key = write_files(Path(name))

@@ -1,4 +1,4 @@
-"""Adaptive bitrate (ABR): which quality of a segment a player asks for."""
+"""Adaptive bitrate (ABR) algorithms: they choose in which quality a player asks for a segment."""
 
 from minitopo_dc.media.abr.algorithm import (
     AbrAlgorithm,

@@ -23,7 +23,7 @@ from minitopo_dc.plugins import Registry
 
 
 class AbrError(MinitopoDcError, ValueError):
-    """An ABR algorithm asks for what is not there; the message names it."""
+    """Error: an ABR algorithm asks for a quality that does not exist; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class AbrView:
 
 @dataclass(frozen=True, slots=True)
 class AbrChoice:
-    """A quality, and how long to wait before it is asked for."""
+    """A quality, and how long to wait before it is asked for (s)."""
 
     quality: int
     wait_s: float = 0.0
@@ -55,7 +55,7 @@ class AbrChoice:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A download that goes on.
+    """The progress of a download that has not ended.
 
     Attributes:
         quality: what was asked for.
@@ -76,7 +76,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """One that is over.
+    """A download that has ended, complete or given up.
 
     Attributes:
         quality: what was asked for.
@@ -92,32 +92,32 @@ class Download:
 
 
 class AbrAlgorithm(ABC):
-    """Chooses the qualities of one session; its first segment has quality 0."""
+    """Chooses the qualities of one session, whose first segment has quality 0."""
 
     name: ClassVar[str]
     """Set by the decorator `abr_algorithm`."""
 
     def __init__(self, video: Video, buffer_s: float) -> None:
-        """Take what there is to choose from, and how much is buffered at most."""
+        """Take the video to choose from, and how much is buffered at most (s)."""
         self.video = video
         self.buffer_s = buffer_s
 
     @abstractmethod
     def choose(self, view: AbrView) -> AbrChoice:
-        """The quality of the next segment; asked once for each."""
+        """Return the quality of the next segment; it is asked for once for each segment."""
 
     def downloaded(self, download: Download) -> None:  # noqa: B027 (a hook)
-        """A download is over."""
+        """Take note of a download that has ended."""
 
     def waited(self, seconds: float) -> None:  # noqa: B027 (a hook)
-        """Nothing was asked for so long, as the buffer was full."""
+        """Take note that nothing was asked for so long (s), as the buffer was full."""
 
     def abandon(self, progress: Progress) -> int | None:  # noqa: ARG002 (a hook)
-        """A lower quality for which to give a download up; None: let it go on."""
+        """Return a lower quality for which to give a download up, None to let it go on."""
         return None
 
     def affordable(self, throughput_kbps: float, latency_s: float) -> int:
-        """The highest quality of which a segment is there in the time that it plays; else 0."""
+        """Return the highest quality whose segments arrive as fast as they play, else 0."""
         duration = self.video.segment_s
         best = 0
         for quality, bitrate in enumerate(self.video.bitrates_kbps):
@@ -127,7 +127,7 @@ class AbrAlgorithm(ABC):
         return best
 
     def scaled_kbit(self, progress: Progress, quality: int) -> float:
-        """The size of a download's segment in another quality, about: by the bitrates."""
+        """Return the approximate size of a segment in another quality (kbit), by the bitrates."""
         bitrates = self.video.bitrates_kbps
         return progress.kbit * bitrates[quality] / bitrates[progress.quality]
 
@@ -142,7 +142,7 @@ _ALGORITHMS: Registry[type[AbrAlgorithm]] = Registry(
 
 
 def abr_algorithm(name: str) -> Callable[[AnyAlgorithm], AnyAlgorithm]:
-    """Class decorator that registers an algorithm; a user's own is registered the same way.
+    """Return a class decorator that registers an algorithm, also one of a user's.
 
     Raises:
         ValueError: there is another algorithm of this name.
@@ -157,12 +157,12 @@ def abr_algorithm(name: str) -> Callable[[AnyAlgorithm], AnyAlgorithm]:
 
 
 def abr_names() -> tuple[str, ...]:
-    """The names of all algorithms."""
+    """Return the names of all ABR algorithms."""
     return _ALGORITHMS.names()
 
 
 def make_abr(name: str, video: Video, buffer_s: float) -> AbrAlgorithm:
-    """An algorithm for one session.
+    """Return a new algorithm of this name for one session.
 
     Raises:
         UnknownNameError: there is none of this name.

@@ -16,7 +16,7 @@ UPPER = 0.9
 
 @abr_algorithm("bba")
 class Bba(AbrAlgorithm):
-    """A line from the least bitrate at the reservoir to the greatest at the upper one.
+    """A line from the least bitrate at the reservoir to the greatest at the upper reservoir.
 
     The quality changes only when the line passes the next one. The paper's players have 240 s;
     here the shares are those of what a buffer can have when a segment is asked for.

@@ -35,22 +35,25 @@ class Objective:
         """The level at which each quality's value is 0: from there on it is better to wait."""
 
     def value(self, quality: int, level_s: float, size: float) -> float:
-        """What a download is worth."""
+        """Return the value of a download of `size` at a buffer level (s)."""
         return (self._zeros[quality] - level_s) / size
 
     def best(self, level_s: float) -> int:
-        """The quality that is worth most."""
+        """Return the quality with the greatest value at a buffer level (s)."""
         return max(
             range(len(self._bitrates)),
             key=lambda quality: self.value(quality, level_s, self._bitrates[quality]),
         )
 
     def highest_level(self, quality: int) -> float:
-        """The level up to which a quality is worth more than to wait."""
+        """Return the level (s) up to which a quality is worth more than to wait."""
         return self._zeros[quality]
 
     def lowest_level(self, quality: int) -> float:
-        """The level from which on a quality is preferred to all lower ones; 0 for the lowest."""
+        """Return the level (s) from which on a quality is preferred to all lower ones.
+
+        For the lowest quality it is 0.
+        """
         bitrate, zero = self._bitrates[quality], self._zeros[quality]
         crossings = (
             (bitrate * self._zeros[lower] - self._bitrates[lower] * zero)
@@ -62,7 +65,7 @@ class Objective:
     def better_lower(
         self, progress: Progress, left: float, level_s: float, scaled: Callable[[int], float]
     ) -> int | None:
-        """A lower quality that is worth more than the rest of a download, and is less; or None.
+        """Return a lower quality that is worth more than the rest of a download, or None.
 
         The INFOCOM 2016 paper, section VI: the download that goes on is one of the remaining size.
         """
@@ -77,13 +80,15 @@ class Objective:
 
 @abr_algorithm("bola")
 class Bola(AbrAlgorithm):
-    """BOLA-BASIC as BOLA-U: a quality is raised to one above what the throughput carries at most.
+    """BOLA-BASIC as BOLA-U: a quality is raised to at most one above what the throughput carries.
+
+    So it oscillates less (section VI). Like Sabre's, it gives no download up.
 
     So it oscillates less (section VI). It gives no download up, nor does Sabre's.
     """
 
     def __init__(self, video: Video, buffer_s: float, *, finite: bool = False) -> None:
-        """Take whether a short video, or the beginning and end of a long one, has a smaller V.
+        """Take the video, the buffer (s), and whether V is smaller near the video's ends.
 
         This is BOLA-FINITE (section V): it is made for half of the segments before or behind.
         """
@@ -93,7 +98,7 @@ class Bola(AbrAlgorithm):
         self._last = 0
 
     def choose(self, view: AbrView) -> AbrChoice:
-        """The best for the buffer level; a full buffer makes the player wait."""
+        """Return the best quality for the buffer level; a full buffer makes the player wait."""
         if self._finite:
             segments = max(min(view.segment, view.left) / 2, LEAST_SEGMENTS)
             self._objective = self._made_for(min(self.buffer_s, segments * self.video.segment_s))
@@ -105,7 +110,7 @@ class Bola(AbrAlgorithm):
         return AbrChoice(quality)
 
     def _made_for(self, buffer_s: float) -> Objective:
-        """Of the V with which the highest quality fills a buffer."""
+        """Return the objective whose V lets the highest quality fill a buffer (s)."""
         bitrates = self.video.bitrates_kbps
         highest = math.log(bitrates[-1] / bitrates[0])
         return Objective(bitrates, (buffer_s - self.video.segment_s) / (highest + GAMMA_P), GAMMA_P)

@@ -1,9 +1,9 @@
 """BOLA-E: BOLA with a virtual part of the buffer, so that it is quick with little in it.
 
 "From Theory to Practice: Improving Bitrate Adaptation in the DASH Reference Player" (Spiteri,
-Sitaraman, Sparacio, MMSys 2018), section 4, and what dash.js made of it: seconds that are not there
-(the placeholder) count with the buffer; they begin as many as the throughput asks for, shrink when
-a quality would be left waiting, and grow while the buffer is full.
+Sitaraman, Sparacio, MMSys 2018), section 4, and what dash.js made of it: virtual seconds (the
+placeholder) count with the buffer; they begin as many as the throughput asks for, shrink when a
+quality would be left waiting, and grow while the buffer is full.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEAST_BUFFER_PER_QUALITY_S = 2.0
 
 @abr_algorithm("bola-e")
 class BolaE(AbrAlgorithm):
-    """BOLA-E with the insufficient-buffer rule, in its form that may switch up by one beyond."""
+    """BOLA-E with the insufficient-buffer rule, in the form that may switch up by one more."""
 
     def __init__(self, video: Video, buffer_s: float) -> None:
         super().__init__(video, buffer_s)
@@ -47,7 +47,10 @@ class BolaE(AbrAlgorithm):
         self._begun = False
 
     def choose(self, view: AbrView) -> AbrChoice:
-        """By throughput at first, then by the level that counts, never far above the throughput."""
+        """Return a quality by throughput at first, then by the level with the placeholder.
+
+        It is at most one above the higher of the last quality and what the throughput carries.
+        """
         affordable = self.affordable(view.throughput_kbps, view.latency_s)
         if not self._begun:
             self._begun = True
@@ -62,7 +65,7 @@ class BolaE(AbrAlgorithm):
         return choice
 
     def _excess(self, quality: int, buffer_s: float) -> float:
-        """What the level has too much for a quality: taken from the placeholder, then waited."""
+        """Take the level's excess for a quality from the placeholder; return the rest to wait."""
         excess_s = buffer_s + self._placeholder_s - self._objective.highest_level(quality)
         taken = min(max(0.0, excess_s), self._placeholder_s)
         self._placeholder_s -= taken
@@ -70,7 +73,7 @@ class BolaE(AbrAlgorithm):
         return 0.0 if is_highest else max(0.0, excess_s - taken)
 
     def _limited(self, quality: int, wait_s: float, view: AbrView) -> AbrChoice:
-        """What the insufficient-buffer rule leaves of a choice."""
+        """Return a choice as limited by the insufficient-buffer rule."""
         allowed = self._rule.limit(quality, view)
         if allowed == quality:
             return AbrChoice(quality, wait_s)
@@ -95,11 +98,11 @@ class BolaE(AbrAlgorithm):
             self._placeholder_s = max(self._placeholder_s, least)
 
     def waited(self, seconds: float) -> None:
-        """A full buffer is no reason to lower the quality: the placeholder takes its place."""
+        """Let the placeholder grow by the wait, as a full buffer is no reason for less quality."""
         self._placeholder_s += seconds
 
     def abandon(self, progress: Progress) -> int | None:
-        """As BOLA's, with the latency that another request would cost."""
+        """Return a lower quality as BOLA does, with the latency that another request would cost."""
         transfer_s = progress.elapsed_s - progress.latency_s
         if progress.received_kbit <= 0 or transfer_s <= 0:
             return None

@@ -1,4 +1,4 @@
-"""DYNAMIC: by throughput while there is little in the buffer, by BOLA otherwise.
+"""DYNAMIC: an algorithm by throughput while the buffer has little, and BOLA otherwise.
 
 "From Theory to Practice: Improving Bitrate Adaptation in the DASH Reference Player" (Spiteri,
 Sitaraman, Sparacio, MMSys 2018), section 5.
@@ -24,7 +24,7 @@ THRESHOLD_S = 10.0
 
 @abr_algorithm("dynamic")
 class Dynamic(AbrAlgorithm):
-    """Changes over when the buffer has passed the threshold and the other one agrees."""
+    """Changes to BOLA when the buffer passes the threshold and BOLA asks for no less."""
 
     def __init__(self, video: Video, buffer_s: float) -> None:
         super().__init__(video, buffer_s)
@@ -33,7 +33,11 @@ class Dynamic(AbrAlgorithm):
         self._is_bola = False
 
     def choose(self, view: AbrView) -> AbrChoice:
-        """To BOLA where it asks for no less; back where it asks for less, with little buffered."""
+        """Return BOLA's or the throughput rule's choice.
+
+        It changes to BOLA where that asks for no less, and back where BOLA asks for less with
+        little buffered.
+        """
         bola, throughput = self._bola.choose(view), self._throughput.choose(view)
         if self._is_bola:
             low = view.buffer_s < THRESHOLD_S and bola.quality < throughput.quality
@@ -43,15 +47,15 @@ class Dynamic(AbrAlgorithm):
         return bola if self._is_bola else throughput
 
     def downloaded(self, download: Download) -> None:
-        """Both learn of it."""
+        """Tell both rules of a download that has ended."""
         self._bola.downloaded(download)
         self._throughput.downloaded(download)
 
     def waited(self, seconds: float) -> None:
-        """Both learn of it."""
+        """Tell both rules of a wait (s)."""
         self._bola.waited(seconds)
         self._throughput.waited(seconds)
 
     def abandon(self, progress: Progress) -> int | None:
-        """As the throughput rule: the rule of dash.js is independent of which one chooses."""
+        """Return the throughput rule's answer, as in dash.js whichever rule chooses."""
         return self._throughput.abandon(progress)

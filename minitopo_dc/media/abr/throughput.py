@@ -1,4 +1,4 @@
-"""ABR by throughput: the highest bitrate that fits into what was measured, with safety."""
+"""ABR by throughput: the highest bitrate that fits into a safe part of what was measured."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ OVERDUE = 1.8
 
 
 class InsufficientBuffer:
-    """The rule of that name in dash.js (and of the MMSys 2018 paper, section 5.2).
+    """The insufficient-buffer rule of dash.js (and of the MMSys 2018 paper, section 5.2).
 
-    What is asked for must be there before the buffer is empty, by a part of the estimate that is
+    A segment must arrive before the buffer is empty, at a part of the estimated throughput that is
     0.9 at first and shrinks to 0.5 with each choice.
     """
 
@@ -33,7 +33,7 @@ class InsufficientBuffer:
         self._safety = self.FIRST
 
     def limit(self, quality: int, view: AbrView) -> int:
-        """The highest quality up to `quality` that the rule allows."""
+        """Return the highest quality up to `quality` that the rule allows."""
         safe_kbit = self._safety * (view.buffer_s - view.latency_s) * view.throughput_kbps
         self._safety = max(self.LEAST, self._safety * self.FIRST)
         duration = self._video.segment_s
@@ -44,7 +44,7 @@ class InsufficientBuffer:
 
 @abr_algorithm("throughput")
 class Throughput(AbrAlgorithm):
-    """The throughput rule of dash.js."""
+    """Chooses by the throughput rule of dash.js."""
 
     def __init__(
         self, video: Video, buffer_s: float, *, insufficient_buffer_rule: bool = True
@@ -53,12 +53,15 @@ class Throughput(AbrAlgorithm):
         self._rule = InsufficientBuffer(video) if insufficient_buffer_rule else None
 
     def choose(self, view: AbrView) -> AbrChoice:
-        """By 0.9 of the estimate, less with little in the buffer."""
+        """Return the quality for 0.9 of the estimate, or less with little in the buffer."""
         quality = self.affordable(SAFETY * view.throughput_kbps, view.latency_s)
         return AbrChoice(quality if self._rule is None else self._rule.limit(quality, view))
 
     def abandon(self, progress: Progress) -> int | None:
-        """What the rate so far allows, if the download would take too long and has more to come."""
+        """Return the quality that the rate so far allows, if the download would take too long.
+
+        It is None if the download is to go on, also where the lower quality has more bytes to come.
+        """
         transfer_s = progress.elapsed_s - progress.latency_s
         if progress.elapsed_s < GRACE_S or transfer_s <= 0 or not progress.received_kbit:
             return None
