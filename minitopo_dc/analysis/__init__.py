@@ -1,6 +1,6 @@
-"""From the directories of runs to tables and figures. Reads files only; runs nothing.
+"""Tables and figures from the directories of runs; this package reads files and runs nothing.
 
-Figures have modules of their own, for Matplotlib takes a second to be imported.
+Figures have modules of their own, as Matplotlib takes a second to be imported.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.tables.all_series import load_series
 from minitopo_dc.analysis.tables.load import load_results, results_table
+from minitopo_dc.analysis.tables.playback import buffer_over_time
 from minitopo_dc.analysis.tables.rates import leg_rates, path_rates, path_series
 from minitopo_dc.analysis.tables.render import render_table
 from minitopo_dc.analysis.tables.save import save_tables
@@ -16,6 +17,7 @@ from minitopo_dc.analysis.tables.summary import compare_table
 
 __all__ = [
     "ResultError",
+    "buffer_over_time",
     "client_rate",
     "compare_table",
     "leg_rates",

@@ -1,4 +1,4 @@
-"""The error of this package."""
+"""The error of this package, and its use for a whole computation."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 from minitopo_dc.errors import InputError
 
 OF_DATA = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
-"""What numbers and names that do not belong together raise, deep in a computation with them."""
+"""The errors that numbers and names that do not fit each other raise in a computation."""
 
 
 class ResultError(InputError):
-    """A file of a run is missing something or is not what it should be; the message names it."""
+    """A file of a run that lacks something or is not what it should be; the message names it."""
 
 
 @contextmanager
 def naming(run: Path) -> Iterator[None]:
-    """Turn what the files of a run make a computation raise into a ResultError that names the run.
+    """Turn an error in a computation from a run's files into a ResultError that names the run.
 
     Each file may be as it should be, and yet not fit the others.
     """

@@ -1,9 +1,12 @@
-"""What a sample leaves open: the intervals of all tables, claims and verdicts.
+"""The 95 % intervals of all tables, claims and verdicts.
 
-Levels are 95 %. A share has Wilson's interval, which is never of width zero; a mean of few values
-has Student's; any other number over points, the percentiles of a bootstrap that draws points and,
-within each, repetitions. Values of the same seed are paired by whoever calls: a difference or a
-ratio is made before its interval is.
+A share has Wilson's interval, which is never of width zero; a mean of few values has Student's; any
+other number over points has the percentiles of a bootstrap that draws points and, within each,
+repetitions. Values of the same seed are paired by the caller: a difference or a ratio is made
+before its interval is.
+
+Two things that differ by less than a margin are a tie, and a tie is no win of either: an outcome is
+that the first is better, a tie, that the second is better, or that the evidence is not enough.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,25 +29,25 @@ Z = 1.959964
 
 @dataclass(frozen=True)
 class Proportion:
-    """How many of some points, with Wilson's 95 % interval (JASA 22, 1927)."""
+    """A number of points out of some, with Wilson's 95 % interval (JASA 22, 1927)."""
 
     count: float
-    """Not whole where it is a mean over repetitions of a cross-validation."""
+    """The number; not whole where it is a mean over repetitions of a cross-validation."""
     points: int
 
     @property
     def share(self) -> float:
-        """From 0 to 1; NaN without points."""
+        """Return the share from 0 to 1; NaN without points."""
         return self.count / self.points if self.points else math.nan
 
     @property
     def low(self) -> float:
-        """Lower end of the interval; 0 without points."""
+        """Return the lower end of the interval; 0 without points."""
         return self._end(-1)
 
     @property
     def high(self) -> float:
-        """Upper end of the interval; 1 without points."""
+        """Return the upper end of the interval; 1 without points."""
         return self._end(1)
 
     def _end(self, side: int) -> float:
@@ -66,7 +70,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class ExpectedCount:
-    """How many of some independent or clustered events are to be expected, and in 95 % of cases."""
+    """The expected number of independent or clustered events, and its range in 95 % of cases."""
 
     mean: float
     deviation: float
@@ -75,13 +79,13 @@ class ExpectedCount:
 
     @property
     def words(self) -> str:
-        """Return it as tables have it."""
+        """Return the number and its range as tables write them."""
         spread = with_spread(self.mean, self.deviation)
         return f"{spread} (95 % range {self.low:,} to {self.high:,})"
 
 
 MANY = 500.0
-"""Expected events, from which on the normal distribution does."""
+"""The number of expected events from which on the normal distribution is used."""
 
 
 def expected_count(mean: float, variance: float) -> ExpectedCount:
@@ -89,7 +93,7 @@ def expected_count(mean: float, variance: float) -> ExpectedCount:
 
     The distribution is the one of Panjer's class (ASTIN Bulletin 12, 1981) with these moments:
     binomial where the variance is below the mean, Poisson's where they agree, negative binomial
-    where events come in bursts; the normal one from `MANY` on.
+    where events come in bursts; from `MANY` on it is the normal one.
     """
     deviation = math.sqrt(variance)
     outside = (1 - CONFIDENCE) / 2
@@ -104,7 +108,7 @@ def expected_count(mean: float, variance: float) -> ExpectedCount:
 
 
 def _probabilities(mean: float, variance: float) -> Iterator[float]:
-    """Yield those of 0, 1, 2, ... by Panjer's recursion, as far as they matter."""
+    """Yield the probabilities of 0, 1, 2, ... by Panjer's recursion, as far as they matter."""
     more = variance / mean - 1
     if abs(more) < 1e-9:
         probability, slope, offset = math.exp(-mean), 0.0, mean
@@ -121,18 +125,21 @@ def _probabilities(mean: float, variance: float) -> Iterator[float]:
 Columns = npt.NDArray[np.float64]
 """Values by column, repetition and point; NaN where a repetition has none."""
 Number = Callable[..., float]
-"""A number of columns, each an array over points."""
+"""A function of columns, each an array over points, to a number."""
 RESAMPLES = 999
 SEED = 1
-"""Of the resampling: the same runs give the same interval."""
+"""The seed of the resampling: the same runs give the same interval."""
 
 
-def mean_interval(values: Sequence[float], about: float | None = None) -> Interval:
+def mean_interval(
+    values: Sequence[float], about: float | None = None, confidence: float = CONFIDENCE
+) -> Interval:
     """Return Student's interval of a mean (Biometrika 6, 1908); NaN of fewer than two values.
 
     Args:
-        values: independent ones, such as differences of pairs with the same seed.
+        values: independent values, such as differences of pairs with the same seed.
         about: the middle of the interval, where that is not the mean.
+        confidence: its level; `look_confidence` of one of several looks at growing samples.
     """
     from scipy.special import stdtrit  # noqa: PLC0415 (0.1 s that most commands need not wait)
 
@@ -140,9 +147,64 @@ def mean_interval(values: Sequence[float], about: float | None = None) -> Interv
     if number < 2 or not all(map(math.isfinite, values)):
         return Interval(math.nan, math.nan, "none")
     middle = float(np.mean(values)) if about is None else about
-    quantile = float(stdtrit(number - 1, (1 + CONFIDENCE) / 2))
+    quantile = float(stdtrit(number - 1, (1 + confidence) / 2))
     reach = quantile * float(np.std(values, ddof=1)) / math.sqrt(number)
     return Interval(middle - reach, middle + reach, "Student's t over repetitions")
+
+
+def look_confidence(look: int) -> float:
+    """Return the level of the interval at a look (1, 2, ...) at a sample that grows.
+
+    Who may stop after each of several intervals of 95 % errs more often than once in 20. The chance
+    of an error is spent over the looks, the half of what is left at each: all intervals together
+    hold the true value in at least 95 % of cases (Boole's inequality), whatever the looks' number.
+    """
+    return 1 - (1 - CONFIDENCE) * 0.5**look
+
+
+Outcome = Literal["better", "tie", "worse", "open"]
+"""Of the first of two things; `open`: the evidence is not enough for one of the three."""
+
+
+def outcome(interval: Interval, margin: float) -> Outcome:
+    """Say what the interval of a difference shows, where up to `margin` either way is a tie."""
+    if interval.low > margin:
+        return "better"
+    if interval.high < -margin:
+        return "worse"
+    return "tie" if -margin <= interval.low and interval.high <= margin else "open"
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """At how many points the first of two things is better, as good within a margin, or worse."""
+
+    better: Proportion
+    tie: Proportion
+    worse: Proportion
+    ratios: tuple[float, float, float]
+    """Lower quartile, median and upper quartile over the points, above 1 where the first is better;
+    NaN without points."""
+
+
+def outcomes(ratios: npt.NDArray[np.float64], margin: float) -> Outcomes:
+    """Count the outcomes of points by their ratios, of which each is above 0, infinite, or 0.
+
+    Args:
+        ratios: above 1 where the first is better; points without a value (NaN) do not count.
+        margin: of the ratio: a tie is from 1 / (1 + `margin`) to 1 + `margin`.
+    """
+    known = ratios[~np.isnan(ratios)]
+    better = int((known > 1 + margin).sum())
+    worse = int((known < 1 / (1 + margin)).sum())
+    quartiles = np.quantile(known, (0.25, 0.5, 0.75), method="inverted_cdf") if len(known) else ()
+    low, middle, high = map(float, quartiles) if len(known) else (math.nan,) * 3
+    return Outcomes(
+        Proportion(better, len(known)),
+        Proportion(len(known) - better - worse, len(known)),
+        Proportion(worse, len(known)),
+        (low, middle, high),
+    )
 
 
 def bootstrap_interval(columns: Columns, number: Number) -> Interval:
@@ -153,13 +215,13 @@ def bootstrap_interval(columns: Columns, number: Number) -> Interval:
 
     Args:
         columns: shape (columns, repetitions, points); each point has a value at least.
-        number: of arrays over points.
+        number: the number that is computed from arrays over points.
     """
     random = np.random.default_rng(SEED)
     repetitions = columns.shape[1]
     found = [number(*_drawn(columns, random)) for _ in range(RESAMPLES)]
     outside = (1 - CONFIDENCE) / 2
-    # Of the values themselves: between a number and an infinite one there is none.
+    # A percentile is one of the values: none lies between a number and an infinite one.
     low, high = np.quantile(found, (outside, 1 - outside), method="inverted_cdf")
     drawn = "points and repetitions" if repetitions > 1 else "points"
     return Interval(float(low), float(high), f"bootstrap over {drawn}")
@@ -173,6 +235,6 @@ def _drawn(columns: Columns, random: np.random.Generator) -> Columns:
         return picked[:, 0, :]
     rows = random.integers(0, repetitions, (repetitions, points))
     values = np.take_along_axis(picked, rows[np.newaxis], axis=1)
-    # Where only repetitions without a value were drawn, those that have one stand in.
+    # Where only repetitions without a value were drawn, those that have one are used.
     empty = np.isnan(values).all(axis=1, keepdims=True)
     return np.nanmedian(np.where(empty, picked, values), axis=1)

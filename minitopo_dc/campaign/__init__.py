@@ -1,10 +1,10 @@
 """Campaigns: many scenarios times repetitions, interrupted and resumed, as one table.
 
-The way of a cell, from the file to the report:
+A cell goes this way, from the file to the report:
 
 * `file.fields` says what a file may hold, and `file.cells` makes the `Cell`s of each experiment;
 * `file.scenarios` works out each cell's scenario, and `file.plan` the `Plan`: of each cell a `Run`
-  per repetition, known by what it is;
+  per repetition, identified by its content;
 * `execution.resume` gives the runs that are missing to `execution.workers`, and each `RunResult` to
   `execution.store`;
 * `execution.table` makes of the plan and the store a row for each run, and for each cell and

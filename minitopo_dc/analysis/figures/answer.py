@@ -26,10 +26,10 @@ def answer_chart(
     """Return the shares of points that reach a limit in one panel, and a map in each other one.
 
     Args:
-        name: of the figure's files.
-        shares: label: share of the points.
+        name: the name of the figure's files.
+        shares: the share of the points, by label.
         limit: what they reach, in words: `0.97 or above`.
-        maps: the first ones beside the shares.
+        maps: the maps, of which the first ones are drawn beside the shares.
     """
     panels = (share_panel(shares, f"share of the points at {limit}"), *map(map_panel, maps))
     told = [SHARE_CAPTION, MAP_CAPTION if maps else ""]
@@ -47,10 +47,10 @@ def draw_answer(
     """Draw the shares of points in one panel, and a map in each other one.
 
     Args:
-        shares: label: limit: share of the points that reach it.
-        limit: the one that is drawn.
-        maps: the first ones beside the shares.
-        less: what reaches a limit is at most so much.
+        shares: by label and limit, the share of the points that reach it.
+        limit: the limit that is drawn.
+        maps: the maps, of which the first ones are drawn beside the shares.
+        less: whether a point reaches the limit by being at most so much.
     """
     chosen = {label: at[limit] for label, at in shares.items()}
     said = f"{limit:g} or {'below' if less else 'above'}"

@@ -1,11 +1,11 @@
-"""What a figure shows, whoever draws it: the report's page (uPlot) or a paper (Matplotlib).
+"""The content of a figure, for the report's page (uPlot) and for papers (Matplotlib).
 
 Rules of the figures:
 
 * A curve has a colour, a dash and a marker, and no two of a panel have the same three: nobody needs
   colours to tell them apart. Seven colours are as many as can be told apart; an eighth curve has
   the first colour again, with another dash and marker.
-* What an error bar is stands in the caption. Each value that was swept has a tick.
+* The caption says what an error bar is. Each value that was swept has a tick.
 * What is infinite or missing (NaN) is not drawn.
 """
 
@@ -26,20 +26,22 @@ if TYPE_CHECKING:
 Numbers = npt.NDArray[np.float64]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Of Okabe and Ito (Color Universal Design) without yellow, which white paper swallows."""
+"""The palette of Okabe and Ito (Color Universal Design) without yellow, which is hardly seen on
+white paper."""
 DASHES = ((), (6, 2.5), (1.5, 2), (7, 2, 1.5, 2))
 """Lengths of strokes and gaps."""
 MARKERS = ("circle", "square", "triangle", "diamond", "cross")
 DIVERGING = ("#0072B2", "#8DBBDB", "#BDBDBD", "#E9AC80", "#D55E00")
 """Below and above a level: blue and vermillion, which all eyes tell apart."""
 SEQUENTIAL = ("#440154", "#3B528B", "#21918C", "#5EC962", "#FDE725")
-"""Of viridis (Smith and van der Walt): lightness grows with the value."""
+"""Colours of viridis (Smith and van der Walt): lightness grows with the value."""
 PAD = 0.04
-"""Of an axis: room beyond its first and its last value."""
+"""The part of an axis beyond its first and its last value."""
 LOG_ABOVE = 12.0
-"""A positive quantity whose greatest value is so many times its least has a log axis."""
+"""The ratio of greatest to least value from which on a positive quantity has a log axis."""
 CROWDED = 0.02
-"""Of an axis: where swept values are closer, and a log axis parts them, it is one."""
+"""The part of an axis below which swept values are too close, so that a log axis is taken if it
+separates them."""
 
 Line = Literal["line", "steps", "none"]
 Format = Literal["pdf", "svg", "png"]
@@ -47,10 +49,10 @@ Format = Literal["pdf", "svg", "png"]
 
 @dataclass(frozen=True)
 class Axis:
-    """One direction of a panel."""
+    """One direction of a panel, with its label, ticks and limits."""
 
     label: str
-    """With the unit in brackets."""
+    """The label, with the unit in brackets."""
     log: bool = False
     ticks: tuple[tuple[float, str], ...] = ()
     """Place and name of each value that was swept; none: round numbers."""
@@ -60,7 +62,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Look:
-    """What tells a curve from another one: numbers of `COLOURS`, `DASHES` and `MARKERS`."""
+    """The colour, dash and marker of a curve: numbers of `COLOURS`, `DASHES` and `MARKERS`."""
 
     colour: int = 0
     dash: int = 0
@@ -70,7 +72,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Series:
-    """Points that belong together."""
+    """The points of one curve, with its label and look."""
 
     label: str
     x: Numbers
@@ -79,16 +81,19 @@ class Series:
     line: Line = "line"
     low: Numbers | None = None
     high: Numbers | None = None
-    """Ends of the error bars."""
+    """The ends of the error bars, with `low`."""
+    left: Numbers | None = None
+    right: Numbers | None = None
+    """The ends of error bars along x, with `left`; not where x goes downwards."""
     quartiles: tuple[Numbers, Numbers] | None = None
-    """Ends of a thick bar within the error bar."""
+    """The ends of a thick bar within the error bar."""
     values: Numbers | None = None
-    """What colours the points, by the panel's `scale`."""
+    """The values that colour the points, by the panel's `scale`."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that happens at a moment."""
+    """An event at a moment, drawn as a vertical line."""
 
     x: float
     label: str
@@ -97,23 +102,23 @@ class Mark:
 
 @dataclass(frozen=True)
 class Scale:
-    """What the colours of points mean."""
+    """The scale of the colours of points."""
 
     label: str
     low: float
     high: float
     level: float | None = None
-    """Where the colour changes; none: it goes from dark to light."""
+    """The value where the colour changes; none: it goes from dark to light."""
 
     @property
     def colours(self) -> tuple[str, ...]:
-        """At equal distances from `low` to `high`."""
+        """Return the colours, at equal distances from `low` to `high`."""
         return SEQUENTIAL if self.level is None else DIVERGING
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Series that share their axes."""
+    """A set of series that share their axes."""
 
     title: str
     x: Axis
@@ -122,14 +127,14 @@ class Panel:
     marks: tuple[Mark, ...] = ()
     level_x: float | None = None
     level_y: float | None = None
-    """Lines where something breaks even."""
+    """The lines where something breaks even, with `level_x`."""
     scale: Scale | None = None
     sideways: bool = False
     """Whether x goes downwards and y to the right: for categories with long names."""
 
     @property
     def shown_marks(self) -> tuple[Mark, ...]:
-        """Those before the last point: what is later did not happen."""
+        """Return the marks before the last point: later events did not happen."""
         last = max(
             (x for each in self.series for x in each.x.tolist() if not math.isnan(x)), default=0.0
         )
@@ -138,22 +143,22 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure."""
+    """A figure of one or more panels."""
 
     name: str
-    """Of its files, without an ending."""
+    """The name of its files, without an ending."""
     title: str
     panels: tuple[Panel, ...]
     caption: str = ""
     together: bool = False
     """Whether panels share their x axis: a cursor and a zoom in one is in all."""
     columns: int = field(default=2, compare=False)
-    """At most so many panels beside each other."""
+    """The most panels beside each other."""
 
 
 def draw(chart: Chart) -> Figure:
     """Return a chart for a paper as a figure of Matplotlib."""
-    # Not above: Matplotlib takes a second, and the report's page does without.
+    # Imported here, as Matplotlib takes a second, and the report's page does without.
     from minitopo_dc.analysis.figures import paper  # noqa: PLC0415
 
     return paper.draw(chart)
@@ -172,7 +177,7 @@ def look(number: int) -> Look:
 
 
 def plain(number: int) -> Look:
-    """Return the same without markers."""
+    """Return the look of the curve `number` (0, 1, ...) of a panel, without a marker."""
     return replace(look(number), marker=None)
 
 
@@ -211,13 +216,13 @@ def value_name(value: Any) -> str:
 
 
 def is_wide(values: Iterable[float]) -> bool:
-    """Tell whether values are positive and differ by orders of magnitude."""
+    """Return whether values are positive and differ by orders of magnitude."""
     found = [value for value in values if math.isfinite(value)]
     return bool(found) and min(found) > 0 and max(found) > LOG_ABOVE * min(found)
 
 
 def until(series: Series, end: float | None) -> Series:
-    """Return a series without its points behind `end` (None: all stay)."""
+    """Return a series without its points after `end` (None: all stay)."""
     if end is None:
         return series
     kept = series.x <= end
@@ -233,7 +238,7 @@ def _by_value(item: tuple[str, Any]) -> float:
 
 
 def _is_crowded(places: Sequence[float]) -> bool:
-    """Tell whether a log axis parts swept values that a linear one does not."""
+    """Return whether a log axis separates swept values that a linear one does not."""
     if len(places) < 3 or places[0] <= 0:
         return False
     linear, log = _closest(np.asarray(places)), _closest(np.log(places))

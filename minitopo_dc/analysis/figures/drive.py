@@ -1,4 +1,4 @@
-"""A drive's channels: figures 1 and 2 of Krämer et al., Electronics 11 (2022) 1492."""
+"""Figures of a drive's channels: figures 1 and 2 of Krämer et al., Electronics 11 (2022) 1492."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from minitopo_dc.files import replacing
 from minitopo_dc.trace import Capacities, channel_statistics
 
 WINDOWS_S = (1, 5)
-"""Over which figure 1 takes means."""
+"""The windows over which figure 1 takes means."""
 _COLOURS = ("#1f77b4", "#ff7f0e")
 _SIZE_INCHES = (9.0, 7.5)
 
 
 def drive_figure(capacities: Capacities, path: Path) -> None:
-    """Write `draw_drive` as PNG, in the place of a file of that name.
+    """Write `draw_drive` as PNG, replacing a file of that name.
 
     Raises:
         OSError: `path` cannot be written.
@@ -34,7 +34,7 @@ def drive_figure(capacities: Capacities, path: Path) -> None:
 
 
 def draw_drive(capacities: Capacities) -> Figure:
-    """Draw the two strongest channels over time, and how often there are how many."""
+    """Draw the two strongest channels over time, and the distribution of the number of channels."""
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained", dpi=DOTS_PER_INCH)
     FigureCanvasAgg(figure)
     *windows, last = figure.subplots(len(WINDOWS_S) + 1, 1)
@@ -46,7 +46,7 @@ def draw_drive(capacities: Capacities) -> Figure:
 
 
 def _strongest(axes: Axes, capacities: Capacities, window_s: int) -> None:
-    """Figure 1: the primary and the secondary cell of each second."""
+    """Draw figure 1: the primary and the secondary cell of each second."""
     ranked = [sorted(step, reverse=True) for step in zip(*capacities.mbps, strict=True)]
     steps = max(1, window_s // capacities.step_s)
     for place, name in enumerate(("strongest", "second")[: len(capacities.mbps)]):
@@ -59,7 +59,7 @@ def _strongest(axes: Axes, capacities: Capacities, window_s: int) -> None:
 
 
 def _available(axes: Axes, capacities: Capacities) -> None:
-    """Figure 2: the cumulative distribution of the number of channels."""
+    """Draw figure 2: the cumulative distribution of the number of channels."""
     shares = channel_statistics(capacities).available_shares
     axes.step(range(len(shares)), list(accumulate(shares)), where="post", color=_COLOURS[0])
     axes.set_ylim(0, 1.05)
@@ -68,7 +68,7 @@ def _available(axes: Axes, capacities: Capacities) -> None:
 
 
 def _means(values: Sequence[float], steps: int) -> list[float]:
-    """Over windows of so many values; the last one may be shorter."""
+    """Return the means over windows of so many values; the last window may be shorter."""
     return [fmean(values[start : start + steps]) for start in range(0, len(values), steps)]
 
 

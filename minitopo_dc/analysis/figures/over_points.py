@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BANDWIDTH = 0.12
-"""Of a map's width and height: the standard deviation of the weights of a mean. Below it single
-points have borders of their own, above it the border is a straight line."""
+"""The standard deviation of the weights of a mean, as a part of a map's width and height. With
+less, single points have borders of their own; with more, the border is a straight line."""
 GRID = 60
 FEW = 6
-"""A factor of a map with at most so many values has them at equal distances, and its points beside
-each other: 0, 0.01, 0.1 and 1 would be two heaps on an axis of numbers, and 0 has no logarithm."""
+"""The most values of a factor of a map that are at equal distances, with their points beside each
+other: 0, 0.01, 0.1 and 1 would be two heaps on an axis of numbers, and 0 has no logarithm."""
 BORDER = "border"
 MAP_CAPTION = (
     "Triangles point up where the measure is at the level or above, and down where it is below."
@@ -55,17 +55,17 @@ class Map:
 
     title: str
     table: pd.DataFrame
-    """Three columns: to the right, upwards, the measure; their names are the labels."""
+    """Three columns: horizontal, vertical, the measure; their names are the labels."""
     level: float | None
-    """Where the verdict changes."""
+    """The value where the verdict changes."""
     border: bool = False
     """Whether a rule was found, so that there is a border to draw."""
     measure: str = ""
-    """What the colours are; none: the third column's name."""
+    """The measure of the colours in words; none: the third column's name."""
 
 
 def cdf_panel(measures: Mapping[str, pd.Series[float]], x_label: str, level: float | None) -> Panel:
-    """Return the share of points whose measure is at most x, a curve for each measure."""
+    """Return the share of points whose measure is at most x, with a curve for each measure."""
     series = []
     for number, (label, values) in enumerate(measures.items()):
         ordered = np.sort(values.to_numpy(dtype=float))
@@ -138,9 +138,9 @@ def draw_map(
 
     Args:
         table: one row per point.
-        x: the factor to the right.
-        y: the factor upwards.
-        measures: column of the table: title of its map.
+        x: the horizontal factor.
+        y: the vertical factor.
+        measures: the title of each map, by the measure's column of the table.
         level: where the measure breaks even; colours are blue below, and red above it.
     """
     return draw(Chart("map", "", tuple(maps(table, x, y, measures, level))))
@@ -149,7 +149,7 @@ def draw_map(
 def maps(
     table: pd.DataFrame, x: str, y: str, measures: Mapping[str, str], level: float | None
 ) -> Iterator[Panel]:
-    """Return the panels of `draw_map`."""
+    """Yield the panels of `draw_map`, one for each measure."""
     for column, title in measures.items():
         yield map_panel(Map(title, table[[x, y, column]], level))
 
@@ -159,7 +159,7 @@ def _scale(found: Map, label: str, values: Numbers) -> Scale:
         return Scale(label, 0.0, 1.0, found.level)
     if found.level is None:
         return Scale(label, float(values.min()), float(values.max()))
-    # The 95th percentile: one value far away would make all others grey.
+    # The scale ends at the 95th percentile, as one distant value would make all others grey.
     reach = float(np.quantile(np.abs(values - found.level), 0.95)) or 1.0
     return Scale(label, found.level - reach, found.level + reach, found.level)
 
@@ -167,7 +167,7 @@ def _scale(found: Map, label: str, values: Numbers) -> Scale:
 def _border(
     table: pd.DataFrame, names: tuple[str, str, str], axes: Mapping[str, Axis], level: float | None
 ) -> Iterator[Series]:
-    """Yield where a weighted mean of the points around is the level."""
+    """Yield the lines where a weighted mean of the points around is the level."""
     x, y, measure = names
     if level is None or len(table) < 3 or any(axes[name].ticks for name in (x, y)):
         return
@@ -184,26 +184,26 @@ def _border(
 
 
 def _levels(values: pd.Series[float]) -> list[float]:
-    """The values of a factor that has few, each of several points; else none."""
+    """Return the values of a factor that has few, each of several points; else an empty list."""
     found = sorted(set(values))
     return found if 1 < len(found) <= FEW and 2 * len(found) < len(values) else []
 
 
 def _beside(values: pd.Series[float], levels: list[float]) -> Numbers:
-    """Each value's place among the levels, points of one level beside each other."""
+    """Return each value's place among the levels; points of one level are beside each other."""
     random = np.random.default_rng(1)
     return np.searchsorted(levels, values) + random.uniform(-0.3, 0.3, len(values))
 
 
 def _scaled(values: pd.Series[float], axis: Axis) -> Numbers:
-    """From 0 to 1 over an axis."""
+    """Return values scaled from 0 to 1 over an axis."""
     plain = values.to_numpy(dtype=float)
     plain = np.log(plain) if axis.log else plain
     return np.asarray((plain - plain.min()) / (np.ptp(plain) or 1.0), dtype=float)
 
 
 def _spread(values: pd.Series[float], axis: Axis) -> Numbers:
-    """Equal steps over an axis."""
+    """Return values at equal steps over an axis."""
     low, high = float(values.min()), float(values.max())
     return np.geomspace(low, high, GRID) if axis.log else np.linspace(low, high, GRID)
 

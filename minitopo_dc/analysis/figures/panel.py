@@ -1,4 +1,4 @@
-"""One panel of the figure: the runs of one transport in one mode."""
+"""One panel of the goodput figure: the runs of one transport in one mode."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ from minitopo_dc.analysis.tables.summary import row_name
 from minitopo_dc.run.results import flow_windows
 
 FONT = "DejaVu Sans"
-"""Comes with matplotlib, so that it is everywhere."""
+"""A font that comes with Matplotlib, so that it is everywhere."""
 RATE_COLOUR = "#0072B2"
 """Blue of the palette of Okabe and Ito (Color Universal Design); all else is grey."""
 STATUS_COLOURS = {"failed": "#B34700", "disturbed": "#B34700", "unsupported": "#555555"}
-"""Their names stand beside them: no colour is needed to tell them apart."""
+"""Colours of the statuses, whose names are beside them: no colour is needed to tell them apart."""
 LEG_GREYS = (0.80, 0.92)
 """Lightness of the first and of the last leg's capacity."""
 REASON_WIDTH, REASON_LINES = 44, 6
 """Characters and lines of small text that a panel holds."""
+
+TITLE_LETTERS = 50
+"""The letters of both titles that stand in one line above a panel."""
 
 # Unless parse_math is off, a dollar sign in a reason begins a formula.
 _TEXT: dict[str, Any] = {"family": FONT, "parse_math": False}
@@ -48,12 +51,12 @@ def draw_panel(
 
 
 def leg_greys(legs: int) -> list[str]:
-    """A grey for each leg."""
+    """Return a grey for each leg, as Matplotlib writes it."""
     return [f"{lightness:.3f}" for lightness in np.linspace(*LEG_GREYS, legs)]
 
 
 def step_s(capacities: pd.DataFrame) -> float:
-    """Length of the steps of `capacities`; of a single one the default bin of a rate."""
+    """Return the length in s of the steps of `capacities`; for one step, a rate's default bin."""
     times = capacities["time_s"].to_numpy(dtype=float)
     return float(times[1] - times[0]) if times.size > 1 else BIN_S
 
@@ -70,7 +73,7 @@ def _draw_capacities(axes: Axes, capacities: pd.DataFrame) -> None:
 
 
 def _draw_rates(axes: Axes, runs: pd.DataFrame, bin_s: float) -> None:
-    """One line per run through the middles of its bins; a mark where the transfer was complete."""
+    """Draw a line per run through the middles of its bins, with a mark where its transfer ended."""
     width = 1.7 if len(runs) == 1 else 1.2
     columns = (runs[name] for name in ("directory", "details", "completion_s"))
     for directory, details, completion_s in zip(*columns, strict=True):
@@ -86,7 +89,10 @@ def _write_goodput(axes: Axes, summary: dict[Any, Any]) -> None:
     goodput = f"{summary['goodput_mbps']:.1f}"
     if summary["ok"] > 1:
         goodput += f" ± {summary['goodput_sd_mbps']:.1f}"
-    axes.set_title(f"goodput {goodput} Mbit/s", color=RATE_COLOUR, **_OUTCOME)
+    outcome, name = f"goodput {goodput} Mbit/s", axes.get_title("left")
+    axes.set_title(outcome, color=RATE_COLOUR, **_OUTCOME)
+    if len(name) + len(outcome) > TITLE_LETTERS:  # else they would lie on each other
+        axes.set_title(f"{name}\n", **_TITLE)
     if summary["ok"] < summary["runs"]:
         note = f"{summary['runs'] - summary['ok']} of {summary['runs']} runs not ok"
         white: dict[str, Any] = {"facecolor": "white", "linewidth": 0, "alpha": 0.8, "pad": 2}
@@ -106,6 +112,6 @@ def _write_reason(axes: Axes, summary: dict[Any, Any]) -> None:
 
 
 def _printable(text: str) -> str:
-    """Text in one line, with a question mark for each character that the font lacks."""
+    """Return text in one line, with a question mark for each character that the font lacks."""
     known = get_font(findfont(FONT)).get_charmap()
     return "".join(char if ord(char) in known else "?" for char in " ".join(text.split()))

@@ -27,15 +27,16 @@ from minitopo_dc.files import replacing
 COLUMN_INCHES, PAGE_INCHES = 3.4, 7.0
 """Width of a column, and of both."""
 PANEL_INCHES = 2.1
-"""Height of a panel that is alone."""
+"""The height of a panel that is alone."""
 SMALL_INCHES = 1.6
 STACKED = 3
-"""So many panels, or panels that share their time, stand in one column above each other."""
+"""The most panels that are above each other in one column; panels that share their time always
+are."""
 DOTS_PER_INCH = 300
 FONT = "DejaVu Sans"
-"""Comes with Matplotlib, so that it is everywhere."""
+"""A font that comes with Matplotlib, so that it is everywhere."""
 SMALL, NORMAL = 7.0, 7.5
-"""Points: of ticks and legends, and of labels."""
+"""Sizes in points: of ticks and legends, and of labels."""
 SHAPES = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "x"}
 SHAPE_ORDER = tuple(SHAPES.values())
 STYLE: Any = {
@@ -59,20 +60,20 @@ STYLE: Any = {
     "text.parse_math": False,
 }
 MARK_MARGIN = 0.4
-"""Of the lines' height: room above them for the labels of marks."""
+"""The space above the lines for the labels of marks, as a part of their height."""
 LETTER_INCHES = 0.065
-"""Of the font at `SMALL`, about."""
+"""The approximate width of a letter of the font at `SMALL`."""
 
 
 def save(chart: Chart, directory: Path, kind: Format) -> Path:
-    """Write a chart to `directory`; return the file.
+    """Write a chart to `directory`; return the path of the file.
 
     Raises:
         OSError: it cannot be written.
     """
     path = directory / f"{chart.name}.{kind}"
     with replacing(path) as partial, mpl.rc_context(STYLE):
-        # Without the time, the same runs make the same file.
+        # The time is left out, so that the same runs make the same file.
         known = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}[kind]
         draw(chart).savefig(partial, format=kind, metadata=known)
     return path
@@ -116,7 +117,7 @@ def _legend_columns(labels: list[str], width: float) -> int:
 
 
 def _legend(figure: Figure, places: list[Axes]) -> None:
-    """Below all panels, each label once."""
+    """Draw a legend below all panels, with each label once."""
     found = {
         label: handle
         for axes in places
@@ -165,6 +166,10 @@ def _draw_series(axes: Axes, series: Series, *, sideways: bool) -> None:
         )
         bars = {"xerr" if sideways else "yerr": reach}
         axes.errorbar(*places, **bars, fmt="none", ecolor=colour, elinewidth=0.7, capsize=1.8)
+    if series.left is not None and series.right is not None:
+        across = np.nan_to_num(np.vstack([series.x - series.left, series.right - series.x]))
+        bars = {"xerr": across.clip(min=0)}
+        axes.errorbar(*places, **bars, fmt="none", ecolor=colour, elinewidth=0.7, capsize=1.8)
     if series.quartiles is not None:
         thick = axes.hlines if sideways else axes.vlines
         thick(series.x, *series.quartiles, color=colour, linewidth=4, alpha=0.4)
@@ -181,7 +186,7 @@ def _draw_series(axes: Axes, series: Series, *, sideways: bool) -> None:
 
 
 def _draw_values(axes: Axes, series: Series, scale: Scale) -> None:
-    """Draw points in the colours of a scale; the shape says on which side of the level each is."""
+    """Draw points in the colours of a scale, with a marker for each side of its level."""
     values = series.values
     assert values is not None
     drawn: dict[str, Any] = {"cmap": _map(scale), "norm": Normalize(scale.low, scale.high)}
@@ -218,7 +223,7 @@ def _colour_bar(axes: Axes, scale: Scale) -> None:
 
 
 def _draw_mark(axes: Axes, x: float, label: str, colour: str) -> None:
-    """A dotted line from bottom to top, its label beside it."""
+    """Draw a dotted line from bottom to top, its label beside it."""
     axes.axvline(x, color=colour, linestyle=":", linewidth=0.8)
     place = axes.get_xaxis_transform()
     axes.text(x, 0.98, label, transform=place, color=colour, rotation=90, ha="right", va="top")
@@ -256,7 +261,7 @@ def _plain_log(axis: Any) -> None:
 
 
 def _set_ticks(axes: Axes, axis: ChartAxis) -> None:
-    """A tick at each swept value, and its name where the one before leaves room for it."""
+    """Set a tick at each swept value, named where the name before leaves room for it."""
     places = [place for place, _ in axis.ticks]
     scaled = [math.log10(place) for place in places] if axis.log else places
     span = (max(scaled) - min(scaled)) or 1.0

@@ -1,4 +1,4 @@
-"""What each leg and path of a run carried over time, drawn, and when paths were to change."""
+"""Figures of what each leg and path of a run carried over time, and when paths were to change."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TOGETHER_S = 0.1
-"""A handover opens a path and abandons another one 0.02 s later: labels would hide each other."""
+"""The time within which changes share a label, as labels would hide each other: a handover opens a
+path and abandons another one 0.02 s later."""
 RATE_LABEL = "goodput per path (Mbit/s)"
 TIME = Axis("time (s)", from_zero=True)
 
 
 def paths_figure(runs: Sequence[Path], path: Path) -> bool:
-    """Write `draw_paths` of these runs as PNG; whether there is anything to draw.
+    """Write `draw_paths` of these runs as PNG; return whether there is anything to draw.
 
     Raises:
         ResultError: a run's `paths.csv` is missing or broken.
@@ -49,9 +50,9 @@ def paths_figure(runs: Sequence[Path], path: Path) -> bool:
 
 
 def draw_paths(runs: Sequence[Path]) -> Figure | None:
-    """Draw each flow with a path schedule of these runs; None when there is none.
+    """Draw each flow with a path schedule of these runs; return None when there is none.
 
-    A panel for each flow, a line for each leg; a mark where a path was to change.
+    A flow has a panel, and each leg a line; a mark shows where a path was to change.
 
     Raises:
         ResultError: a run's `paths.csv` is missing or broken.
@@ -61,7 +62,7 @@ def draw_paths(runs: Sequence[Path]) -> Figure | None:
 
 
 def path_lines(run: Path, flow: int | None = None) -> list[Series]:
-    """Goodput of each leg's paths, of one flow or of all that have several."""
+    """Return the goodput of each leg's paths, for one flow or all that have several paths."""
     rates = path_rates(run)
     if flow is not None:
         rates = rates[rates["flow"] == flow]
@@ -75,7 +76,7 @@ def path_lines(run: Path, flow: int | None = None) -> list[Series]:
 
 
 def path_marks(run: Path, flow: int | None = None) -> list[Mark]:
-    """`plan_marks` of one flow's paths, or of all."""
+    """Return `plan_marks` of one flow's paths, or of all."""
     return [
         mark
         for number, plan in _schedules(load_as_run(run))
@@ -85,7 +86,7 @@ def path_marks(run: Path, flow: int | None = None) -> list[Mark]:
 
 
 def plan_marks(plan: PathPlan) -> list[Mark]:
-    """A mark for each change of paths; changes that follow within `TOGETHER_S` share one."""
+    """Return a mark for each change of paths; changes within `TOGETHER_S` share one."""
     groups: list[list[PathEvent]] = []
     for event in plan.events:
         if groups and event.at_s - groups[-1][0].at_s < TOGETHER_S:
@@ -112,7 +113,7 @@ def _panels(run: Path) -> Iterator[Panel]:
 
 
 def _schedules(scenario: Scenario) -> Iterator[tuple[int, PathPlan]]:
-    """The flows whose paths are not simply all there from the beginning to the end."""
+    """Yield the flows whose paths are not simply all there from the beginning to the end."""
     for number, flow in enumerate(scenario.resolved_flows, start=1):
         if flow.paths and not flow.paths.is_whole(len(scenario.legs)):
             yield number, flow.paths

@@ -1,8 +1,8 @@
-"""What the client received over time, against what the legs could have carried.
+"""The goodput figure: what the client received over time, against the legs' capacity.
 
 Rules of the figure:
 
-* A panel for each transport and mode, in the order of the table; all have the same axes.
+* Each transport and mode has a panel, in the order of the table; all have the same axes.
 * Capacities are stacked: leg 1, on it leg 2, and so on. Their steps are also the bins of the rates.
 * Each run that is ok is a line of its own: nothing is averaged over runs but the goodput in the
   title. Transports without such a run have a reason and no line.
@@ -27,15 +27,15 @@ from minitopo_dc.analysis.tables.summary import compare_table
 from minitopo_dc.files import replacing
 
 MOST_COLUMNS = 3
-"""With more, the figure's text is too small on a page."""
+"""The most columns; with more, the figure's text is too small on a page."""
 PANEL_INCHES = (3.75, 2.0)
 FRAME_INCHES = (0.5, 1.2)
-"""Room for the labels of the axes, the title and the legend."""
+"""The space for the labels of the axes, the title and the legend."""
 DOTS_PER_INCH = 150
 
 
 def goodput_figure(results: pd.DataFrame, capacities: pd.DataFrame, path: Path) -> None:
-    """Write `draw_goodput` as PNG, in the place of a file of that name.
+    """Write `draw_goodput` as PNG, replacing a file of that name.
 
     Raises:
         ResultError: a run's `client-rate.csv` is broken.
@@ -65,7 +65,7 @@ def draw_goodput(results: pd.DataFrame, capacities: pd.DataFrame) -> Figure:
 def run_panels(
     results: pd.DataFrame,
 ) -> tuple[Figure, list[tuple[Axes, dict[Any, Any], pd.DataFrame]]]:
-    """Return a figure and, of each transport and mode, its axes, its summary and its runs."""
+    """Return a figure and, for each transport and mode, its axes, its summary and its runs."""
     figure = Figure(layout="constrained", dpi=DOTS_PER_INCH)
     FigureCanvasAgg(figure)
     groups = []
@@ -78,7 +78,7 @@ def run_panels(
 
 
 def _panel_grid(figure: Figure, count: int) -> list[Axes]:
-    """Axes of equal limits, in rows; their numbers stand below the lowest of each column."""
+    """Return axes of equal limits, in rows; the lowest of each column has the numbers."""
     columns = min(MOST_COLUMNS, math.ceil(math.sqrt(count)))
     rows = math.ceil(count / columns)
     figure.set_size_inches(
@@ -95,7 +95,7 @@ def _panel_grid(figure: Figure, count: int) -> list[Axes]:
 
 
 def set_axes(panels: list[Axes]) -> None:
-    """Common limits from 0, no frame but the two axes."""
+    """Set common limits from 0, and remove all of the frame but the two axes."""
     for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(labelsize=8, labelfontfamily=FONT)

@@ -1,4 +1,4 @@
-"""The rows of a workload (one per request, per echo) over time: a panel per transport and mode."""
+"""Figures of a workload's rows (one per request, per echo) over time, by transport and mode."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from minitopo_dc.analysis.figures.panel import FONT, RATE_COLOUR
 from minitopo_dc.analysis.figures.received import run_panels, set_axes
 from minitopo_dc.analysis.tables.rows import lines_of, read_rows
+from minitopo_dc.analysis.tables.summary import row_name
 from minitopo_dc.files import replacing
 from minitopo_dc.workloads import RowsFigure, Workload
 
@@ -19,7 +20,7 @@ MISSING_COLOUR = "#d62728"
 
 
 def rows_figure(results: pd.DataFrame, workload: Workload, path: Path) -> None:
-    """Write `draw_rows` as PNG, in the place of a file of that name.
+    """Write `draw_rows` as PNG, replacing a file of that name.
 
     Raises:
         ResultError: a run has no such rows, or they are broken.
@@ -45,7 +46,7 @@ def draw_rows(results: pd.DataFrame, workload: Workload) -> Figure:
         raise ValueError(f"workload {workload.kind} has no figure of its rows")
     figure, panels = run_panels(results)
     for axes, summary, same in panels:
-        axes.set_title(f"{summary['transport']} {summary['mode']}", fontsize=9.5, family=FONT)
+        axes.set_title(f"{summary['transport']} {row_name(summary)}", fontsize=9.5, family=FONT)
         for rows in _runs(same, workload.kind, wanted):
             _draw(axes, rows, wanted)
         if not summary["ok"]:

@@ -1,4 +1,4 @@
-"""What the legs of a scenario offer over time, and on which of them there is a path."""
+"""A figure of what the legs of a scenario offer over time, and which of them have a path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STEP_S = 1
-"""Capacities are means over so long: those of a drive are of whole seconds."""
+"""The time over which capacities are means: those of a drive are of whole seconds."""
 CAPACITY_LABEL = "capacity downlink (Mbit/s)"
 
 
@@ -24,8 +24,8 @@ def draw_schedule(scenario: Scenario, until_s: float) -> Figure:
     """Draw the capacity of all legs, and of those on which flow 1 has a path that is no backup.
 
     Args:
-        scenario: as given; its handover rule becomes a path schedule here, as in a run.
-        until_s: s since time zero of the legs.
+        scenario: the given one; its handover rule becomes a path schedule here, as in a run.
+        until_s: the end of the figure, in s since time zero of the legs.
 
     Raises:
         SettingsError, TraceError: a trace is missing or wrong, or no leg ever has any capacity.
@@ -57,7 +57,10 @@ def _mbps(scenario: Scenario, leg: int, second: int) -> float:
 
 
 def _is_open(plan: PathPlan, leg: int, second: int) -> bool:
-    """In the middle of a second: where two paths overlap for a moment, the new one counts."""
+    """Return whether a path is open in the middle of a second.
+
+    Where two paths overlap for a moment, the new one counts.
+    """
     middle = second + STEP_S / 2
     return any(since <= middle < until for since, until in plan.available_periods(leg))
 

@@ -1,4 +1,4 @@
-"""Runs over the same legs over time: what shows why one is faster than the other."""
+"""Charts of runs over the same legs over time, which show why one is faster than the other."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_BINS = 100
-"""Of a transfer: more is noise at this width."""
+"""The most bins of a transfer: more is noise at this width."""
 LEAST_BIN_S = 0.1
-"""The default interval of a run's series."""
+"""The least width of a bin, the default interval of a run's series."""
 Curves = Mapping[str, tuple[Any, Any]]
-"""Times and values by what they are of: `leg 1`."""
+"""Times and values by their legs: `leg 1`."""
 
 
 def draw_why(runs: Mapping[str, Path], title: str) -> Figure:
-    """Draw `why_chart`."""
+    """Draw the chart of `why_chart` for a paper."""
     return draw(why_chart("why", runs, title))
 
 
@@ -47,9 +47,9 @@ def why_chart(name: str, runs: Mapping[str, Path], title: str) -> Chart:
     """Return rates and queues of the legs, congestion windows, round-trip times, waits in PDCP.
 
     Args:
-        name: of the figure's files.
-        runs: name: directory of a run that is ok.
-        title: of all.
+        name: the name of the figure's files.
+        runs: directories of runs that are ok, by name.
+        title: the title of the figure.
 
     Raises:
         ResultError, OSError: a file of a run is missing or broken.
@@ -69,7 +69,7 @@ def why_chart(name: str, runs: Mapping[str, Path], title: str) -> Chart:
 
 
 def _series(label: str, run: int, what: str, points: tuple[Numbers, Numbers]) -> Series:
-    """A run has a colour, and each of its legs a dash."""
+    """Return a curve with a colour for its run and a dash for its leg."""
     turn, dash = divmod(int(what.rsplit(maxsplit=1)[-1]) - 1, len(DASHES))
     return Series(label, *points, Look(run + 2 * turn, dash))
 
@@ -88,7 +88,7 @@ def run_series(run: Path) -> dict[str, Curves]:
             "rate of a leg (Mbit/s)": _rates(legs, end_s, bin_s),
             "queue of a leg (kB)": _queues(legs, end_s, bin_s),
             **_congestion(run, end_s, bin_s),
-            "mean wait for reordering (ms)": _waits(run, end_s, bin_s),
+            "mean wait for reordering (ms)": reordering_waits(run, end_s, bin_s),
         }
 
 
@@ -126,8 +126,8 @@ def _congestion(run: Path, end_s: float, bin_s: float) -> dict[str, Curves]:
     }
 
 
-def _waits(run: Path, end_s: float, bin_s: float) -> Curves:
-    """Mean over the PDUs of an interval; none where it delivered nothing."""
+def reordering_waits(run: Path, end_s: float, bin_s: float) -> Curves:
+    """Return the mean wait of the PDUs of each interval; NaN where it delivered nothing."""
     if not receive_counters(run):
         return {}
     series = pdcp_series(run)

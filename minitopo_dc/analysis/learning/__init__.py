@@ -1,1 +1,1 @@
-"""What decides over the points of a design: trees, importance, hold-out accuracy."""
+"""Statistics of what decides over a design's points: trees, importance, hold-out accuracy."""

@@ -1,4 +1,4 @@
-"""Which factors decide whether a measure reaches a limit, and how sure that is.
+"""An explanation which factors decide whether a measure reaches a limit, and how sure that is.
 
 A limit is the least value for a yes, or the most (`less`) where less is better.
 """
@@ -18,9 +18,10 @@ from minitopo_dc.analysis.learning.tree import Rule, Verdicts, decide, rules, sp
 from minitopo_dc.analysis.statistics import Proportion
 
 SEED = 1
-"""Of folds, forests and permutations: the same table gives the same answer."""
+"""The seed of folds, forests and permutations: the same table gives the same answer."""
 CLOSE = 0.05
-"""Of the limit: points so close to it may be on its other side by scatter between runs alone."""
+"""The part of the limit within which points may be on its other side by scatter between runs
+alone."""
 
 
 @dataclass(frozen=True)
@@ -28,60 +29,62 @@ class Counted:
     """The points of a table, each on one side of a limit or without a value."""
 
     yes: Proportion
-    """At the limit or on its better side, of those with a value."""
+    """Points at the limit or on its better side, of those with a value."""
     without_value: int
-    """A run of theirs is missing or unsupported, or neither side of a ratio ended."""
+    """Points without a value: a run of theirs is missing or unsupported, or neither side of a ratio
+    ended."""
     endless: int
-    """Of those with a value: it is infinite or 0, as a run failed."""
+    """Points whose value is infinite or 0, as a run failed."""
     close: int
-    """Of those with a value: within `CLOSE` of the limit."""
+    """Points whose value is within `CLOSE` of the limit."""
 
     @property
     def usual(self) -> bool:
-        """What is more frequent; of a tie no."""
+        """Return the majority verdict, which is no for a tie."""
         return 2 * self.yes.count > self.yes.points
 
     @property
     def majority(self) -> float:
-        """The share of right verdicts of who always says what is more frequent."""
+        """Return the accuracy of the majority baseline, as a share from 0.5 to 1."""
         return max(self.yes.share, 1 - self.yes.share)
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """A tree's verdicts on points that it was not grown from."""
+    """The verdicts of a tree on points that it was not grown from."""
 
     right: Proportion
     majority: Proportion
-    """Right verdicts of who always says what is more frequent among the points of the tree."""
+    """The accuracy of the majority baseline, which always gives the majority verdict of the tree's
+    points."""
     without_value: int
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What is so with one limit."""
+    """The results with one limit."""
 
     limit: float
     counted: Counted
     learnt: Learnt | None
-    """None: too few points on one side."""
+    """The tree; None: too few points on one side."""
     decides: tuple[str, ...]
     """The factors in the tree, in words, from its root downwards."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Of one measure."""
+    """The explanation of one measure, with its tree and importances."""
 
     at: Limit
-    """The limit that was asked for."""
+    """The results with the limit that was asked for."""
     others: tuple[Limit, ...]
     factors: tuple[Factor, ...]
-    """Those that vary."""
+    """The factors that vary."""
     rules: tuple[Rule, ...]
-    """Of the tree, a rule per leaf."""
+    """The rules of the tree, one per leaf."""
     importances: tuple[Importance, ...]
-    """The greatest first."""
+    """The importances, the greatest first."""
     unseen: Unseen | None
 
 
@@ -100,13 +103,13 @@ def explain(
 
     Args:
         table: one row per point: factors, and the measure (NaN where a point has none).
-        measure: its column.
-        limit: from where on it is a yes.
-        factors: columns that may explain it.
-        words: of a column, with its unit in brackets.
+        measure: the measure's column.
+        limit: the value from which on the verdict is yes.
+        factors: columns that may explain the verdict.
+        words: returns a column's name in words, with its unit in brackets.
         unseen: points of another design, to test the tree on.
         others: limits whose results are shown beside it.
-        less: a yes is at most the limit.
+        less: whether a yes is at most the limit.
     """
     known = table[table[measure].notna()]
     varied = read_factors(known, factors, words)
@@ -129,7 +132,7 @@ def explain(
 
 
 def count(values: pd.Series[float], limit: float, *, less: bool = False) -> Counted:
-    """Divide points by a limit."""
+    """Count the points on each side of a limit, and those without a value."""
     known = values.dropna()
     endless = int((np.isinf(known) | (known == 0)).sum())
     return Counted(
@@ -141,7 +144,7 @@ def count(values: pd.Series[float], limit: float, *, less: bool = False) -> Coun
 
 
 def reached(values: pd.Series[float], limit: float, *, less: bool = False) -> Verdicts:
-    """Which values are at the limit or on its better side."""
+    """Return which values are at the limit or on its better side."""
     plain = values.to_numpy(dtype=float)
     return np.asarray(plain <= limit if less else plain >= limit, dtype=np.bool_)
 
@@ -164,7 +167,7 @@ def _at(
 def _tested(
     at: Limit, factors: Sequence[Factor], table: pd.DataFrame, measure: str, *, less: bool
 ) -> Unseen | None:
-    """Without a tree the more frequent verdict is what it says."""
+    """Return the accuracy on unseen points; without a tree, that of the majority verdict."""
     known = table[table[measure].notna()]
     truth = reached(known[measure], at.limit, less=less)
     usual = truth == at.counted.usual

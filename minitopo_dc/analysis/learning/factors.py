@@ -1,8 +1,8 @@
 """The factors of a design's points as columns of numbers, and in words.
 
 A factor whose values are all numbers is one column. Any other one, e.g. a congestion control, has a
-column for each of its levels: 1 where it has it, else 0. Where a point has no value of a factor,
-this is a level of its own (`ABSENT`); in the column of numbers it then has the median.
+column for each of its levels: 1 where a point has it, else 0. Where a point has no value of a
+factor, this is a level of its own (`ABSENT`); in a column of numbers it then has the median.
 """
 
 from __future__ import annotations
@@ -21,57 +21,58 @@ Matrix = NDArray[np.float64]
 ABSENT = "not given"
 """The level of a point without a value."""
 UNITS = {"ms": "ms", "s": "s", "mb": "MB", "mbps": "Mbit/s", "percent": "%", "bytes": "byte"}
-"""What the names of scenarios' fields end with, and what it stands for."""
+"""Units by the ends of the names of scenarios' fields."""
 _WITH_UNIT = re.compile(r"(?P<words>.*\S) *\((?P<unit>[^()]*)\)")
 
 
 @dataclass(frozen=True)
 class Factor:
-    """One that varies over a table's points."""
+    """A factor that varies over a table's points."""
 
     path: str
-    """The table's column."""
+    """The factor's column of the table."""
     words: str
     unit: str
-    """Empty: none."""
+    """The unit; empty: none."""
     levels: tuple[str, ...]
-    """Of what are not only numbers, in the table's order."""
+    """The levels of a factor that is not only numbers, in the table's order."""
     numeric: bool
     median: float
-    """Of the numbers; NaN without any."""
+    """The median of the numbers; NaN without any."""
     few: tuple[float, ...]
-    """Its numbers, when they are no more than `FEW`: a border between them is the lower one."""
+    """The values of numbers, if they are no more than `FEW`: a border between two is the lower
+    one."""
 
 
 FEW = 8
-"""A design's range has as many values as points; levels are fewer."""
+"""The most values that count as levels: a design's range has as many values as points."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One of a matrix: a factor's numbers, or whether it has a level."""
+    """A column of a matrix: a factor's numbers, or whether a point has a level of it."""
 
     factor: Factor
     level: str | None
 
     def above(self, threshold: float) -> str:
-        """In words: it is above a threshold, or has the level."""
+        """Return in words that the factor is above a threshold, or has the level."""
         if self.level is not None:
             return f"{self.factor.words} is {self.level}"
         return f"{self.factor.words} > {self.number(threshold)}"
 
     def below(self, threshold: float) -> str:
-        """In words: it is a threshold or less, or has not the level."""
+        """Return in words that the factor is a threshold or less, or does not have the level."""
         if self.level is not None:
             return f"{self.factor.words} is not {self.level}"
         return f"{self.factor.words} <= {self.number(threshold)}"
 
     def between(self, low: float, high: float) -> str:
-        """In words: above `low`, and `high` or less."""
+        """Return in words that the factor is above `low`, and `high` or less."""
         return f"{self.factor.words} > {low:g} and <= {self.number(high)}"
 
     def number(self, value: float) -> str:
-        """With its unit."""
+        """Return a value as text with the factor's unit."""
         unit = self.factor.unit
         return f"{value:g}{'' if unit in ('', '%') else ' '}{unit}"
 
@@ -79,12 +80,12 @@ class Column:
 def read_factors(
     table: pd.DataFrame, paths: Sequence[str], words: Mapping[str, str]
 ) -> list[Factor]:
-    """Those of the paths whose values differ between a table's points.
+    """Return the factors whose values differ between a table's points.
 
     Args:
         table: one row per point.
-        paths: its columns that are factors; one that is none of its columns is left out.
-        words: of a path, with its unit in brackets; none: made from the path.
+        paths: names of columns that are factors; names of no column are left out.
+        words: a factor's name by its path, with its unit in brackets; none: made from the path.
     """
     there = [path for path in paths if path in table]
     found = [_factor(path, table[path], words.get(path) or in_words(path)) for path in there]
@@ -92,7 +93,7 @@ def read_factors(
 
 
 def in_words(path: str) -> str:
-    """A path as a person says it: `label.delay_ratio` is delay ratio."""
+    """Return a path in words: `label.delay_ratio` is delay ratio."""
     *_, last = (part for part in path.split(".") if part != "*")
     parts = last.split("_")
     unit = UNITS.get(parts[-1]) if len(parts) > 1 else None
@@ -100,7 +101,7 @@ def in_words(path: str) -> str:
 
 
 def columns_of(factors: Sequence[Factor]) -> list[Column]:
-    """Those of `matrix`, in its order."""
+    """Return the columns of `matrix`, in its order."""
     return [
         Column(factor, level)
         for factor in factors
@@ -109,16 +110,16 @@ def columns_of(factors: Sequence[Factor]) -> list[Column]:
 
 
 def matrix(table: pd.DataFrame, factors: Sequence[Factor]) -> Matrix:
-    """A row per point, a column for each of `columns_of`, without NaN.
+    """Return a row per point with a column for each of `columns_of`, without NaN.
 
-    A level that the factors do not know is none of them.
+    A level that the factors do not know is 0 in all columns of its factor.
     """
     columns = [_column(table[each.factor.path], each) for each in columns_of(factors)]
     return np.column_stack(columns) if columns else np.empty((len(table), 0))
 
 
 def as_level(value: Any) -> str:
-    """A value as the name of a level."""
+    """Return a value as the name of a level."""
     if isinstance(value, bool | np.bool_):
         return "on" if value else "off"
     if isinstance(value, list | tuple | dict):

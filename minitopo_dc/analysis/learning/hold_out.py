@@ -1,8 +1,9 @@
-"""A tree of as many levels as the points bear, and how right it is on others.
+"""A decision tree of as many levels as the points support, and its hold-out accuracy.
 
 The levels are the fewest whose cross-validated accuracy is within one standard error of the best
 (Breiman, Friedman, Olshen, Stone, Classification and Regression Trees, 1984, section 3.4.3), so
-that noise has none. The choice is made anew in each fold: the accuracy is that of the whole way.
+that a tree on noise has none. The choice is made anew in each fold: the accuracy is that of the
+whole procedure.
 """
 
 from __future__ import annotations
@@ -18,39 +19,40 @@ from minitopo_dc.analysis.learning.tree import DEEPEST, Node, Verdicts, decide, 
 from minitopo_dc.analysis.statistics import Proportion, Z
 
 FOLDS = 5
-"""Usual (Hastie, Tibshirani, Friedman, The Elements of Statistical Learning, section 7.10)."""
+"""The usual number of folds (Hastie, Tibshirani, Friedman, The Elements of Statistical Learning,
+section 7.10)."""
 REPEATS = 3
-"""Of the folds, each time other ones: one division of few points is a matter of luck."""
+"""The number of divisions into folds: a single division of few points depends on chance."""
 Rows = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """A tree, and how right its like are on points that they have not seen."""
+    """A tree, and the accuracy of trees made like it on points that they have not seen."""
 
     tree: Node
     accuracy: Proportion
-    """Cross-validated, a mean over the repeats."""
+    """The cross-validated accuracy, a mean over the repeats."""
     is_better: bool
-    """Than who always says what is more frequent: on the mean of the points' differences, by more
-    than 1.96 standard errors."""
+    """Whether it is better than the majority baseline: by more than 1.96 standard errors of the
+    mean of the points' differences."""
 
 
 def learn(
     values: Matrix, verdicts: Verdicts, factors: Sequence[Factor], seed: int
 ) -> Learnt | None:
-    """Learn from all points; None when fewer than `FOLDS` have one of the verdicts.
+    """Learn from all points; return None when fewer than `FOLDS` have one of the verdicts.
 
     Args:
         values: `matrix` of the factors.
-        verdicts: of each point.
-        factors: without one nothing is learnt.
-        seed: of the folds.
+        verdicts: the verdict of each point.
+        factors: the factors; without one nothing is learnt.
+        seed: the seed of the folds.
     """
     yes = int(verdicts.sum())
     if not factors or min(yes, len(verdicts) - yes) < FOLDS:
         return None
-    # Not above: it takes a second, and few commands need it.
+    # Imported here, as it takes a second, and few commands need it.
     from sklearn import config_context  # noqa: PLC0415
 
     with config_context(assume_finite=True, skip_parameter_validation=True):
@@ -82,7 +84,11 @@ def _chosen(values: Matrix, verdicts: Verdicts, factors: Sequence[Factor], seed:
 
 
 def _fewest_levels(scores: Matrix) -> int:
-    """Of a row per fold and a column per number of levels."""
+    """Return the fewest levels within one standard error of the best mean accuracy.
+
+    Args:
+        scores: accuracies, with a row per fold and a column per number of levels.
+    """
     if not len(scores):
         return 0
     means = scores.mean(axis=0)
@@ -92,8 +98,8 @@ def _fewest_levels(scores: Matrix) -> int:
 
 
 def _folds(verdicts: Verdicts, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-    """Rows to learn from and rows to test on; each has both verdicts in their proportion."""
-    # Not above: it takes a second, and few commands need it.
+    """Yield rows to learn from and rows to test on; each has both verdicts in their proportion."""
+    # Imported here, as it takes a second, and few commands need it.
     from sklearn.model_selection import RepeatedStratifiedKFold  # noqa: PLC0415
 
     rarer = min(int(verdicts.sum()), int((~verdicts).sum()))

@@ -1,7 +1,7 @@
-"""How much a verdict depends on each factor: permutation importance.
+"""The permutation importance of each factor for a verdict.
 
-A forest learns from some folds. On the fold that it has not seen the values of one factor change
-places among the points; by how much the share of right verdicts falls is the factor's importance
+A forest learns from some folds. On the fold that it has not seen the values of one factor are
+permuted among the points; the fall of the share of right verdicts is the factor's importance
 (Breiman, Random Forests, Machine Learning 45, 2001, section 10). Factors that follow from each
 other share theirs.
 """
@@ -19,42 +19,43 @@ from minitopo_dc.analysis.learning.tree import Verdicts, fitted
 
 FOLDS, REPEATS = 5, 2
 PERMUTATIONS = 10
-"""Of each factor in each fold."""
+"""The permutations of each factor in each fold."""
 HALF = 0.5
 LEAST = 0.01
-"""A factor that is worth less than one verdict in a hundred is not named."""
+"""The least importance of a factor that is named: one verdict in a hundred."""
 TREES = 50
-"""Half of scikit-learn's default: a mean over ten forests scatters no more than by folds."""
+"""The trees of a forest, half of scikit-learn's default: the mean over ten forests scatters no more
+than between folds."""
 
 
 @dataclass(frozen=True)
 class Importance:
-    """Of one factor."""
+    """The permutation importance of one factor."""
 
     factor: Factor
     mean: float
-    """Over the folds: by how much the share of right verdicts falls without it."""
+    """The mean over the folds of the fall of the share of right verdicts."""
     sd: float
-    """Between the folds (sample)."""
+    """The standard deviation between the folds (sample)."""
 
     @property
     def is_clear(self) -> bool:
-        """Whether it is more than its scatter: of ten folds, three standard errors."""
+        """Return whether the mean exceeds the scatter: with ten folds, three standard errors."""
         return self.mean > max(self.sd, LEAST)
 
 
 def importances(
     values: Matrix, verdicts: Verdicts, factors: Sequence[Factor], seed: int
 ) -> tuple[Importance, ...]:
-    """Of each factor, the greatest first.
+    """Return the importance of each factor, the greatest first.
 
     Args:
         values: `matrix` of the factors.
-        verdicts: of each point; either at least `FOLDS` times.
-        factors: at least one.
-        seed: of the forests, folds and permutations.
+        verdicts: the verdict of each point; each verdict occurs at least `FOLDS` times.
+        factors: the factors, at least one.
+        seed: the seed of the forests, folds and permutations.
     """
-    # Not above: it takes a second, and few commands need it.
+    # Imported here, as it takes a second, and few commands need it.
     from sklearn import config_context  # noqa: PLC0415
     from sklearn.model_selection import RepeatedStratifiedKFold  # noqa: PLC0415
 
@@ -74,7 +75,10 @@ def importances(
 
 
 def _forest(values: Matrix, verdicts: Verdicts, random: np.random.Generator) -> list[Any]:
-    """Trees of points that were drawn with replacement, each split of a part of the columns."""
+    """Return a forest; each tree has points drawn with replacement.
+
+    Each split chooses among a random part of the columns.
+    """
     trees = []
     for _ in range(TREES):
         rows = random.integers(0, len(verdicts), len(verdicts))
@@ -90,7 +94,10 @@ def _falls(
     factors: Sequence[Factor],
     random: np.random.Generator,
 ) -> list[float]:
-    """Of each factor on one fold; all that is to be decided at once, as each call has its price."""
+    """Return the fall of the accuracy by each factor on one fold.
+
+    The forest is asked for all permutations at once, as each call takes its time.
+    """
     owners = np.array([factors.index(column.factor) for column in columns_of(factors)])
     asked = [values]
     for number in range(len(factors)):

@@ -1,7 +1,7 @@
-"""A decision tree that a person can read: grown by scikit-learn, held and asked here.
+"""A decision tree that a person can read: grown by scikit-learn, kept and evaluated here.
 
-Its thresholds are the shortest numbers that part the points as the grown ones do, so that what is
-printed is what decides. Splits whose two sides say the same are taken back.
+Its thresholds are the shortest numbers that separate the points as the grown ones do, so that the
+printed rule is the one that decides. Splits whose two sides say the same are removed.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from minitopo_dc.analysis.learning.factors import Column, Matrix
 
 Verdicts = NDArray[np.bool_]
 DEEPEST = 4
-"""Levels of a tree: as many as a person follows."""
+"""The most levels of a tree: as many as a person follows."""
 FEWEST_POINTS = 5
-"""Of a leaf: a rule of fewer is one of chance."""
+"""The fewest points of a leaf: a rule of fewer depends on chance."""
 MOST_DIGITS = 6
-"""Of a threshold: as many as a design's values have."""
+"""The most digits of a threshold: as many as a design's values have."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """Where a tree decides."""
+    """The end of a tree's branch, where it decides."""
 
     verdict: bool
     points: int
-    """That it was grown from."""
+    """The number of points that it was grown from."""
     right: int
-    """Of these: for which its verdict is so."""
+    """The number of these points for which its verdict is right."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """Where a tree asks for a column."""
+    """A node where a tree compares a column with a threshold."""
 
     column: int
     threshold: float
     below: Node
-    """Also at the threshold."""
+    """The side below the threshold or at it."""
     above: Node
 
 
@@ -52,19 +52,19 @@ Node = Leaf | Split
 
 @dataclass(frozen=True)
 class Rule:
-    """The way to one leaf, in words."""
+    """The conditions on the way to one leaf, in words."""
 
     conditions: tuple[str, ...]
     leaf: Leaf
 
 
 def grow(values: Matrix, verdicts: Verdicts, columns: Sequence[Column]) -> list[Node]:
-    """Trees of 0, 1, ... `DEEPEST` levels (CART: Breiman, Friedman, Olshen, Stone 1984).
+    """Return trees of 0, 1, ... `DEEPEST` levels (CART: Breiman, Friedman, Olshen, Stone 1984).
 
     Args:
         values: a row per point.
-        verdicts: of each point.
-        columns: those of `values`.
+        verdicts: the verdict of each point.
+        columns: the columns of `values`.
     """
     if not len(columns):
         return [_leaf(verdicts)] * (DEEPEST + 1)
@@ -75,12 +75,13 @@ def grow(values: Matrix, verdicts: Verdicts, columns: Sequence[Column]) -> list[
 
 
 def fitted(values: Matrix, verdicts: Verdicts, seed: int, **how: Any) -> Any:
-    """Return scikit-learn's tree of some points, `how` as its parameters are called.
+    """Return scikit-learn's tree of some points; `how` has its parameters.
 
-    Of 0 and 1 the variance is half of Gini's impurity, so it splits as one of two classes does;
-    but that of two classes looks at its classes for most of the time that a small tree takes.
+    The variance of 0 and 1 is half of Gini's impurity, so that a regression tree splits as a
+    classifier of two classes does; but a classifier takes most of its time for its classes when the
+    tree is small.
     """
-    # Not above: it takes a second, and few commands need it.
+    # Imported here, as it takes a second, and few commands need it.
     from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415
 
     tree = DecisionTreeRegressor(random_state=seed, **how)
@@ -89,7 +90,7 @@ def fitted(values: Matrix, verdicts: Verdicts, seed: int, **how: Any) -> Any:
 
 
 def decide(node: Node, values: Matrix) -> Verdicts:
-    """What a tree says of each row."""
+    """Return a tree's verdict on each row."""
     if isinstance(node, Leaf):
         return np.full(len(values), node.verdict)
     above = values[:, node.column] > node.threshold
@@ -97,7 +98,7 @@ def decide(node: Node, values: Matrix) -> Verdicts:
 
 
 def rules(node: Node, columns: Sequence[Column]) -> list[Rule]:
-    """Every leaf of a tree with its conditions, those of one column joined."""
+    """Return every leaf of a tree with its conditions, those of one column joined."""
     return [
         Rule(tuple(_words(columns[column], *limits) for column, limits in way.items()), leaf)
         for way, leaf in _ways(node, {})
@@ -105,7 +106,7 @@ def rules(node: Node, columns: Sequence[Column]) -> list[Rule]:
 
 
 def splits(node: Node | None) -> Iterator[Split]:
-    """Those of a tree, from its root downwards, level by level."""
+    """Yield the splits of a tree, from its root downwards, level by level."""
     there = [node]
     while there:
         found = [each for each in there if isinstance(each, Split)]
@@ -114,7 +115,7 @@ def splits(node: Node | None) -> Iterator[Split]:
 
 
 Way = dict[int, tuple[float, float]]
-"""Of each column that was asked for: above the first number, at most the second."""
+"""The limits of each column on the way to a leaf: above the first number, at most the second."""
 
 
 def _ways(node: Node, way: Way) -> Iterator[tuple[Way, Leaf]]:
@@ -134,7 +135,7 @@ def _words(column: Column, low: float, high: float) -> str:
 
 @dataclass(frozen=True)
 class _Taken:
-    """From scikit-learn's arrays to nodes."""
+    """A converter from scikit-learn's arrays to nodes."""
 
     tree: Any
     values: Matrix
@@ -156,14 +157,14 @@ class _Taken:
 
 
 def _leaf(verdicts: Verdicts) -> Leaf:
-    """Of a tie: no."""
+    """Return a leaf with the majority verdict of its points, which is no for a tie."""
     yes = int(verdicts.sum())
     verdict = 2 * yes > len(verdicts)
     return Leaf(verdict, len(verdicts), yes if verdict else len(verdicts) - yes)
 
 
 def _threshold(column: Column, low: float, high: float) -> float:
-    """The shortest number from `low` to below `high`; of few levels the lower one."""
+    """Return the shortest number from `low` to below `high`; of few levels the lower one."""
     if column.level is not None:
         return 0.5
     if column.factor.few:

@@ -1,1 +1,1 @@
-"""What the transports wrote of their connections: qlog, tcp_info, captures."""
+"""What transports recorded of their connections: qlog, tcp_info, captures."""

@@ -15,53 +15,54 @@ Numbers = npt.NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Cut:
-    """The window fell, as packets were declared lost."""
+    """A cut of the congestion window, as packets were declared lost."""
 
     time_s: float
     cwnd_bytes: int
-    """Before."""
+    """The window before the cut."""
     lost: tuple[int, ...]
-    """The numbers of the packets that it fell for."""
+    """The numbers of the packets for whose loss it was cut."""
 
 
 @dataclass(frozen=True)
 class ConnectionLog:
-    """What two ends recorded of a download; times in s since the first thing that the server saw.
+    """A download as two ends recorded it; times in s since the server's first recorded event.
 
     Packets are QUIC packets or TCP segments. What is sent again is another packet.
     """
 
     packets: pd.DataFrame
-    """Those with content, as sent: `number`, `sent_s`, `received_s` (NaN: never), `bytes` of the
+    """Packets with content, as sent: `number`, `sent_s`, `received_s` (NaN: never), `bytes` of the
     QUIC packet or of the segment's data."""
     acknowledgements: int
-    """Packets of the client's that are nothing but an acknowledgement."""
+    """The number of the client's packets that are nothing but an acknowledgement."""
     windows: pd.DataFrame
     """`time_s`, `cwnd_bytes`, `in_flight_bytes`, `ssthresh_bytes` (NaN: none yet); a row for each
     change, of TCP for each sample."""
     lost: tuple[int, ...]
-    """Numbers of all that were declared lost, by a timeout too; of TCP, that were sent again."""
+    """Numbers of all packets that were declared lost, by a timeout too; for TCP, of those sent
+    again."""
     cuts: tuple[Cut, ...]
     least_rtt_s: float
-    """NaN: no sample."""
+    """The least round-trip time; NaN: no sample."""
 
     @property
     def begin_s(self) -> float:
-        """When the first packet with content was sent."""
+        """Return when the first packet with content was sent (s)."""
         return float(self.packets["sent_s"].iloc[0])
 
     @property
     def end_s(self) -> float:
-        """When the last one arrived."""
+        """Return when the last packet with content arrived (s)."""
         return float(self.packets["received_s"].max())
 
     def during(self) -> tuple[pd.DataFrame, Numbers]:
-        """The windows of the transfer, and how long each lasted (s)."""
+        """Return the windows of the transfer, and how long each lasted (s)."""
         windows = self.windows[self.windows["time_s"] < self.end_s]
         times = windows["time_s"].to_numpy(dtype=float).clip(self.begin_s)
         return windows, np.diff(times, append=self.end_s)
 
     def were_received(self, numbers: Sequence[int]) -> list[bool]:
-        """Which of some packets arrived, late or not."""
+        """Return which of some packets arrived, late or not."""
         arrived = set(self.packets["number"][self.packets["received_s"].notna()])
         return [number in arrived for number in numbers]

@@ -1,4 +1,4 @@
-"""What a run left of its connection, whatever its transport: QUIC's qlogs, TCP's captures."""
+"""The records of a run's connection, whatever its transport: QUIC's qlogs, TCP's captures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from minitopo_dc.settings import SettingsError
 
 
 def connection_log(run: Path) -> ConnectionLog:
-    """Read a run; of several flows, the first one.
+    """Read a run's connection; of several flows, that of the first one.
 
     Raises:
         ResultError: a file is missing (which the scenario must ask for: docs/features.md) or
@@ -27,7 +27,7 @@ def connection_log(run: Path) -> ConnectionLog:
 
 
 def sender_recovery(run: Path) -> Recovery:
-    """Loss recovery of a run's server: from `tcp-info.csv` if there is one, else from its qlog.
+    """Return the loss recovery of a run's server, from `tcp-info.csv` if it exists, else its qlog.
 
     Raises:
         ResultError: a run of TCP or QUIC has neither, or it is broken.
@@ -37,7 +37,10 @@ def sender_recovery(run: Path) -> Recovery:
 
 @lru_cache(maxsize=1)
 def _read(run: Path, _version: int) -> ConnectionLog:
-    """The last one is kept: its features and its behaviour are asked for one after the other."""
+    """Read a run's connection; keep the last one.
+
+    Its features and its behaviour are asked for one after the other.
+    """
     log = tcp_log(run) if _transport(run) == "tcp" else quic_log(run)
     if log.packets["received_s"].isna().all():
         raise ResultError(f"{run}: no packet with content arrived")

@@ -1,4 +1,4 @@
-"""What the qlog of a server (aioquic's, ngtcp2's or picoquic's) tells of its congestion control."""
+"""The congestion control of a server by its qlog (aioquic's, ngtcp2's or picoquic's)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Event = dict[str, Any]
 
 
 def field_events(trace: dict[str, Any]) -> list[Event]:
-    """The events of a trace as aioquic writes them, as far as this project reads them.
+    """Return the events of a trace as aioquic writes them, as far as this project reads them.
 
     Raises:
-        ResultError: it is of several paths, whose windows are `paths.csv`'s.
+        ResultError: it is of several paths, whose windows are in `paths.csv`.
         ValueError, KeyError, TypeError: it is no such trace, or cut.
     """
     if "path_id" in trace[FIELDS]:
@@ -53,7 +53,10 @@ def _in_ms(key: str, value: float) -> float:
 
 
 def _frame(frame: Event) -> Event:
-    """In an acknowledgement, a range of one packet has one number here and two with aioquic."""
+    """Return a frame as aioquic writes it.
+
+    In an acknowledgement, a range of one packet has one number here and two with aioquic.
+    """
     if frame["frame_type"] != "ack":
         return frame
     return {**frame, "acked_ranges": [[each[0], each[-1]] for each in frame["acked_ranges"]]}
@@ -61,7 +64,7 @@ def _frame(frame: Event) -> Event:
 
 @dataclass(frozen=True)
 class Recovery:
-    """Loss recovery of one connection, at the server.
+    """The loss recovery of one connection, at the server.
 
     `drop_occasions` counts the decreases of the congestion window: packets that are lost together
     decrease it once (RFC 9002, section 7.3.2). `lost_packets` counts what was declared lost,
@@ -76,25 +79,25 @@ class Recovery:
 
 
 def server_recovery(run: Path) -> Recovery:
-    """Read the qlog of a run's server; of several flows, of the first one's.
+    """Return the loss recovery by the qlog of a run's server; of several flows, of the first one's.
 
     Raises:
-        ResultError: there is none (the scenario needs `options: {qlog: true}`), or it is broken.
+        ResultError: there is no qlog (the scenario needs `options: {qlog: true}`), or it is broken.
     """
     return read_recovery(_qlog(run, "server"), within=run)
 
 
 def server_events(run: Path) -> list[dict[str, Any]]:
-    """The events in the qlog of a run's server (the first flow's), as aioquic writes them.
+    """Return the events in the qlog of a run's server (the first flow's), as aioquic writes them.
 
     Raises:
-        ResultError: there is none (the scenario needs `options: {qlog: true}`), or it is broken.
+        ResultError: there is no qlog (the scenario needs `options: {qlog: true}`), or it is broken.
     """
     return end_events(run, "server")
 
 
 def end_events(run: Path, role: Literal["server", "client"]) -> list[dict[str, Any]]:
-    """The same of either end."""
+    """Return the events in the qlog of either end (the first flow's), as aioquic writes them."""
     return _read_events(run, _qlog(run, role))
 
 
@@ -114,7 +117,10 @@ def read_recovery(path: Path, within: Path | None = None) -> Recovery:
 
 
 def _qlog(run: Path, role: Literal["server", "client"]) -> Path:
-    """That of the first flow; by its name: `.qlog` of aioquic and picoquic, `.sqlog` of ngtcp2."""
+    """Return the path of the first flow's qlog.
+
+    aioquic and picoquic write `.qlog`, ngtcp2 `.sqlog`.
+    """
     logs = of_first_flow(run, f"qlog/{role}")
     if logs is not None and (found := sorted(logs.glob("*qlog"))):
         return found[0]

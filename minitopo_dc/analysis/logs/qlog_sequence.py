@@ -1,8 +1,8 @@
-"""A qlog of ngtcp2, told in the words of aioquic's.
+"""The translation of a qlog of ngtcp2 to the events that aioquic writes.
 
 ngtcp2 writes JSON text sequences (RFC 7464) in qlog 0.3, with all times in whole milliseconds, cut,
-since the connection's begin. After each packet sent or received it tells the latest round-trip time
-again, whether there is a new sample of it or not.
+since the connection's begin. After each packet sent or received it writes the latest round-trip
+time again, whether there is a new sample of it or not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Event = dict[str, Any]
 
 
 def sequence_events(text: str) -> list[Event]:
-    """The events of a file as aioquic writes them, as far as this project reads them.
+    """Return the events of a file as aioquic writes them, as far as this project reads them.
 
     `latest_rtt` is there only when it is a new sample: when a 1-RTT packet has acknowledged a
     packet number above all before (RFC 9002, section 5.1).
@@ -61,14 +61,17 @@ def _metrics(data: Event, *, sampled: bool) -> Event:
 
 
 def _frame(frame: Event) -> Event:
-    """In an acknowledgement, a range of one packet has one number here and two with aioquic."""
+    """Return a frame as aioquic writes it.
+
+    In an acknowledgement, a range of one packet has one number here and two with aioquic.
+    """
     if frame["frame_type"] != "ack":
         return frame
     return {**frame, "acked_ranges": [[each[0], each[-1]] for each in frame["acked_ranges"]]}
 
 
 def _largest_acknowledged(packet: Event) -> int:
-    """The largest 1-RTT packet number that a packet acknowledges; -1: it acknowledges none."""
+    """Return the largest 1-RTT packet number that a packet acknowledges; -1 when there is none."""
     if packet["header"]["packet_type"] != "1RTT":
         return -1
     frames = [frame for frame in packet["frames"] if frame["frame_type"] == "ack"]

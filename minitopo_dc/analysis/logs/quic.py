@@ -1,7 +1,8 @@
 """One QUIC connection as both ends logged it: its packets, acknowledgements, windows and losses.
 
-Of the runner `quic` with `options: {qlog: true}`: aioquic's qlogs of both ends have one clock, the
-virtual one or the machine's, so that a packet's delay is the difference of its times in them.
+It is of the runner `quic` with `options: {qlog: true}`: aioquic's qlogs of both ends have one
+clock, the virtual one or the machine's, so that a packet's delay is the difference of its times in
+them.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from minitopo_dc.analysis.logs.connection import ConnectionLog, Cut
 from minitopo_dc.analysis.logs.qlog import end_events
 
 PROTECTED = "1RTT"
-"""What qlog calls a packet with a short header: all that carry content."""
+"""The qlog type of packets with a short header: all that carry content."""
 Event = dict[str, Any]
 
 
 def quic_log(run: Path) -> ConnectionLog:
-    """Read the qlogs of a run; of several flows, of the first one.
+    """Read the qlogs of a run's connection; of several flows, of the first one.
 
     Raises:
         ResultError: there are none (the scenario needs `options: {qlog: true}`), they are broken,
@@ -59,7 +60,10 @@ def _packets(server: Sequence[Event], client: Sequence[Event], begin: float) -> 
 
 
 def _is_content(frame: Event) -> bool:
-    """Of a stream that the client has opened in both directions (RFC 9000, section 2.1)."""
+    """Return whether a frame is of a stream that the client has opened in both directions.
+
+    RFC 9000, section 2.1.
+    """
     return frame["frame_type"] == "stream" and int(frame["stream_id"]) % 4 == 0
 
 

@@ -1,6 +1,6 @@
-"""One TCP connection: both ends' captures, and what the server's kernel said of it.
+"""One TCP connection: both ends' captures, and the samples of the server's kernel.
 
-Of the runner `tcp` on the real clock, with `options: {tcp_info: true}` and `real: {capture:
+It is of the runner `tcp` on the real clock, with `options: {tcp_info: true}` and `real: {capture:
 [client, server]}`. Both captures and the samples are by the machine's clock.
 """
 
@@ -28,11 +28,11 @@ from minitopo_dc.run.addresses import SERVER_PORT
 from minitopo_dc.units import NS_PER_S
 
 Declared = tuple[float, int]
-"""When (s) a segment was sent again, and the number of its transmission before."""
+"""The time (s) at which a segment was sent again, and the number of its transmission before."""
 
 
 def tcp_log(run: Path) -> ConnectionLog:
-    """Read what a run left of its first flow's connection.
+    """Read the records of a run's first flow's connection.
 
     Raises:
         ResultError: a file is missing or broken, or nothing was downloaded.
@@ -63,9 +63,9 @@ def tcp_log(run: Path) -> ConnectionLog:
 
 
 def _content(server: Sequence[Segment], client: Sequence[Segment]) -> list[Segment]:
-    """The server's segments with data, from the request's arrival to the client's end.
+    """Return the server's segments with data, from the request's arrival to the client's end.
 
-    The server is told out of band that the client has ended, and then sends a last word.
+    The server is told out of band that the client has ended, and then sends a last message.
     """
     begin_ns, end_ns = request_ns(server), client_end_ns(client)
     return [
@@ -102,7 +102,7 @@ def _acknowledgements(client: Sequence[Segment]) -> int:
 
 
 def _declared(content: Sequence[Segment], begin: int) -> list[Declared]:
-    """What the sender took for lost: all that it sent again."""
+    """Return the segments that the sender took for lost: all that it sent again."""
     starts: list[int] = []
     latest: list[int] = []
     found = []
@@ -126,7 +126,10 @@ def _windows(info: pd.DataFrame, begin: int) -> pd.DataFrame:
 
 
 def _cuts(windows: pd.DataFrame, declared: Sequence[Declared]) -> tuple[Cut, ...]:
-    """A cut's segments are those sent again from the sample before it to the end of its state."""
+    """Return the cuts of the window, each with the segments declared lost.
+
+    These are the segments sent again from the sample before the cut to the end of its state.
+    """
     times, begins = windows["time_s"], decreases(windows)
     states = (windows["state"] != windows["state"].shift()).cumsum()
     found = []
@@ -141,7 +144,7 @@ def _cuts(windows: pd.DataFrame, declared: Sequence[Declared]) -> tuple[Cut, ...
 
 
 def _wall_clock_offset_ns(run: Path) -> int:
-    """What is between the kernel's samples and the captures' times."""
+    """Return the difference in ns between the captures' times and those of the kernel's samples."""
     path = run / "gnb-summary.json"
     try:
         return int(read_mapping(run, path)["wall_clock_offset_ns"])

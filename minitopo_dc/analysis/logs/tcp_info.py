@@ -1,4 +1,4 @@
-"""What the server's kernel said of a TCP connection over time: `tcp-info.csv`."""
+"""The state of a TCP connection in the server's kernel over time: `tcp-info.csv`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ DECREASED = ("recovery", "loss")
 
 
 def tcp_info_file(run: Path) -> Path | None:
-    """That of a run's first flow; None: it recorded none."""
+    """Return the path of a run's first flow's `tcp-info.csv`; None when it recorded none."""
     return of_first_flow(run, FILE)
 
 
 def tcp_info(run: Path) -> pd.DataFrame:
-    """The first flow's rows (docs/features.md); NaN where a number is not known.
+    """Return the first flow's rows (docs/features.md); NaN where a number is not known.
 
     Raises:
-        ResultError: there are none, or the file is broken.
+        ResultError: there are no rows, or the file is broken.
     """
     path = tcp_info_file(run)
     if path is None:
@@ -47,19 +47,19 @@ def tcp_info(run: Path) -> pd.DataFrame:
 
 
 def decreases(info: pd.DataFrame) -> pd.Series[bool]:
-    """Which samples are the first ones after a cut of the window for lost segments."""
+    """Return which samples are the first ones after a cut of the window for lost segments."""
     state = info["state"]
     return state.isin(DECREASED) & (state != state.shift())
 
 
 def tcp_recovery(run: Path) -> Recovery:
-    """Loss recovery of the first flow's connection, at the server.
+    """Return the loss recovery of the first flow's connection, at the server.
 
     `lost_packets` are segments sent again; `rtt_ms` is the mean of the smoothed round-trip time
     over the samples.
 
     Raises:
-        ResultError: as `tcp_info`.
+        ResultError: see `tcp_info`.
     """
     info = tcp_info(run)
     elapsed = (info["time_ns"] - info["time_ns"].iloc[0]) / NS_PER_S

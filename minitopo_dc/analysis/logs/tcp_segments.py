@@ -1,4 +1,4 @@
-"""The segments of one TCP connection, as an end host's capture has them (docs/captures.md)."""
+"""Segments of one TCP connection, as an end host's capture has them (docs/captures.md)."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from minitopo_dc.analysis.tables.run_files import MOST_CAPTURE, opened_in
 from minitopo_dc.capture import read_capture
 
 TCP = 6
-"""IP's number of the protocol."""
+"""The number of the protocol in IP."""
 FIN, SYN, RST = 0x01, 0x02, 0x04
 APPLICATION_DATA = 23
-"""A type of TLS records (RFC 8446, section 5.1)."""
+"""The type of TLS records with application data (RFC 8446, section 5.1)."""
 RECORD_HEADER = struct.Struct("!BHH")
-"""Type, version, length."""
+"""The header of a TLS record: type, version, length."""
 IPV6_HEADER = 40
 
 
 class Segment(NamedTuple):
-    """One transmission of a segment."""
+    """One transmission of a TCP segment."""
 
     time_ns: int
-    """Since 1970."""
+    """Time since 1970."""
     client_port: int
     from_server: bool
     sequence: int
     flags: int
     payload: bytes
     identity: bytes
-    """The same at both ends, of no other transmission: IP's identification (IPv4) and TCP's header
-    with its timestamp (RFC 7323)."""
+    """Bytes that are the same at both ends, and of no other transmission: IP's identification
+    (IPv4) and TCP's header with its timestamp (RFC 7323)."""
 
     @property
     def only_acknowledges(self) -> bool:
-        """Without data, and neither the begin nor the end of the connection."""
+        """Return whether it has no data, and neither begins nor ends the connection."""
         return not self.payload and not self.flags & (FIN | SYN | RST)
 
 
 def captured_segments(run: Path, name: str, server_port: int, client_port: int) -> list[Segment]:
-    """Those of one connection, in the capture's order.
+    """Return the segments of one connection, in the capture's order.
 
     Raises:
         ResultError: there is no such file, or it is broken.
@@ -63,12 +63,12 @@ def captured_segments(run: Path, name: str, server_port: int, client_port: int) 
 
 
 def request_ns(segments: Sequence[Segment]) -> int:
-    """When the client's request passed: its first TLS record of application data.
+    """Return when the client's request passed (ns): its first TLS record of application data.
 
     TLS 1.3 begins that with the end of its handshake. Its segments may pass in another order.
 
     Raises:
-        ValueError: there was none.
+        ValueError: there was no request.
     """
     data = [each for each in segments if each.payload and not each.from_server]
     pieces = sorted(zip(positions(data), data, strict=True), key=lambda piece: piece[0])
@@ -83,13 +83,16 @@ def request_ns(segments: Sequence[Segment]) -> int:
 
 
 def client_end_ns(segments: Sequence[Segment]) -> int:
-    """When the client's first segment passed that ends the connection; else behind the last one."""
+    """Return when the client's first segment passed that ends the connection (ns).
+
+    Without one it is a time after the last segment.
+    """
     ends = (each.time_ns for each in segments if not each.from_server and each.flags & (FIN | RST))
     return next(ends, segments[-1].time_ns + 1)
 
 
 def positions(segments: Iterable[Segment]) -> Iterator[int]:
-    """Of each segment's first byte in the stream, of a number that does not wrap at 2^32."""
+    """Yield the place in the stream of each segment's first byte, which does not wrap at 2^32."""
     last = 0
     for number, each in enumerate(segments):
         ahead = (each.sequence - last + 2**31) % 2**32 - 2**31
@@ -98,7 +101,7 @@ def positions(segments: Iterable[Segment]) -> Iterator[int]:
 
 
 def _segment(time_ns: int, datagram: bytes, server_port: int) -> Segment | None:
-    """None: it is no TCP segment of this server's."""
+    """Return the TCP segment of a captured packet; None when it is none of this server's."""
     if datagram[0] >> 4 == 4:
         header, protocol, identification = 4 * (datagram[0] & 15), datagram[9], datagram[4:6]
         end = struct.unpack_from("!H", datagram, 2)[0]

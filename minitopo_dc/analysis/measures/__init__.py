@@ -1,1 +1,1 @@
-"""Numbers about one run, from its files."""
+"""Measures of one run, or of several, from their files."""

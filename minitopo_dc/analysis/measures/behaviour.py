@@ -1,7 +1,8 @@
 """What kept a connection from its throughput: slow start that ended early, or false losses.
 
-Of "QUIC in wireless mesh networks" (section 5.2, table 5), with definitions of ours: it gives none.
-What was really lost is known here: the client logs what arrived.
+The kinds are those of "QUIC in wireless mesh networks" (section 5.2, table 5). Their definitions
+are this project's, as the paper gives none. Which packets were really lost is known here: the
+client logs what arrived.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ BEHAVIOUR_MEASURES = (
     *("early_exit", "false_loss", "normal_behaviour", "false_cuts", "window_cuts"),
     *("spurious_losses", "cwnd_over_optimum", "reached_optimum"),
 )
-"""What is a number of a `Behaviour`."""
+"""The fields of a `Behaviour` that are measures."""
 KEPT = 4096
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """Of one connection."""
+    """The behaviour of one connection."""
 
     optimum_bytes: float
     """Capacity of the legs times least round-trip time; NaN where either is not known."""
     exit_bytes: float
     """The window at which the first slow start ended; NaN: it never did."""
     early_exit: bool
-    """It ended without a loss, below the optimum."""
+    """Whether slow start ended without a loss, below the optimum."""
     false_cuts: int
-    """Times that the window was cut though every packet it was cut for arrived."""
+    """How often the window was cut though every packet it was cut for arrived."""
     cuts: int
     spurious_losses: int
     """Packets that were declared lost, also by a timeout, and arrived."""
@@ -50,11 +51,11 @@ class Behaviour:
 
     @property
     def kind(self) -> Kind:
-        """One of the three: an early exit first, as what comes later is its consequence."""
+        """Return one of the three kinds; an early exit comes first, as the rest follows from it."""
         return "early exit" if self.early_exit else "false loss" if self.false_cuts else "normal"
 
     def measures(self) -> dict[str, float]:
-        """`BEHAVIOUR_MEASURES`; what is or is not is 1 or 0."""
+        """Return the values of `BEHAVIOUR_MEASURES`; those that are true or false are 1 or 0."""
         numbers = (
             *(self.early_exit, self.false_cuts > 0, self.kind == "normal"),
             *(self.false_cuts, self.cuts, self.spurious_losses),
@@ -64,10 +65,10 @@ class Behaviour:
 
 
 def behaviour(run: Path) -> Behaviour:
-    """How the connection of a run behaved; of several flows, the first one.
+    """Return how the connection of a run behaved; of several flows, the first one.
 
     Raises:
-        ResultError: as `connection_log`.
+        ResultError: see `connection_log`.
     """
     return _behaviour(run, (run / "result.json").stat().st_mtime_ns)
 
@@ -78,7 +79,7 @@ def _behaviour(run: Path, _version: int) -> Behaviour:
 
 
 def behaviour_of(log: ConnectionLog, capacity_bps: float) -> Behaviour:
-    """The same of what both ends logged, on legs of a capacity."""
+    """Return the behaviour of a connection that both ends logged, on legs of a capacity (bit/s)."""
     optimum = capacity_bps / 8 * log.least_rtt_s
     exit_bytes, by_loss = _slow_start_exit(log)
     windows, lasted = log.during()
@@ -96,7 +97,7 @@ def behaviour_of(log: ConnectionLog, capacity_bps: float) -> Behaviour:
 
 
 def _capacity_bps(run: Path) -> float:
-    """Of all legs together, mean over the transfer."""
+    """Return the capacity of all legs together in bit/s, as the mean over the transfer."""
     result = load_result(run)
     if not result.goodput_mbps or not result.capacity_share:
         return math.nan
@@ -104,7 +105,7 @@ def _capacity_bps(run: Path) -> float:
 
 
 def _slow_start_exit(log: ConnectionLog) -> tuple[float, bool]:
-    """The window when the first threshold was set (NaN: never), and whether a loss set it."""
+    """Return the window when the first threshold was set (NaN: never), and whether by a loss."""
     known = log.windows[log.windows["ssthresh_bytes"].notna()]
     if known.empty:
         return math.nan, False

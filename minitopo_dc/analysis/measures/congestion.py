@@ -1,4 +1,4 @@
-"""A sender's congestion control over time, of a run with one path or with several."""
+"""A sender's congestion control over time, in a run with one path or with several."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from minitopo_dc.analysis.tables.run_files import read_numbers
 Numbers = npt.NDArray[np.float64]
 COLUMNS = ("time_s", "path", "cwnd_bytes", "smoothed_rtt_ms")
 FALL = 0.9
-"""Of the window before: less is a fall. CUBIC, which falls the least, goes to 0.7 (RFC 9438)."""
+"""The part of the window before below which it has fallen. CUBIC, which falls the least, goes to
+0.7 (RFC 9438)."""
 ROUND_TRIPS = 2
-"""A loss is noticed within one, and its window falls then; the second is for queues that grow."""
+"""The round trips within which a window falls for a loss: it is noticed within one, and the second
+is for queues that grow."""
 
 
 def congestion_series(run: Path) -> pd.DataFrame:
-    """`time_s`, `path` (1, 2, ...), `cwnd_bytes` and `smoothed_rtt_ms` of the first flow.
+    """Return `time_s`, `path` (1, 2, ...), `cwnd_bytes` and `smoothed_rtt_ms` of the first flow.
 
-    No row when the run recorded none, as of a single path on the real clock.
+    There are no rows when the run recorded none, as with a single path on the real clock.
 
     Raises:
         ResultError: a file is broken.
@@ -38,16 +40,16 @@ def congestion_series(run: Path) -> pd.DataFrame:
 
 
 def needless_falls(windows: pd.DataFrame, legs: pd.DataFrame, wait_s: float) -> float:
-    """How often a congestion window fell though no leg had just dropped a packet.
+    """Return how often a congestion window fell though no leg had just dropped a packet.
 
-    NaN of a run that recorded no window. Windows of BBR, which fall without losses by design, count
-    too.
+    It is NaN for a run that recorded no window. Windows of BBR, which fall without losses by
+    design, count too.
 
     Args:
         windows: `congestion_series`.
         legs: `leg_series` of the same run.
-        wait_s: how long a gap may be hidden from the receiver. Just is within so long, two smoothed
-            round-trip times, and the interval between two samples.
+        wait_s: how long a gap may be hidden from the receiver. A drop counts as recent within this
+            time, two smoothed round-trip times, and the interval between two samples together.
     """
     if windows["cwnd_bytes"].dropna().empty:
         return math.nan
@@ -71,7 +73,7 @@ def _by(table: pd.DataFrame, key: str, time: str, *columns: str) -> tuple[Number
 
 
 def _connections(run: Path) -> pd.DataFrame:
-    """The first flow's rows that have a window, as its only path."""
+    """Return the first flow's rows that have a window, as its only path."""
     columns = [name for name in COLUMNS if name != "path"]
     table = read_numbers(run, "connections.csv", ["flow", *columns])
     values = table[[*columns]].to_numpy(dtype=float)

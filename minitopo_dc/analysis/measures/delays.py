@@ -1,4 +1,4 @@
-"""How long packets took, as numbers of a run: median and 95th percentile."""
+"""Delays of a run's packets: their median and 95th percentile."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from minitopo_dc.analysis.tables.load import load_result
 
 PACKETS, ROUND_TRIPS = "packet_delay", "smoothed_rtt"
 DELAYS = {PACKETS: "one-way delay of packets", ROUND_TRIPS: "smoothed round-trip time"}
-"""What a run tells of delays, in words."""
+"""The delays that a run reports, in words."""
 QUANTILES = {"median": 0.5, "p95": 0.95}
 
 
 def delays_of(measure: str) -> str:
-    """Return which of `DELAYS` a measure is of; packets where it is none of them."""
+    """Return which of `DELAYS` a measure is of; that of packets when it is none of them."""
     return next((what for what in DELAYS if measure.startswith(f"{what}_")), PACKETS)
 
 
@@ -27,7 +27,7 @@ def delay_ms(run: Path, name: str) -> float:
     """Return a quantile of a run's delays in ms; of several flows, of the first one.
 
     Args:
-        run: its directory.
+        run: the run's directory.
         name: `packet_delay_median_ms`, `packet_delay_p95_ms`: one way, of each packet with content
             that arrived, which needs records of both ends (docs/features.md); or
             `smoothed_rtt_median_ms`, `smoothed_rtt_p95_ms`: of the sender's samples.
@@ -41,7 +41,7 @@ def delay_ms(run: Path, name: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _quantiles(run: Path, what: str, _version: int) -> dict[str, float]:
-    """Of one reading of logs that may be long."""
+    """Return all quantiles by one reading of the logs, which may be long."""
     values = _packets(run) if what == PACKETS else _round_trips(run)
     values = values[np.isfinite(values)]
     return {

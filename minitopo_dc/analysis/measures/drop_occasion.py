@@ -18,21 +18,21 @@ SENT, ACKNOWLEDGED, LOST = "sent", "acknowledged", "declared lost"
 
 
 class PacketEvent(NamedTuple):
-    """Something that happened to one 1-RTT packet."""
+    """An event of one 1-RTT packet."""
 
     time_ms: float
     packet_number: int
     event: str
     occasion: int = 0
-    """Of a packet declared lost: those between two datagrams make one."""
+    """The number of the occasion of a packet declared lost: one is between two datagrams."""
 
 
 def drop_occasion(run: Path) -> pd.DataFrame:
-    """The first occasion on which packets were declared lost that had only been overtaken.
+    """Return the first occasion on which packets were declared lost that had only been overtaken.
 
-    Columns: `time_ms` since then, `packet_number`, `event` (`SENT`, `ACKNOWLEDGED`, `LOST`):
-    of the packets that were declared lost together, and `NEIGHBOURS` on either side. A packet that
-    was declared lost and is acknowledged later had not been lost.
+    Columns: `time_ms` since then, `packet_number`, `event` (`SENT`, `ACKNOWLEDGED`, `LOST`). The
+    packets are those that were declared lost together, and `NEIGHBOURS` on either side. A packet
+    that was declared lost and is acknowledged later had not been lost.
 
     Raises:
         ResultError: the server's qlog is missing or broken, or holds no such occasion.
@@ -49,7 +49,7 @@ def drop_occasion(run: Path) -> pd.DataFrame:
 
 
 def _first_needless(run: Path, table: pd.DataFrame) -> tuple[float, list[int]]:
-    """When, and the packets that were declared lost at that time."""
+    """Return the time of the first such occasion, and the packets that were declared lost then."""
     acknowledged = table[table["event"] == ACKNOWLEDGED].set_index("packet_number")["time_ms"]
     lost = table[table["event"] == LOST]
     came = lost["packet_number"].map(acknowledged)
@@ -61,12 +61,12 @@ def _first_needless(run: Path, table: pd.DataFrame) -> tuple[float, list[int]]:
 
 
 def _packet_events(events: Iterable[dict[str, Any]]) -> Iterator[PacketEvent]:
-    """Of packets in the application data space; each is acknowledged once."""
+    """Yield the events of packets in the application data space; each is acknowledged once."""
     waiting: set[int] = set()
     occasion = 0
     for event in events:
         time, data = float(event["time"]), event["data"]
-        # Not by their times: those of packets lost together differ by what it takes to log them.
+        # Not told by times: those of packets lost together differ by the time of logging them.
         occasion += event["name"].startswith("transport:")
         match event["name"]:
             case "transport:packet_sent" if data["header"]["packet_type"] == "1RTT":

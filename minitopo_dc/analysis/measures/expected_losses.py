@@ -1,7 +1,7 @@
-"""How many losses of packets a comparison should have had, where they are few.
+"""The expected number of packet losses in a comparison, where losses are few.
 
-Where four losses are expected, a run may have none: what its numbers say of losses is then the
-seed's. Runs with the same seed have the same draws: the k-th packet of a leg is lost in all or in
+Where four losses are expected, a run may have none: what its numbers say of losses then depends on
+the seed. Runs with the same seed have the same draws: the k-th packet of a leg is lost in all or in
 none (`minitopo_dc.link.leg`).
 """
 
@@ -22,26 +22,26 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import LegSettings
 
 FEW = 25.0
-"""Losses of a run, below which their standard deviation is more than a fifth of them."""
+"""The number of losses below which their standard deviation is more than a fifth of them."""
 
 
 class Losses(NamedTuple):
-    """Random losses of one downlink leg in one run."""
+    """The random losses of one downlink leg in one run."""
 
     leg: int
     percent: float
-    """Asked for, in the long run."""
+    """The loss that was asked for, in the long run."""
     packets: int
-    """That could be lost."""
+    """The number of packets that could be lost."""
     lost: int
     expected: ExpectedCount
 
 
 def few_losses(results: pd.DataFrame) -> list[str]:
-    """Say of each leg of a comparison that should lose few packets a run how many.
+    """Return a sentence for each leg of a comparison that should lose few packets per run.
 
     Args:
-        results: of runs that share their legs (`load_results`); those that are ok count.
+        results: runs that share their legs (`load_results`); those that are ok count.
     """
     found: dict[int, list[Losses]] = {}
     for run in results[results["status"] == "ok"]["directory"]:
@@ -58,7 +58,7 @@ def few_losses(results: pd.DataFrame) -> list[str]:
 
 
 def losses(run: Path) -> Iterator[Losses]:
-    """Yield what each downlink leg with random losses lost, and should have lost.
+    """Yield the losses and the expected losses of each downlink leg with random losses.
 
     A leg that carried nothing is left out, and one whose losses change in mid-run.
 
@@ -92,13 +92,14 @@ def _lossy(scenario: Scenario) -> Iterator[tuple[int, LossModel, LegSettings]]:
 
 
 def _sentence(found: list[Losses]) -> str:
-    """Of one leg, from the run with the fewest packets to the one with the most."""
+    """Return the sentence on one leg, with the range from the fewest to the most packets."""
     least, most = (pick(found, key=lambda each: each.packets) for pick in (min, max))
     shown = [f"{each.expected.words} of {each.packets:,} packets" for each in (least, most)]
-    between = " to ".join(dict.fromkeys(shown))
+    several = f"{shown[0]} (the fewest of a run), {shown[1]} (the most)"
+    between = shown[0] if shown[0] == shown[1] else several
     lost = sorted({each.lost for each in found})
     had = f"{lost[0]:,}" if len(lost) == 1 else f"{lost[0]:,} to {lost[-1]:,}"
     return (
-        f"Leg {least.leg} loses {least.percent:g} % of its packets at random: so few in a run that "
-        f"their number depends on the seed. Expected: {between}. Lost: {had}."
+        f"Leg {least.leg} loses {least.percent:g} % of its packets at random, which are so few in "
+        f"a run that their number depends on the seed. Expected: {between}. Lost: {had}."
     )

@@ -1,6 +1,6 @@
 """Features of a connection: those of table 4 of "QUIC in wireless mesh networks", by its names.
 
-The same on both clocks (`connection_log`). Docs: docs/features.md.
+They are the same on both clocks (`connection_log`); docs/features.md describes them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from minitopo_dc.run.results import RunResult, of_first_flow
 
 TRANSPORTS = ("quic", "tcp")
 LAGS = (1, 10, 100)
-"""Of the index of dispersion for intervals. The study does not tell its own."""
+"""The lags of the index of dispersion for intervals. The study does not tell its own."""
 LAG = 10
-"""That of `server_burstiness` and `client_burstiness`; ours."""
+"""The lag of `server_burstiness` and `client_burstiness`, chosen by this project."""
 BURST_PACKETS = 16
-"""What aioquic's pacing lets go at once: a window with more room than that is not filled."""
+"""The packets that aioquic's pacing sends at once: a window with more room than that is not
+filled."""
 STATES = ("slow_start", "congestion_avoidance", "application_limited", "recovery")
 FEATURES = (
     *(
@@ -42,27 +43,27 @@ FEATURES = (
     *("cwnd_mean_kb", "cwnd_variance_kb2"),
     *(f"{state}_share" for state in STATES),
 )
-"""The names of all; docs/features.md has their units."""
+"""The names of all features; docs/features.md has their units."""
 MS = 1000.0
 KB = 1000.0
 KEPT = 4096
-"""Runs whose features are kept: each measure of a campaign asks for them again."""
+"""The number of runs whose features are cached: each measure of a campaign asks for them again."""
 
 
 def feature_table(runs: Iterable[Path]) -> pd.DataFrame:
-    """One row per run: `directory`, `transport`, `goodput_mbps`, its features and its behaviour.
+    """Return one row per run: `directory`, `transport`, `goodput_mbps`, its features and behaviour.
 
     Args:
         runs: directories of runs that are ok, e.g. `recorded_runs`.
 
     Raises:
-        ResultError: as `connection_log`.
+        ResultError: see `connection_log`.
     """
     return pd.DataFrame([_row(Path(run)) for run in runs])
 
 
 def recorded_runs(directory: Path) -> list[Path]:
-    """The runs below a directory (a campaign's, a comparison's) that have features.
+    """Return the runs below a directory (a campaign's, a comparison's) that have features.
 
     Raises:
         ResultError: a result is broken.
@@ -72,19 +73,20 @@ def recorded_runs(directory: Path) -> list[Path]:
 
 
 def connection_features(run: Path) -> dict[str, float]:
-    """The features of a run's connection; of several flows, of the first one.
+    """Return the features of a run's connection; of several flows, of the first one.
 
     Raises:
-        ResultError: as `connection_log`.
+        ResultError: see `connection_log`.
     """
     return dict(_features(run, _version(run)))
 
 
 def dispersion(intervals: Numbers, lag: int) -> float:
-    """Index of dispersion for intervals: the variance of `lag` successive ones to what Poisson has.
+    """Return the index of dispersion for intervals: the variance of sums of `lag` over Poisson's.
 
-    `Var(X_i + ... + X_(i+k-1)) / (k * mean(X)^2)` (Cox and Lewis 1966; Sriram and Whitt 1986): 1 of
-    a Poisson process, 0 of a regular one. NaN: fewer than two such sums, or no time passed.
+    `Var(X_i + ... + X_(i+k-1)) / (k * mean(X)^2)` (Cox and Lewis 1966; Sriram and Whitt 1986) is 1
+    for a Poisson process, and 0 for a regular one. It is NaN with fewer than two such sums, or when
+    no time passed.
     """
     if len(intervals) < lag + 1 or not intervals.any():
         return math.nan
@@ -105,7 +107,7 @@ def _row(run: Path) -> dict[str, object]:
 
 
 def _is_recorded(run: Path, result: RunResult) -> bool:
-    """Whether it is ok, of a transport that has features, and both ends were recorded."""
+    """Return whether a run is ok, of a transport with features, and recorded at both ends."""
     if result.status != "ok" or result.transport not in TRANSPORTS:
         return False
     return any(each is not None for each in (tcp_info_file(run), of_first_flow(run, "qlog/client")))
@@ -165,7 +167,7 @@ def _window(log: ConnectionLog) -> dict[str, float]:
 
 
 def state_shares(log: ConnectionLog) -> dict[str, float]:
-    """Shares of the transfer's time by `STATES`; they add up to 1.
+    """Return the shares of the transfer's time by `STATES`; they add up to 1.
 
     - recovery: from a cut of the window until a packet sent after it has arrived;
     - application limited: else, while the window has more room than pacing fills at once;

@@ -1,4 +1,4 @@
-"""The handovers of a run, and how long its flow needed until it used the new leg."""
+"""Handovers of a run, and how long its flow needed until it used the new leg."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from minitopo_dc.trace.drives.handover import Handover
 from minitopo_dc.units import NS_PER_S
 
 COLUMNS = ("time_s", "old_leg", "new_leg")
-"""Of `handovers.csv`."""
+"""The columns of `handovers.csv`."""
 HALF = 0.5
-"""Of the new leg's capacity."""
+"""The part of the new leg's capacity from which on it is in use."""
 WINDOW_S = 0.3
-"""Rates are means over so long: three samples of the default interval, several round trips."""
+"""The time over which rates are means: three samples of the default interval, several round
+trips."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandoverRecovery:
-    """A handover, and when the new leg was in use.
+    """A handover, and the time until the new leg was in use.
 
     Attributes:
         handover: when, and from which leg to which one.
-        took_s: until the new leg carried half of its capacity, in a window of 0.3 s that begins
-            then; at most until it was left again, or the transfer's end.
-        recovered: False: it never did.
+        took_s: the time until the new leg carried half of its capacity, in a window of 0.3 s that
+            begins then; at most until it was left again, or the transfer's end.
+        recovered: whether it ever did.
     """
 
     handover: Handover
@@ -45,7 +46,7 @@ class HandoverRecovery:
 
 
 def run_handovers(run: Path) -> list[Handover]:
-    """The handovers of a handover rule within a run's transfer; without a rule there are none.
+    """Return a handover rule's handovers within a run's transfer; none without a rule.
 
     Raises:
         ResultError: `handovers.csv` is broken.
@@ -56,7 +57,7 @@ def run_handovers(run: Path) -> list[Handover]:
 
 
 def handovers_per_minute(run: Path) -> float:
-    """Their number, each minute of the transfer; NaN of a run without a handover rule."""
+    """Return the handovers per minute of the transfer; NaN for a run without a handover rule."""
     if not (run / HANDOVERS).exists():
         return math.nan
     start, end = transfer_window(run)
@@ -64,7 +65,7 @@ def handovers_per_minute(run: Path) -> float:
 
 
 def handover_recoveries(run: Path) -> list[HandoverRecovery]:
-    """Of each handover in a run's transfer, how long it took to use the new leg.
+    """Return for each handover in a run's transfer how long it took to use the new leg.
 
     Raises:
         ResultError, ValueError, OSError: the run's files are broken, or it is not ok.
@@ -85,7 +86,7 @@ def handover_recoveries(run: Path) -> list[HandoverRecovery]:
 
 
 def handover_table(run: Path) -> pd.DataFrame:
-    """`handover_recoveries` as rows: `time_s`, `old_leg`, `new_leg`, `took_s`, `recovered`.
+    """Return `handover_recoveries` as rows: `time_s`, `old_leg`, `new_leg`, `took_s`, `recovered`.
 
     Raises:
         ResultError, ValueError, OSError: the run's files are broken, or it is not ok.
@@ -99,7 +100,7 @@ def handover_table(run: Path) -> pd.DataFrame:
 
 
 def handover_recovery_s(run: Path) -> float:
-    """Mean of `HandoverRecovery.took_s`; NaN where there was no handover."""
+    """Return the mean of `HandoverRecovery.took_s` in s; NaN where there was no handover."""
     found = handover_recoveries(run)
     return fmean(each.took_s for each in found) if found else math.nan
 
@@ -120,7 +121,7 @@ def _recovery(
 
 
 def _left(handovers: list[Handover], handover: Handover, end: float) -> float:
-    """When the new leg of a handover is left again."""
+    """Return when the new leg of a handover is left again."""
     later = (each.at_s for each in handovers if each.at_s > handover.at_s)
     old = {each.at_s for each in handovers if each.old == handover.new}
     return next((moment for moment in later if moment in old), end)

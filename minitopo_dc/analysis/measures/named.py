@@ -1,4 +1,4 @@
-"""A run's measures by the names that campaigns have for them (docs/campaigns.md)."""
+"""Measures of a run by the names that campaigns have for them (docs/campaign-file.md)."""
 
 from __future__ import annotations
 
@@ -56,22 +56,22 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
 UTILISATION = "utilisation_leg_"
 LEG_BYTES = "leg_bytes_"
 THROUGHPUT = "throughput_mbps"
-"""Of a download, from its first byte on: the handshake's time does not count."""
+"""The throughput of a download, from its first byte on: the handshake's time does not count."""
 LEG_SHARE = re.compile(r"leg_([0-9]{1,3})_(carried|sent)_from_([0-9]{1,6})_s")
-"""`leg_2_carried_from_4_s`."""
+"""Names such as `leg_2_carried_from_4_s`."""
 COUNTED: dict[str, Literal["delivered_bytes", "pushed_bytes"]] = {
     "carried": "delivered_bytes",
     "sent": "pushed_bytes",
 }
 ON_LINKS = "links_"
-"""`links_flow_1_mbps`, ..., `links_jain_index`."""
+"""Names such as `links_flow_1_mbps`, and `links_jain_index`."""
 OF_ROW = ("seed", "repetition", "size_bytes")
 """Numbers of a run's row that were asked for, not measured."""
 PLAIN = (
     *(*NUMBERS, THROUGHPUT, "jain_index", *OF_SENDER, *FEATURES, *BEHAVIOUR_MEASURES, *FROM_FILES),
     *("wall_s", "started_s", "first_byte_s", "client_cpu_s", "server_cpu_s"),
 )
-"""Names of measures that have no number in them; the last ones stand in most runs' `details`."""
+"""Names of measures that have no number in them; the last ones are in most runs' `details`."""
 NUMBERED = re.compile(
     r"(links_)?flow_[0-9]+_mbps|links_jain_index|(utilisation_leg|leg_bytes)_[0-9]+"
 )
@@ -83,13 +83,13 @@ EXAMPLES = (
     "utilisation_leg_1",
     "leg_bytes_1",
 )
-"""Of names that have one."""
+"""Examples of names that have a number in them."""
 
 
 def is_known(name: str) -> bool:
-    """Whether a name is a measure's, whatever the transport and the workload.
+    """Return whether a name is a measure's, whatever the transport and the workload.
 
-    Any other one may still be a number that a transport or a program tells (`details`).
+    Any other name may still be that of a number that a transport or a program reports (`details`).
     """
     name = RENAMED.get(name, name)
     if name in PLAIN or name in OF_ROW:
@@ -98,7 +98,7 @@ def is_known(name: str) -> bool:
 
 
 def measure(row: dict[Any, Any], name: str) -> float:
-    """A run's measure: from its row, else from its files; NaN when it has no such measure.
+    """Return a run's measure, from its row, else from its files; NaN when it has no such measure.
 
     Campaigns that were recorded with an older data model have its names.
 
@@ -129,13 +129,13 @@ def _throughput(row: dict[Any, Any]) -> float:
 
 
 def _of_connection(run: Path, name: str) -> float:
-    """A feature of the first flow's connection, or what its behaviour was."""
+    """Return a feature or a behaviour measure of the first flow's connection."""
     found = connection_features(run) if name in FEATURES else behaviour(run).measures()
     return found[name]
 
 
 def _of_legs(directory: Path, name: str) -> float:
-    """A measure of one leg."""
+    """Return a measure of one leg, by its name."""
     if found := LEG_SHARE.fullmatch(name):
         column = COUNTED[found[2]]
         return leg_share(directory, column, leg=int(found[1]), from_s=float(found[3]))
@@ -148,7 +148,7 @@ def _of_legs(directory: Path, name: str) -> float:
 
 
 def _on_links(row: dict[Any, Any], name: str) -> float:
-    """A measure of flows in which every copy that arrived counts, as on the links."""
+    """Return a measure of flows in which every copy that arrived counts, as on the links."""
     copies = arrived_copies(Path(row["directory"]))
     rates: dict[str, float] = {}
     for number in itertools.count(1):

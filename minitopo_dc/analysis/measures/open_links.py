@@ -17,11 +17,11 @@ from minitopo_dc.units import NS_PER_S
 
 @dataclass(frozen=True, slots=True)
 class OpenCapacity:
-    """Means over a transfer, in Mbit/s, as of Krämer et al. (Electronics 11 (2022) 1492).
+    """Mean capacities over a transfer in Mbit/s, as of Krämer et al. (Electronics 11 (2022) 1492).
 
     Attributes:
-        mp_mbps: of the sum of the capacities of all open links.
-        sp_mbps: of the largest of them.
+        mp_mbps: the mean of the sum of the capacities of all open links.
+        sp_mbps: the mean of the largest of them.
     """
 
     mp_mbps: float
@@ -29,7 +29,7 @@ class OpenCapacity:
 
 
 def open_capacity(run: Path) -> OpenCapacity:
-    """What the open links of a run could have carried downlink, all of them and the best one.
+    """Return what the open links of a run could have carried downlink, all and the best one.
 
     A link is open while it is up and a flow uses it: has a path there that is no backup, or a
     bearer. The largest is that of each second, or of what a change of the open links leaves of it.
@@ -53,31 +53,31 @@ def open_capacity(run: Path) -> OpenCapacity:
 
 
 def mp_capacity_mbps(run: Path) -> float:
-    """`OpenCapacity.mp_mbps`; see `open_capacity`."""
+    """Return `OpenCapacity.mp_mbps` of a run; see `open_capacity`."""
     return open_capacity(run).mp_mbps
 
 
 def sp_capacity_mbps(run: Path) -> float:
-    """`OpenCapacity.sp_mbps`; see `open_capacity`."""
+    """Return `OpenCapacity.sp_mbps` of a run; see `open_capacity`."""
     return open_capacity(run).sp_mbps
 
 
 def mp_share(run: Path) -> float:
-    """Goodput divided by the capacity of all open links; NaN without goodput."""
+    """Return the goodput divided by the capacity of all open links; NaN without goodput."""
     return _share(run, mp_capacity_mbps(run))
 
 
 def sp_share(run: Path) -> float:
-    """Goodput divided by the capacity of the best open link; NaN without goodput."""
+    """Return the goodput divided by the capacity of the best open link; NaN without goodput."""
     return _share(run, sp_capacity_mbps(run))
 
 
 def transfer_window(run: Path, result: RunResult | None = None) -> Period:
-    """From the first client's start of connecting to the last one's end, in s of the legs' time.
+    """Return the first client's start of connecting and the last one's end, in s of the legs' time.
 
     Args:
-        run: its directory.
-        result: the run's, where it is at hand.
+        run: the run's directory.
+        result: the run's result, where it is at hand.
 
     Raises:
         ResultError, ValueError: the run's result is broken, or it is not ok.
@@ -95,7 +95,7 @@ def _share(run: Path, capacity_mbps: float) -> float:
 
 
 def _open(scenario: Scenario, leg: int) -> Iterator[Period]:
-    """When a leg is up and used, by any flow."""
+    """Yield the periods (s) in which a leg is up and used, by any flow."""
     outages = scenario.legs[leg - 1].direction("downlink").outages
     for flow in scenario.resolved_flows:
         for period in _used(flow, leg):
@@ -109,7 +109,7 @@ def _used(flow: ResolvedFlow, leg: int) -> list[Period]:
 
 
 def _edges(periods: Sequence[Sequence[Period]], start: float, end: float) -> list[float]:
-    """The whole seconds of a time, and when links open or close in it, with its begin and end."""
+    """Return the whole seconds of a time and when links open or close in it, with its ends."""
     moments = {moment for of_leg in periods for period in of_leg for moment in period}
     moments.update(range(math.ceil(start), math.ceil(end)))
     return [start, *sorted(moment for moment in moments if start < moment < end), end]

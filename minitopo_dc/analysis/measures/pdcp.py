@@ -1,4 +1,4 @@
-"""What the PDCP entities of a run counted until its end."""
+"""The counters of a run's PDCP entities at its end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 
 def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
-    """The counters of each downlink bearer, by its number; none when the run had no bearer.
+    """Return the counters of each downlink bearer, by its number; empty when the run had no bearer.
 
     Raises:
         ResultError: `ue-summary.json` is missing or broken.
@@ -32,7 +32,10 @@ def _counters(path: Path, end: str) -> dict[int, dict[str, Any]]:
 
 @lru_cache(maxsize=4)
 def _read(path: Path, end: str, _version: int) -> dict[int, dict[str, Any]]:
-    """The last ones are kept: several measures of a run ask one after the other."""
+    """Return the counters of a summary; keep the last ones.
+
+    Several measures of a run ask for them one after the other.
+    """
     try:
         bearers = read_mapping(path.parent, path)[end]
         return {int(number): dict(counters) for number, counters in bearers.items()}
@@ -45,7 +48,7 @@ def _read(path: Path, end: str, _version: int) -> dict[int, dict[str, Any]]:
 def _of_bearers(
     run: Path, measure: Callable[[Collection[dict[str, Any]]], float], without: float
 ) -> float:
-    """A measure of the downlink bearers' counters, or `without` any bearer."""
+    """Return a measure of the downlink bearers' counters, or `without` when there is no bearer."""
     bearers = receive_counters(run).values()
     try:
         return measure(bearers) if bearers else without
@@ -54,7 +57,7 @@ def _of_bearers(
 
 
 def given_up(run: Path) -> float:
-    """COUNTs that the downlink's receiving entities gave up; NaN when the run had no bearer.
+    """Return the COUNTs that the downlink's receiving entities gave up; NaN without a bearer.
 
     Raises:
         ResultError: `ue-summary.json` is missing or broken.
@@ -63,9 +66,9 @@ def given_up(run: Path) -> float:
 
 
 def leg_failures(run: Path) -> float:
-    """How often a transmitting entity took a leg for failed, downlink and uplink.
+    """Return how often a transmitting entity took a leg for failed, downlink and uplink.
 
-    NaN when no bearer of the run looked (`leg_failure_ms`).
+    It is NaN when no bearer of the run detected failures (`leg_failure_ms`).
 
     Raises:
         ResultError: `gnb-summary.json` or `ue-summary.json` is missing or broken.
@@ -81,10 +84,10 @@ def leg_failures(run: Path) -> float:
 
 
 def reordering_wait_ms(run: Path) -> float:
-    """How long a PDU waited in the reordering buffer until it was delivered, on average (ms).
+    """Return the mean time in ms that a PDU waited in the reordering buffer until its delivery.
 
-    Over all PDUs that the downlink bearers delivered, those that did not wait included. NaN when
-    the run had no bearer.
+    The mean is over all PDUs that the downlink bearers delivered, those that did not wait included.
+    It is NaN when the run had no bearer.
 
     Raises:
         ResultError: `ue-summary.json` is missing or broken.
@@ -99,7 +102,9 @@ def reordering_wait_ms(run: Path) -> float:
 
 
 def longest_wait_s(run: Path) -> float:
-    """The longest time that a PDU waited in a downlink's reordering buffer; 0 without a bearer.
+    """Return the longest time in s that a PDU waited in a downlink's reordering buffer.
+
+    It is 0 without a bearer.
 
     Raises:
         ResultError: `ue-summary.json` is missing or broken.

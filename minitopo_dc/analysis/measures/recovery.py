@@ -1,4 +1,4 @@
-"""How long a flow needs after each change of its paths or legs until it uses what is there."""
+"""The time that a flow needs after each change of its paths or legs until it uses what is there."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from minitopo_dc.run.results import load_as_run
 from minitopo_dc.scenario import Scenario
 
 ENOUGH = 0.8
-"""Of the capacity. The project's: below it a flow is in slow start or waits; above it, its window
-was cut at most once (CUBIC: to 0.7 of it, RFC 9438, section 4.6, with a queue in front)."""
+"""The part of the capacity from which on a flow has recovered, chosen by this project: below it a
+flow is in slow start or waits; above it, its window was cut at most once (CUBIC: to 0.7 of it, RFC
+9438, section 4.6, with a queue in front)."""
 WINDOW_S = 0.3
-"""Rates are means over so long: three samples of the default interval, several round trips."""
+"""The time over which rates are means: three samples of the default interval, several round
+trips."""
 REACTION_S = 1.0
 """A rate that falls within so long after a change falls because of it: the first probe timeout of a
 path whose round trip is not known (RFC 9002, section 6.2.2), and of TCP (RFC 6298, section 2)."""
@@ -29,16 +31,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """A change, and what became of the flow's rate.
+    """A change, and how the flow's rate recovered from it.
 
     Attributes:
         at_s: when it was, in s since time zero of the legs.
         legs: those that the flow may use from then on: up, and with a path that is no backup (the
             backups, if all are).
-        took_s: until the rate over all legs was 0.8 of the capacity of `legs` (again), in a window
-            of 0.3 s that begins then; 0 if it was never below that for 1 s behind the change. At
-            most until the next change.
-        recovered: False: it was not before the next change, or before the run's end.
+        took_s: the time until the rate over all legs was 0.8 of the capacity of `legs` (again), in
+            a window of 0.3 s that begins then; 0 if it was never below that for 1 s after the
+            change. At most until the next change.
+        recovered: whether that was before the next change, and before the run's end.
     """
 
     at_s: float
@@ -48,7 +50,9 @@ class Recovery:
 
 
 def recoveries(run: Path) -> list[Recovery]:
-    """Of a run with one flow: each change of paths and each beginning or end of an outage.
+    """Return the recovery from each change of paths, and each begin or end of an outage.
+
+    The run has one flow.
 
     Raises:
         ResultError, ValueError: the run's files are broken, or it is not ok.
@@ -66,7 +70,7 @@ def recoveries(run: Path) -> list[Recovery]:
 
 
 def worst_recovery_s(run: Path) -> float:
-    """The longest of `recoveries`; NaN when nothing changes.
+    """Return the longest of `recoveries` in s; NaN when nothing changes.
 
     Raises:
         ResultError, ValueError: see `recoveries`.
@@ -102,7 +106,7 @@ def _recovery(
 
 
 def _starts(time_s: Floats, begin: float, until: float) -> Iterator[float]:
-    """Where a window may begin: at the change, then at each sample."""
+    """Yield where a window may begin: at the change, then at each sample."""
     yield from (
         float(start)
         for start in (begin, *time_s[(time_s > begin)])
@@ -111,7 +115,7 @@ def _starts(time_s: Floats, begin: float, until: float) -> Iterator[float]:
 
 
 def _usable(scenario: Scenario, moment: float) -> tuple[int, ...]:
-    """The legs that are up and have a path; backups only when there is nothing else."""
+    """Return the legs that are up and have a path; backups only when there is nothing else."""
     flow = scenario.resolved_flows[0]
     paths = flow.paths
     up = [leg for leg in sorted(flow.legs) if not _is_down(_outages(scenario, leg), moment)]
@@ -131,7 +135,7 @@ def _is_down(outages: Sequence[tuple[float, float]], moment: float) -> bool:
 
 
 def _carried_bits(run: Path) -> tuple[Floats, Floats]:
-    """What all downlink legs together had delivered at each sample."""
+    """Return the sample times, and what all downlink legs had delivered by then, in bits."""
     series = leg_series(run).pivot_table(index="time_s", columns="leg", values="delivered_bytes")
     total = series.ffill().fillna(0).sum(axis=1) * 8
     return total.index.to_numpy(dtype=float), total.to_numpy(dtype=float)

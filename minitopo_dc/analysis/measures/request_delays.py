@@ -13,7 +13,7 @@ LATE = 0.95
 
 
 def answer_worst_ms(run: Path) -> float:
-    """The longest delay in ms; infinite when a request had no answer.
+    """Return the longest delay in ms; infinite when a request had no answer.
 
     Raises:
         ResultError: the run has no table of requests, or a broken one.
@@ -22,17 +22,17 @@ def answer_worst_ms(run: Path) -> float:
 
 
 def answer_p95_ms(run: Path) -> float:
-    """The 95th percentile (nearest rank) of the delays of all requests, in ms.
+    """Return the 95th percentile (nearest rank) of the delays of all requests, in ms.
 
     Raises:
-        ResultError: as `answer_worst_ms`.
+        ResultError: see `answer_worst_ms`.
     """
     delays = _delays(run)
     return delays[math.ceil(LATE * len(delays)) - 1]
 
 
 def _delays(run: Path) -> list[float]:
-    """In ascending order."""
+    """Return the delays in ms in ascending order."""
     column = read_numbers(run, FILE, ["delay_ms"])["delay_ms"]
     if column.empty:
         raise ResultError(f"{run / FILE}: no requests")

@@ -1,4 +1,4 @@
-"""Two sets of runs beside each other: what a number is in each, and by how much it differs.
+"""Two sets of runs beside each other: a measure in each, and the difference.
 
 Rules:
 
@@ -21,28 +21,28 @@ import pandas as pd
 from minitopo_dc.analysis.statistics import bootstrap_interval, mean_interval
 
 COLUMNS = ("row", "point", "seed", "value")
-"""Of a set of runs: texts, a text, a whole number, a number."""
+"""The columns of a set of runs: texts, a text, a whole number, a number."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A row that is in both sets."""
+    """A row that is in both sets, with the difference of its measure."""
 
     row: str
     first: float
     second: float
-    """Means over the runs that are compared."""
+    """The means of both sets over the runs that are compared."""
     difference: float
-    """Second less first."""
+    """The second mean less the first."""
     low: float
     high: float
-    """Of the 95 % interval; NaN where there is none."""
+    """The upper end of the 95 % interval; NaN where there is none."""
     pairs: int
-    """Runs of the same point and seed; 0: the seeds differ."""
+    """The number of pairs of runs with the same point and seed; 0: the seeds differ."""
     points: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it for programs; null stands for an interval that there is not."""
+        """Return all of it for programs; null stands for a missing interval."""
         return {
             name: None if isinstance(value, float) and math.isnan(value) else value
             for name, value in asdict(self).items()
@@ -51,7 +51,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """What is in both sets, and what in one only."""
+    """The rows that are in both sets, and those in one only."""
 
     rows: tuple[Difference, ...]
     only_first: tuple[str, ...]

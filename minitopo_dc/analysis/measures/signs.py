@@ -1,7 +1,8 @@
-"""Signs of what held a run back, from what it counted; and those that tell two runs apart.
+"""Signs in a run's counters of what held it back, and those that explain a slower run.
 
-What is not recorded is NaN: without a bearer nothing waits for its order, and the real clock tells
-no congestion window of a single path. What a QUIC stream holds back behind a gap is in no counter.
+What is not recorded is NaN: without a bearer nothing waits for its order, and the real clock
+records no congestion window of a single path. What a QUIC stream holds back behind a gap is in no
+counter.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from minitopo_dc.analysis.tables.series import leg_series
 from minitopo_dc.run.results import RunResult
 
 FEWEST_SAMPLES = 5
-"""Of a transfer, for a share of its time: one of fewer samples is too coarse."""
+"""The fewest samples of a transfer for a share of its time: fewer are too coarse."""
 FULL = 0.8
-"""Of its capacity: a leg that carries so much, on average from the handshake on, is full."""
+"""The part of its capacity from which on a leg counts as full, on average from the handshake on."""
 
 
 @dataclass(frozen=True)
 class Signs:
-    """Of one run."""
+    """The signs of one run."""
 
     goodput_mbps: float
     leg_shares: tuple[float, ...]
-    """Of the bytes that arrived, those of each leg."""
+    """The share of each leg in the bytes that arrived."""
     waiting: float
     """A packet's mean wait for those before it in PDCP, in smoothed round-trip times."""
     needless: float
@@ -62,13 +63,13 @@ REASONS: Mapping[str, tuple[float, str]] = {
     "idle": (0.2, "one of its legs carries nothing for part of the time"),
     "uneven": (0.3, "its full leg slows down the other one"),
 }
-"""By how much a sign must be larger than that of the better run to count as a reason, in words: a
-fifth of a round trip, three falls, one packet of 100, a fifth of the file, a fifth of the
-time, 30 % of a capacity."""
+"""The thresholds by which a sign must exceed that of the better run to count as a reason, with the
+reason in words: a fifth of a round trip, three falls, one packet of 100, a fifth of the file, a
+fifth of the time, 30 % of a capacity."""
 
 
 def signs(run: Path) -> Signs:
-    """Read a run that is ok.
+    """Read the signs of a run that is ok.
 
     Raises:
         ResultError, ValueError: a file of it is missing or broken.
@@ -91,9 +92,19 @@ def signs(run: Path) -> Signs:
 
 
 def reason(worse: Signs, better: Signs) -> str:
-    """Why one run is slower than another over the same legs, in words; empty: no sign tells.
+    """Return in words why one run is slower than another over the same legs; empty if unknown.
 
-    The sign that exceeds the better run's by the most of what it must (`REASONS`).
+    The reason is that of the strongest sign (`REASONS`).
+    """
+    strongest = strongest_sign(worse, better)
+    return REASONS[strongest][1] if strongest else ""
+
+
+def strongest_sign(worse: Signs, better: Signs) -> str:
+    """Return the sign that exceeds the better run's by the most, relative to its threshold.
+
+    Returns:
+        a name of `REASONS`, or nothing where no sign exceeds its threshold.
     """
     mine, theirs = asdict(worse), asdict(better)
     excess = {
@@ -102,11 +113,11 @@ def reason(worse: Signs, better: Signs) -> str:
         if not math.isnan(mine[name])
     }
     strongest = max(excess, key=lambda name: excess[name], default="")
-    return REASONS[strongest][1] if strongest and excess[strongest] >= 1 else ""
+    return strongest if strongest and excess[strongest] >= 1 else ""
 
 
 def _used(result: RunResult) -> list[int]:
-    """The legs that carried anything (1, 2, ...)."""
+    """Return the legs that carried anything (1, 2, ...)."""
     return [number for number, count in enumerate(result.leg_bytes or (), 1) if count]
 
 
@@ -124,7 +135,7 @@ def _lost(run: Path, series: pd.DataFrame) -> float:
 def _resting(
     series: pd.DataFrame, used: list[int], window: tuple[float, float]
 ) -> tuple[float, float]:
-    """`late` and `idle` of the legs that were used; of a single one the other rests."""
+    """Return `late` and `idle` of the legs that were used; of a single one the other rests."""
     if len(used) < 2:
         return 0.0, 1.0
     start, end = window
@@ -140,7 +151,7 @@ def _resting(
 
 
 def _time_before(rows: pd.DataFrame, first: int, start: float) -> float:
-    """When the sample before the one with a leg's first packet was: no later did it begin."""
+    """Return the time of the sample before a leg's first packet, its earliest possible begin."""
     return float(rows["time_s"].iloc[first - 1]) if first > 0 else start
 
 

@@ -1,4 +1,4 @@
-"""How much of each leg a run used."""
+"""The utilisation of each leg by a run."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.run.results import RunResult, flow_windows, load_as_run
 
 END_TOLERANCE = 0.01
-"""Of a bin: a client that is told to stop after whole seconds may do so a few ms before."""
+"""The part of a bin that may be missing: a client that is told to stop after whole seconds may do
+so a few ms before."""
 Bearer = TypeVar("Bearer", int, "pd.Series[int]")
 
 
 def link_utilisation(run: Path, result: RunResult | None = None) -> list[float]:
-    """Of each downlink leg the part of its capacity that carried IP packets, from 0 to 1.
+    """Return the part of each downlink leg's capacity that carried IP packets, from 0 to 1.
 
-    Bits delivered (headers, retransmissions and duplicates included) divided by the bits that the
-    leg's capacity allows from the first client's start of connecting to the last one's end. What a
-    leg delivers when a duration has ended, from its queue, does not count.
+    Bits delivered (headers, retransmissions and duplicates included) are divided by the bits that
+    the leg's capacity allows from the first client's start of connecting to the last one's end.
+    What a leg delivers from its queue after the end of a given duration does not count.
 
     Args:
-        run: its directory.
-        result: the run's, where it is at hand.
+        run: the run's directory.
+        result: the run's result, where it is at hand.
 
     Raises:
         ResultError, ValueError: the run's files are broken, or it is not ok.
@@ -40,7 +41,7 @@ def link_utilisation(run: Path, result: RunResult | None = None) -> list[float]:
     starts, ends = zip(*flow_windows(result.details, _completion_s(run, result)), strict=True)
     scenario = load_as_run(run)
     if all(flow.workload.lasts_s is None for flow in scenario.resolved_flows):
-        # Exact: the last byte of a download is the last that its legs carry, but for closing.
+        # This is exact: the last byte of a download is the last that its legs carry before closing.
         carried: Sequence[float] = result.leg_bytes or []
     else:
         carried = _delivered_bytes(run, max(ends))
@@ -51,15 +52,15 @@ def link_utilisation(run: Path, result: RunResult | None = None) -> list[float]:
 def leg_share(
     run: Path, column: Literal["delivered_bytes", "pushed_bytes"], *, leg: int, from_s: float
 ) -> float:
-    """Of the IP bytes that the downlink legs counted from a moment on, those of one leg.
+    """Return the share of one leg in the IP bytes that all downlink legs counted from a moment on.
 
-    NaN when there were none.
+    It is NaN when there were none.
 
     Args:
-        run: its directory.
+        run: the run's directory.
         column: what is counted: what a leg delivered, or all that was sent there.
-        leg: its number, from 1.
-        from_s: s since the elements' start.
+        leg: the leg's number, from 1.
+        from_s: the moment, in s since the elements' start.
 
     Raises:
         ResultError: the run's files are broken.
@@ -72,13 +73,13 @@ def leg_share(
 
 
 def leg_bytes_per_byte(run: Path, result: RunResult | None = None) -> float:
-    """IP bytes that the downlink legs delivered for each byte of the download.
+    """Return the IP bytes that the downlink legs delivered for each byte of the download.
 
-    Headers, retransmissions and copies make it more than 1. NaN of a run without a size.
+    Headers, retransmissions and copies make it more than 1. It is NaN for a run without a size.
 
     Args:
-        run: its directory.
-        result: the run's, where it is at hand.
+        run: the run's directory.
+        result: the run's result, where it is at hand.
 
     Raises:
         ResultError: the run's result is broken.
@@ -90,10 +91,10 @@ def leg_bytes_per_byte(run: Path, result: RunResult | None = None) -> float:
 
 
 def arrived_copies(run: Path) -> dict[int, float]:
-    """PDUs that arrived for each PDU delivered, by the number of the flow (1, 2, ...).
+    """Return the PDUs that arrived for each PDU delivered, by the number of the flow (1, 2, ...).
 
-    1 without duplication; over two legs of which none loses anything, 2. A flow without a bearer,
-    whose transport splits it, is not there.
+    It is 1 without duplication, and 2 over two legs without losses. A flow without a bearer, whose
+    transport splits it, is not there.
 
     Raises:
         ResultError: `ue-summary.json` is missing or broken.
@@ -109,7 +110,7 @@ def arrived_copies(run: Path) -> dict[int, float]:
 
 
 def leg_rates(run: Path) -> pd.DataFrame:
-    """Rate that each downlink leg delivered: `time_s` (an interval end), `leg`, `rate_mbps`.
+    """Return each downlink leg's delivered rate: `time_s` (interval end), `leg`, `rate_mbps`.
 
     Intervals are those of the scenario's `statistics_ms`.
 
@@ -125,16 +126,15 @@ def leg_rates(run: Path) -> pd.DataFrame:
 
 
 def flow_rates(run: Path, bin_s: float = 1.0) -> pd.DataFrame:
-    """Mean rate of IP bytes that PDCP delivered of each flow, in whole bins of `bin_s`.
+    """Return the mean rate of IP bytes that PDCP delivered of each flow, in whole bins of `bin_s`.
 
-    Columns: `time_s`, the begin of a bin, counted from the flow's own start of connecting;
-    `flow` (1, 2, ...), `rate_mbps`. A flow without a bearer, whose transport splits it, is not
-    there. The bins end with the run's completion time; what is closed and drained behind it is in
-    none.
+    Columns: `time_s`, the begin of a bin, counted from the flow's own start of connecting; `flow`
+    (1, 2, ...), `rate_mbps`. A flow without a bearer, whose transport splits it, is not there. The
+    bins end with the run's completion time; bytes that arrive later, when connections close and
+    queues drain, are in none.
 
     Raises:
-        ResultError, ValueError: the run's files are broken, it is not ok, or no flow has a
-            bearer.
+        ResultError, ValueError: the run's files are broken, it is not ok, or no flow has a bearer.
     """
     series, result = pdcp_series(run), load_result(run)
     completion_s = _completion_s(run, result)
@@ -150,7 +150,7 @@ def flow_rates(run: Path, bin_s: float = 1.0) -> pd.DataFrame:
 
 
 def _delivered_bytes(run: Path, end_s: float) -> list[float]:
-    """What each downlink leg had delivered at a moment, between two rows of its series."""
+    """Return the bytes that each downlink leg had delivered at a moment, by interpolation."""
     return [
         float(np.interp(end_s, rows["time_s"], rows["delivered_bytes"]))
         for _, rows in leg_series(run).groupby("leg")
@@ -166,5 +166,5 @@ def _completion_s(run: Path, result: RunResult) -> float:
 
 
 def _flow(bearer: Bearer) -> Bearer:
-    """The flow of a downlink bearer (`run.routers`): 1 of bearer 1, 2 of bearer 3, ..."""
+    """Return the flow of a downlink bearer (`run.routers`): 1 of bearer 1, 2 of bearer 3, ..."""
     return (bearer + 1) // 2

@@ -1,8 +1,8 @@
-"""What a comparison says: Dual Connectivity against multipath and against one leg, in sentences.
+"""The verdict of a comparison: Dual Connectivity against multipath and one leg, in sentences.
 
 Rules:
 
-* Only rows of one stack are set against each other. Which transports are of one, whoever asks says.
+* Only rows of one stack are compared. The caller says which transports are of one stack.
 * Runs of one seed meet the same losses and jitter: they are a pair. The ratio of two rows is the
   geometric mean over pairs, with Student's 95 % interval of the logarithms.
 * One pair has no interval, and its sentence says so.
@@ -21,36 +21,41 @@ from typing import Any
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.measures.signs import reason, signs
+from minitopo_dc.analysis.measures.signs import REASONS, signs, strongest_sign
 from minitopo_dc.analysis.statistics import mean_interval
 
 WORDS = {"dc": "DC", "multipath": "multipath", "sc": "one leg alone"}
 Rows = dict[str, pd.DataFrame]
-"""Runs that are ok by the name of their row."""
+"""The runs that are ok by the name of their row."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Two rows of one stack against each other."""
+    """Two rows of one stack, compared with each other."""
 
     stack: str
     first: str
     second: str
-    """Names of the rows: `DC (least-delay)`, `multipath`, `one leg alone`."""
+    """The names of the rows: `DC (least-delay)`, `multipath`, `one leg alone`."""
     ratio: float
-    """Of their goodputs, first to second: the geometric mean over pairs."""
+    """The ratio of their goodputs, first to second: the geometric mean over pairs."""
     low: float
     high: float
-    """Of the 95 % interval; NaN of one pair."""
+    """The upper end of the 95 % interval; NaN of one pair."""
     pairs: int
-    """How many seeds both rows have a run of."""
+    """The number of seeds of which both rows have a run."""
     why: str
-    """What held the slower one back; empty: no counter tells."""
+    """The reason why the slower one was slower; empty: no counter tells."""
+    sign: str = ""
+    """The sign that is the reason (docs/results.md)."""
+    sign_slower: float = math.nan
+    sign_faster: float = math.nan
+    """Its values in the slower and in the faster run of the first pair; NaN: not recorded."""
     warning: bool = False
-    """Dual Connectivity is slower than one leg alone."""
+    """Whether it warns that Dual Connectivity is slower than one leg alone."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it for programs; null stands for an interval that there is not."""
+        """Return all of it for programs; null stands for a missing interval."""
         values = {**asdict(self), "sentence": self.sentence}
         return {
             name: None if isinstance(value, float) and math.isnan(value) else value
@@ -66,8 +71,19 @@ class Finding:
         else:
             interval = f"95 % interval {self.low:.3g} to {self.high:.3g}, {self.pairs} seeds"
         words = f"{self.stack}: {self.first} has {against} ({interval}): {self._who}"
-        because = f"; the slower one: {self.why}" if self.why else ""
-        return f"{'Warning: ' if self.warning else ''}{words}{because}."
+        return f"{'Warning: ' if self.warning else ''}{words}{self._because}."
+
+    @property
+    def _because(self) -> str:
+        if not self.why:
+            return ""
+        slower = self.first if self.ratio < 1 else self.second
+        values = f"{self.sign} {self.sign_slower:.2g}"
+        if not math.isnan(self.sign_faster):
+            values += f", of the other {self.sign_faster:.2g}"
+        clear = self.low > 1 or self.high < 1  # not where there is one pair: its interval is NaN
+        was = "is slower" if clear else "was slower with the first seed"
+        return f"; {slower} {was} because {self.why} ({values})"
 
     @property
     def _who(self) -> str:
@@ -83,12 +99,12 @@ class Finding:
 def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding]:
     """Compare rows of runs (`load_results`) that have a goodput.
 
-    Of each stack the fastest row of Dual Connectivity is set against the fastest multipath, and
-    each row of Dual Connectivity that is slower than one leg alone against that.
+    Of each stack the fastest row of Dual Connectivity is compared with the fastest multipath, and
+    each row of Dual Connectivity that is slower than one leg alone with that leg.
 
     Args:
         results: runs of one comparison.
-        stacks: of each transport its stack; another transport is left out.
+        stacks: the stack of each transport; other transports are left out.
     """
     ok = results[(results["status"] == "ok") & results["goodput_mbps"].notna()]
     of = ok["transport"].map(lambda name: stacks.get(name, ""))
@@ -126,7 +142,10 @@ def _compared(
     *,
     warning: bool = False,
 ) -> Iterator[Finding]:
-    """Compare two rows by their pairs; nothing without a seed in common, or to be warned of."""
+    """Compare two rows by their pairs; yield nothing without a common seed.
+
+    With `warning`, yield a finding only if the first row is clearly slower.
+    """
     columns = ["seed", "goodput_mbps", "directory"]
     pairs = first[1][columns].merge(second[1][columns], on="seed")
     if pairs.empty:
@@ -148,14 +167,22 @@ def _compared(
         low=math.exp(interval.low),
         high=math.exp(interval.high),
         pairs=len(logs),
-        why=_why(slower, faster),
         warning=warning,
+        **held_back(slower, faster),
     )
 
 
-def _why(slower: Path, faster: Path) -> str:
-    """Say what held a run back; nothing where its files do not tell."""
+def held_back(slower: Path, faster: Path) -> dict[str, Any]:
+    """Return what held a run back, as fields of a finding; empty where its files do not tell."""
     try:
-        return reason(signs(slower), signs(faster))
+        worse, better = signs(slower), signs(faster)
     except (ResultError, OSError, ValueError):
-        return ""
+        return {"why": ""}
+    if not (sign := strongest_sign(worse, better)):
+        return {"why": ""}
+    return {
+        "why": REASONS[sign][1],
+        "sign": sign,
+        "sign_slower": getattr(worse, sign),
+        "sign_faster": getattr(better, sign),
+    }

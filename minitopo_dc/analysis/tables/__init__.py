@@ -1,1 +1,1 @@
-"""Results as tables: runs, rows, time series, the papers' numbers."""
+"""Tables of results: runs, rows, time series, the papers' numbers."""

@@ -20,7 +20,8 @@ from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import workload_names
 
 MOST_BYTES = 1 << 30
-"""Of a table: seven million rows of a leg's series; twice as much while it is put together."""
+"""The most bytes of a table: seven million rows of a leg's series; twice as much while it is put
+together."""
 NUMBER_BYTES = 8
 DIRECTIONS: Mapping[str, Mapping[str, Direction]] = MappingProxyType(
     {
@@ -29,19 +30,19 @@ DIRECTIONS: Mapping[str, Mapping[str, Direction]] = MappingProxyType(
         "receive": {"ue": "downlink", "gnb": "uplink"},
     }
 )
-"""An element's series: of which host and direction."""
+"""The host and direction of each of an element's series."""
 OF_RUNS = ("client-rate", "connections", "paths", "handovers", "packets")
 """Files of a run's directory, without their `.csv`."""
 TCP_INFO = "tcp-info"
-"""A file of each flow, as a workload's rows are."""
+"""The file of each flow with its TCP samples, as a workload's rows are."""
 TEXTS = ("state", "direction", "event")
-"""Columns that are no numbers."""
+"""Columns that hold texts."""
 KEYS = ("time_s", "sent_s", "direction", "flow", "leg", "backhaul", "bearer", "path", "client_port")
-"""Columns that are kept whatever is chosen: when, and of what."""
+"""Columns that are kept whatever is chosen: the time, and what a row belongs to."""
 
 
 def load_series(
-    runs: Path | pd.DataFrame,
+    runs: Path | str | pd.DataFrame,
     name: str,
     columns: Sequence[str] | None = None,
     *,
@@ -49,7 +50,7 @@ def load_series(
 ) -> pd.DataFrame:
     """Read a time series of all runs into one table.
 
-    Each row has its run's labels: what `load_results` has of it but for what was measured. A label
+    Each row has its run's labels: the columns of `load_results`, without what was measured. A label
     called like a column of the series has `run.` before its name. Runs that did not record the
     series have no rows.
 
@@ -57,14 +58,14 @@ def load_series(
         runs: a directory of results, of which runs that are ok are read, or rows of `load_results`.
         name: `legs`, `transmit`, `receive`, `client-rate`, `connections`, `paths`, `handovers`,
             `packets`, `tcp-info`, or a workload with rows: `request-response`, `ping`.
-        columns: of the series; None: all. Those of `KEYS` are there in any case.
-        most_bytes: that the table may have.
+        columns: columns of the series; None: all. Those of `KEYS` are there in any case.
+        most_bytes: the most bytes that the table may have.
 
     Raises:
         ResultError: no run has the series, a file is broken, a column is not there, or the table
             would be larger.
     """
-    if isinstance(runs, Path):
+    if isinstance(runs, Path | str):
         found = load_results(runs)
         runs = found[found["status"] == "ok"]
     known = (*DIRECTIONS, *OF_RUNS, TCP_INFO, *workload_names())
@@ -92,7 +93,7 @@ def load_series(
 
 
 def _labels(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return what tells runs apart, a row each; texts as categories, of a byte or two each."""
+    """Return the labels that tell runs apart, a row each; texts are categories of a byte or two."""
     measured = {*MEASURED, *leg_columns(runs)}
     for details in runs["details"]:
         measured |= {*details.get("units", {})}
@@ -148,7 +149,7 @@ def _of_elements(run: Path, name: str) -> Iterator[pd.DataFrame]:
 
 
 def _flows(run: Path) -> Iterator[tuple[int, Path]]:
-    """Where a flow's files may be: in the run's directory, or in one of its own."""
+    """Yield where a flow's files may be: in the run's directory, or in one of its own."""
     yield 1, run
     number = 1
     while (directory := flow_directory(run, number, alone=False)).is_dir():
@@ -162,7 +163,7 @@ def _table(run: Path, path: Path) -> pd.DataFrame:
 
 
 def _in_seconds(table: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
-    """Give a table that counts ns the time since the elements' start in s."""
+    """Convert times in ns to the time since the elements' start in s."""
     if "time_ns" in table:
         elapsed = (table.pop("time_ns") - begin_ns) / NS_PER_S
         table.insert(0, "time_s", elapsed)

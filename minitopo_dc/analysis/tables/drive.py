@@ -1,4 +1,4 @@
-"""A drive's channels and capacity beside tables 2 and 3 of Krämer et al., for a terminal."""
+"""Tables of a drive's channels and capacity beside tables 2 and 3 of Krämer et al."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from minitopo_dc.trace import CapacityStatistics, ChannelStatistics
 CELLS_REFERENCE = "mpquic_cellular_table_2_available_cells.csv"
 CAPACITY_REFERENCE = "mpquic_cellular_table_3_capacity.csv"
 CAPACITY_COLUMNS = ("average_mbps", "median_mbps", "p20", "p10", "p5", "p1", "p0_1")
-"""Of the reference, in the order of a level's values."""
+"""Columns of the reference, in the order of a level's values."""
 _HEADINGS = ("mean", "median", "p20", "p10", "p5", "p1", "p0.1")
 
 
 def cells_table(statistics: ChannelStatistics) -> Sheet:
-    """How many channels there are: the mean, the share of time with each number, table 2."""
+    """Return the mean number of channels, the share of time with each number, and table 2."""
     shares = [significant(100 * share) for share in statistics.available_shares]
     heads = [Head("cells", text=True), Head("mean")]
     heads += [Head(f"time\nwith {number}", "%") for number in range(len(shares))]
@@ -37,7 +37,7 @@ def cells_table(statistics: ChannelStatistics) -> Sheet:
 
 
 def capacity_table(statistics: ChannelStatistics) -> Sheet:
-    """Mbit/s of each level of aggregation, and of table 3 where it has the level."""
+    """Return Mbit/s of each level of aggregation, and of table 3 where it has the level."""
     published = read_reference(CAPACITY_REFERENCE).set_index("aggregation")
     heads = [Head("capacity", text=True), *(Head(each, "Mbit/s") for each in _HEADINGS)]
     sheet = Sheet(heads, title="Capacity (published: the entire set, table 3)")
@@ -49,7 +49,7 @@ def capacity_table(statistics: ChannelStatistics) -> Sheet:
 
 
 def values_of(row: CapacityStatistics) -> tuple[float, ...]:
-    """A level's values in the order of table 3."""
+    """Return a level's values in Mbit/s in the order of table 3."""
     return (row.mean_mbps, row.median_mbps, *row.percentiles_mbps)
 
 

@@ -1,6 +1,6 @@
-"""What tells runs apart, as columns: the same of a run, a comparison and a campaign.
+"""The labels that tell runs apart, as columns for a run, a comparison and a campaign.
 
-Docs: docs/data-model.md.
+docs/data-model.md describes them.
 """
 
 from __future__ import annotations
@@ -24,30 +24,31 @@ from minitopo_dc.settings.base import said_of
 
 PLAN = "plan.json"
 MOST_PLAN = 1 << 30
-"""Bytes of `plan.json`: the 1,000,000 runs that a campaign may have, 1 kB each."""
+"""The most bytes of `plan.json`: the 1,000,000 runs that a campaign may have, 1 kB each."""
 FIRST = ("id", "experiments", "configuration")
-"""Labels before all other columns; empty, but for the first, of a run of no campaign."""
+"""Labels before all other columns; except for the first, they are empty for a run of no
+campaign."""
 Labels = Mapping[str, Any]
 
 
 class PlannedCell(Protocol):
-    """What a plan says of a cell."""
+    """The interface of a cell in a campaign's plan."""
 
     @property
     def experiment(self) -> str:
-        """Its name."""
+        """Return the name of the cell's experiment."""
 
     @property
     def configuration(self) -> str:
-        """Its name."""
+        """Return the name of the cell's configuration."""
 
     @property
     def factors(self) -> Mapping[str, Any]:
-        """The value of each of the experiment's factors."""
+        """Return the value of each of the experiment's factors."""
 
     @property
     def runs(self) -> Sequence[str]:
-        """Identities, one per repetition."""
+        """Return the identities of the cell's runs, one per repetition."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class _Cell:
 
 @dataclass(frozen=True)
 class LabelledPlan:
-    """What a campaign's directory says of its runs."""
+    """The part of a campaign's plan that labels its runs."""
 
     cells: list[_Cell]
     fields: dict[str, dict[str, Any]]
@@ -70,7 +71,7 @@ _PLAN = TypeAdapter(LabelledPlan)
 
 
 def read_labelled_plan(directory: Path) -> LabelledPlan:
-    """Read a campaign's `plan.json`, and of it what labels its runs.
+    """Read from a campaign's `plan.json` what labels its runs.
 
     Raises:
         ResultError: it is missing or broken.
@@ -88,14 +89,14 @@ def read_labelled_plan(directory: Path) -> LabelledPlan:
 
 
 def labelled(table: pd.DataFrame, labels: Sequence[Labels]) -> pd.DataFrame:
-    """Return a table of runs with its labels: those of `FIRST` before all else, factors behind.
+    """Return a table of runs with its labels: those of `FIRST` come first, factors last.
 
     A factor that is one of `SETTINGS` has its place: it has a value also where a mode has no part
-    in it. One that every run tells, as `transport`, is there already.
+    in it. One that every run has, as `transport`, is there already.
 
     Args:
         table: `results_table`.
-        labels: of each row.
+        labels: the labels of each row.
     """
     given = {*table} - {*SETTINGS}
     table = table.copy()
@@ -118,8 +119,8 @@ def campaign_labels(
     several cells with different values of it.
 
     Args:
-        cells: of the plan.
-        fields: of each run's scenario, those that are a factor somewhere.
+        cells: the cells of the plan.
+        fields: for each run the fields of its scenario that are a factor somewhere.
     """
     said: dict[str, dict[str, list[Any]]] = {}
     for cell in cells:
@@ -146,8 +147,8 @@ def cells_as_rows(table: pd.DataFrame, cells: Iterable[PlannedCell]) -> pd.DataF
     """Return one row for each cell and repetition, where `labelled` has one for each run.
 
     Args:
-        table: of the campaign's runs; cells whose run is not in it have no row.
-        cells: of one experiment.
+        table: the campaign's runs; cells whose run is not in it have no row.
+        cells: the cells of one experiment.
     """
     rows = [
         {"id": run, "repetition": number, "configuration": cell.configuration, **cell.factors}
@@ -163,7 +164,7 @@ def cells_as_rows(table: pd.DataFrame, cells: Iterable[PlannedCell]) -> pd.DataF
 
 
 def compared_labels(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return of each run of a table the fields in which their scenarios differ.
+    """Return for each run of a table the fields in which their scenarios differ.
 
     Raises:
         ResultError: a scenario is broken; a run without one has no such labels.
@@ -180,7 +181,7 @@ def compared_labels(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def scenario_fields(run: Path) -> dict[str, Any]:
-    """Return the fields of a run's scenario by their paths; none where it kept no scenario.
+    """Return the fields of a run's scenario by their paths; empty when it kept no scenario.
 
     Raises:
         ResultError: the file is broken.
@@ -198,7 +199,10 @@ def scenario_fields(run: Path) -> dict[str, Any]:
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Items of a list of mappings are counted from 0; any other list is one value."""
+    """Yield the values of fields with their dotted paths.
+
+    Items of a list of mappings are counted from 0; any other list is one value.
+    """
     before = f"{path}." if path else ""
     if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
         value = {str(number): each for number, each in enumerate(value)}
@@ -212,7 +216,7 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def of_one_type(values: Sequence[Any]) -> pd.Series[Any]:
     """Return a column of one type, as Parquet wants it: `sp` beside 1 makes both texts.
 
-    A list or mapping is JSON. A number that is missing is NaN, or NA among whole ones.
+    A list or mapping becomes JSON. A missing number is NaN, or NA among whole ones.
     """
     plain = [json.dumps(each) if isinstance(each, dict | list) else each for each in values]
     if any(isinstance(each, str) for each in plain):

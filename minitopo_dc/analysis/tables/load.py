@@ -47,24 +47,26 @@ _FLOWS = TypeAdapter(list[dict[str, Any]])
 _FIELDS = frozenset(field.name for field in fields(RunResult))
 
 
-def load_results(directory: Path, experiment: str | None = None) -> pd.DataFrame:
+def load_results(directory: Path | str, experiment: str | None = None) -> pd.DataFrame:
     """Read a run, a comparison or a campaign into a table with one row per run.
 
-    Columns are those of `results_table`, before them `id` (the name of the run's directory),
-    `experiments` and `configuration` (of a campaign, else empty; several with blanks between),
-    behind them each factor: of a campaign what its experiments vary, of a comparison the fields in
-    which its runs' scenarios differ. `directory` is where the run was found, wherever it was made.
+    Columns are those of `results_table`. Before them are `id` (the name of the run's directory),
+    `experiments` and `configuration` (of a campaign, else empty; several with blanks between).
+    After them is each factor: in a campaign what its experiments vary, in a comparison the fields
+    in which its runs' scenarios differ. `directory` is where the run was found, wherever it was
+    made.
 
     Args:
-        directory: of any of the three.
-        experiment: of a campaign: one row for each cell and repetition of this one, as cells that
-            mean the same scenario share their runs.
+        directory: that of a run, a comparison or a campaign.
+        experiment: for a campaign: one row for each cell and repetition of this experiment, as
+            cells that mean the same scenario share their runs.
 
     Raises:
         ResultError: there is no run, a file is broken, or a run is elsewhere, behind a link: the
             message names the file.
         DataModelError: this program does not read the version of what is there.
     """
+    directory = Path(directory)
     check_version(directory)
     if (directory / PLAN).exists():
         return _campaign(directory, experiment)
@@ -97,12 +99,12 @@ def _campaign(directory: Path, experiment: str | None) -> pd.DataFrame:
 
 
 def leg_columns(table: pd.DataFrame) -> list[str]:
-    """Names of the columns `leg_bytes_1`, ... of a table, leg 1 first."""
+    """Return the names of the columns `leg_bytes_1`, ... of a table, leg 1 first."""
     return [column for column in table.columns if column.startswith(_LEG_BYTES)]
 
 
 def _has_result(run: Path) -> bool:
-    """One that leads nowhere is damaged, and not none."""
+    """Return whether a directory has a result, or a link in its place, which counts as damaged."""
     path = run / "result.json"
     return path.exists() or path.is_symlink()
 
@@ -117,7 +119,7 @@ def _result_in(directory: Path, run: Path) -> RunResult:
 
 
 def load_result(directory: Path) -> RunResult:
-    """A run's result, checked.
+    """Return a run's result after checking it.
 
     Raises:
         ResultError: it is missing or broken: the message names the file.
@@ -134,7 +136,7 @@ def load_result(directory: Path) -> RunResult:
 
 @lru_cache(maxsize=10_000)
 def _load(directory: Path, path: Path, _version: tuple[int, ...]) -> RunResult:
-    """Several parts of a report ask for the same run."""
+    """Load a result through a cache, as several parts of a report ask for the same run."""
     try:
         result = RunResult.load(directory)
         _SCHEMA.validate_json(json.dumps(asdict(result)), strict=True)
@@ -151,7 +153,7 @@ def _load(directory: Path, path: Path, _version: tuple[int, ...]) -> RunResult:
 
 
 def _check(result: RunResult) -> None:
-    """Only a run that is `ok` has numbers; any other says why it has none."""
+    """Check that only a run that is `ok` has numbers, and that any other has a reason."""
     if result.mode not in MODES:
         raise ValueError(f"mode: {result.mode!r}; allowed: {', '.join(MODES)}")
     for name in NUMBERS:
@@ -168,7 +170,7 @@ def _check(result: RunResult) -> None:
 
 
 def _check_details(details: Mapping[str, Any]) -> None:
-    """What tables take from them: a program's measures, the flows' goodput, and the verdict."""
+    """Check the details that tables use: a program's measures, the flows' goodput, the verdict."""
     _PROGRAMS.validate_python(details.get("trust", {}))
     _REASONS.validate_python(details.get(ATTEMPTS["disturbed"], []))
     for name in _PROGRAMS.validate_python(details.get("units", {})):
@@ -184,7 +186,7 @@ def _check_details(details: Mapping[str, Any]) -> None:
 
 
 def _is_number(result: RunResult, value: float | None) -> bool:
-    """Above 0; only a download must have each of the numbers, and flows of which all are one."""
+    """Return whether a field is a number above 0, or missing where only a download must have it."""
     if value is None:
         flows = result.details.get("flows", [])
         return result.workload != Download.kind or any(
@@ -194,13 +196,13 @@ def _is_number(result: RunResult, value: float | None) -> bool:
 
 
 def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
-    """Make a table with one row per run; at least one.
+    """Return a table with one row per run; there has to be at least one.
 
-    Columns are the fields of `RunResult` (of `settings` each one), `trust` (its verdict, `clean` or
-    `disturbed`; empty on the virtual clock), `repeats` (attempts before it that were disturbed),
-    `leg_bytes_1`, `leg_bytes_2`, ... (missing where a run has no such leg), and the measures of
-    users' own programs, where there are any (NaN in runs that have no such measure). Rows are
-    sorted by mode (one leg first, multipath last), transport, and repetition.
+    Columns are the fields of `RunResult` (each of `settings` by itself), `trust` (its verdict,
+    `clean` or `disturbed`; empty on the virtual clock), `repeats` (attempts before it that were
+    disturbed), `leg_bytes_1`, `leg_bytes_2`, ... (missing where a run has no such leg), and the
+    measures of users' own programs, where there are any (NaN in runs that have no such measure).
+    Rows are sorted by mode (one leg first, multipath last), transport, and repetition.
     """
     runs = sorted(
         results,
@@ -227,6 +229,6 @@ def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
         table[name] = pd.Series([run.details.get(name) for run in runs], dtype="float64")
     for path in SETTINGS:
         table[path] = of_one_type([run.settings.get(path) for run in runs])
-    # Empty and not missing, as `variant`: groups by a column have no row where it is missing.
+    # Empty and not missing, as `variant`: groups by a column leave out rows where it is missing.
     table[SPLIT] = [str(run.settings.get(SPLIT) or "") for run in runs]
     return table

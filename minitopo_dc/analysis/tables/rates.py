@@ -1,4 +1,4 @@
-"""What each leg of a run delivered over time, and what each path carried."""
+"""Rates over time that each leg of a run delivered, and that each path carried."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from minitopo_dc.settings import Direction
 from minitopo_dc.workloads.paths import COLUMNS
 
 BIN_S = 0.2
-"""Two samples of the default interval: with one, rates would show where in it the samples were."""
+"""The default width of bins, two samples of the default interval: with one, rates would show where
+in it the samples were."""
 
 
-def leg_rates(run: Path, direction: Direction = "downlink", bin_s: float = BIN_S) -> pd.DataFrame:
-    """Mean rate of the IP bytes that each leg delivered, in bins of `bin_s`.
+def leg_rates(
+    run: Path | str, direction: Direction = "downlink", bin_s: float = BIN_S
+) -> pd.DataFrame:
+    """Return the mean rate of the IP bytes that each leg delivered, in bins of `bin_s`.
 
     Columns: `time_s`, the begin of a bin, `leg` and `rate_mbps`. Between two samples the bytes are
     spread evenly; after the last one there are none.
@@ -25,6 +28,7 @@ def leg_rates(run: Path, direction: Direction = "downlink", bin_s: float = BIN_S
     Raises:
         ResultError: a file of the element's is missing or broken.
     """
+    run = Path(run)
     series = leg_series(run, direction)
     edges = bin_edges(run, series["time_s"].max() if len(series) else 0.0, bin_s)
     tables = []
@@ -35,17 +39,17 @@ def leg_rates(run: Path, direction: Direction = "downlink", bin_s: float = BIN_S
     return pd.concat(tables, ignore_index=True)
 
 
-def path_series(run: Path) -> pd.DataFrame:
-    """The rows of `paths.csv` (docs/results.md); NaN where the transport does not know a number.
+def path_series(run: Path | str) -> pd.DataFrame:
+    """Return the rows of `paths.csv` (docs/results.md); NaN for what a transport does not know.
 
     Raises:
         ResultError: the file is missing or broken, or lacks a column.
     """
-    return read_numbers(run, "paths.csv", (name for name in COLUMNS if name != "state"))
+    return read_numbers(Path(run), "paths.csv", (name for name in COLUMNS if name != "state"))
 
 
-def path_rates(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
-    """Goodput over the paths of each leg in bins of `bin_s`.
+def path_rates(run: Path | str, bin_s: float = BIN_S) -> pd.DataFrame:
+    """Return the goodput over the paths of each leg in bins of `bin_s`.
 
     Columns: `time_s`, the begin of a bin, `flow` and `leg` (1, 2, ...), `rate_mbps`. Bytes count
     when the sender learns that they arrived (`bytes_acked`). Between two samples of a path they are
@@ -56,7 +60,7 @@ def path_rates(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
     """
     series = path_series(run)
     end = series["time_s"].max() if len(series) else 0.0
-    edges = bin_edges(run / "paths.csv", end, bin_s)
+    edges = bin_edges(Path(run) / "paths.csv", end, bin_s)
     tables = [
         pd.DataFrame(
             {"time_s": edges[:-1], "flow": flow, "leg": leg, "rate_mbps": _rates(rows, edges)}
@@ -68,7 +72,7 @@ def path_rates(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
 
 
 def _rates(rows: pd.DataFrame, edges: np.ndarray[tuple[int], np.dtype[np.float64]]) -> pd.Series:
-    """Of one leg, over all paths that it had one after the other."""
+    """Return the rates of one leg, over all paths that it had one after the other."""
     acked = sum(
         np.interp(edges, path["time_s"], path["bytes_acked"], left=0.0)
         for _, path in rows.dropna(subset="bytes_acked").groupby("path")

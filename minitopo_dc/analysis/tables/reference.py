@@ -1,7 +1,8 @@
-"""Ours against numbers that others have measured.
+"""The comparison of this project's numbers with published ones.
 
-An error is ours minus theirs. A cell is *outside* when it is larger than both standard deviations
-(sample, n - 1; that of a single run counts as 0). Where neither has one nothing can be said.
+An error is our number minus theirs. A cell is *outside* when its error is larger than both standard
+deviations (sample, n - 1; that of a single run counts as 0). Where neither has one nothing can be
+said.
 """
 
 from __future__ import annotations
@@ -18,21 +19,22 @@ from minitopo_dc.shipped import shipped
 
 REFERENCE = shipped("reference")
 MOST_BYTES = 1 << 20
-"""Of a table; the largest has less than a tenth."""
+"""The most bytes of a table; the largest has less than a tenth."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """A curve of ours against one of theirs."""
+    """The agreement of a curve of ours with one of theirs."""
 
     cells: int
     mean_absolute_error: float
-    """In the curve's unit."""
+    """The mean absolute error in the curve's unit."""
     mean_absolute_percent: float
     rank_correlation: float | None
-    """Spearman's (1904), ties with their mean rank; None when one curve is flat or has one cell."""
+    """The rank correlation of Spearman (1904), ties with their mean rank; None when one curve is
+    flat or has one cell."""
     outside: int | None
-    """Cells; None where no standard deviation is known."""
+    """The number of cells outside; None where no standard deviation is known."""
 
 
 def read_reference(
@@ -41,8 +43,8 @@ def read_reference(
     """Read rows of a table of `reference/`, all columns as text.
 
     Args:
-        name: the file's.
-        where: columns that must have a text, or one of several.
+        name: the file's name.
+        where: the text, or one of several, that columns must have.
 
     Raises:
         ResultError: there is no such file or column, or no row is left.
@@ -70,7 +72,7 @@ def check_column(table: pd.DataFrame, column: str, name: str) -> None:
 
 
 def same_value(ours: Any, theirs: str) -> bool:
-    """Whether a factor's value is the one in a table: as numbers if they are, else as texts."""
+    """Return whether a factor's value equals a table's: as numbers if they are, else as texts."""
     try:
         return float(ours) == float(theirs)
     except (TypeError, ValueError):
@@ -78,11 +80,11 @@ def same_value(ours: Any, theirs: str) -> bool:
 
 
 def compare(cells: pd.DataFrame) -> pd.DataFrame:
-    """Add `error`, `error_percent` and `outside` to rows of both.
+    """Add `error`, `error_percent` and `outside` to rows with both numbers.
 
     Args:
-        cells: `ours`, `ours_sd`, `theirs` and `theirs_sd`; a missing standard deviation is
-            NaN. Without a mean the error is NaN, without any deviation the row is not outside.
+        cells: `ours`, `ours_sd`, `theirs` and `theirs_sd`; a missing standard deviation is NaN.
+            Without a mean the error is NaN, without any deviation the row is not outside.
     """
     error = cells["ours"] - cells["theirs"]
     spread = cells[["ours_sd", "theirs_sd"]].max(axis=1)  # NaN of NaN: then not outside

@@ -1,4 +1,4 @@
-"""The comparison for a terminal."""
+"""The comparison's table as a terminal shows it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ STATUS_STYLES = {"ok": "green", "failed": "red", "disturbed": "red", "unsupporte
 def render_table(
     comparison: pd.DataFrame, labels: Mapping[str, str] = MappingProxyType({})
 ) -> Sheet:
-    """Lay out `compare_table` for a terminal; reasons of runs that are not ok stand below it.
+    """Lay out `compare_table` for a terminal; reasons of runs that are not ok are below it.
 
-    A transport without a run that is ok has no numbers. `labels` has what is shown of a transport
-    in place of its name.
+    A transport without a run that is ok has no numbers. `labels` has the name that is shown for a
+    transport.
     """
     columns = columns_of(comparison)
-    # What is a part of all legs' capacity stands behind the legs' bytes.
+    # A part of all legs' capacity comes after the legs' bytes.
     first = [each for each in columns if not each.percent]
     last = [each for each in columns if each.percent]
     legs = leg_columns(comparison)
@@ -52,7 +52,7 @@ def render_table(
 
 
 def _machine(comparison: pd.DataFrame) -> Iterator[str]:
-    """Yield what the machine did to the runs, in words; nothing where none could be judged."""
+    """Yield in words what the machine did to the runs; nothing where none could be judged."""
     judged, disturbed, repeats = (
         int(comparison[name].sum()) for name in ("judged", "disturbed", "repeats")
     )
@@ -62,7 +62,7 @@ def _machine(comparison: pd.DataFrame) -> Iterator[str]:
 
 
 def _runs(row: dict[Any, Any], note: int | None) -> str:
-    """How many runs ended how, and where the reason is."""
+    """Return how many runs have each status, and where the reason is."""
     parts = ", ".join(f"{row[status]} {status}" for status in STATUS_STYLES if row[status])
     return parts if note is None else f"{parts} [{note}]"
 

@@ -1,4 +1,4 @@
-"""The rows of a run's workload: one per request, per echo."""
+"""Rows of a run's workload: one per request, per echo."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minitopo_dc.workloads import RowsFigure
 
 
 def read_rows(run: Path, kind: str, wanted: RowsFigure) -> pd.DataFrame:
-    """The rows of a run's workload, as its file has them, with what a figure needs of them.
+    """Return the rows of a run's workload, as its file has them, with what a figure needs of them.
 
     Raises:
         ResultError: the file is missing or broken, or lacks a column of the figure.
@@ -21,7 +21,7 @@ def read_rows(run: Path, kind: str, wanted: RowsFigure) -> pd.DataFrame:
 
 
 def lines_of(rows: pd.DataFrame, wanted: RowsFigure) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each line of a figure, and what tells it from the others: `leg 1, ...`."""
+    """Yield the rows of each line of a figure, with what tells it from the others: `leg 1, ...`."""
     if not wanted.lines:
         yield "", rows
         return

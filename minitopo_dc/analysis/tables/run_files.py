@@ -1,8 +1,8 @@
-"""The files of a run, which may be damaged, or made by somebody else.
+"""Reading of a run's files, which may be damaged, or made by somebody else.
 
-A file is opened if it is a regular one of a bounded size below the run's directory: a pipe waits
-for ever, a device has no end, a link may lead anywhere. Whatever is wrong with it is a ResultError
-that names it.
+A file is opened if it is a regular one of a bounded size below the run's directory: a pipe may wait
+for ever, a device has no end, a link may lead anywhere. Whatever is wrong with a file is a
+ResultError that names it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from minitopo_dc.files import UnreadableError, opened, parse_json
 from minitopo_dc.run.results import MOST_BYTES
 
 MOST_SERIES = 256 << 20
-"""Bytes of a CSV file: four legs over an hour at 10 ms are 1.4 million rows of some 150 bytes."""
+"""The most bytes of a CSV file: four legs over an hour at 10 ms are 1.4 million rows of some 150
+bytes."""
 MOST_QLOG = 1 << 30
-"""Bytes: some 1 kB a packet and end, of a download of 1 GB; in memory it is ten times as much."""
+"""The most bytes of a qlog: some 1 kB a packet and end, for a download of 1 GB; in memory it is ten
+times as much."""
 MOST_CAPTURE = 4 << 30
-"""Bytes: 4 GB that were carried; read packet by packet, and what analysis keeps is in memory."""
+"""The most bytes of a capture: 4 GB that were carried; it is read packet by packet, and what
+analysis keeps is in memory."""
 
 
 @contextmanager
@@ -36,12 +39,12 @@ def opened_in(run: Path, path: Path, most_bytes: int) -> Iterator[BufferedReader
     """Open a file of a run, whose version of the data model this program reads.
 
     Args:
-        run: the directory that it must be in.
-        path: the file's, the directory's included.
-        most_bytes: it may have.
+        run: the directory that the file must be in.
+        path: the file's path, the directory's included.
+        most_bytes: the most bytes that the file may have.
 
     Raises:
-        ResultError: it is missing, or none to be read.
+        ResultError: it is missing, or may not be read.
         DataModelError: the run has another version.
     """
     check_version(run)
@@ -55,7 +58,7 @@ def opened_in(run: Path, path: Path, most_bytes: int) -> Iterator[BufferedReader
 
 
 def read_text_in(run: Path, path: Path, most_bytes: int) -> str:
-    """Return the text of a file of a run; arguments and errors as those of `opened_in`."""
+    """Return the text of a file of a run; arguments and errors are those of `opened_in`."""
     with opened_in(run, path, most_bytes) as file:
         content = file.read(most_bytes)
     try:
@@ -85,9 +88,9 @@ def read_numbers(run: Path, name: str | Path, columns: Iterable[str]) -> pd.Data
     """Read a CSV file of a run, of which these columns are numbers, NaN where one is not known.
 
     Args:
-        run: its directory.
-        name: the file's in it.
-        columns: that are numbers; there may be others.
+        run: the run's directory.
+        name: the file's name in it.
+        columns: the columns that are numbers; there may be others.
 
     Raises:
         ResultError: the file is missing or broken, lacks a column, or has an infinite number.
@@ -96,10 +99,11 @@ def read_numbers(run: Path, name: str | Path, columns: Iterable[str]) -> pd.Data
 
 
 def to_numbers(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
-    """Make these columns of a table numbers, NaN where one is not known; its file names an error.
+    """Convert these columns of a table to numbers, NaN where one is not known.
 
     Raises:
-        ResultError: it lacks a column, or has something else, or an infinite number.
+        ResultError: the table lacks a column, or has something else, or an infinite number; the
+            message names the file.
     """
     wanted = list(columns)
     if set(wanted) <= set(table.columns) and _are_numbers(table[wanted]):
@@ -118,19 +122,19 @@ def to_numbers(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> pd.Da
 
 
 def _are_numbers(table: pd.DataFrame) -> bool:
-    """Tell at once whether a table holds nothing but numbers and NaN."""
+    """Return whether a table holds nothing but numbers and NaN."""
     values = table.to_numpy()
     return values.dtype.kind in "iuf" and not bool(np.isinf(values).any())
 
 
 def is_finite(table: pd.DataFrame) -> bool:
-    """Tell at once whether a table holds nothing but finite numbers."""
+    """Return whether a table holds nothing but finite numbers."""
     values = table.to_numpy()
     return values.dtype.kind in "iuf" and bool(np.isfinite(values).all())
 
 
 def read_csv(run: Path, path: Path) -> pd.DataFrame:
-    """Read a CSV file of a run, with the names that columns have today.
+    """Read a CSV file of a run, with the present names of its columns.
 
     Raises:
         ResultError: it is missing, or no table.
@@ -139,7 +143,7 @@ def read_csv(run: Path, path: Path) -> pd.DataFrame:
         content = io.BytesIO(file.read(MOST_SERIES))
     try:
         with warnings.catch_warnings():
-            # Of rows that are all longer than the header, pandas would take the first fields away.
+            # Where all rows are longer than the header, pandas would drop their first fields.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             table = pd.read_csv(content, index_col=False)
     except pd.errors.ParserWarning:

@@ -1,4 +1,4 @@
-"""The table of runs as files."""
+"""The table of runs as files in CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def save_tables(results: pd.DataFrame, directory: Path) -> None:
     relative to the tables', so that all may be moved together.
 
     Raises:
-        OSError: a file cannot be written; the one of that name before it stays.
+        OSError: a file cannot be written; an earlier one of that name stays.
     """
     table = results.assign(
         details=[json.dumps(details, sort_keys=True) for details in results["details"]],
         directory=[os.path.relpath(run, directory) for run in results["directory"]],
     )
     with replacing(directory / "results.csv") as partial:
-        # Lines of RFC 4180: only with them is a lone carriage return in a reason quoted.
+        # Line ends of RFC 4180: only with them is a lone carriage return in a reason quoted.
         table.drop(columns="leg_bytes").to_csv(partial, index=False, lineterminator="\r\n")
     with replacing(directory / "results.parquet") as partial:
         _write_parquet(table.drop(columns=leg_columns(table)), partial)
@@ -37,7 +37,7 @@ def save_tables(results: pd.DataFrame, directory: Path) -> None:
 
 def _write_parquet(table: pd.DataFrame, path: Path) -> None:
     found = pa.Schema.from_pandas(table, preserve_index=False)
-    # Stated, as a table without one run that is ok has no list to tell the type from.
+    # The type is stated, as a table without an ok run has no list to infer it from.
     leg_bytes = pa.field("leg_bytes", pa.list_(pa.int64()))
     schema = found.set(found.get_field_index("leg_bytes"), leg_bytes)
     pq.write_table(pa.Table.from_pandas(table, schema=schema, preserve_index=False), path)

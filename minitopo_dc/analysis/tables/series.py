@@ -14,15 +14,15 @@ from minitopo_dc.settings import Direction
 from minitopo_dc.units import NS_PER_S
 
 BIN_S = 0.5
-"""s; long against a round trip of the papers' legs (20 ms), short against a change of an LTE cell's
-capacity in the traces (sampled once a second)."""
+"""The default width of bins in s: long against a round trip of the papers' legs (20 ms), short
+against a change of an LTE cell's capacity in the traces (sampled once a second)."""
 
 MOST_BINS = 10_000_000
-"""A day at 10 ms: more is a wrong time."""
+"""The most bins, a day at 10 ms: more come from a wrong time."""
 
 
-def client_rate(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
-    """Mean rate at which IP bytes reached the client, in bins of `bin_s`.
+def client_rate(run: Path | str, bin_s: float = BIN_S) -> pd.DataFrame:
+    """Return the mean rate at which IP bytes reached the client, in bins of `bin_s`.
 
     Columns: `time_s`, the begin of a bin, and `rate_mbps`. Between two samples of the
     cumulative count the bytes are spread evenly; after the last one nothing arrives. So the bins
@@ -33,7 +33,7 @@ def client_rate(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
     """
     if not bin_s > 0:
         raise ValueError(f"bin_s: {bin_s}; allowed: above 0")
-    path = run / "client-rate.csv"
+    path = Path(run) / "client-rate.csv"
     samples = _read(path, ["time_s", "received_bytes"])
     times, counts = (samples[name].to_numpy(dtype=float) for name in ("time_s", "received_bytes"))
     if times.size == 0:
@@ -46,7 +46,7 @@ def client_rate(run: Path, bin_s: float = BIN_S) -> pd.DataFrame:
 
 
 def bin_edges(path: Path, end_s: float, bin_s: float) -> np.ndarray[tuple[int], np.dtype[Any]]:
-    """The edges of bins of `bin_s` from 0 to a series' end or beyond: one bin or more.
+    """Return the edges of bins of `bin_s` from 0 to a series' end or beyond: one bin or more.
 
     Raises:
         ResultError: there are too many, by a wrong time in the file `path`.
@@ -59,8 +59,8 @@ def bin_edges(path: Path, end_s: float, bin_s: float) -> np.ndarray[tuple[int], 
     return np.arange(bins + 1) * bin_s
 
 
-def leg_series(run: Path, direction: Direction = "downlink") -> pd.DataFrame:
-    """What legs counted: `gnb-legs.csv`, uplink `ue-legs.csv`, with `time_s` for `time_ns`.
+def leg_series(run: Path | str, direction: Direction = "downlink") -> pd.DataFrame:
+    """Return the legs' counters: `gnb-legs.csv`, uplink `ue-legs.csv`, with `time_s` for `time_ns`.
 
     One row per interval and `leg`; the other columns are the leg's statistics, cumulative except
     for the gauges. Rows from before the start have a negative time.
@@ -69,25 +69,25 @@ def leg_series(run: Path, direction: Direction = "downlink") -> pd.DataFrame:
         ResultError: this file or the element's summary is missing (its element died) or broken.
     """
     host = "gnb" if direction == "downlink" else "ue"
-    return element_series(run, host, "legs", "leg", "delivered_bytes")
+    return element_series(Path(run), host, "legs", "leg", "delivered_bytes")
 
 
-def pdcp_series(run: Path) -> pd.DataFrame:
-    """What ue's receiving PDCP entities counted: `ue-receive.csv` with `time_s`.
+def pdcp_series(run: Path | str) -> pd.DataFrame:
+    """Return the counters of ue's receiving PDCP entities: `ue-receive.csv` with `time_s`.
 
     One row per interval and `bearer`, otherwise as `leg_series`. Only runs over DC have the file.
 
     Raises:
         ResultError: `ue-receive.csv` or `ue-summary.json` is missing or broken.
     """
-    return element_series(run, "ue", "receive", "bearer")
+    return element_series(Path(run), "ue", "receive", "bearer")
 
 
 def element_series(run: Path, host: str, name: str, *columns: str) -> pd.DataFrame:
     """Return `HOST-NAME.csv` with `time_s` for `time_ns`; it has to have these columns.
 
     Raises:
-        ResultError: it or the host's summary is missing or broken.
+        ResultError: the file or the host's summary is missing or broken.
     """
     table = _read(run / f"{host}-{name}.csv", ["time_ns", *columns])
     # Subtracted as integers: a float cannot hold the ns of a clock that has run for months.
@@ -109,7 +109,7 @@ def start_ns(path: Path) -> int:
 
 
 def _read(path: Path, columns: list[str]) -> pd.DataFrame:
-    """A CSV file of numbers with at least these columns."""
+    """Return a CSV file of numbers with at least these columns."""
     table = read_csv(path.parent, path)
     for column in columns:
         if column not in table.columns:
@@ -134,7 +134,7 @@ def _refuse(path: Path, table: pd.DataFrame) -> None:
 
 
 def _check_order(path: Path, samples: pd.DataFrame) -> None:
-    """Neither times nor counts begin below 0 or shrink."""
+    """Refuse times or counts that begin below 0 or decrease."""
     for column in ("time_s", "received_bytes"):
         values = samples[column].to_numpy(dtype=float)
         back = np.diff(values, prepend=0.0) < 0

@@ -1,4 +1,4 @@
-"""A table for a terminal of which nothing is cut, however narrow that is.
+"""A table for a terminal of any width, in which nothing is cut.
 
 Columns of text are broken at blanks, the widest first. Where the columns do not fit even so, each
 row is a record: its name, then each number with its head and unit.
@@ -16,19 +16,19 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 GAPS = (2, 1)
-"""Characters between two columns: the first that the terminal has room for."""
+"""Characters between two columns: the first number that fits into the terminal is taken."""
 INDENT = 4
-"""Of what belongs to a record's name."""
+"""The indentation of the lines of a record below its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands above a column.
+    """The head of a column.
 
     Attributes:
-        name: of what is in it; a line break is one in a table, a blank in a record.
-        unit: of its cells; a cell that ends with a letter has its own.
-        text: whether its cells are words, which are broken at blanks and stand on the left.
+        name: the name of its content; a line break is one in a table, a blank in a record.
+        unit: the unit of its cells; a cell that ends with a letter has its own.
+        text: whether its cells are words, which are broken at blanks and aligned left.
     """
 
     name: str
@@ -37,11 +37,11 @@ class Head:
 
     @property
     def lines(self) -> list[str]:
-        """Return its lines in a table: the unit has its own."""
+        """Return the head's lines in a table: the unit has its own line."""
         return [*self.name.split("\n"), *([self.unit] if self.unit else [])]
 
     def record(self, cell: str) -> str:
-        """Return a cell with all that says what it is."""
+        """Return a cell with its name and unit, as in a record."""
         unit = f" {self.unit}" if self.unit and not cell[-1:].isalpha() and cell != "-" else ""
         return f"{' '.join(self.name.split())} {cell}{unit}"
 
@@ -58,10 +58,10 @@ class Sheet:
     title: str = ""
     notes: list[str] = field(default_factory=list)
     styles: Mapping[str, str] = field(default_factory=dict)
-    """How what matches a regular expression looks in the rows (rich's names of styles)."""
+    """Styles (rich's names) of the texts in rows that match a regular expression."""
 
     def add(self, *cells: str) -> None:
-        """Put a row below the others."""
+        """Add a row below the others."""
         self.rows.append(cells)
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
@@ -82,7 +82,7 @@ class Sheet:
             yield from _wrapped(note, width)
 
     def _widths(self, width: int, gap: int) -> list[int] | None:
-        """Return the columns' widths; None: they do not fit."""
+        """Return the columns' widths; None when they do not fit."""
         columns = list(zip(*(map(str, row) for row in self.rows), strict=True)) or [
             () for _ in self.heads
         ]
@@ -142,13 +142,13 @@ class Sheet:
 
 
 def _wrapped(words: str, width: int) -> list[str]:
-    """Break at blanks and nowhere else."""
+    """Return lines broken at blanks and nowhere else."""
     lines = textwrap.wrap(words, width, break_long_words=False, break_on_hyphens=False)
     return lines or [""]
 
 
 def _filled(items: Sequence[str], width: int) -> Iterator[str]:
-    """Yield indented lines of items, broken between them; within one that is longer at blanks."""
+    """Yield indented lines of items, broken between them; longer items are broken at blanks."""
     line = ""
     for item in items:
         if line and INDENT + len(line) + 1 + len(item) > width:
@@ -164,5 +164,5 @@ def _indented(line: str, width: int) -> Iterator[str]:
 
 
 def status_styles(styles: Mapping[str, str]) -> dict[str, str]:
-    """Return how `2 failed` and the like look, from how each status does."""
+    """Return the styles of texts such as `2 failed`, from the style of each status."""
     return {rf"\b\d+ {re.escape(status)}\b": style for status, style in styles.items()}

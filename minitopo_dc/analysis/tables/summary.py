@@ -1,4 +1,4 @@
-"""One row for all runs of a transport in a mode."""
+"""A summary with one row for all runs of a transport in a mode."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def row_name(row: Mapping[Any, Any]) -> str:
 
 
 def columns_of(table: pd.DataFrame) -> tuple[Column, ...]:
-    """What the table of these runs holds: their workload's columns, a download's if they differ."""
+    """Return the columns for these runs: those of their workload, or a download's if it differs."""
     kinds = set(table["workload"])
     kind = kinds.pop() if len(kinds) == 1 else Download.kind
     return get_workload(kind if kind in workload_names() else Download.kind).columns
 
 
 def spread_name(measure: str) -> str:
-    """The column with a measure's standard deviation: `goodput_sd_mbps` for `goodput_mbps`."""
+    """Return the column of a measure's standard deviation: `goodput_sd_mbps` of `goodput_mbps`."""
     name, _, unit = measure.rpartition("_")
     return f"{name}_sd_{unit}"
 
@@ -79,7 +79,7 @@ def _numbers(ok: pd.DataFrame, columns: Sequence[Column]) -> dict[str, float]:
 
 
 def _values(ok: pd.DataFrame, measure: str) -> list[Any]:
-    """A number of each run: a column of the table, or in its details."""
+    """Return a measure of each run, from a column of the table or from its details."""
     if measure in ok.columns:
         return list(ok[measure])
     return [details.get(measure) for details in ok["details"]]

@@ -1,4 +1,4 @@
-"""Runs on the workers of a Dask scheduler."""
+"""Workers of a Dask scheduler, which run a campaign on several machines."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 REAL_CLOCK = "real-clock"
-"""The resource of which a Dask worker has one where runs on the real clock may take place."""
+"""The Dask resource of which a worker has one where it may run on the real clock."""
 CONNECT_TIMEOUT = "10s"
 GONE = (asyncio.CancelledError, concurrent.futures.CancelledError)
-"""What a client makes of runs whose scheduler has gone; which of the two depends on its version."""
+"""The errors of runs whose scheduler has gone; which of the two depends on the version of Dask."""
 LOGS = ("distributed.client", "distributed.core", "distributed.comm")
 ENCRYPTED = ("tls", "wss")
 """Dask's protocols with TLS."""
@@ -50,7 +50,7 @@ class Cluster:
         """Take a scheduler's address, `tcp://HOST:PORT` or `tls://HOST:PORT`.
 
         Raises:
-            SettingsError: its host is on the Internet, without TLS, and not `without_tls`.
+            SettingsError: its host is on the Internet, without TLS, and `without_tls` is not set.
         """
         if not without_tls:
             refuse_public(address)
@@ -59,7 +59,7 @@ class Cluster:
     def __call__(
         self, runs: Sequence[Run], perform: Perform, working: Path
     ) -> Iterator[tuple[Run, RunResult]]:
-        """Yield each run with its result; the others go on when one kills its workers.
+        """Yield each run with its result; when a run kills its workers, the others go on.
 
         Raises:
             StoreError: no scheduler answers, or no longer; no worker may run on the real clock;
@@ -86,7 +86,7 @@ class Cluster:
     def _ended(
         self, client: Client, runs: Sequence[Run], perform: Perform
     ) -> Iterator[tuple[Run, Future[Any]]]:
-        """Each run with its future, when that has ended."""
+        """Yield each run with its future, as it ends."""
         told: SimpleQueue[Future[Any]] = SimpleQueue()
         futures = {}
         for run in runs:
@@ -147,10 +147,11 @@ class Cluster:
 def refuse_public(address: str) -> None:
     """Refuse a scheduler on the Internet without TLS.
 
-    Who reaches it, or the way to it, can run anything as its workers' user: root on the real clock.
+    Whoever reaches it, or the way to it, can run anything as its workers' user: root on the real
+    clock.
 
     Raises:
-        SettingsError: with what is allowed.
+        SettingsError: the address is refused; the message says what is allowed.
     """
     scheme, _, rest = address.rpartition("://")
     if scheme in ENCRYPTED:
@@ -171,7 +172,7 @@ def refuse_public(address: str) -> None:
 
 
 def perform_elsewhere(run: Run, perform: Perform) -> tuple[RunResult, bytes]:
-    """Run in a temporary directory; return the result and the directory, packed."""
+    """Run in a temporary directory; return the result and the packed directory."""
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         here = Path(name) / run.id
         return perform(run, here), _pack(here)
@@ -196,7 +197,7 @@ def _resources(run: Run) -> dict[str, float]:
 
 
 def _check_workers(client: Client, address: str, runs: Iterable[Run]) -> None:
-    """Without such a worker the runs would wait for ever."""
+    """Refuse to start without a worker that can do the runs, which would wait for ever."""
     workers: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
     if not workers:
         raise StoreError(f"--scheduler {address}: has no worker; start one: dask worker {address}")

@@ -1,14 +1,15 @@
-"""What a campaign's runs will take on this machine, before they are run.
+"""An estimate of how long a campaign's runs will take on this machine, before they are run.
 
 Rules:
 
 * On the virtual clock a run takes a constant, and so much for each megabyte that it carries; both
-  are those of its kind (transport, mode, split, numbering). They are measured: how long the runs
-  took that the campaign's directory has, else the CPU time of a run of each kind, now, with at most
-  `CALIBRATION_MB`.
+  are those of its kind (transport, mode, split, numbering). They are measured: from how long the
+  runs took that the campaign's directory has, else from the CPU time of a run of each kind, now,
+  with at most `CALIBRATION_MB`.
 * On the real clock a run takes the time in which the legs carry it when they are full, or as long
   as its workload says, and `REAL_OVERHEAD_S`.
-* What neither knows, losses above all, is in the limits (`VIRTUAL_FACTOR`, `REAL_FACTOR`).
+* What neither rule knows, losses above all, is covered by the limits (`VIRTUAL_FACTOR`,
+  `REAL_FACTOR`).
 """
 
 from __future__ import annotations
@@ -37,27 +38,28 @@ from minitopo_dc.workloads import Download, Realtime, RequestResponse, Video, Wo
 T = TypeVar("T")
 
 CALIBRATION_MB = 1.0
-"""Of a run that calibrates: 0.1 s, and long enough for slow start to be over."""
+"""The size of a run that calibrates: it takes 0.1 s, and slow start is over by then."""
 LEAST_MB = 0.01
-"""Of a run that is all but its constant."""
+"""The size of a run that takes hardly more than the constant."""
 CALIBRATION_S = 2.0
-"""Of one whose workload lasts a time."""
+"""The duration of a calibrating run whose workload lasts a given time."""
 SESSION_S = 6.0
-"""Of a video or a call: two segments of the embedded videos."""
+"""The duration of a calibrating video or call: two segments of the embedded videos."""
 MOST_CALIBRATIONS = 16
-"""The commonest kinds; others are taken for their mean. Some seconds in all."""
+"""The most kinds that are calibrated, the commonest first; others count as their mean. They take
+some seconds in all."""
 MOST_TIMED = 300
-"""Runs of a directory that are read: more make the estimate no better."""
+"""The most runs of a directory that are read: more make the estimate no better."""
 VIRTUAL_FACTOR = 2.0
-"""Either way: what the estimates of two campaigns were off by, with some room
+"""The error of an estimate, up or down: that of two campaigns, with some margin
 (docs/measurements.md)."""
 REAL_OVERHEAD_S = 5.0
-"""Hosts, elements and programs that start and end: 112 runs of 40 MB on two legs of 20 Mbit/s took
-26 minutes, of which their bytes 17 (docs/measurements.md)."""
+"""The time in which hosts, elements and programs start and end: 112 runs of 40 MB on two legs of 20
+Mbit/s took 26 minutes, of which their bytes took 17 (docs/measurements.md)."""
 REAL_FACTOR = 2.0
-"""Upwards: legs that lose packets are not full."""
+"""The upper error of an estimate, as legs that lose packets are not full."""
 RATE_OVER_S = 60.0
-"""Over which a capacity's mean is taken: as long as the embedded traces."""
+"""The time over which a capacity's mean is taken: as long as the embedded traces."""
 BYTES_PER_MB = 1_000_000
 
 Kind = tuple[str, ...]
@@ -68,18 +70,18 @@ Weighted = tuple[Scenario, int]
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of all runs, one after the other."""
+    """The estimated time in s of all runs, one after the other, with its limits."""
 
     seconds: float
     low: float
     high: float
     basis: str
-    """What it is estimated from."""
+    """What the estimate is made from."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """So many runs of a kind, and what they carry together."""
+    """A number of runs of one kind, and the megabytes that they carry together."""
 
     kind: Kind
     runs: int
@@ -87,13 +89,13 @@ class Load:
 
     @classmethod
     def of(cls, scenario: Scenario, runs: int) -> Load:
-        """Of runs that have this scenario."""
+        """Return the load of runs that have this scenario."""
         return cls(kind_of(scenario), runs, runs * megabytes(scenario))
 
 
 @dataclass(frozen=True)
 class Observed:
-    """A run that was timed."""
+    """The measured time of one run, with its kind and the megabytes that it carried."""
 
     kind: Kind
     megabytes: float
@@ -101,7 +103,7 @@ class Observed:
 
 
 class Weights:
-    """What runs on the virtual clock take: a constant, and so much for a megabyte of their kind.
+    """The times of runs on the virtual clock: a constant, and a time per megabyte of each kind.
 
     Args:
         observed: runs that were timed; more may come (`add`).
@@ -116,7 +118,7 @@ class Weights:
             self.add(each)
 
     def add(self, observed: Observed) -> None:
-        """A run was timed."""
+        """Add a run that was timed."""
         kind = observed.kind
         self._constant = min(self._constant, observed.seconds)
         self._number[kind] += 1
@@ -124,9 +126,9 @@ class Weights:
         self._megabytes[kind] = self._megabytes.get(kind, 0.0) + observed.megabytes
 
     def seconds(self, loads: Iterable[Load]) -> float:
-        """What loads take together; kinds that were not timed count as their mean.
+        """Return the time in s that loads take together; untimed kinds count as the mean of others.
 
-        0.0 as long as no run was timed.
+        It is 0.0 as long as no run was timed.
         """
         if not self._number:
             return 0.0
@@ -138,13 +140,13 @@ class Weights:
         )
 
     def _rate(self, kind: Kind) -> float:
-        """Seconds for a megabyte, beyond the constant."""
+        """Return the time in s for a megabyte, beyond the constant."""
         beyond = self._seconds[kind] - self._number[kind] * self._constant
         return beyond / self._megabytes[kind]
 
 
 def real_cost(runs: Iterable[Weighted]) -> Cost:
-    """What runs on the real clock take."""
+    """Return the estimated cost of runs on the real clock."""
     full, number = 0.0, 0
     for scenario, times in runs:
         full += times * lasts_s(scenario)
@@ -155,12 +157,12 @@ def real_cost(runs: Iterable[Weighted]) -> Cost:
 
 
 def virtual_cost(runs: Sequence[Weighted], observed: Sequence[Observed], basis: str) -> Cost:
-    """What runs on the virtual clock take, by runs that were timed.
+    """Return the estimated cost of runs on the virtual clock, by runs that were timed.
 
     Args:
         runs: all that are to be run.
-        observed: at least one.
-        basis: what they are, for a reader.
+        observed: runs that were timed, at least one.
+        basis: what those runs are, for a reader.
     """
     loads = (Load.of(scenario, times) for scenario, times in runs)
     seconds = Weights(observed).seconds(loads)
@@ -174,8 +176,8 @@ def calibrate(
 
     Args:
         runs: all that are to be run.
-        execute: runs one.
-        clock: s, by which it is timed: CPU time, which others' load hardly changes.
+        execute: runs one scenario.
+        clock: the clock (s) by which it is timed: CPU time, which others' load hardly changes.
     """
     alike: dict[Kind, list[Weighted]] = {}
     for scenario, times in runs:
@@ -196,19 +198,19 @@ def calibrate(
 
 
 def timed_runs(store: Store) -> list[Observed]:
-    """The runs that a campaign's directory has, at most `MOST_TIMED`, evenly over them."""
+    """Return the timed runs of a campaign's directory, at most `MOST_TIMED`, evenly chosen."""
     directories = sorted(each for each in store.runs.glob("*") if each.is_dir())
     return _known(_recorded(each) for each in _evenly(directories))
 
 
 def timed_before(runs: Sequence[Run], store: Store) -> list[Observed]:
-    """The same of planned runs that the directory has, whose scenarios need not be read."""
+    """Return the timed runs among planned ones, whose scenarios then need not be read."""
     found = ((run.scenario, load_result(store.runs / run.id)) for run in _evenly(runs))
     return _known(starmap(observed_of, found))
 
 
 def _evenly(things: Sequence[T]) -> Sequence[T]:
-    """At most `MOST_TIMED` of them."""
+    """Return at most `MOST_TIMED` of a sequence, evenly chosen."""
     return things[:: 1 + len(things) // MOST_TIMED]
 
 
@@ -217,7 +219,7 @@ def _known(found: Iterable[Observed | None]) -> list[Observed]:
 
 
 def _recorded(run: Path) -> Observed | None:
-    """A run by its files; None when it is none or was not timed."""
+    """Return the time of a run by its files; None when they are no run or it was not timed."""
     try:
         scenario, result = load_recorded(run), load_result(run)
     except (OSError, ValueError):
@@ -226,7 +228,7 @@ def _recorded(run: Path) -> Observed | None:
 
 
 def observed_of(scenario: Scenario, result: RunResult) -> Observed | None:
-    """A run of a campaign by its result; None when it was not timed, or did not take place."""
+    """Return the time of a run by its result; None when it was not timed, or did not take place."""
     seconds = result.details.get("wall_s")
     if result.status == "unsupported" or not isinstance(seconds, int | float):
         return None
@@ -234,7 +236,7 @@ def observed_of(scenario: Scenario, result: RunResult) -> Observed | None:
 
 
 def kind_of(scenario: Scenario) -> Kind:
-    """What runs that cost alike have in common."""
+    """Return what runs of equal cost share: number of flows, transports, modes, splits, kinds."""
     flows = scenario.resolved_flows
     parts = {
         part
@@ -245,12 +247,15 @@ def kind_of(scenario: Scenario) -> Kind:
 
 
 def megabytes(scenario: Scenario) -> float:
-    """What a run's clients get, in 10^6 bytes; of a timed download what its legs can carry."""
+    """Return what a run's clients receive, in 10^6 bytes.
+
+    For a timed download it is what its legs can carry.
+    """
     return sum(_megabytes(scenario, flow) for flow in scenario.resolved_flows)
 
 
 def smaller(scenario: Scenario, most_mb: float) -> Scenario:
-    """The scenario with less to carry, to be timed in its place."""
+    """Return the scenario with at most so many megabytes to carry, to be timed in its place."""
     flows = [flow.model_copy(update={"workload": None}) for flow in scenario.flows]
     changed = _smaller(scenario.workload, most_mb)
     return scenario.model_copy(update={"workload": changed, "flows": tuple(flows)})
@@ -293,7 +298,7 @@ def _megabytes(scenario: Scenario, flow: ResolvedFlow) -> float:
 
 
 def lasts_s(scenario: Scenario) -> float:
-    """The longest flow of a run, over legs that are full; at most until its time limit."""
+    """Return the time in s of a run's longest flow over full legs, at most its time limit."""
     return max(_flow_s(scenario, flow) for flow in scenario.resolved_flows)
 
 
@@ -306,7 +311,7 @@ def _flow_s(scenario: Scenario, flow: ResolvedFlow) -> float:
 
 
 def _rate_mbps(scenario: Scenario, flow: ResolvedFlow) -> float:
-    """What a flow's legs carry together; of a static split at the pace of the slowest."""
+    """Return what a flow's legs carry together in Mbit/s; the slowest leg limits a static split."""
     rates = [_mean_mbps(scenario.legs[leg - 1].downlink) for leg in flow.legs]
     if flow.mode == "dc-duplicate":
         return max(rates)
@@ -324,5 +329,5 @@ def _mean_mbps(radio: LegSettings) -> float:
 
 
 def _middle(scenarios: Sequence[Scenario]) -> Scenario:
-    """The one that carries the median."""
+    """Return the scenario that carries the median."""
     return sorted(scenarios, key=megabytes)[len(scenarios) // 2]

@@ -1,7 +1,7 @@
-"""Whose results a command reads: root becomes their owner first.
+"""The change of root to the owner of the results that a command reads.
 
-What somebody else has made is then read and written with no more rights than theirs, whatever is in
-it, and whatever becomes of it meanwhile.
+What somebody else has made is then read and written with no more rights than theirs, whatever it
+contains, and whatever becomes of it meanwhile.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from minitopo_dc.settings import SettingsError
 NOBODY = 65_534
 """The group of an owner that this machine does not know, where a directory's group is root's."""
 OF_ROOT = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "MPLCONFIGDIR")
-"""Variables that name directories of who began the command."""
+"""Environment variables that name directories of the user who began the command."""
 NEEDED = (__file__, pd.__file__)
 """Files of the program and of what it uses."""
 
 
 def become_owner(directories: Sequence[Path]) -> None:
-    """As root, become the owner of directories for the rest of this process; tell so in a line.
+    """Become, as root, the owner of directories for the rest of this process, and print a line.
 
-    It takes the owner's groups, and cannot be undone. Nothing happens where the owner is root, or
-    when another user than root asks.
+    The process takes the owner's groups, and cannot go back. Nothing happens where the owner is
+    root, or when another user than root asks.
 
     Args:
-        directories: those that are there have one owner.
+        directories: the directories; those that exist must have one owner.
 
     Raises:
-        SettingsError: they have several, or nobody can become this one.
+        SettingsError: they have several owners, or nobody can become this one.
     """
     if os.geteuid() != 0:
         return
@@ -65,7 +65,7 @@ def _name(uid: int) -> str:
 
 
 def _become(uid: int, group: int) -> None:
-    """Groups first: who is no longer root cannot give them up."""
+    """Change the groups, then the user: who is no longer root cannot give up groups."""
     try:
         entry = getpwuid(uid)
     except KeyError:

@@ -1,4 +1,4 @@
-"""A campaign from its plan to its results."""
+"""The execution of a campaign, from its plan to its results."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Ended = Callable[[Run, RunResult], None]
 
 
 def missing_runs(plan: Plan, store: Store, *, retry_failed: bool = False) -> list[Run]:
-    """The runs that are still to be done; one that is damaged is removed, and one of them.
+    """Return the runs that are still to be done; a damaged run is removed, and counts as missing.
 
     Args:
-        plan: all of them.
-        store: those that are done; it is held (`Store.open`).
-        retry_failed: forget those that failed, were disturbed or unsupported; do them again.
+        plan: all runs.
+        store: the runs that are done; it is held (`Store.open`).
+        retry_failed: forget runs that failed, were disturbed or unsupported, to do them again.
     """
     for damaged in store.damaged():
         store.forget(damaged)
@@ -58,7 +58,7 @@ def run_missing(
 ) -> None:
     """Do runs and record each as it ends; then, or when interrupted, write the tables.
 
-    A run that the machine disturbed is done again up to `retry_disturbed` times.
+    A run that the machine disturbed is repeated up to `retry_disturbed` times.
 
     Raises:
         StoreError: the disk is full, or the workers cannot go on. What was recorded is kept.
@@ -75,7 +75,7 @@ def run_missing(
 
 @contextmanager
 def _tables(plan: Plan, store: Store) -> Iterator[None]:
-    """Write the tables at the end; an error of theirs does not hide the one before."""
+    """Write the tables at the end, without hiding an earlier error by one of theirs."""
     try:
         yield
     except BaseException:
@@ -97,9 +97,9 @@ def run_campaign(plan: Plan, root: Path, jobs: int = 1) -> pd.DataFrame:
     """Run what is missing, as `campaign run` does; return the table of cells (`cell_table`).
 
     Args:
-        plan: from `read_plan`.
+        plan: a plan from `read_plan`.
         root: the campaign's directory, new or to be resumed.
-        jobs: runs at once; on the real clock only 1.
+        jobs: the number of runs at once; on the real clock only 1.
 
     Raises:
         StoreError: `root` cannot be used, or the disk is full.

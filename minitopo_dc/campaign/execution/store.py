@@ -46,7 +46,7 @@ that are no longer than a capture may be."""
 
 
 def seal(directory: Path) -> None:
-    """Write down what the files of a run are."""
+    """Write the digests of a run's files into its directory."""
     digests = {
         str(path.relative_to(directory)): _digest(directory, path) for path in _files(directory)
     }
@@ -54,10 +54,10 @@ def seal(directory: Path) -> None:
 
 
 def damage(directory: Path, only: str | None = None) -> str | None:
-    """The first file that is not as it was, and why; None when all are, or nothing is known of it.
+    """Return the first file that was changed since the run was recorded, and why; None without one.
 
     Args:
-        directory: of a run; one that was recorded without digests is taken for whole.
+        directory: that of a run; one that was recorded without digests counts as whole.
         only: look at this file alone.
     """
     try:
@@ -79,7 +79,10 @@ def damage(directory: Path, only: str | None = None) -> str | None:
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """Regular files, not too long: to open what else a program left may take for ever."""
+    """Yield a run's regular files of limited length.
+
+    Opening what else a program left may take for ever.
+    """
     for path in sorted(directory.rglob("*")):
         regular = path.is_file() and not path.is_symlink() and path.name != CHECKSUMS
         if regular and path.stat().st_size <= MOST_CAPTURE:
@@ -92,15 +95,16 @@ def _digest(directory: Path, path: Path) -> str:
 
 
 FLOOR_BYTES = 1 << 20
-"""With less room than this a failed run has failed for want of it: one log may be so long."""
+"""With less free space than this, a failed run counts as failed for want of space: one log may be
+so long."""
 
 
 class StoreError(InputError):
-    """A campaign's directory cannot be used as asked; the message says what to do."""
+    """A campaign's directory that cannot be used as asked; the message says what to do."""
 
 
 class Store:
-    """A campaign's directory."""
+    """The directory of a campaign, with its plan and its runs."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -109,7 +113,7 @@ class Store:
         self._plan = root / PLAN
 
     def plan(self) -> Plan:
-        """What is to be done, without the runs' scenarios.
+        """Return the plan that the directory keeps, without the runs' scenarios.
 
         Raises:
             StoreError, SettingsError: there is no campaign here, or its plan is broken.
@@ -128,15 +132,16 @@ class Store:
             raise StoreError(f"{self._plan}: {error}") from None
 
     def done(self) -> dict[str, RunResult]:
-        """The runs that are complete, by identity; a file beside them is none.
+        """Return the results of the runs that are complete, by identity.
 
-        One whose result is damaged is none either (`damaged`).
+        A file beside the runs' directories, and a run with a damaged result (`damaged`), are left
+        out.
         """
         results = ((each.name, self._result(each)) for each in self._directories())
         return {name: result for name, result in results if isinstance(result, RunResult)}
 
     def damaged(self) -> dict[str, str]:
-        """The runs of which a file is not as it was recorded, by identity, and why: reads all."""
+        """Return why runs are damaged, by identity; it reads all files of all runs."""
         found = {}
         for directory in self._directories():
             result = self._result(directory)
@@ -146,7 +151,7 @@ class Store:
         return found
 
     def _check_inside(self) -> None:
-        """Runs are removed and made here, and nowhere else."""
+        """Refuse a link as the directory of runs, as runs are removed and made only inside."""
         if self.runs.is_symlink():
             raise StoreError(f"{self.runs}: a link; allowed: a directory of this campaign's")
 
@@ -154,7 +159,7 @@ class Store:
         return sorted(each for each in self.runs.glob("*") if each.is_dir())
 
     def _result(self, directory: Path) -> RunResult | str:
-        """A run's result, or why it is none."""
+        """Return a run's result, or the reason why it has none."""
         if directory.is_symlink():
             return "a link, not a run of this campaign's"
         try:
@@ -168,15 +173,18 @@ class Store:
 
     @property
     def is_writable(self) -> bool:
-        """Whether tables can be written here; not where it is another user's, or read-only."""
+        """Return whether tables can be written here.
+
+        They cannot where the directory is another user's, or read-only.
+        """
         return os.access(self.root, os.W_OK)
 
     @contextmanager
     def open(self, plan: Plan) -> Iterator[None]:
-        """Hold the directory for a plan, new or resumed; what was under way is removed.
+        """Hold the directory for a plan, new or resumed; remove what was under way.
 
         Raises:
-            StoreError: another process has it, it holds another campaign, it cannot be made, or
+            StoreError: another process holds it, it holds another campaign, it cannot be made, or
                 the plan has no runs, as it is one that a directory kept.
         """
         if plan.cells and not plan.runs:
@@ -196,7 +204,7 @@ class Store:
                 yield
 
     def _lock(self) -> TextIO:
-        """Open the file that is locked: no link is followed, and no pipe waited for."""
+        """Open the file that is locked, without following a link or waiting for a pipe."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         return os.fdopen(os.open(self.root / "lock", flags, 0o644), "w")
 
@@ -214,7 +222,7 @@ class Store:
         return recorded
 
     def forget(self, identity: str) -> None:
-        """Remove a run, so that it is done again; also what else has its place."""
+        """Remove a run, so that it is done again, or whatever else has its place."""
         run = self.runs / identity
         if run.is_dir() and not run.is_symlink():
             shutil.rmtree(run)
@@ -222,11 +230,11 @@ class Store:
             run.unlink(missing_ok=True)
 
     def check_room(self, directory: Path, reason: str) -> None:
-        """Refuse to take a failure for want of room for a result.
+        """Raise an error when a run failed for want of disk space, as that is no result.
 
         Args:
-            directory: the failed run's.
-            reason: for its failure.
+            directory: the failed run's directory.
+            reason: the reason of its failure.
 
         Raises:
             StoreError: the disk is full, or it was when the run failed.
@@ -237,7 +245,7 @@ class Store:
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """Say what is wrong with the directory; a full disk is somebody else's to tell."""
+        """Turn errors of the directory into one message; a full disk is reported elsewhere."""
         try:
             yield
         except OSError as error:
@@ -246,7 +254,7 @@ class Store:
             raise StoreError(f"{self.root}: {error.strerror}; give another directory") from None
 
     def _take(self, plan: Plan) -> None:
-        """Become the directory of this campaign, or of more of it."""
+        """Make the directory one of this campaign, or extend its plan to more of the campaign."""
         if self._plan.exists():
             kept = {directory.name for directory in self.runs.iterdir()}
             missing = kept & set(self.plan().needed_by) - set(plan.needed_by)
@@ -268,13 +276,13 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 WORDS = tuple(os.strerror(number) for number in FULL)
 LOG_END_BYTES = 10_000
-"""Of a log, in which its process says why it ended."""
+"""The size of a log's end, in which a process says why it ended."""
 
 
 def lacked_room(directory: Path, reason: str) -> bool:
-    """Whether a process of a failed run says that it could not write for want of room.
+    """Return whether a process of a failed run reports that it could not write for want of space.
 
-    What it had written may be gone when the run has ended: then there is room again.
+    What it had written may be gone when the run has ended: then there is space again.
     """
     logs = (path for path in directory.rglob("*") if path.suffix in (".log", ".err", ".txt"))
     said = (_end(path) for path in logs if path.is_file())
@@ -288,7 +296,10 @@ def _end(log: Path) -> str:
 
 
 def _has_room(directory: Path) -> bool:
-    """Try: what a file system says is free need not be this user's (a quota, root's share)."""
+    """Return whether a file can be written.
+
+    The free space that a file system reports need not be this user's (a quota, root's share).
+    """
     with tempfile.TemporaryFile(dir=directory) as file:
         try:
             os.posix_fallocate(file.fileno(), 0, FLOOR_BYTES)
@@ -298,7 +309,7 @@ def _has_room(directory: Path) -> bool:
 
 
 def full_disk(root: Path) -> StoreError:
-    """The one error of a full disk."""
+    """Return the error for a full disk."""
     return StoreError(
         f"{root}: the disk is full; every run that was recorded is kept: "
         "make room, then give the same command again"
@@ -307,7 +318,7 @@ def full_disk(root: Path) -> StoreError:
 
 @contextmanager
 def reporting_full_disk(root: Path) -> Iterator[None]:
-    """Turn a full disk into the one error that says so."""
+    """Turn an OSError for a full disk into the `StoreError` for it."""
     try:
         yield
     except OSError as error:
@@ -317,13 +328,13 @@ def reporting_full_disk(root: Path) -> Iterator[None]:
 
 
 def _flush(path: Path) -> None:
-    """On the disk before the run counts: a power cut must not leave an empty result."""
+    """Flush files to the disk before the run counts: a power cut must not leave an empty result."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 def describe_status(done: dict[str, RunResult], plan: Plan) -> dict[str, Any]:
-    """Return numbers of runs: planned, of each status, and missing."""
+    """Return the numbers of runs: planned, of each status, and missing."""
     wanted = plan.needed_by
     states = [done[run].status for run in wanted if run in done]
     counts = {status: states.count(status) for status in get_args(Status)}

@@ -15,9 +15,9 @@ from minitopo_dc.campaign.file.plan import Plan
 
 
 def campaign_table(plan: Plan, store: Store) -> pd.DataFrame:
-    """All planned runs that are done, each once.
+    """Return a row for each planned run that is done, with the columns of `load_results`.
 
-    As `load_results` has it. Empty, but with its first columns, when no run is done.
+    Without a run it is empty, but for its first columns.
     """
     labels = campaign_labels(plan.cells, plan.fields)
     done = [result for run, result in store.done().items() if run in labels]
@@ -28,7 +28,7 @@ def campaign_table(plan: Plan, store: Store) -> pd.DataFrame:
 
 
 def save_table(plan: Plan, store: Store) -> pd.DataFrame:
-    """Write `results.csv` and `results.parquet` where that is allowed; return what is in them.
+    """Write `results.csv` and `results.parquet` where that is allowed; return their content.
 
     Raises:
         StoreError: the disk is full, or a table's place is taken, e.g. by a folder.
@@ -49,10 +49,10 @@ def save_table(plan: Plan, store: Store) -> pd.DataFrame:
 
 
 def cell_table(plan: Plan, runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell and repetition, those not done included, with the measures of its run.
+    """Return one row per cell and repetition, with its run's measures; missing runs have rows, too.
 
-    Columns: `experiment`, `configuration`, `cell` (a number), `repetition`, `id`, the
-    factors of its experiment as `factors` (a dictionary), and all that `measures` gives.
+    Columns: `experiment`, `configuration`, `cell` (a number), `repetition`, `id`, the factors of
+    its experiment as `factors` (a dictionary), and all that `measures` gives.
     """
     found = {row["id"]: row for row in runs.to_dict("records")}
     rows: list[dict[str, Any]] = []
@@ -73,7 +73,7 @@ def cell_table(plan: Plan, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def measures(run: dict[Any, Any] | None) -> dict[str, Any]:
-    """What a run is measured by; a run that is not ok has none, one not done is `missing`.
+    """Return the measures of a run; one that is not ok has none, one not done is `missing`.
 
     `goodput_mbps`, `completion_s`, `capacity_share`; of several flows `flow_1_mbps`, ...,
     `jain_index`; and every other number that the runner reports.

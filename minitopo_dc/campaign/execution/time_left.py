@@ -1,7 +1,8 @@
-"""How long the runs of a campaign that are left will take, while others of it are under way.
+"""An estimate of how long the rest of a campaign's runs will take while others are under way.
 
-By the weights of `cost`, times how long what has ended took by the clock for each second of them:
-so several runs at once, and a machine that is busy, need no numbers of their own.
+The weights of `cost` give each run a number of seconds; they are scaled by how long the ended runs
+took by the clock for each such second. So several runs at once, and a busy machine, need no numbers
+of their own.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from minitopo_dc.scenario import Scenario
 
 
 class TimeLeft:
-    """Is told which runs end, and knows what is left of them all.
+    """An estimate of the time left, which is told of each run that ends.
 
     Args:
         missing: the scenarios of all runs that are to be done.
@@ -37,14 +38,14 @@ class TimeLeft:
         self._work: _Work = _RealWork(missing) if is_real else _VirtualWork(missing, known)
 
     def end(self, scenario: Scenario, result: RunResult) -> None:
-        """A run has ended."""
+        """Count a run that has ended."""
         self._work.end(scenario, result)
 
     def seconds(self, elapsed_s: float) -> float | None:
-        """What the rest takes; None as long as nothing tells.
+        """Return the time in s that the rest takes; None as long as it cannot be told.
 
         Args:
-            elapsed_s: since the first run began.
+            elapsed_s: the time since the first run began.
         """
         done, left = self._work.done_s(), self._work.left_s()
         return elapsed_s / done * left if done > 0 else None
@@ -54,17 +55,20 @@ class _Work(Protocol):
     """The runs that ended and those that are left, in seconds of their weights."""
 
     def end(self, scenario: Scenario, result: RunResult) -> None:
-        """A run has ended; one that did not take place is not done, and no longer left."""
+        """Count a run that has ended.
+
+        One that did not take place counts as not done, and is no longer left.
+        """
 
     def done_s(self) -> float:
-        """Of those that ended."""
+        """Return the weight in s of the runs that ended."""
 
     def left_s(self) -> float:
-        """Of the others."""
+        """Return the weight in s of the runs that are left."""
 
 
 class _RealWork:
-    """On the real clock the weights are known beforehand."""
+    """The work on the real clock, whose weights are known beforehand."""
 
     def __init__(self, missing: Sequence[Scenario]) -> None:
         self._done = 0.0
@@ -83,7 +87,7 @@ class _RealWork:
 
 
 class _VirtualWork:
-    """On the virtual clock the weights are those of the runs that ended so far."""
+    """The work on the virtual clock, whose weights are those of the runs that ended so far."""
 
     def __init__(self, missing: Sequence[Scenario], known: Iterable[Observed]) -> None:
         self._weights = Weights(known)
@@ -107,7 +111,7 @@ class _VirtualWork:
 
 
 class _Loads:
-    """One load of each kind."""
+    """A table with one load of each kind."""
 
     def __init__(self) -> None:
         self._each: dict[Kind, Load] = {}

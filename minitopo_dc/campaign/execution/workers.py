@@ -1,6 +1,6 @@
-"""A run, and where runs take place: here one by one, or in processes of this machine.
+"""The places where runs take place: this process, or processes of this machine.
 
-(`cluster`: on others.) Each yields the runs with their results as they end, in any order.
+(`cluster` has other machines.) Each yields the runs with their results as they end, in any order.
 """
 
 from __future__ import annotations
@@ -23,28 +23,33 @@ from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 MOST_KILLS = 3
-"""Of the process that one run takes place in; Dask's own default (`allowed-failures`) is 3, too."""
+"""The most times that the process of one run may be killed; Dask's own default (`allowed-failures`)
+is 3, too."""
 
 Execute = Callable[[Scenario, Path], RunResult]
 Perform = Callable[[Run, Path], RunResult]
-"""`perform` but for its other arguments; another process must be able to import it."""
+"""The function `perform` with its other arguments bound; another process must be able to import
+it."""
 
 
 class DiskFullError(MinitopoDcError):
-    """No room for a run; it has no result."""
+    """An error for want of disk space in a run, which then has no result."""
 
 
 def perform(run: Run, directory: Path, *, execute: Execute, retries: Retries) -> RunResult:
-    """Run, and again as `retries` say (`tried`); how long all took, in real s, is `wall_s`.
+    """Run a scenario, and again as `retries` say (`tried`); add the time of all as `wall_s`.
 
     Args:
-        run: which.
+        run: the run.
         directory: where it takes place; made, and emptied before each attempt.
-        execute: does it once.
+        execute: runs a scenario once.
         retries: how often it is tried again.
 
+    Returns:
+        The result; `wall_s` in its details is in real s.
+
     Raises:
-        DiskFullError: there was no room.
+        DiskFullError: there was no space left.
     """
     begin = time.monotonic()
     result = tried(lambda: _attempt(run.scenario, directory, execute), directory, retries)
@@ -64,7 +69,7 @@ def _attempt(scenario: Scenario, directory: Path, execute: Execute) -> RunResult
 
 
 class Workers(Protocol):
-    """Performs runs, each below `working` in a directory of its identity."""
+    """The interface of workers, which perform each run in its own directory below `working`."""
 
     def __call__(
         self, runs: Sequence[Run], perform: Perform, working: Path
@@ -73,7 +78,7 @@ class Workers(Protocol):
 
 
 class Serial:
-    """One run at a time, in this process."""
+    """The workers that perform one run at a time, in this process."""
 
     def __call__(
         self, runs: Sequence[Run], perform: Perform, working: Path
@@ -84,7 +89,7 @@ class Serial:
 
 
 class Processes:
-    """So many runs at a time, each process beginning afresh: nothing is shared."""
+    """The workers that perform several runs at a time, each in a fresh process."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -117,7 +122,7 @@ class Processes:
 
 
 def killers(runs: Sequence[Run], remedy: str) -> StoreError:
-    """The one error of runs that had no end: they have no result."""
+    """Return the error for runs without a result, as their processes were killed each time."""
     return StoreError(
         f"{len(runs)} runs are not done: their processes were killed again and again, maybe for "
         f"want of memory (the first: {runs[0].id}, {runs[0].scenario.label}); all "

@@ -1,1 +1,1 @@
-"""What a campaign file may hold, and the plan of runs that it makes."""
+"""Campaign files: what they may hold, and the plan of runs that they make."""

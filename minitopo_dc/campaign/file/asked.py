@@ -1,4 +1,4 @@
-"""Which measures and columns a campaign's file asks for, and whether there are such."""
+"""The measures and columns that a campaign's file asks for, and the check that they exist."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from minitopo_dc.workloads import (
 )
 
 NOTHING = "nothing"
-"""What an expression of `joined` has for a point of which it says nothing."""
+"""The value of an expression of `joined` that says nothing of a point."""
 ALIKE = 0.8
-"""Names as like each other as this (`difflib`) are one name and its misspelling."""
+"""The similarity (`difflib`) from which on a name counts as a misspelling of another."""
 MOST_MATCHES = 3
 OFTEN = ("goodput_mbps", "completion_s", "capacity_share", "throughput_mbps", "jain_index")
-"""Measures that a message names where none is like what was asked for."""
-PAGE = "(docs/campaigns.md, Figures and references)"
+"""Measures that a message names where none is similar to what was asked for."""
+PAGE = "(docs/campaign-file.md, Measures)"
 
 LISTED = (Command, Download, Ping, Realtime, RequestResponse, Video)
-"""Workloads of which all numbers are known; one of a plugin's may tell more than its table."""
+"""Workloads of which all numbers are known; a plugin's may report more than its table lists."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A measure of a configuration that a figure or a measure of points needs."""
+    """A measure of a configuration that a figure or a joined measure needs."""
 
     key: str
-    """Below the experiment: `figure.curves`, `joined.gain`."""
+    """The key below the experiment: `figure.curves`, `joined.gain`."""
     configuration: str
     measure: str
 
 
 def measures_asked(file: CampaignFile, experiment: Experiment) -> Iterator[Asked]:
-    """All that an experiment asks of single runs.
+    """Yield all measures that an experiment asks of single runs.
 
     Raises:
         ExpressionError: an expression is malformed.
@@ -55,6 +55,8 @@ def measures_asked(file: CampaignFile, experiment: Experiment) -> Iterator[Asked
     figure = experiment.figure
     for curve in figure.curves if figure is not None and figure.kind not in OVER_POINTS else ():
         yield Asked("figure.curves", curve.configuration, curve.measure)
+        if figure is not None and figure.kind == "against":
+            yield Asked("figure.x", curve.configuration, figure.x)
     known = {identifier(name): name for name in file.configurations}
     depth = 1 if experiment.across else 0
     for column, text in experiment.joined.items():
@@ -65,15 +67,15 @@ def measures_asked(file: CampaignFile, experiment: Experiment) -> Iterator[Asked
 
 
 def identifier(configuration: str) -> str:
-    """Return a configuration's name as expressions have it."""
+    """Return a configuration's name as expressions write it."""
     return configuration.replace("-", "_")
 
 
 def check_names(file: CampaignFile, experiment: Experiment) -> None:
-    """Check that the names in `joined` and `claims` are of something.
+    """Check that the names in `joined` and `claims` refer to something that exists.
 
     Raises:
-        ValueError: the message begins with the key below the experiment.
+        ValueError: one does not; the message begins with the key below the experiment.
     """
     labels = experiment.factors() - experiment.moving_with(experiment.across)
     known = [NOTHING, *(path.removeprefix(LABEL) for path in labels if path.startswith(LABEL))]
@@ -90,17 +92,17 @@ def check_measures(
 ) -> None:
     """Refuse a measure that is known not to exist, before anything is run.
 
-    A name that is no known measure's may be a number that only a transport tells: it is refused
-    where it is all but the name of a known one, and where all runs are of a user's program, which
-    tells what its scenario lists and nothing else.
+    A name that is no known measure's may be a number that only a transport reports. It is refused
+    where it is similar to the name of a known one, and where all runs are of a user's program,
+    which reports what its scenario lists and nothing else.
 
     Args:
-        file: the campaign's.
-        experiment: one of it.
-        scenarios: of the experiment's cells.
+        file: the campaign's file.
+        experiment: one of its experiments.
+        scenarios: those of the experiment's cells.
 
     Raises:
-        ValueError: the message begins with the key below the experiment.
+        ValueError: a measure is refused; the message begins with the key below the experiment.
     """
     doubtful = [each for each in measures_asked(file, experiment) if not is_known(each.measure)]
     if not doubtful:
@@ -117,12 +119,12 @@ def check_measures(
 def unheard_of(
     file: CampaignFile, experiment: Experiment, told: Collection[str], ran: Collection[str]
 ) -> Iterator[Asked]:
-    """What is asked for and no run tells.
+    """Yield the measures that are asked for and that no run reports.
 
     Args:
-        file: the campaign's.
-        experiment: one of it.
-        told: names of the numbers that its runs, and others, tell.
+        file: the campaign's file.
+        experiment: one of its experiments.
+        told: names of the numbers that its runs, and others, report.
         ran: configurations of the experiment that have a run that is ok.
 
     Raises:
@@ -141,16 +143,16 @@ def unheard_of(
 
 
 def close_to(name: str, others: Iterable[str] = ()) -> list[str]:
-    """Return the names of measures that are almost a name, the likest first."""
+    """Return the names of measures that are similar to a name, the most similar first."""
     return get_close_matches(name, {*PLAIN, *EXAMPLES, *others}, n=MOST_MATCHES, cutoff=ALIKE)
 
 
 def unknown(asked: Asked, told: Iterable[str] = ()) -> str:
-    """Return what is said of a measure that there is not.
+    """Return the message for a measure that does not exist.
 
     Args:
         asked: the measure, and where it stands.
-        told: names of what the runs tell besides what all of them have.
+        told: names of what the runs report besides what all of them have.
     """
     close = close_to(asked.measure, told)
     names = ", ".join(dict.fromkeys([*OFTEN, *sorted(told)]))
@@ -171,6 +173,8 @@ def _check(key: str, text: str, known: Collection[str]) -> None:
     if wrong:
         close = get_close_matches(wrong[0], known, n=MOST_MATCHES)
         hint = f"did you mean {' or '.join(close)}? " if close else ""
+        if wrong[0] in Scenario.model_fields:
+            hint = "a field has no name here; joined knows label.NAME of the cells as NAME; "
         names = ", ".join(known) or "none"
         raise ValueError(f"{key}: {shown(text)}: {wrong[0]!r} is undefined; {hint}names: {names}")
 
@@ -184,7 +188,7 @@ def _key(node: ast.AST) -> str:
 
 
 def _configurations(node: ast.AST, depth: int) -> set[str]:
-    """Of what a look-up of a measure's name may be; none: it is no such look-up."""
+    """Return the configurations that a look-up of a measure may be of; empty for other parts."""
     is_key = isinstance(node, ast.Attribute) or (
         isinstance(node, ast.Subscript)
         and isinstance(node.slice, ast.Constant)
@@ -197,7 +201,7 @@ def _configurations(node: ast.AST, depth: int) -> set[str]:
 
 
 def _looked_up(node: ast.expr, depth: int) -> set[str]:
-    """The names that a part may stand for behind `depth` look-ups of a factor's value."""
+    """Return the names that a part may stand for after `depth` look-ups of a factor's value."""
     if isinstance(node, ast.IfExp):
         return _looked_up(node.body, depth) | _looked_up(node.orelse, depth)
     if isinstance(node, ast.Attribute | ast.Subscript) and depth:

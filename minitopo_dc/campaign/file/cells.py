@@ -1,4 +1,4 @@
-"""The cells of an experiment: its configurations, each with every combination of its factors."""
+"""Cells of an experiment: its configurations, each with every combination of its factors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minitopo_dc.analysis import ResultError
 from minitopo_dc.analysis.tables.reference import check_column, read_reference
 from minitopo_dc.campaign.file.asked import check_names
 from minitopo_dc.campaign.file.design import Version, factor_names
-from minitopo_dc.campaign.file.explain import check_explained
+from minitopo_dc.campaign.file.explain import check_explained, check_sides
 from minitopo_dc.campaign.file.fields import (
     OVER_POINTS,
     CampaignFile,
@@ -25,7 +25,7 @@ from minitopo_dc.campaign.file.fields import (
 )
 
 MOST_CELLS = 100_000
-"""Of an experiment: each is a scenario that is checked, which takes a millisecond."""
+"""The most cells of an experiment: each is a scenario that is checked, in a millisecond."""
 SMALLER: tuple[Version, ...] = ("quick", "sample")
 
 
@@ -37,10 +37,10 @@ class Cell:
     configuration: str
     factors: Mapping[str, Any]
     runs: tuple[str, ...] = ()
-    """Identities, one per repetition; none before it is planned."""
+    """Identities of the runs, one per repetition; empty before the cell is planned."""
 
     def __str__(self) -> str:
-        """Its place in the file, for messages."""
+        """Return the cell's place in the file, for messages."""
         words = [self.configuration, *(f"{k}={v}" for k, v in self.factors.items())]
         return f"experiments.{self.experiment} ({', '.join(words)})"
 
@@ -53,13 +53,13 @@ def cells_of(
     wanted: Sequence[str] = (),
     directory: Path = Path(),
 ) -> Iterator[Cell]:
-    """Every cell of an experiment, configuration by configuration.
+    """Yield every cell of an experiment, configuration by configuration.
 
     Args:
-        file: where the configurations are.
-        name: the experiment's.
-        version: keep only the values that the experiment names for it.
-        wanted: configurations, also such as are not standard; none: the version's.
+        file: the campaign's file, which has the configurations.
+        name: the experiment's name.
+        version: keep only the values that the experiment names for this version.
+        wanted: configurations, also such as are not standard; none: those of the version.
         directory: where the file is.
 
     Raises:
@@ -149,6 +149,7 @@ def _check(file: CampaignFile, experiment: Experiment) -> None:
             if path not in experiment.factors():
                 allowed = ", ".join(sorted(experiment.factors())) or "none"
                 raise ValueError(f"{version}: {path} is no factor here; allowed: {allowed}")
+    check_sides(experiment.outcomes, experiment.joined)
     check_explained(
         experiment.explain,
         joined=experiment.joined,
@@ -161,11 +162,12 @@ def _check(file: CampaignFile, experiment: Experiment) -> None:
 
 
 def _check_report(file: CampaignFile, experiment: Experiment) -> None:
-    """What the figure and the reference name exists."""
+    """Refuse names in the figure and the reference that do not exist."""
     figure = experiment.figure
     if figure is None:
         return
-    for axis, factor in (("x", figure.x), ("y", figure.y)):
+    x = "" if figure.kind == "against" else figure.x  # there a measure
+    for axis, factor in (("x", x), ("y", figure.y)):
         if factor and factor not in experiment.factors():
             allowed = ", ".join(sorted(experiment.factors())) or "none"
             raise ValueError(f"figure.{axis}: {factor} is no factor here; allowed: {allowed}")

@@ -1,4 +1,7 @@
-"""What a campaign's file asks about an experiment's points: `explain` (docs/campaigns.md)."""
+"""The questions that a campaign's file asks about an experiment's points: `outcomes`, `explain`.
+
+docs/campaign-file.md describes them.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +11,44 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from minitopo_dc.settings import Settings
+from minitopo_dc.settings.ranges import within
 
 Limits = Annotated[tuple[float, ...], Field(max_length=5)]
 
 
-class Explain(Settings):
-    """Where does a measure reach a limit, and which factors decide it?"""
+class Sides(Settings):
+    """Which of two sides is better at how many points; a tie is no win of either."""
 
     measure: str
-    """One of `joined`."""
+    """One of `joined`: a number of the first side over that of the second."""
+    first: str
+    second: str
+    """What the sides are called."""
+    margin: Annotated[float, *within(0, 1, above=True)] = 0.05
+    """A tie is from 1 / (1 + margin) to 1 + margin; the default is that of `minitopo-dc advise`
+    for goodput, which is what the clocks differ by (docs/advise.md)."""
+    less_is_better: bool = False
+
+
+class Explain(Settings):
+    """The question where a measure reaches a limit, and which factors decide that."""
+
+    measure: str
+    """The measure of `joined` that is asked about."""
     at_least: float | None = None
     at_most: float | None = None
-    """In place of it, where less is better."""
+    """The upper limit in place of the lower one, where less is better."""
     text: str
-    """What is so where the measure reaches the limit."""
+    """A text for the case that the measure reaches the limit."""
     label: str = ""
-    """In figures; none: the text."""
+    """The label in figures; none: the text."""
     then: str = "yes"
-    """The verdict where it is so, in a word."""
+    """The verdict, in a word, for the case that the measure reaches the limit."""
     otherwise: str = "no"
     limits: Limits = ()
-    """Others, whose results are shown beside it: how much hangs on the limit."""
+    """Other limits, whose results are shown beside it: how much depends on the limit."""
     factors: tuple[str, ...] = ()
-    """Those that may explain it, also columns of `joined`; none: all that vary."""
+    """The factors that may explain it, also columns of `joined`; none: all that vary."""
     tested_on: str = ""
     """An experiment of other points with the same measure; none: no such test."""
     runs: tuple[str, ...] = ()
@@ -50,15 +68,29 @@ class Explain(Settings):
 
     @property
     def limit(self) -> float:
-        """The one that was given."""
+        """Return the limit that was given, the upper or the lower one."""
         limit = self.at_least if self.at_most is None else self.at_most
         assert limit is not None
         return limit
 
     @property
     def less_is_better(self) -> bool:
-        """Whether it is the most that the measure may be."""
+        """Return whether the limit is the most that the measure may be."""
         return self.at_most is not None
+
+
+def check_sides(compared: Iterable[Sides], joined: Iterable[str]) -> None:
+    """Check that what `outcomes` names is there.
+
+    Args:
+        compared: an experiment's.
+        joined: its measures of points.
+
+    Raises:
+        ValueError: the message begins with the key below the experiment.
+    """
+    for each in compared:
+        _known("outcomes.measure", each.measure, joined)
 
 
 def check_explained(
@@ -69,26 +101,26 @@ def check_explained(
     configurations: Iterable[str],
     joined_of: Mapping[str, Iterable[str]],
 ) -> None:
-    """What the questions name exists.
+    """Refuse questions with names that do not exist.
 
     Args:
-        explained: an experiment's.
+        explained: the questions of an experiment.
         joined: its measures of points.
-        factors: those that vary in it.
-        configurations: the file's.
+        factors: the factors that vary in it.
+        configurations: the file's configurations.
         joined_of: measures of points of each of the file's experiments.
 
     Raises:
-        ValueError: the message begins with the key below the experiment.
+        ValueError: a name does not exist; the message begins with the key below the experiment.
     """
     for each in explained:
-        _known("measure", each.measure, joined)
+        _known("explain.measure", each.measure, joined)
         for factor in each.factors:
-            _known("factors", factor, [*factors, *joined])
+            _known("explain.factors", factor, [*factors, *joined])
         for name in each.runs:
-            _known("runs", name, configurations)
+            _known("explain.runs", name, configurations)
         if each.tested_on:
-            _known("tested_on", each.tested_on, joined_of)
+            _known("explain.tested_on", each.tested_on, joined_of)
             if each.measure not in joined_of[each.tested_on]:
                 raise ValueError(
                     f"explain.tested_on: {each.tested_on} has no {each.measure} in joined"
@@ -98,4 +130,4 @@ def check_explained(
 def _known(key: str, name: str, names: Iterable[str]) -> None:
     if name not in names:
         allowed = ", ".join(sorted(names)) or "none"
-        raise ValueError(f"explain.{key}: {name} is unknown here; allowed: {allowed}")
+        raise ValueError(f"{key}: {name} is unknown here; allowed: {allowed}")

@@ -1,7 +1,7 @@
-"""What follows from other values: a text that begins with `=` is an expression.
+"""Expressions: a text of a campaign's file that begins with `=` follows from other values.
 
-Its language is that of `minitopo_dc.campaign.file.grammar` and docs/campaigns.md. It knows numbers,
-texts, lists, dictionaries, columns (a number for each point) and what it is given by name. It calls
+Their language is that of `minitopo_dc.campaign.file.grammar` and docs/campaign-file.md. It has
+numbers, texts, lists, dictionaries, columns (a number for each point) and values by name. It calls
 `FUNCTIONS` and no methods, and a dot looks up a key: no attribute of an object is ever read, so
 that an expression of somebody else's can do nothing but compute, and not for long.
 """
@@ -40,25 +40,25 @@ from minitopo_dc.campaign.file.values import (
 )
 
 MOST_NUMBERS = 100_000
-"""That the steps of an expression read of columns: 10 steps over 10,000 points. A claim is worked
-out a thousand times for its interval."""
+"""The most numbers of columns that an expression may read: 10 steps over 10,000 points. A claim is
+worked out a thousand times for its interval."""
 DIGITS = 9
-"""Significant digits of a result: what the last bits of a sum are is the platform's."""
+"""Significant digits of a result: the last bits of a sum depend on the platform."""
 LITERALS = {"true": True, "false": False, "none": None}
-"""As YAML writes them, besides Python's own way."""
+"""Constants as YAML writes them, besides Python's own."""
 
 
 class Evaluation:
-    """Works out the expressions of a cell's fields, each once for the same labels.
+    """The evaluation of expressions in a cell's fields, each once for the same labels.
 
     Args:
-        factors: of the cell; `label.rate` is `rate` in an expression.
-        known: what was worked out in the same campaign, to which this one's is added.
+        factors: the cell's factors; `label.rate` is `rate` in an expression.
+        known: what was worked out in the same campaign before; new results are added.
     """
 
     def __init__(self, factors: Mapping[str, Any], known: dict[tuple[str, str], Any]) -> None:
         self._names = labels(factors)
-        # As text, in which 1, 1.0 and true differ as they do in expressions.
+        # The key is text, in which 1, 1.0 and true differ as they do in expressions.
         self._written = json.dumps(self._names, sort_keys=True, default=repr)
         self._known = known
 
@@ -66,10 +66,10 @@ class Evaluation:
         """Return a field's value with the expressions in it worked out.
 
         Args:
-            value: whatever a campaign's file holds; texts that begin with `=` are expressions.
+            value: a value of a campaign's file; texts that begin with `=` are expressions.
 
         Raises:
-            ExpressionError: one cannot be worked out.
+            ExpressionError: an expression cannot be worked out.
         """
         if isinstance(value, dict):
             return {key: self.of(item) for key, item in value.items()}
@@ -93,11 +93,11 @@ def labels(factors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compute(text: str, names: Mapping[str, Any]) -> Any:
-    """Return what an expression comes to: a number, a text, a truth, none, a list, a dictionary.
+    """Return the value of an expression: a number, text, truth value, none, list or dictionary.
 
     Args:
-        text: the expression, behind its `=`.
-        names: what it may use, besides `FUNCTIONS`.
+        text: the expression, without its `=`.
+        names: the values that it may use, besides `FUNCTIONS`.
 
     Raises:
         ExpressionError: it cannot be worked out.
@@ -106,11 +106,11 @@ def compute(text: str, names: Mapping[str, Any]) -> Any:
 
 
 def compute_number(text: str, names: Mapping[str, Any], more: Functions | None = None) -> float:
-    """Return the number that an expression comes to; what is divided by 0 is infinite, or NaN.
+    """Return the number that an expression comes to; a division by 0 gives infinity, or NaN.
 
     Args:
-        text: the expression, behind its `=`.
-        names: what it may use; arrays are columns.
+        text: the expression, without its `=`.
+        names: the values that it may use; arrays are columns.
         more: functions besides `FUNCTIONS`.
 
     Raises:
@@ -135,7 +135,7 @@ def names_in(text: str) -> set[str]:
 
 
 def outermost_call(text: str) -> str:
-    """Return the name of the function whose value an expression is; empty: of none.
+    """Return the name of the outermost function of an expression; empty when there is none.
 
     Raises:
         ExpressionError: it is malformed.
@@ -167,12 +167,12 @@ def _rounded(value: Any) -> Any:
 
 
 class _Reader:
-    """Works out a tree.
+    """An evaluator of syntax trees.
 
     Args:
-        names: values.
-        functions: by their names.
-        infinite: what is divided by 0 is infinite (or NaN), in place of an error.
+        names: values by name.
+        functions: functions by name.
+        infinite: a division by 0 gives infinity (or NaN) instead of an error.
     """
 
     def __init__(self, names: Mapping[str, Any], functions: Functions, *, infinite: bool) -> None:
@@ -182,10 +182,10 @@ class _Reader:
         self._numbers = 0
 
     def value_of(self, node: ast.expr) -> Any:
-        """Return what a part comes to.
+        """Return the value of a part of the tree.
 
         Raises:
-            ArithmeticError, LookupError, TypeError, ValueError: it comes to nothing.
+            ArithmeticError, LookupError, TypeError, ValueError: it has none.
         """
         value = _WORK[type(node)](self, node)
         if isinstance(value, np.ndarray):
@@ -197,11 +197,11 @@ class _Reader:
         return value
 
     def constant(self, node: ast.Constant) -> Any:
-        """`1`, `'a'`."""
+        """Return a constant: `1`, `'a'`."""
         return node.value
 
     def name(self, node: ast.Name) -> Any:
-        """`rate`."""
+        """Return the value of a name: `rate`."""
         if node.id in LITERALS:
             return LITERALS[node.id]
         if node.id not in self._names:
@@ -210,11 +210,11 @@ class _Reader:
         return self._names[node.id]
 
     def items(self, node: ast.List | ast.Tuple) -> list[Any]:
-        """`[a, b]`."""
+        """Return the items of a list: `[a, b]`."""
         return [plain(self.value_of(item)) for item in node.elts]
 
     def dictionary(self, node: ast.Dict) -> dict[Any, Any]:
-        """`{'a': b}`."""
+        """Return the value of a dictionary: `{'a': b}`."""
         pairs = zip(node.keys, node.values, strict=True)
         return {
             plain(self.value_of(key)): plain(self.value_of(value))
@@ -223,15 +223,15 @@ class _Reader:
         }
 
     def dot(self, node: ast.Attribute) -> Any:
-        """`a.key`, the same as `a['key']`."""
+        """Return the value of `a.key`, the same as `a['key']`."""
         return _looked_up(self.value_of(node.value), node.attr)
 
     def index(self, node: ast.Subscript) -> Any:
-        """`a[key]`."""
+        """Return the value of a look-up: `a[key]`."""
         return _looked_up(self.value_of(node.value), plain(self.value_of(node.slice)))
 
     def arithmetic(self, node: ast.BinOp) -> Any:
-        """`a + b`."""
+        """Return the result of an arithmetic operation: `a + b`."""
         symbol, operation = ARITHMETIC[type(node.op)]
         left, right = self.value_of(node.left), self.value_of(node.right)
         if symbol == "+" and isinstance(left, str) and isinstance(right, str):
@@ -258,7 +258,7 @@ class _Reader:
         return found
 
     def sign(self, node: ast.UnaryOp) -> Any:
-        """`-a`, `not a`."""
+        """Return the value of a negation: `-a`, `not a`."""
         value = self.value_of(node.operand)
         if isinstance(node.op, ast.Not):
             return not _truth(value)
@@ -266,7 +266,7 @@ class _Reader:
         return -value if isinstance(node.op, ast.USub) else +value
 
     def all_or_any(self, node: ast.BoolOp) -> Any:
-        """`a and b`: the last value that had to be looked at."""
+        """Return the last value that had to be looked at in `a and b` or `a or b`."""
         value: Any = None
         for part in node.values:
             value = self.value_of(part)
@@ -275,7 +275,7 @@ class _Reader:
         return value
 
     def comparison(self, node: ast.Compare) -> Any:
-        """`a < b`, `a < b < c`."""
+        """Return the result of a comparison: `a < b`, `a < b < c`."""
         left, found = self.value_of(node.left), None
         for compare, part in zip(node.ops, node.comparators, strict=True):
             if found is not None and not _truth(found):
@@ -286,12 +286,12 @@ class _Reader:
         return found
 
     def choice(self, node: ast.IfExp) -> Any:
-        """`a if b else c`."""
+        """Return the chosen value of `a if b else c`."""
         chosen = node.body if _truth(self.value_of(node.test)) else node.orelse
         return self.value_of(chosen)
 
     def call(self, node: ast.Call) -> Any:
-        """`mean(a)`."""
+        """Return what a function gives: `mean(a)`."""
         assert isinstance(node.func, ast.Name)
         function = self._functions.get(node.func.id)
         if function is None:

@@ -1,12 +1,13 @@
-"""What a campaign's YAML file may hold (docs/campaigns.md).
+"""The fields of a campaign's YAML file (docs/campaign-file.md).
 
 A mapping of *fields* has dotted paths of a scenario as its keys
 (`minitopo_dc.campaign.file.paths`). Of several that name the same field the later one counts, in
 this order: `base`, the configuration's, the experiment's `base`, those of `quick` or `sample`, the
 command line's, the factors.
-Fields below `virtual` are left out on the real clock, `real.sysctl` and
-`real.client_cpu_percent` on the virtual one. A text that
-begins with `=` is worked out of the cell's labels (`minitopo_dc.campaign.file.expressions`).
+
+Fields below `virtual` are left out on the real clock, `real.sysctl` and `real.client_cpu_percent`
+on the virtual one. A text that begins with `=` is worked out from the cell's labels
+(`minitopo_dc.campaign.file.expressions`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from minitopo_dc.campaign.file.design import Design, Version, factor_names
-from minitopo_dc.campaign.file.explain import Explain
+from minitopo_dc.campaign.file.explain import Explain, Sides
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import Settings, SettingsError
 from minitopo_dc.settings.base import exists
@@ -28,15 +29,15 @@ SUFFIX = ".yaml"
 
 
 def campaign_names() -> list[str]:
-    """Those that come with the package."""
+    """Return the names of the campaigns that come with the package."""
     return sorted(path.stem for path in shipped("campaigns").glob(f"*{SUFFIX}"))
 
 
 def find_campaign(wanted: str) -> Path:
-    """The file of a campaign; one of the user's own counts before one of the same name.
+    """Return the file of a campaign; a user's own file comes before a shipped one of the same name.
 
     Raises:
-        SettingsError: there is neither a file nor a name like that, with the known names.
+        SettingsError: there is neither a file nor a name like that; the message lists known names.
     """
     if exists(wanted) and not Path(wanted).is_dir():
         return Path(wanted)
@@ -53,30 +54,30 @@ Identifier = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 Levels = Annotated[tuple[Any, ...], Field(min_length=1)]
 """The values of a factor."""
 Joint = Annotated[dict[str, Levels], Field(min_length=1)]
-"""Factors that move together: the first values of all, the second ones, ..."""
+"""Factors that change together: the first values of all, the second ones, ..."""
 
 
 class Curve(Settings):
     """One curve of a figure: a measure of a configuration, and its columns in the reference."""
 
     configuration: str = ""
-    """None: the measure is one of `joined`, as figures over points need it."""
+    """The configuration; None: the measure is one of `joined`, as figures over points need it."""
     measure: str = "goodput_mbps"
-    """A column of the table of cells (docs/campaigns.md)."""
+    """A column of the table of cells (docs/campaign-file.md)."""
     label: str = ""
-    """In the figure; none: the configuration's name."""
+    """The label in the figure; none: the configuration's name."""
     panel: str = ""
-    """Curves of one panel share their axes; its title."""
+    """The title of the curve's panel; curves of one panel share their axes."""
     mean: str | None = None
-    """Column of the reference table with the mean; none: they have no such curve."""
+    """Column of the reference table with the mean; none: the reference has no such curve."""
     sd: str | None = None
-    """Column with its standard deviation."""
+    """Column of the reference table with the standard deviation."""
     where: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
     """Rows of the reference table, besides those of the reference's own `where`."""
 
 
 class Reference(Settings):
-    """Which rows of a table in `reference/` an experiment is compared with."""
+    """The rows of a table in `reference/` that an experiment is compared with."""
 
     table: str
     x: str
@@ -87,10 +88,12 @@ class Reference(Settings):
 
 OVER_POINTS = ("cdf", "boxes", "map")
 """Kinds of figures that show measures of `joined`."""
+NEED_CURVES = ("curves", "bars", "throughput-delay", "against", "session", *OVER_POINTS)
+WITHOUT_X = ("cdf", "boxes", "under-load", "throughput-delay", "rows-cdf", "session")
 
 
 class Figure(Settings):
-    """How an experiment is drawn."""
+    """The figure of an experiment: its kind, axes and curves."""
 
     kind: Literal[
         "curves",
@@ -104,6 +107,9 @@ class Figure(Settings):
         "delay",
         "under-load",
         "throughput-delay",
+        "rows-cdf",
+        "against",
+        "session",
         "cdf",
         "boxes",
         "map",
@@ -113,26 +119,27 @@ class Figure(Settings):
     where their schedule changes them), its workload's `rows` (e.g. the delay of each request, one
     panel per configuration), the packets of its first needless drop `occasion`, the one-way
     `delay` of each packet, or what is received and the delays meanwhile, `under-load`. Or goodput
-    against the delay of each run, `throughput-delay`. Or measures of
+    against the delay of each run, `throughput-delay`. Or what the workload's rows have as cumulated
+    shares, `rows-cdf`; a measure `against` the measure `x`; a `session` of video. Or measures of
     `joined` over all points: as cumulated shares `cdf`, as `boxes` of quartiles, or as colours of a
     `map` over the factors `x` and `y`."""
     x: str = ""
-    """The factor by which cells are told apart; `cdf` and `boxes` have none."""
+    """The factor by which cells are told apart, if the kind has one; of `against` a measure."""
     y: str = ""
-    """Of a `map`: its other factor."""
+    """The other factor of a `map`."""
     level: float | None = None
-    """Of figures over points: where the measure breaks even, e.g. 1 of a ratio."""
+    """In figures over points and `rows-cdf`: where the measure breaks even, e.g. 1 for a ratio."""
     x_label: str = ""
     y_label: str = "goodput (Mbit/s)"
     curves: tuple[Curve, ...] = ()
     seconds: float | None = None
-    """Time series only up to here."""
+    """The end of time series in s."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.kind in ("curves", "bars", "throughput-delay", *OVER_POINTS) and not self.curves:
+        if self.kind in NEED_CURVES and not self.curves:
             raise ValueError(f"kind {self.kind} needs curves")
-        if not self.x and self.kind not in ("cdf", "boxes", "under-load", "throughput-delay"):
+        if not self.x and self.kind not in WITHOUT_X:
             raise ValueError(f"kind {self.kind} needs x")
         if self.kind == "map" and not self.y:
             raise ValueError("kind map needs y")
@@ -144,16 +151,16 @@ class Figure(Settings):
 
 
 class Claim(Settings):
-    """What is said of an experiment, as a number that is in a range when it is so."""
+    """A claim about an experiment: a number, and the range in which it is if the claim is true."""
 
     text: str
     source: str = ""
-    """Who says so, and with which number."""
+    """Who makes the claim, and with which number."""
     value: str
-    """An expression of the columns of `joined`, over all points (docs/campaigns.md)."""
+    """An expression of the columns of `joined`, over all points (docs/campaign-file.md)."""
     least: float | None = None
     most: float | None = None
-    """It holds from `least` to `most`; none: no limit there."""
+    """The upper limit: the claim holds from `least` to `most`; none: no limit there."""
 
     @model_validator(mode="after")
     def _has_a_limit(self) -> Self:
@@ -165,7 +172,7 @@ class Claim(Settings):
 
 
 class Experiment(Settings):
-    """Cells in which some factors vary: each of `grid` with each of `joint` and of `cells`."""
+    """The cells in which factors vary: each of `grid` with each of `joint` and of `cells`."""
 
     MOVED: ClassVar[dict[str, str]] = {"zip": "joint", "list": "cells"}
 
@@ -174,30 +181,32 @@ class Experiment(Settings):
     """Where the experiment comes from, e.g. a table of a paper."""
     base: Fields = Field(default_factory=dict)
     configurations: tuple[str, ...] | None = None
-    """None: the campaign's standard ones."""
+    """The configurations; None: the campaign's standard ones."""
     grid: dict[str, Levels] = Field(default_factory=dict)
     """Factors of which every combination is a cell."""
     joint: tuple[Joint, ...] = ()
-    """Groups of factors that move together."""
+    """Groups of factors that change together."""
     cells: tuple[Fields, ...] = ()
     """Cells, or parts of them, one by one."""
     design: Design | None = None
     """Cells, or parts of them, over ranges of factors."""
     repetitions: Repetitions | None = None
-    """None: the campaign's."""
+    """The number of repetitions; None: the campaign's."""
     quick: dict[str, Levels] = Field(default_factory=dict)
-    """Factor: the values that `--quick` keeps."""
+    """The values of each factor that `--quick` keeps."""
     sample: dict[str, Levels] = Field(default_factory=dict)
-    """Factor: the values that `--sample` keeps."""
+    """The values of each factor that `--sample` keeps."""
     across: str = ""
     """A factor whose values are joined as configurations are: they are no points of their own, and
-    `dc[2].goodput_mbps` is that of configuration `dc` where it is 2. What moves together with it
-    tells no points apart either."""
+    `dc[2].goodput_mbps` is that of configuration `dc` where it is 2. Factors that change together
+    with it tell no points apart either."""
     joined: dict[Identifier, str] = Field(default_factory=dict)
-    """Measures of a point over its configurations: name, expression (docs/campaigns.md)."""
+    """Measures of a point over its configurations: name, expression (docs/campaign-file.md)."""
     claims: tuple[Claim, ...] = ()
+    outcomes: tuple[Sides, ...] = ()
+    """At how many points one side is better, as good, or worse, and by how much."""
     explain: tuple[Explain, ...] = ()
-    """Which factors decide, answered on the report's first page."""
+    """The questions which factors decide, answered on the report's first page."""
     figure: Figure | None = None
     reference: Reference | None = None
 
@@ -217,36 +226,36 @@ class Experiment(Settings):
         return self
 
     def factors(self) -> set[str]:
-        """The paths that vary."""
+        """Return the paths of all fields that vary."""
         joint = {path for group in self.joint for path in group}
         listed = {path for fields in self.cells for path in fields}
         return set(self.grid) | joint | listed | set(factor_names(self.design))
 
     def values(self, factor: str) -> tuple[Any, ...]:
-        """Those of a factor of `grid`, `joint` or `cells`; of another one none."""
+        """Return the values of a factor of `grid`, `joint` or `cells`; empty for another one."""
         lists = next((group for group in (self.grid, *self.joint) if factor in group), None)
         if lists is not None:
             return lists[factor]
         return tuple(fields[factor] for fields in self.cells if factor in fields)
 
     def moving_with(self, factor: str) -> frozenset[str]:
-        """A factor, and those that change with it: of its `joint`, or of `cells`."""
+        """Return a factor together with those that change with it: of its `joint`, or `cells`."""
         listed = {path for fields in self.cells for path in fields}
         groups = (set(group) for group in (*self.joint, listed))
         return frozenset(next((group for group in groups if factor in group), {factor}))
 
     def kept(self, version: Version) -> dict[str, Levels]:
-        """Factor: the values that a version keeps; a factor that is not named keeps all."""
+        """Return the values that a version keeps, by factor; a factor not named keeps all."""
         return {"full": {}, "quick": self.quick, "sample": self.sample}[version]
 
 
 class Smaller(Settings):
-    """What `--quick` or `--sample` makes smaller."""
+    """The reductions that `--quick` or `--sample` make."""
 
     repetitions: Repetitions | None = None
     fields: Fields = Field(default_factory=dict)
     configurations: tuple[str, ...] | None = None
-    """Of experiments that name none; None: the campaign's standard ones."""
+    """Configurations of experiments that name none; None: the campaign's standard ones."""
 
 
 class CampaignFile(Settings):
@@ -256,25 +265,26 @@ class CampaignFile(Settings):
 
     title: str
     clock: Clock | None = None
-    """None: the real one where it can run."""
+    """The clock; None: the real one where it can run."""
     repetitions: Repetitions = 1
     """Repetition `i` has the base's seed plus `i - 1`."""
     retries: Retries = 0
     """How often a failed run is tried again before the failure is its result."""
     failed_runs: Literal["missing", "endless"] = "missing"
-    """What curves, points and claims count a run with that failed: nothing, it is left out and
-    counted; or `endless`, as one that delivered nothing and takes for ever."""
+    """How curves, points and claims count a failed run: `missing`, it is left out and counted; or
+    `endless`, as one that delivered nothing and never ends."""
     parameters: dict[Name, Any] = Field(default_factory=dict)
     """A value `$name` anywhere below is that of the parameter; `--parameter` changes it."""
     base: Fields = Field(default_factory=dict)
     configurations: Annotated[dict[Name, Fields], Field(min_length=1)]
     standard_configurations: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    """Those of an experiment that names none; None: all. The others have to be named."""
+    """The configurations of an experiment that names none; None: all. The others have to be
+    named."""
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
     quick: Smaller = Smaller()
     sample: Smaller = Smaller()
     words: dict[str, str] = Field(default_factory=dict)
-    """Factor, or column of `joined`: what a person calls it, with its unit in brackets."""
+    """Names in words of factors and of columns of `joined`, with their units in brackets."""
     notes: tuple[str, ...] = ()
     """What a reader of the report must know, e.g. how this differs from the paper."""
 
@@ -307,15 +317,15 @@ class CampaignFile(Settings):
 
     @property
     def endless(self) -> bool:
-        """Whether a run that failed counts as one without end."""
+        """Return whether a run that failed counts as one that never ends."""
         return self.failed_runs == "endless"
 
     def smaller(self, version: Version) -> Smaller:
-        """What a version changes for all experiments."""
+        """Return what a version changes for all experiments."""
         return {"full": Smaller(), "quick": self.quick, "sample": self.sample}[version]
 
     def has(self, version: Version) -> bool:
-        """Whether anything is said of a version; the full one is always there."""
+        """Return whether the file has a version; the full one is always there."""
         parts = (experiment.kept(version) for experiment in self.experiments.values())
         designs = (experiment.design for experiment in self.experiments.values())
         return (
@@ -326,7 +336,7 @@ class CampaignFile(Settings):
         )
 
     def configurations_of(self, experiment: Experiment, version: Version) -> tuple[str, ...]:
-        """What an experiment is done in, unless the command line says otherwise."""
+        """Return the configurations of an experiment, unless the command line names others."""
         return (
             experiment.configurations
             or self.smaller(version).configurations

@@ -1,8 +1,8 @@
-"""Which texts are expressions: a small part of Python's, read by its parser.
+"""The grammar of expressions: a small part of Python's, read by Python's parser.
 
-What else Python has is refused here, by name and with what to write instead: there are no loops, so
-that each part is worked out once at most, and nothing makes or names anything. Nothing here works
-an expression out.
+Everything else of Python is refused here, by name and with what to write instead: there are no
+loops, so that each part is worked out once at most, and nothing makes or names anything. This
+module evaluates nothing.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from minitopo_dc.errors import MinitopoDcError
 
 SIGN = "="
 LONGEST = 2_000
-"""Characters of an expression."""
+"""The most characters of an expression."""
 MOST_STEPS = 500
-"""Names, values, operators and calls of an expression."""
+"""The most names, values, operators and calls of an expression."""
 DEEPEST = 100
-"""Parts within each other, far from where Python's own stack ends."""
+"""The deepest nesting of parts, far from the limit of Python's own stack."""
 SHOWN = 200
-"""Characters of an expression, or of a value, in a message."""
+"""The most characters of an expression, or of a value, in a message."""
 
 
 class ExpressionError(MinitopoDcError, ValueError):
-    """An expression is malformed, too large, or names what is not there; the message has both."""
+    """An expression that is malformed, too large, or has an unknown name; the message quotes it."""
 
 
 def shown(value: Any) -> str:
@@ -75,15 +75,15 @@ INSTEAD: Mapping[type, str] = {
     ast.NamedExpr: "nothing can be given a name here",
     ast.Lambda: "functions cannot be made here",
 }
-"""What to write in place of parts that there are not."""
+"""What to write in place of parts of Python that the language does not have."""
 
 
 @lru_cache(maxsize=1024)
 def parsed(text: str) -> ast.expr:
-    """Return the tree of an expression of which each part is in the language.
+    """Return the syntax tree of an expression after checking that each part is in the language.
 
     Args:
-        text: with its `=` or without.
+        text: the expression, with its `=` or without.
 
     Raises:
         ExpressionError: another part is in it, or too many.
@@ -115,7 +115,7 @@ def _checked(text: str) -> ast.expr:
 
 
 def _parts(node: ast.AST, depth: int = 1) -> Iterator[ast.AST]:
-    """All steps of a tree, each of which is allowed."""
+    """Yield all nodes of a tree, each of which is allowed."""
     if depth > DEEPEST:
         raise ValueError(f"nested too deeply; allowed: {DEEPEST} parts within each other")
     _check_part(node)

@@ -1,8 +1,8 @@
-"""The identity of a run, which stays what it was when a default changes.
+"""The identity of a run, which does not change when a default changes.
 
 A field that has its default is left out, so that a field which a later version adds changes no
 identity. Where a default has changed, it is the first one that is left out: a run that a directory
-has keeps its identity, and none has that of another.
+has keeps its identity, and no run has that of another.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import Direction, LegSettings
 
 ID_DIGITS = 16
-"""Of SHA-256 in hexadecimal: two of 10^6 runs agree with probability 3e-8."""
+"""Hexadecimal digits of SHA-256: two of 10^6 runs agree with probability 3e-8."""
 FIRST_CONGESTION_CONTROL = "reno"
 FIRST_UPLINK = LegSettings(rate_mbps=20, delay_ms=10, queue_packets=10_000)
 BUFFER = "receive_buffer_bytes"
-"""An option of several runners; None, the system's own, at first."""
+"""An option of several runners whose first default was None, the system's own."""
 
 
 def run_id(scenario: Scenario) -> str:
-    """Return the digest of a scenario, with traces by content.
+    """Return the digest of a scenario; traces count by their content.
 
     Versions are in each run's `environment.json`, not in its identity.
     """
@@ -42,7 +42,7 @@ def run_id(scenario: Scenario) -> str:
 
 
 def _first_defaults(scenario: Scenario, document: dict[str, Any]) -> None:
-    """Leave out what the defaults of the first version are, and nothing in their place."""
+    """Leave out fields with the first version's defaults, and write out their other values."""
     control = scenario.congestion_control
     _put(document, "congestion_control", control, left_out=FIRST_CONGESTION_CONTROL)
     links = (*scenario.legs, *scenario.real.backhaul)
@@ -64,7 +64,7 @@ def _first_defaults(scenario: Scenario, document: dict[str, Any]) -> None:
 def _options(
     scenario: Scenario, document: dict[str, Any]
 ) -> Iterator[tuple[dict[str, Any], str, Mapping[str, Any]]]:
-    """Yield where options are, of which transport, and what is given; not of flows that share."""
+    """Yield each place of options with its transport; flows that share the scenario's have none."""
     if not scenario.flows:
         yield document, scenario.transport, scenario.options
         return

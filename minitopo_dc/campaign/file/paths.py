@@ -1,7 +1,7 @@
 """Fields of a scenario by dotted path: `pdcp.batch`, `legs.0.downlink.rate_mbps`.
 
 A number is an index into a list, from 0, and `*` is every item of one. Below `options` and the
-other free mappings anything goes: what is allowed there is the runner's to say.
+other free mappings any name is allowed: the runner checks it.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from minitopo_dc.settings.base import nearest
 from minitopo_dc.workloads import Workload, get_workload, workload_names
 
 ALL = "*"
-"""Every item of a list."""
+"""The part of a path that is every item of a list."""
 MOST_DIGITS = 10
-"""Of an index: far more than any list is long."""
+"""The most digits of an index: far more than any list is long."""
 LABEL = "label."
-"""A factor whose name begins so describes a cell and changes nothing in its scenario."""
+"""The beginning of a factor's name that describes a cell and changes nothing in its scenario."""
 
 
 class PathError(MinitopoDcError, ValueError):
-    """A path leads to no field; the message names what is allowed there."""
+    """A path that leads to no field; the message names what is allowed there."""
 
 
 def check_path(path: str) -> None:
     """Refuse a path that no scenario has.
 
     Raises:
-        PathError: with the names that are allowed where it leaves the scenario.
+        PathError: names what is allowed where the path leaves the scenario.
     """
     if path.startswith(LABEL) and len(path) > len(LABEL):
         return
@@ -63,9 +63,9 @@ def set_value(document: Any, path: str, value: Any) -> None:
 
 
 def get_value(document: Any, path: str) -> Any:
-    """What is at `path` of a nested document; None when it has no such place.
+    """Return the value at `path` of a nested document; None when it has no such place.
 
-    Of `*` it is the first item's.
+    For `*` it is the first item's.
     """
     for part in path.split("."):
         if isinstance(document, Mapping):
@@ -79,7 +79,7 @@ def get_value(document: Any, path: str) -> Any:
 
 
 def _places(document: Any, way: list[str], path: str) -> list[Any]:
-    """Where the last part of a path has its place."""
+    """Return the mappings or lists in which the last part of a path is."""
     places = [document]
     for part in way:
         found: list[Any] = []
@@ -93,7 +93,7 @@ def _places(document: Any, way: list[str], path: str) -> list[Any]:
 
 
 def _mapping(place: Any, path: str) -> dict[str, Any]:
-    """A place that has fields; PathError: it is a value."""
+    """Return a place that has fields; raise PathError when it is a plain value."""
     if not isinstance(place, dict):
         raise PathError(f"{path}: leads into {place!r:.60}, which has no fields")
     return place
@@ -113,7 +113,7 @@ def _indices(items: list[Any], part: str, path: str) -> range:
 
 
 def _bare(kind: Any) -> list[Any]:
-    """A type without `Annotated`, and the parts of a union but None."""
+    """Return a type without `Annotated`, or the parts of a union except None."""
     if get_origin(kind) is Annotated:
         return _bare(get_args(kind)[0])
     if get_origin(kind) in (Union, types.UnionType):
@@ -122,7 +122,7 @@ def _bare(kind: Any) -> list[Any]:
 
 
 def _step(kind: Any, part: str) -> list[Any]:
-    """The types that `part` may lead to."""
+    """Return the types that `part` may lead to."""
     if kind is Workload:  # any of them; which one is for `kind` to say
         return (
             [str]

@@ -1,11 +1,11 @@
-"""From a campaign's file to the runs that it means.
+"""The plan of runs that a campaign's file means.
 
 Rules:
 
 * A cell is a configuration with one value of each factor of an experiment; it has a run for each
   repetition, and repetition `i` of every cell has the same seed, the base's plus `i - 1`.
-* A run is known by its scenario and by what its trace files hold, nothing else (`run_id`). Cells
-  that mean the same scenario share their runs: each is run once.
+* A run is identified by its scenario and by what its trace files hold, nothing else (`run_id`).
+  Cells that mean the same scenario share their runs: each is run once.
 * All first repetitions come before the second ones: an unfinished campaign shows every cell.
 """
 
@@ -30,12 +30,12 @@ from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
 
 MOST_RUNS = 1_000_000
-"""Of a campaign: each is a directory."""
+"""The most runs of a campaign: each is a directory."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run, wherever it is needed."""
+    """One run, which several cells may need."""
 
     id: str
     scenario: Scenario
@@ -51,14 +51,14 @@ class Plan:
     version: Version
     cells: tuple[Cell, ...]
     fields: Mapping[str, Mapping[str, Any]]
-    """Of each run, by identity, the fields of its scenario that are a factor somewhere."""
+    """For each run, by identity, the fields of its scenario that are a factor somewhere."""
     runs: tuple[Run, ...] = ()
-    """In the order in which they are to be done. A directory keeps none (`to_json`): its runs have
-    their scenarios."""
+    """The runs in the order in which they are to be done. A directory keeps none (`to_json`): its
+    runs have their scenarios."""
 
     @property
     def needed_by(self) -> dict[str, list[str]]:
-        """Identity of each run: the experiments that need it."""
+        """Return the experiments that need each run, by its identity."""
         found: dict[str, list[str]] = {}
         for cell in self.cells:
             for run in cell.runs:
@@ -69,11 +69,11 @@ class Plan:
 
     @property
     def factors(self) -> list[str]:
-        """Paths of all scenario fields that vary in some experiment."""
+        """Return the paths of all scenario fields that vary in some experiment."""
         return list(next(iter(self.fields.values()), {}))
 
     def to_json(self) -> str:
-        """As text, from which `from_json` makes the same but for the runs."""
+        """Return the plan as text, from which `from_json` makes the same plan without the runs."""
         document = {
             "clock": self.clock,
             "version": self.version,
@@ -85,7 +85,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str, source: str) -> Plan:
-        """Read `to_json`'s text; ValueError when it is none."""
+        """Read the text of `to_json`; raise ValueError when it is another."""
         try:
             document = parse_json(text)
             cells = tuple(
@@ -119,8 +119,8 @@ def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: 
     """Read a campaign's file and work out its runs, each validated.
 
     Raises:
-        SettingsError: the file is malformed, a factor is unknown, a value is not allowed, a trace
-            is missing or wrong: the message names file and key.
+        SettingsError: the file is malformed, a factor is unknown, a value is not allowed, or a
+            trace is missing or wrong: the message names file and key.
     """
     file = read_file(path, overrides)
     clock = overrides.clock or file.clock or default_clock()
@@ -142,7 +142,7 @@ def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: 
 
 
 def _runs(scenario: Scenario, repetitions: int) -> Iterator[Run]:
-    """Of a cell: the seed of each repetition is the first one's plus 0, 1, ..."""
+    """Yield the runs of a cell: the seed of each repetition is the first one's plus 0, 1, ..."""
     for number in range(repetitions):
         repeated = scenario.model_copy(update={"seed": scenario.seed + number})
         yield Run(run_id(repeated), repeated, number + 1)
@@ -150,7 +150,7 @@ def _runs(scenario: Scenario, repetitions: int) -> Iterator[Run]:
 
 @dataclass(frozen=True)
 class PlanCount:
-    """How much a plan is."""
+    """The size of a plan: its cells, and its runs by scenario."""
 
     cells: int
     clock: Clock
@@ -159,15 +159,17 @@ class PlanCount:
 
     @property
     def runs(self) -> int:
-        """All of them."""
+        """Return the number of all runs."""
         return sum(times for _, times in self.weighted)
 
 
 def count_plan(path: Path, overrides: Overrides) -> PlanCount:
-    """What `read_plan` would make, with all its checks, and without making each run.
+    """Return the size of the plan that `read_plan` would make, without making each run.
+
+    All checks of `read_plan` are done.
 
     Raises:
-        SettingsError: as `read_plan`.
+        SettingsError: see `read_plan`.
     """
     file = read_file(path, overrides)
     clock = overrides.clock or file.clock or default_clock()
@@ -187,7 +189,7 @@ def count_plan(path: Path, overrides: Overrides) -> PlanCount:
 
 
 def _covered(spans: Iterable[tuple[int, int]]) -> int:
-    """How many whole numbers are in any of the spans, each from its first up to its second."""
+    """Return how many whole numbers are in any of the spans, each without its end."""
     total, reached = 0, -math.inf
     for begin, end in sorted(spans):
         total += max(0, int(end - max(begin, reached)))

@@ -1,4 +1,4 @@
-"""From a campaign's file to the scenarios of its cells; every error names the file and the key."""
+"""The step from a campaign's file to the scenarios of its cells; errors name file and key."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ CLOCK_OF: dict[str, Clock] = {
     "real.sysctl": "real",
     "real.client_cpu_percent": "real",
 }
-"""What describes a machine, and so only the clock that has it. Other fields below `real` change
-what is measured: the virtual clock refuses them."""
+"""The clock of fields that describe a machine, which the other clock leaves out. Other fields below
+`real` change what is measured: the virtual clock refuses them."""
 
 
 @dataclass(frozen=True)
 class Overrides:
-    """What the command line changes; None leaves the file's."""
+    """Changes by the command line; None leaves the file's value."""
 
     version: Version = "full"
     clock: Clock | None = None
     core: Core | None = None
-    """Of the virtual clock."""
+    """The core of the virtual clock."""
     repetitions: int | None = None
     size_mb: float | None = None
-    """Not where the size is a factor."""
+    """The size of downloads, except where the size is a factor."""
     seed: int | None = None
     experiments: tuple[str, ...] = ()
-    """Only these; none: all."""
+    """The only experiments that are wanted; none: all."""
     configurations: tuple[str, ...] = ()
     parameters: tuple[tuple[str, str], ...] = ()
 
 
 def read_file(path: Path, overrides: Overrides) -> CampaignFile:
-    """The file with its parameters in place."""
+    """Return the file with its parameters in place."""
     file = CampaignFile.check(read_yaml(path), str(path))
     values = dict(file.parameters)
     for name, value in overrides.parameters:
         if name not in values:
             allowed = ", ".join(values) or "none: the file has no parameters"
             raise SettingsError(f"{path}: --parameter {name}: unknown; allowed: {allowed}")
-        # A file named on the command line is where the user is, not where the campaign is.
+        # A file named on the command line is relative to the user's directory, not the campaign's.
         values[name] = os.path.realpath(value) if exists(value) else value
     document = file.model_dump(mode="json", exclude={"parameters"}, exclude_unset=True)
     replaced = _replace(document, {f"${name}": value for name, value in values.items()})
@@ -74,7 +74,7 @@ def _replace(value: Any, parameters: Mapping[str, Any]) -> Any:
 
 
 class Planner:
-    """Makes the scenarios of a file; every error names the file and the key."""
+    """A maker of the scenarios of a file; every error names the file and the key."""
 
     def __init__(self, path: Path, file: CampaignFile, clock: Clock, overrides: Overrides) -> None:
         self._path = path
@@ -87,7 +87,7 @@ class Planner:
         self._checked: dict[str, Scenario] = {}
 
     def experiments(self) -> Iterable[str]:
-        """Those that are wanted."""
+        """Return the names of the experiments that are wanted."""
         self._known("--experiments", self._overrides.experiments, self._file.experiments)
         self._known("--configurations", self._overrides.configurations, self._file.configurations)
         if not self._file.has(self._overrides.version):
@@ -96,7 +96,7 @@ class Planner:
         return self._overrides.experiments or self._file.experiments
 
     def cells(self, name: str) -> Iterator[tuple[Cell, Scenario]]:
-        """Each cell of an experiment, and the scenario of its first repetition."""
+        """Yield each cell of an experiment, with the scenario of its first repetition."""
         experiment = self._file.experiments[name]
         key = f"experiments.{name}"
         self._check_keys(name, experiment)
@@ -124,7 +124,7 @@ class Planner:
         yield from found
 
     def repetitions(self, name: str) -> int:
-        """How many each cell of an experiment has."""
+        """Return how many repetitions each cell of an experiment has."""
         if self._overrides.repetitions is not None:
             return self._overrides.repetitions
         usual = self._file.experiments[name].repetitions or self._file.repetitions
@@ -145,7 +145,7 @@ class Planner:
         return self._checked_once(document, str(cell))
 
     def _checked_once(self, document: dict[str, Any], where: str) -> Scenario:
-        """Cells of several experiments may mean the same scenario."""
+        """Check a scenario, unless the same one of another cell was checked before."""
         text = json.dumps(document, sort_keys=True)
         if text not in self._checked:
             scenario = Scenario.check(document, f"{self._path}: {where}")
@@ -168,7 +168,7 @@ class Planner:
         yield cell.factors
 
     def _place_traces(self, document: dict[str, Any]) -> None:
-        """A relative trace is relative to the campaign's file."""
+        """Make relative traces absolute: they are relative to the campaign's file."""
         legs = document.get("legs")
         for leg in legs if isinstance(legs, list) else ():
             for direction in (leg, *leg.values()) if isinstance(leg, dict) else ():
@@ -181,7 +181,7 @@ class Planner:
         return self._places[trace]
 
     def _check(self, scenario: Scenario, where: str) -> None:
-        """What the fields alone do not tell: transport, clock, options, traces."""
+        """Check what the fields alone do not tell: transport, clock, options, traces."""
         try:
             check_fields(scenario)
             self._check_traces(scenario)
@@ -189,7 +189,7 @@ class Planner:
             raise SettingsError(f"{self._path}: {where}: {error}") from None
 
     def _check_traces(self, scenario: Scenario) -> None:
-        """Each trace is read once, however many cells have it."""
+        """Check traces; each is read once, however many cells have it."""
         for _, direction in scenario.directions():
             if direction.trace is not None:
                 known = (
@@ -202,7 +202,7 @@ class Planner:
                 self._traces.add(known)
 
     def _check_keys(self, name: str, experiment: Experiment) -> None:
-        """Every path leads to a field."""
+        """Check that every path leads to a field."""
         file, key = self._file, f"experiments.{name}"
         places: list[tuple[str, Iterable[str]]] = [
             ("base", file.base),
@@ -223,7 +223,7 @@ class Planner:
                     raise SettingsError(f"{self._path}: {place}: {error}") from None
 
     def _check_replaced(self, name: str, experiment: Experiment) -> None:
-        """No field of a configuration is lost in a list or mapping that comes later, whole."""
+        """Refuse a list or mapping that would replace fields of a configuration as a whole."""
         whole = [path for path, value in experiment.base.items() if isinstance(value, list | dict)]
         whole += [
             path
@@ -248,13 +248,13 @@ class Planner:
 
 @cache
 def _has(clock: Clock, path: str) -> bool:
-    """Whether a clock has such a field at all."""
+    """Return whether a clock has a field at all."""
     clocks = (of for place, of in CLOCK_OF.items() if f"{path}.".startswith(f"{place}."))
     return all(of == clock for of in clocks)
 
 
 def _as_json(value: Any) -> Any:
-    """A value of its own, of the types that JSON has."""
+    """Return a copy of a value with the types that JSON has."""
     if value is None or isinstance(value, str | int | float):
         return value
     return json.loads(json.dumps(value))

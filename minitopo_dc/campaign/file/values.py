@@ -1,4 +1,4 @@
-"""What expressions work on: kinds of values, how large they may be, and functions of them."""
+"""The values of expressions: their kinds, how large they may be, and functions of them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_BITS = 10_000
-"""Of a whole number: far more than a field needs, as the next ones are."""
+"""The most bits of a whole number: far more than a field needs, as the next limits are."""
 MOST_CHARACTERS = 10_000
-"""Of a text."""
+"""The most characters of a text."""
 MOST_ITEMS = 1_000
-"""Of a list or a dictionary, with those of the lists in it."""
+"""The most items of a list or a dictionary, with those of the lists in it."""
 MOST_PLACES = 15
 """Decimal places of `round`: a number has no more digits."""
 
@@ -24,19 +24,19 @@ Functions = Mapping[str, Callable[..., Any]]
 
 
 class Keys(ABC):
-    """Values by their names, worked out when they are asked for: `dc` of `dc.goodput_mbps`."""
+    """A mapping whose values are worked out when they are asked for: `dc` of `dc.goodput_mbps`."""
 
     @abstractmethod
     def look_up(self, key: Any) -> Any:
         """Return the value of a key.
 
         Raises:
-            LookupError: there is none of this name; the message says so.
+            LookupError: there is no such key; the message says so.
         """
 
 
 def kind(value: Any) -> str:
-    """Return what a value is, in words."""
+    """Return in words what kind of value this is."""
     if value is None:
         return "none"
     words = {
@@ -52,10 +52,10 @@ def kind(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value that is no column and no configuration.
+    """Return a value that is neither a column nor a configuration.
 
     Raises:
-        TypeError: it is one.
+        TypeError: it is one of these.
     """
     if isinstance(value, np.ndarray | Keys):
         raise TypeError(f"{kind(value)} stands where one value is wanted")
@@ -63,10 +63,10 @@ def plain(value: Any) -> Any:
 
 
 def check_size(value: Any) -> None:
-    """Refuse a value that is too large, or of a type that expressions have not.
+    """Refuse a value that is too large, or of a type that expressions do not have.
 
     Raises:
-        TypeError, ValueError: it is; the message names the limit.
+        TypeError, ValueError: it is refused; the message names the limit.
     """
     waiting, seen = [value], 0
     while waiting:
@@ -92,7 +92,7 @@ def _number(value: Any) -> Any:
 
 
 def _column(values: Any) -> Column:
-    """The numbers of a column or a list, at least one."""
+    """Return the numbers of a column or a list, at least one."""
     if not isinstance(values, np.ndarray | list | tuple):
         raise TypeError(f"a list or a column is wanted, not {kind(values)}")
     if not len(values):
@@ -111,7 +111,10 @@ def _most(*values: Any) -> Any:
 
 
 def _extreme(choose: Callable[..., Any], values: Any) -> Any:
-    """One of the values, or of a list or column; NaN where any is (Python's own pass over some)."""
+    """Return the extreme of the values, or of a list or column; NaN where any is NaN.
+
+    Python's own functions skip some NaN.
+    """
     given = values[0] if len(values) == 1 else values
     column = _column(given)
     if np.isnan(column).any():
@@ -132,7 +135,7 @@ def _quantile(values: Any, share: Any) -> float:
     if not 0 <= _number(share) <= 1:
         raise ValueError("a share from 0 to 1 is wanted")
     ordered = _ordered(values)
-    # The value that a part of `share` or more is at or below: NumPy's method `inverted_cdf`.
+    # The least value that a part of `share` or more does not exceed (NumPy: `inverted_cdf`).
     return float(ordered[max(math.ceil(len(ordered) * share - 1), 0)])
 
 
@@ -143,13 +146,16 @@ def _median(values: Any) -> float:
 
 
 def _ordered(values: Any) -> Column:
-    """From the least on; NaN only where any is. NumPy's own functions need ten times as long."""
+    """Return the values in ascending order; NaN only where any is NaN.
+
+    NumPy's own functions need ten times as long.
+    """
     ordered = np.sort(_column(values))
     return ordered[-1:] if math.isnan(ordered[-1]) else ordered
 
 
 def _rounded_to(value: Any, places: Any = None) -> Any:
-    """Python's; a number without end stays one."""
+    """Return a number as Python rounds it; an infinite number stays the same."""
     if not math.isfinite(_number(value)):
         return value
     if places is None:
@@ -183,5 +189,5 @@ FUNCTIONS: Functions = {
     "log": lambda value: float(np.log(float(_number(value)))),
     "str": _text,
 }
-"""By the names that expressions have for them. The first nine are of lists and columns, the others
-of one value."""
+"""Functions by their names in expressions. The first nine take lists and columns, the others one
+value."""

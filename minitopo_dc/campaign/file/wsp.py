@@ -20,26 +20,28 @@ CANDIDATES_PER_POINT = 40
 """10,000 candidates of eight dimensions leave 257 points at the least distance of the design in
 "Multipath QUIC: Design and Evaluation", which has 253 (reference/mpquic_design_findings.csv)."""
 _HALVINGS = 12
-"""Of the interval that holds the distance: below the scatter of how many points it leaves."""
+"""Halvings of the interval that holds the distance, until it is below the scatter of how many
+points it leaves."""
 _STEP = 5e-4
-"""Of the distance, in the search below it: changes the number of points by a few."""
+"""The relative step of the search below the distance, which changes the number of points by a
+few."""
 _STEPS = 20
 
 
 @cache
 def wsp(points: int, dimensions: int, *, seed: int, candidates: int | None = None) -> Points:
-    """Points in the unit cube, none of them near another.
+    """Return points in the unit cube, none of them near another.
 
     Of random candidates the one nearest to the centre is kept first. Then those nearer to it than
-    some distance are dropped, the nearest of the others is kept, and so on. How many a distance
-    leaves scatters: one is searched that leaves as many as are asked for, or few more, of which
-    then each time one of the two nearest to each other goes.
+    some distance are dropped, the nearest of the others is kept, and so on. How many points a
+    distance leaves scatters: a distance is searched that leaves as many as are asked for, or a few
+    more; then one of the two points nearest to each other is removed until the number is right.
 
     Args:
-        points: how many, at least 1.
-        dimensions: at least 1.
-        seed: of the candidates.
-        candidates: how many; None: 40 per point.
+        points: the number of points, at least 1.
+        dimensions: the number of dimensions, at least 1.
+        seed: the seed of the candidates.
+        candidates: the number of candidates; None: 40 per point.
 
     Returns:
         The points in the order in which they were kept, `points` x `dimensions`; not to be changed.
@@ -62,7 +64,7 @@ def wsp(points: int, dimensions: int, *, seed: int, candidates: int | None = Non
 
 
 def _distances(cloud: Points, points: int) -> Iterator[float]:
-    """Such as leave about so many points, and the first one not fewer."""
+    """Yield distances that leave about so many points, beginning with one that leaves enough."""
     least, most = 0.0, math.sqrt(cloud.shape[1])
     for _ in range(_HALVINGS):
         middle = (least + most) / 2
@@ -74,7 +76,7 @@ def _distances(cloud: Points, points: int) -> Iterator[float]:
 
 
 def _thinned(found: Points, points: int) -> Points:
-    """Without the later one of the nearest two, until there are so many."""
+    """Return the points without the later one of the nearest two, until there are so many."""
     while len(found) > points:
         apart = ((found[:, None] - found[None]) ** 2).sum(axis=2)
         apart[np.tril_indices(len(found))] = np.inf
@@ -83,7 +85,7 @@ def _thinned(found: Points, points: int) -> Points:
 
 
 def _select(cloud: Points, distance: float) -> list[int]:
-    """Rows that are kept."""
+    """Return the rows of the candidates that are kept."""
     left = np.arange(len(cloud))
     squared = ((cloud - 0.5) ** 2).sum(axis=1)
     kept: list[int] = []

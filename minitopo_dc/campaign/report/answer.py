@@ -1,4 +1,4 @@
-"""What an experiment's points say to each of its questions (`explain` of a campaign's file)."""
+"""The answers of an experiment's points to each of its questions (`explain` in the file)."""
 
 from __future__ import annotations
 
@@ -24,53 +24,53 @@ from minitopo_dc.campaign.report.evaluation import Source
 from minitopo_dc.campaign.report.joined import join, joined_table, points_of
 
 POINT = f"{LABEL}point"
-"""The number of a design's point: it explains nothing."""
+"""The column with the number of a design's point, which explains nothing."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A point and what its runs counted."""
+    """A point, with what its runs counted."""
 
     place: int
-    """Its row in the table."""
+    """The point's row in the table."""
     is_so: bool
     value: float
     factors: Mapping[str, Any]
-    """In words: value."""
+    """The values of the factors by their names in words."""
     runs: Mapping[str, Path]
-    """Configuration: directory of its first run."""
+    """The directory of each configuration's first run."""
     signs: Mapping[str, Signs]
     slowest: str
     """The configuration of these with the least goodput."""
     reason: str
-    """Why it is slower than the fastest, by the counters; empty: they do not tell."""
+    """Why that run is slower than the fastest, by the counters; empty: they do not tell."""
     chosen: str = ""
-    """By which rule its series are shown; empty: they are not."""
+    """The rule by which its series are shown; empty: they are not."""
 
 
 @dataclass(frozen=True)
 class Scatter:
-    """Of repetitions of the same point."""
+    """The scatter of repetitions of the same point."""
 
     points: int
-    """With more than one repetition that has a value."""
+    """The points with more than one repetition that has a value."""
     median: float
-    """Over these: the largest value less the smallest one, divided by their median; else NaN."""
+    """The median over these points of the range of values divided by their median; else NaN."""
     undecided: int
-    """Of these: whose repetitions are not all on one side of the limit."""
+    """How many of these have repetitions on both sides of the limit."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """To one question, by one source."""
+    """The answer to one question, by one source."""
 
     source: str
     experiment: str
     title: str
-    """Of the experiment."""
+    """The title of the experiment."""
     asked: Explain
     table: pd.DataFrame
-    """`joined_table`."""
+    """The table of `joined_table`."""
     found: Explanation
     scatter: Scatter
     cases: tuple[Case, ...]
@@ -78,18 +78,18 @@ class Answer:
 
     @property
     def has_rule(self) -> bool:
-        """Whether a rule of the factors predicts points that it was not made from."""
+        """Return whether a rule of the factors predicts points that it was not made from."""
         learnt = self.found.at.learnt
         found = any(rule.conditions for rule in self.found.rules)
         return found and learnt is not None and learnt.is_better
 
     @property
     def chosen(self) -> list[Case]:
-        """Those whose series are shown, the largest measure first."""
+        """Return the cases whose series are shown, the largest measure first."""
         return sorted((each for each in self.cases if each.chosen), key=lambda each: -each.value)
 
     def reasons(self, *, is_so: bool) -> Counter[tuple[str, str]]:
-        """Of the points of one side: how often which run is the slowest, and why."""
+        """Return for the points of one side how often which run is the slowest, and why."""
         return Counter((each.slowest, each.reason) for each in self.cases if each.is_so == is_so)
 
 
@@ -102,13 +102,13 @@ def answers(
     """Answer each question by each source, in the file's order.
 
     Args:
-        sources: those that have runs of it.
-        name: the experiment's.
-        experiment: with its questions.
+        sources: the campaign directories; those that have runs of the experiment answer.
+        name: the experiment's name.
+        experiment: the experiment with its questions.
         tables: `joined_table` by a source's label.
 
     Raises:
-        SettingsError: an expression names what is not there.
+        SettingsError: an expression uses an unknown name.
         ResultError, OSError: a file of a run is broken.
     """
     for asked in experiment.explain:
@@ -139,7 +139,7 @@ def answers(
 
 
 def words_of(file: CampaignFile, path: str) -> str:
-    """What a person calls a factor, with its unit in brackets."""
+    """Return a factor's name in words, with its unit in brackets."""
     return file.words.get(path) or in_words(path)
 
 
@@ -148,7 +148,7 @@ def _factors(experiment: Experiment) -> list[str]:
 
 
 def _unseen(sources: Sequence[Source], source: Source, name: str) -> pd.DataFrame | None:
-    """The points that a tree is tested on: the source's own, or else any other one's."""
+    """Return the points that a tree is tested on: the source's own, or else another one's."""
     for each in (source, *sources) if name else ():
         experiment = each.plan.file.experiments.get(name)
         if experiment is not None and len(each.cells_of(name)):
@@ -174,7 +174,7 @@ def _scatter(repetitions: Sequence[pd.DataFrame], asked: Explain) -> Scatter:
 def _cases(
     source: Source, name: str, experiment: Experiment, asked: Explain, table: pd.DataFrame
 ) -> Iterator[Case]:
-    """All points whose runs are all ok, some of them chosen."""
+    """Yield all points whose runs are all ok; some of them are chosen to be shown."""
     if not asked.runs:
         return
     file = source.plan.file
@@ -193,13 +193,13 @@ def _cases(
 
 
 def _runs(cells: pd.DataFrame, wanted: Sequence[str]) -> dict[str, Path]:
-    """The first run that is ok of each configuration."""
+    """Return the directory of the first ok run of each configuration."""
     ok = cells[cells["status"] == "ok"].groupby("configuration")["directory"].first()
     return {name: Path(ok[name]) for name in wanted if name in ok}
 
 
 def _three(side: Sequence[Case], limit: float) -> dict[int, str]:
-    """Of the points of one side the farthest from the limit, the middle one and the nearest."""
+    """Return three points of one side: the farthest from the limit, the middle and the nearest."""
     ordered = [each.place for each in sorted(side, key=lambda each: -abs(each.value - limit))]
     if not ordered:
         return {}
@@ -229,6 +229,6 @@ def _case(
 
 @lru_cache(maxsize=10_000)
 def _signs(run: Path) -> Signs:
-    """Several questions compare with the same run."""
+    """Return the signs of a run, from a cache, as several questions compare with the same run."""
     with naming(run):
         return signs(run)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from minitopo_dc.analysis.figures.answer import answer_chart
@@ -16,12 +17,12 @@ from minitopo_dc.analysis.learning.factors import Factor
 from minitopo_dc.campaign.report.answer import Answer, Case
 from minitopo_dc.campaign.report.answer_words import claim_json, rule_text, to_json
 from minitopo_dc.campaign.report.claims import Verdict
-from minitopo_dc.campaign.report.questions import Question
+from minitopo_dc.campaign.report.questions import Compared, Question
 from minitopo_dc.campaign.report.words import significant
 from minitopo_dc.files import replacing
 
 MOST_MAPS = 3
-"""Beside the shares, in one picture."""
+"""The most maps beside the shares in one picture."""
 
 
 def case_name(answer: Answer, case: Case) -> str:
@@ -45,7 +46,7 @@ def answers_chart(name: str, answers: Sequence[Answer], measure: str = "") -> Ch
     """Return one chart of an experiment's answers by one source.
 
     Args:
-        name: of the figure's files.
+        name: the name of the figure's files.
         answers: what is shown.
         measure: what all of them measure, in words; none: each by its column.
     """
@@ -63,14 +64,14 @@ def answers_chart(name: str, answers: Sequence[Answer], measure: str = "") -> Ch
 
 
 def answer_map(answer: Answer, x: Factor | None = None, y: Factor | None = None) -> Map | None:
-    """Return a measure over two factors; None where fewer than two are numbers.
+    """Return a chart of a measure over two factors; None where fewer than two are numbers.
 
     It has a border only where a rule was found that asks for one of the two.
 
     Args:
-        answer: whose points.
-        x: the factor to the right; none: the most important one that is a number.
-        y: the factor upwards; none: the next one.
+        answer: the answer whose points are drawn.
+        x: the horizontal factor; none: the most important one that is a number.
+        y: the vertical factor; none: the next one.
     """
     ranked = [each.factor for each in answer.found.importances] or list(answer.found.factors)
     rest = iter(each for each in ranked if each.numeric and each not in (x, y))
@@ -89,14 +90,16 @@ def save_answers(
     claims: Mapping[str, Sequence[tuple[str, Verdict]]],
     directory: Path,
     told: str,
+    compared: Mapping[str, Sequence[Compared]] = MappingProxyType({}),
 ) -> None:
     """Write `answer.json`, and `answer.txt` where there is anything to tell.
 
     Args:
-        answers: all of the report.
-        claims: experiment: source, what becomes of a claim.
-        directory: the report's.
+        answers: all answers of the report.
+        claims: by experiment the verdicts on its claims, each with its source.
+        directory: the report's directory.
         told: the text.
+        compared: experiment: two sides each.
 
     Raises:
         OSError: a file cannot be written.
@@ -108,6 +111,9 @@ def save_answers(
             for experiment, found in claims.items()
             for source, verdict in found
         ],
+        "outcomes": [
+            each.to_json(experiment) for experiment, found in compared.items() for each in found
+        ],
     }
     with replacing(directory / "answer.json") as partial:
         partial.write_text(json.dumps(document, indent=1, allow_nan=False), encoding="utf-8")
@@ -117,7 +123,7 @@ def save_answers(
 
 
 def to_text(title: str, asked: Sequence[Question], answers: Sequence[Answer]) -> str:
-    """Return an experiment's questions and rules as Markdown; also what the terminal shows."""
+    """Return an experiment's questions and rules as Markdown, which the terminal shows, too."""
     lines = [f"## {title}", ""]
     for each in asked:
         ends = f" ({each.ends})" if each.ends else ""
@@ -137,7 +143,10 @@ def by_source(answers: Sequence[Answer]) -> Iterator[tuple[str, list[Answer]]]:
 
 
 def _most_telling(answers: Sequence[Answer]) -> list[Answer]:
-    """Those whose two sides are the most alike in size: their border is within the map."""
+    """Return the answers in order, first those whose two sides are the most equal in size.
+
+    Their border is within the map.
+    """
     return sorted(answers, key=lambda each: each.found.at.counted.majority)
 
 

@@ -1,4 +1,4 @@
-"""An answer in words that are made from its numbers, and as JSON."""
+"""Answers as sentences that are made from their numbers, and as JSON."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from minitopo_dc.campaign.report.words import counted as number_of
 from minitopo_dc.campaign.report.words import percent, share, significant
 
 MOST_IMPORTANT = 4
-"""Factors that are named."""
+"""The most factors that are named."""
 MOST_REASONS = 3
-"""Of each side."""
+"""The most reasons of each side."""
 
 
 def headline(answer: Answer) -> str:
-    """Say at how many points it is so, and where, in one sentence."""
+    """Return a sentence that says at how many points the answer is yes, and where."""
     yes = answer.found.at.counted.yes
     text = f"{answer.asked.text} at {yes.count:g} of {number_of(yes.points, 'point')}"
     where = rule_where(answer)
@@ -32,7 +32,7 @@ def headline(answer: Answer) -> str:
 
 
 def rule_where(answer: Answer) -> str:
-    """Say where the rarer verdict is, by the tree's rules; empty if the tree is of no use."""
+    """Return where the rarer verdict is, by the tree's rules; empty if the tree is of no use."""
     if not answer.has_rule:
         return ""
     rare = not answer.found.at.counted.usual
@@ -44,33 +44,33 @@ def rule_where(answer: Answer) -> str:
 
 
 def sentences(answer: Answer) -> Iterator[str]:
-    """Say what else there is to know, the most important first."""
+    """Yield sentences on what else there is to know, the most important first."""
     said = [rule_accuracy(answer.found), rule_tested(answer), factors(answer.found)]
     said += [*reasons(answer), limits(answer.found), scatter(answer.scatter, answer.found)]
     yield from filter(None, [*said, left_out(answer.found)])
 
 
 def rule_text(rule: Rule, asked: Explain) -> str:
-    """Say one line of the tree."""
+    """Return one line of the tree as text."""
     verdict = asked.then if rule.leaf.verdict else asked.otherwise
     conditions = " and ".join(rule.conditions) or "everywhere"
     return f"{conditions}: {verdict} ({rule.leaf.right} of {number_of(rule.leaf.points, 'point')})"
 
 
 def case_text(case: Case) -> str:
-    """Say a point in one line: its value, how it was chosen, and its factors."""
+    """Return a point in one line: its value, how it was chosen, and its factors."""
     named = ", ".join(_factor(words, value) for words, value in case.factors.items())
     return f"{significant(case.value)} ({case.chosen}): {named}"
 
 
 def case_reason(case: Case) -> str:
-    """Say why the slowest of its runs is that, as far as the counters tell."""
+    """Return why the slowest of a point's runs is that, as far as the counters tell."""
     told = case.reason or "no counter tells why"
     return f"{case.slowest} is the slowest: {told}"
 
 
 def rule_accuracy(found: Explanation) -> str:
-    """Say how often the rule is right, beside what no rule at all would be."""
+    """Return how often the rule is right, beside the share of the commoner verdict."""
     learnt = found.at.learnt
     if learnt is None:
         return f"No rule: fewer than {FOLDS} points are on one side."
@@ -85,7 +85,7 @@ def rule_accuracy(found: Explanation) -> str:
 
 
 def rule_tested(answer: Answer) -> str:
-    """Say how often the rule is right on the points of another design."""
+    """Return how often the rule is right on the points of another design."""
     unseen = answer.found.unseen
     if not answer.asked.tested_on:
         return ""
@@ -100,7 +100,7 @@ def rule_tested(answer: Answer) -> str:
 
 
 def factors(found: Explanation) -> str:
-    """Say which factors matter."""
+    """Return a sentence on which factors matter."""
     clear = [each for each in found.importances if each.is_clear][:MOST_IMPORTANT]
     if not found.importances:
         return ""
@@ -111,7 +111,7 @@ def factors(found: Explanation) -> str:
 
 
 def reasons(answer: Answer) -> Iterator[str]:
-    """Say of each side which run is slower how often, and what its counters say."""
+    """Yield for each side which run is slower how often, and what its counters say."""
     for is_so, word in ((False, answer.asked.otherwise), (True, answer.asked.then)):
         found = answer.reasons(is_so=is_so)
         listed = "; ".join(
@@ -123,14 +123,14 @@ def reasons(answer: Answer) -> Iterator[str]:
 
 
 def limits(found: Explanation) -> str:
-    """Say how much depends on the limit."""
+    """Return how much the answer depends on the limit."""
     by_limit = sorted((found.at, *found.others), key=lambda each: each.limit)
     listed = ", ".join(f"{each.limit:g}: {percent(each.counted.yes.share)}" for each in by_limit)
     return f"Share of points by limit: {listed}."
 
 
 def scatter(scatter: Scatter, found: Explanation) -> str:
-    """Say how many points are close to the limit, and how much repetitions differ."""
+    """Return how many points are close to the limit, and how much repetitions differ."""
     close = f"{number_of(found.at.counted.close, 'point')} within 5 % of the limit"
     if not scatter.points:
         return f"{close}; each point was run once, so how much its runs differ is not known."
@@ -142,7 +142,7 @@ def scatter(scatter: Scatter, found: Explanation) -> str:
 
 
 def left_out(found: Explanation) -> str:
-    """Say which points have no value, and which count with a run that failed."""
+    """Return which points have no value, and which count with a run that failed."""
     counted = found.at.counted
     parts = []
     if counted.without_value:
@@ -157,7 +157,7 @@ def left_out(found: Explanation) -> str:
 
 
 def to_json(answer: Answer) -> dict[str, Any]:
-    """All numbers of an answer, for programs; what is not finite is null."""
+    """Return all numbers of an answer for programs; what is not finite is null."""
     found = answer.found
     document: dict[str, Any] = {
         "source": answer.source,
@@ -212,7 +212,7 @@ def to_json(answer: Answer) -> dict[str, Any]:
 
 
 def claim_json(source: str, experiment: str, verdict: Verdict) -> dict[str, Any]:
-    """What becomes of a claim, for programs."""
+    """Return a claim and its verdict for programs."""
     return _finite(
         {
             "source": source,
@@ -226,7 +226,7 @@ def claim_json(source: str, experiment: str, verdict: Verdict) -> dict[str, Any]
 
 
 def _finite(document: dict[str, Any]) -> dict[str, Any]:
-    """Without the numbers that JSON does not have."""
+    """Return a value with null for the numbers that JSON does not have."""
     return {key: _value(value) for key, value in document.items()}
 
 

@@ -1,4 +1,4 @@
-"""What is claimed of an experiment's points, and what its runs say of it.
+"""The verdict of an experiment's runs on what is claimed of its points.
 
 Rules:
 
@@ -38,9 +38,9 @@ from minitopo_dc.campaign.report.joined import Joined, join
 from minitopo_dc.settings import SettingsError
 
 LEAST_VALUES = 2
-"""A claim that rests on fewer is not judged."""
+"""A claim that rests on fewer values is not judged."""
 UNIVERSAL = "each point"
-"""In the place of an interval's method: of a claim that one point refutes."""
+"""The method of a claim that one point refutes, which has no interval."""
 VERDICTS = ("holds", "does not hold", "undecided", "not enough evidence", "not run")
 CLAIM_COLUMNS = (
     *("experiment", "source", "claim", "published", "least", "most"),
@@ -50,37 +50,37 @@ CLAIM_COLUMNS = (
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number over all points, with its interval."""
+    """A number over all points, with its 95 % interval."""
 
     value: float
     low: float
     high: float
-    """Of the 95 % interval; NaN where there is none."""
+    """The upper end of the 95 % interval; NaN where there is none."""
     method: str
     """How the interval was made; `UNIVERSAL`: there is none."""
     points: int
     runs: int = 1
-    """Of how many runs a point's medians are, the least of all points."""
+    """The number of runs that a point's medians are of, the least of all points."""
 
     @property
     def values(self) -> int:
-        """How many independent values it rests on: points, of a single one its repetitions."""
+        """Return how many independent values it rests on: points, or a single one's repetitions."""
         return self.points if self.points > 1 else self.runs
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim against the runs of a source."""
+    """The verdict on a claim by the runs of a source."""
 
     claim: Claim
     estimate: Estimate | None
-    """None: no point has what it needs."""
+    """The number; None: no point has what it needs."""
     left_out: str = ""
     """How many runs of the experiment are not ok, in words."""
 
     @property
     def word(self) -> str:
-        """One of `VERDICTS`."""
+        """Return the verdict, one of `VERDICTS`."""
         if self.estimate is None:
             return "not run"
         if self.estimate.values < LEAST_VALUES:
@@ -98,7 +98,7 @@ class Verdict:
 
     @property
     def why(self) -> str:
-        """Say what else is to be known: what evidence lacks, and which runs are left out."""
+        """Return what else is to be known: what evidence lacks, and which runs are left out."""
         lacking = {
             "not run": "no point has a value",
             "not enough evidence": f"1 point with 1 run; needed: {LEAST_VALUES} points, or "
@@ -108,7 +108,7 @@ class Verdict:
 
 
 def count_verdicts(found: Iterable[Verdict]) -> dict[str, int]:
-    """Return how many claims have each verdict, those without any left out."""
+    """Return how many claims have each verdict, without verdicts that no claim has."""
     counts = Counter(each.word for each in found)
     return {word: counts[word] for word in VERDICTS if counts[word]}
 
@@ -117,7 +117,7 @@ def verdicts(joined: Joined, name: str, experiment: Experiment) -> list[Verdict]
     """Judge an experiment's claims by its points.
 
     Raises:
-        SettingsError: an expression names what is not there.
+        SettingsError: an expression uses an unknown name.
     """
     try:
         return [
@@ -128,7 +128,7 @@ def verdicts(joined: Joined, name: str, experiment: Experiment) -> list[Verdict]
 
 
 def estimate(joined: Joined, claim: Claim) -> Estimate | None:
-    """Work a claim's number out, with its interval; None when no point has all that it needs.
+    """Return a claim's number with its interval; None when no point has all that it needs.
 
     Raises:
         ExpressionError: it cannot be worked out.
@@ -153,7 +153,7 @@ def claims_table(sources: Sequence[Source]) -> pd.DataFrame:
     """Return a row per source and claim: its limits, the number, its interval, and the verdict.
 
     Raises:
-        SettingsError: an expression names what is not there.
+        SettingsError: an expression uses an unknown name.
         ResultError: a file of a run is broken.
     """
     rows = [row for source in sources for row in _claim_rows(source)]
@@ -163,7 +163,7 @@ def claims_table(sources: Sequence[Source]) -> pd.DataFrame:
 def _interval(
     claim: Claim, value: float, columns: Columns, number: Callable[..., float]
 ) -> Interval:
-    """Choose the method by the claim's kind and by what there are several of."""
+    """Return the interval, by a method for the claim's kind and for what there are several of."""
     _, repetitions, points = columns.shape
     if _is_universal(claim):
         return Interval(math.nan, math.nan, UNIVERSAL)
@@ -177,7 +177,7 @@ def _interval(
 
 
 def _is_universal(claim: Claim) -> bool:
-    """Whether one point refutes a claim."""
+    """Return whether one point refutes a claim."""
     kind, least, most = outermost_call(claim.value), claim.least, claim.most
     if kind == "share":
         return (least or 0) >= 1 or (most is not None and most <= 0)
@@ -185,7 +185,7 @@ def _is_universal(claim: Claim) -> bool:
 
 
 def _by_repetition(joined: Joined, used: Sequence[str], points: pd.Index[Any]) -> Columns:
-    """Return the values of columns by repetition and point; of one repetition, those of the table.
+    """Return the values of columns by repetition and point; with one repetition, the table's.
 
     A repetition of a point that lacks a run has none; a point without any has that of the table.
     """
@@ -199,7 +199,7 @@ def _by_repetition(joined: Joined, used: Sequence[str], points: pd.Index[Any]) -
 
 
 def _least(runs: pd.DataFrame) -> int:
-    """Return the least number of runs; 1 where no value needs any."""
+    """Return the least number of runs that values rest on; 1 where no value needs any."""
     least = float(np.min(runs.to_numpy(dtype=float)))
     return int(least) if math.isfinite(least) else 1
 

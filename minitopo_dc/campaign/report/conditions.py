@@ -1,4 +1,4 @@
-"""How the runs of a report were made, which of them are not ok, and how two clocks differ."""
+"""The conditions of a report's runs, the runs that are not ok, and how two clocks differ."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from minitopo_dc.campaign.report.words import significant
 
 BYTES_PER_MB = 1_000_000
 FACTS_SHOWN = 3
-"""Environments that differ are shown one by one, up to so many."""
+"""The most different environments that are shown one by one."""
 
 
 def conditions(source: Source) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _range(values: pd.Series[Any], shown: Callable[[Any], str]) -> str:
 
 
 def _environments(done: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """The distinct ones of the runs, with how many runs have them."""
+    """Yield the distinct environments of the runs, with how many runs have each."""
     found: Counter[str] = Counter()
     for directory in done["directory"]:
         run = Path(directory)
@@ -112,7 +112,7 @@ def between(sources: Sequence[Source]) -> Iterator[dict[str, Any]]:
 
 
 def _means(rows: pd.DataFrame) -> dict[str, float]:
-    """Mean goodput by the cell's factors."""
+    """Return the mean goodput by the cell's factors."""
     ok = rows[rows["status"] == "ok"]
     keys = [json.dumps(factors, sort_keys=True) for factors in ok["factors"]]
     means = ok.assign(key=keys).groupby("key")["goodput_mbps"].mean()
@@ -120,6 +120,6 @@ def _means(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def made_on() -> str:
-    """Return the machine of the report, which may be another than that of the runs."""
+    """Return facts of the report's machine, which may be another than that of the runs."""
     system = f"{platform.system()} {platform.release()}, {platform.machine()}"
     return f"{system}, {os.cpu_count()} processors, Python {platform.python_version()}"

@@ -23,19 +23,19 @@ from minitopo_dc.settings import SettingsError
 
 @dataclass(frozen=True)
 class Source:
-    """One campaign directory."""
+    """One campaign directory, with its plan and its table of cells."""
 
     label: str
-    """Its clock; with its directory's name when another has the same clock."""
+    """The clock's name; with the directory's when another source has the same clock."""
     store: Store
     plan: Plan
     cells: pd.DataFrame
-    """`cell_table`."""
+    """The table of `cell_table`."""
     known: dict[Any, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
-    """What was worked out of it before: several parts of a report ask for the same points."""
+    """A cache of what was worked out of it: several parts of a report ask for the same points."""
 
     def cells_of(self, experiment: str, configuration: str | None = None) -> pd.DataFrame:
-        """The rows of an experiment, and of one configuration only."""
+        """Return the rows of an experiment, or of one configuration only."""
         chosen = self.cells["experiment"] == experiment
         if configuration is not None:
             chosen &= self.cells["configuration"] == configuration
@@ -63,10 +63,10 @@ def load_sources(directories: Sequence[Path]) -> list[Source]:
 
 
 def _check_measures(source: Source, sources: Sequence[Source]) -> None:
-    """Refuse a measure that no run tells.
+    """Refuse a measure that no run reports.
 
-    What one transport tells and another does not is no mistake. So where a configuration that asks
-    for it has no run that is ok, and no measure has nearly that name, nothing is said.
+    A number that one transport reports and another does not is no mistake. So where a configuration
+    that asks for it has no run that is ok, and no measure has a similar name, nothing is refused.
     """
     told = {name for each in sources for name in _told(each.cells)}
     for name in dict.fromkeys(cell.experiment for cell in source.plan.cells):
@@ -87,7 +87,7 @@ def _check_measures(source: Source, sources: Sequence[Source]) -> None:
 
 
 def _told(cells: pd.DataFrame) -> Iterator[str]:
-    """The names of what runs have in their rows."""
+    """Yield the names of the measures that runs have in their rows."""
     ok = cells[cells["status"] == "ok"]
     yield from (str(name) for name in ok if ok[name].notna().any())
 
@@ -99,18 +99,19 @@ WITHOUT_END: Mapping[str, float] = {
         ("completion_s", "leg_bytes_per_byte", "answer_worst_ms", "answer_p95_ms"), math.inf
     ),
 }
-"""What a run that failed is counted with where the file says `failed_runs: endless`."""
+"""The measures of a failed run where the file says `failed_runs: endless`."""
 
 
 def run_value(run: dict[Any, Any], name: str, *, endless: bool) -> float:
-    """What curves, points and claims count a run with: its measure; NaN: it is left out.
+    """Return the number with which curves, points and claims count a run; NaN: it is left out.
 
-    A run that is not `ok`, whatever else it is, has no measure.
+    A run that is not `ok` has no measure.
 
     Args:
         run: a row of the cells.
         name: the measure.
-        endless: a run that failed delivered nothing and takes for ever (`WITHOUT_END`).
+        endless: whether a run that failed counts as one that delivers nothing and never ends
+            (`WITHOUT_END`).
 
     Raises:
         ResultError: a file of a run that is ok is missing or broken.
@@ -122,16 +123,16 @@ def run_value(run: dict[Any, Any], name: str, *, endless: bool) -> float:
 
 
 def not_ok(rows: pd.DataFrame) -> str:
-    """How many of these runs have no measures: `3 of 5 runs failed`; empty: all have."""
+    """Return how many of these runs have no measures, `3 of 5 runs failed`; empty when all have."""
     counts = rows.loc[rows["status"] != "ok", "status"].value_counts(sort=False)
     return ", ".join(f"{number} of {len(rows)} runs {status}" for status, number in counts.items())
 
 
 def our_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
-    """One row for each value of x that has any run with a value.
+    """Return one row for each value of x that has any run with a value.
 
-    Columns: `x`, `mean`, `sd` (sample; NaN of one run, or without end), `runs` that are counted,
-    and `planned` ones.
+    Columns: `x`, `mean`, `sd` (of the sample; NaN for one run, or an infinite value), `runs` that
+    are counted, and `planned` ones.
     """
     rows = source.cells_of(name, curve.configuration)
     endless = source.plan.file.endless
@@ -153,7 +154,7 @@ def our_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
 
 
 def their_points(reference: Reference, curve: Curve) -> pd.DataFrame:
-    """`x`, `mean` and `sd` of a reference's curve; no row when it has none.
+    """Return `x`, `mean` and `sd` of a reference's curve; no row when it has none.
 
     Raises:
         ResultError: the reference lacks a column.
@@ -172,7 +173,7 @@ def their_points(reference: Reference, curve: Curve) -> pd.DataFrame:
 
 
 def comparison(sources: Sequence[Source], name: str, experiment: Experiment) -> pd.DataFrame:
-    """One row per curve, value of x and source: ours and theirs, with errors (`compare`)."""
+    """Return one row per curve, value of x and source, with errors against it (`compare`)."""
     rows = list(_pairs(sources, name, experiment))
     ours = ("ours", "ours_sd", "runs", "planned")
     columns = ["curve", "source", "x", *ours, "theirs", "theirs_sd"]
@@ -180,7 +181,7 @@ def comparison(sources: Sequence[Source], name: str, experiment: Experiment) -> 
 
 
 def curve_label(curve: Curve) -> str:
-    """Its name in figures and tables."""
+    """Return a curve's name in figures and tables."""
     return curve.label or curve.configuration
 
 
@@ -210,7 +211,7 @@ def _pairs(
 
 
 def _sd(values: pd.Series[float]) -> float:
-    """The sample's standard deviation; NaN of one value, or where one is infinite."""
+    """Return the sample's standard deviation; NaN for one value, or where one is infinite."""
     return float(values.std(ddof=1)) if math.isfinite(values.sum()) else math.nan
 
 

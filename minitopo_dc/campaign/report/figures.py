@@ -1,4 +1,4 @@
-"""The figure of an experiment."""
+"""The figure of an experiment, as a chart and for papers."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ SD_CAPTION = "Error bars: standard deviation over repetitions (sample, n - 1)."
 THEIRS_CAPTION = "Hollow markers, dotted: the paper's."
 THEIRS_DASH = 2
 DODGE = 0.6
-"""Of the distance of two categories: over so much their curves stand beside each other."""
+"""The part of the distance of two categories over which their curves stand beside each other."""
 
 
 def draw_experiment(sources: Sequence[Source], name: str, experiment: Experiment) -> Drawing | None:
-    """Draw what is there for a paper; None when nothing is, or the experiment has no figure.
+    """Draw an experiment for a paper; None without data, or without a figure in the file.
 
     Raises:
         ResultError: a file that the figure needs is missing or broken.
@@ -54,7 +54,7 @@ def draw_experiment(sources: Sequence[Source], name: str, experiment: Experiment
 
 
 def experiment_chart(sources: Sequence[Source], name: str, experiment: Experiment) -> Chart | None:
-    """Return what is there; None when nothing is, or the experiment has no figure.
+    """Return an experiment's chart; None without data, or without a figure in the file.
 
     Raises:
         ResultError: a file that the figure needs is missing or broken.
@@ -73,7 +73,7 @@ def experiment_chart(sources: Sequence[Source], name: str, experiment: Experimen
 def _over_points(
     chart: Chart, sources: Sequence[Source], experiment: Experiment, figure: Figure
 ) -> Chart | None:
-    """Of the first source that has any: of several, the report has the claims of each."""
+    """Return the chart of the first source with any points; the report has all sources' claims."""
     for source in sources:
         table = joined_table(source, chart.name, experiment)
         known = {curve.measure: table[curve.measure].dropna() for curve in figure.curves}
@@ -111,7 +111,7 @@ def _over_a_factor(
 
 
 Found = tuple[str, int, int, pd.DataFrame, bool]
-"""Label, number of the curve, number of the source, points, whether they are the paper's."""
+"""Label, number of the curve, number of the source, points, and whether they are the paper's."""
 
 
 def _panel(title: str, label: str, figure: Figure, found: Sequence[Found]) -> Panel:
@@ -129,7 +129,7 @@ def _panel(title: str, label: str, figure: Figure, found: Sequence[Found]) -> Pa
 
 
 def _series(found: Found, places: dict[str, float], shift: float, *, joined: bool) -> Series:
-    """Return a curve: its colour and marker are the configuration's, its dash is the source's."""
+    """Return a curve; colour and marker are its configuration's, the dash is its source's."""
     label, curve, source, points, theirs = found
     ordered = points.assign(x=[places[value_name(value)] for value in points["x"]])
     ordered = ordered.sort_values("x")
@@ -150,7 +150,7 @@ def _series(found: Found, places: dict[str, float], shift: float, *, joined: boo
 
 
 def _by_panel(figure: Figure) -> Iterator[tuple[str, str, list[Curve]]]:
-    """Title, label of the axis, and curves of each panel: bars alone, Jain's index alone."""
+    """Yield title, axis label, and curves of each panel: bars alone, Jain's index alone."""
     if figure.kind == "bars":
         yield from ((curve_label(curve), figure.y_label, [curve]) for curve in figure.curves)
         return
@@ -170,14 +170,16 @@ def _curves(
     figure: Figure,
     curves: Sequence[Curve],
 ) -> Iterator[Found]:
+    several, theirs = len(sources) > 1, experiment.reference is not None
     for number, curve in enumerate(curves):
-        label = "" if figure.kind == "bars" else f"{curve_label(curve)}, "
+        label = "" if figure.kind == "bars" else curve_label(curve)
         for place, source in enumerate(sources):
             points = our_points(source, name, curve, figure.x)
             if not points.empty:
-                ours = f"ours ({source.label})" if len(sources) > 1 else "ours"
-                yield f"{label}{ours}", number, place, points, False
+                ours = f"ours ({source.label})" if several else "ours"
+                named = ours if several or theirs or not label else ""
+                yield ", ".join(filter(None, (label, named))), number, place, points, False
         if experiment.reference is not None:
             points = their_points(experiment.reference, curve)
             if not points.empty:
-                yield f"{label}paper", number, 0, points, True
+                yield ", ".join(filter(None, (label, "paper"))), number, 0, points, True

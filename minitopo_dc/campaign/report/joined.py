@@ -1,13 +1,13 @@
-"""Measures that join the configurations of a point: ratios, gains, and what is claimed of them.
+"""Measures that join the configurations of a point: ratios, gains, and columns for claims.
 
 Rules:
 
-* A point is a cell's factors, but the one that an experiment goes `across` and those that move
-  with it; its configurations' measures are medians over repetitions.
+* A point is a cell's factors, except the one that an experiment goes `across` and those that
+  change with it; its configurations' measures are medians over repetitions.
 * A run that is not ok has no measures: it is left out and counted. A point whose configuration has
-  no other run has no value (NaN) of what needs it, nor has one where 0 would be divided by 0. What
-  is divided by 0 otherwise is infinite.
-* Where the file says `failed_runs: endless`, a run that failed has goodput 0 and takes for ever.
+  no other run has no value (NaN) of what needs it, nor has one where 0 would be divided by 0. Any
+  other division by 0 is infinite.
+* Where the file says `failed_runs: endless`, a run that failed has goodput 0 and never ends.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from minitopo_dc.settings import SettingsError
 
 
 def aggregation_benefit(multipath: float, single: Sequence[float]) -> float:
-    """The experimental aggregation benefit of De Coninck and Bonaventure (CoNEXT 2017).
+    """Return the experimental aggregation benefit of De Coninck and Bonaventure (CoNEXT 2017).
 
     Args:
         multipath: goodput over all paths.
@@ -50,16 +50,16 @@ def aggregation_benefit(multipath: float, single: Sequence[float]) -> float:
     if multipath < best:
         return (multipath - best) / best
     rest = together - best
-    # With nothing to be had from the others, as much as the best path is all.
+    # Where the other paths deliver nothing, as much as over the best path is the maximum.
     return (multipath - best) / rest if rest > 0 else 0.0
 
 
 MARGIN = 0.03
-"""Ratios so near to 1 oppose nothing: repetitions of a run differ by as much."""
+"""Ratios so near to 1 count as equal: repetitions of a run differ by as much."""
 
 
 def _opposed(first: float, second: float) -> float:
-    """1 when one ratio is above 1 and the other below, by more than the margin; else 0."""
+    """Return 1 when one ratio is above 1 and the other below, by more than the margin; else 0."""
     low, high = sorted((first, second))
     if math.isnan(low) or math.isnan(high):
         return math.nan
@@ -73,41 +73,42 @@ def _benefit(multipath: float, single: Sequence[float]) -> float:
 
 
 OF_POINTS: Functions = {"benefit": _benefit, "opposed": _opposed}
-"""Of a point, besides those of all expressions; NaN where a value is."""
+"""Functions of a point, besides those of all expressions; NaN where a value is NaN."""
 RUNS, RUNS_OK = "runs.planned", "runs.ok"
-"""Columns of `joined_table`; no factor and no measure of points is called like that."""
+"""Columns of `joined_table`; no factor and no measure of points has such a name."""
 
 
 @dataclass(frozen=True)
 class Joined:
-    """The points of an experiment."""
+    """The points of an experiment, with their joined measures."""
 
     table: pd.DataFrame
-    """`joined_table`."""
+    """The table of `joined_table`."""
     runs: pd.DataFrame
-    """Of each value of `joined` in it: of how many runs the medians are, the least of them."""
+    """For each value of `joined` in the table, the number of runs of its medians, the least of
+    them."""
     left_out: str
     """How many runs of the experiment are not ok, in words; empty: all are."""
     repetitions: Sequence[pd.DataFrame] = ()
-    """The same table of each repetition by itself, whose runs share a seed and so are paired; none
-    when there is one."""
+    """The same table for each repetition, whose runs share a seed and so are paired; empty when
+    there is one."""
 
 
 @dataclass(frozen=True)
 class _Rule:
-    """How runs are counted."""
+    """The rule by which runs are counted."""
 
     across: str
     """The factor whose values are joined; empty: none."""
     across_values: Sequence[Any]
     endless: bool
     counted: list[int] = field(default_factory=list)
-    """Gets of how many runs each median is that is looked up."""
+    """A list that gets the number of runs of each median that is looked up."""
     known: dict[tuple[Any, str], float] = field(default_factory=dict)
-    """Values by run and measure, many of which a file has to be read for."""
+    """A cache of values by run and measure, many of which need a file."""
 
     def value(self, run: dict[Any, Any], name: str) -> float:
-        """Return what a run counts with, read once however many points and columns ask."""
+        """Return the number with which a run counts, read once for all points and columns."""
         key = (run["id"], name)
         if key not in self.known:
             self.known[key] = run_value(run, name, endless=self.endless)
@@ -117,7 +118,7 @@ class _Rule:
 class _Configuration(Keys):
     """A configuration at a point: `dc.goodput_mbps` of an expression.
 
-    Of an experiment that goes across a factor, `dc[2].goodput_mbps` is that where its value is 2.
+    In an experiment that goes across a factor, `dc[2].goodput_mbps` is that where its value is 2.
     """
 
     def __init__(self, runs: Sequence[dict[Any, Any]], rule: _Rule) -> None:
@@ -125,7 +126,7 @@ class _Configuration(Keys):
         self._rule = rule
 
     def look_up(self, key: Any) -> float | _Configuration:
-        """Return the median of a measure, or of a factor's value the configuration there."""
+        """Return the median of a measure, or the configuration at a value of the factor across."""
         rule = self._rule
         if rule.across:
             if key not in rule.across_values:
@@ -140,29 +141,30 @@ class _Configuration(Keys):
         return float(median(values)) if values else math.nan
 
     def _values(self, name: str) -> list[float]:
-        """Of each run that counts; none where one that is ok has no such measure."""
+        """Return the values of each run that counts; empty where an ok run has no such measure."""
         found = [(run, self._rule.value(run, name)) for run in self._runs]
         values = [value for run, value in found if run["status"] == "ok" or not math.isnan(value)]
         return [] if any(math.isnan(value) for value in values) else values
 
 
 def joined_table(source: Source, name: str, experiment: Experiment) -> pd.DataFrame:
-    """One row per point: its factors, and the measures of `joined` (NaN where one has no value).
+    """Return one row per point: its factors, and the measures of `joined` (NaN without a value).
 
-    Behind them how many runs it has, `runs.planned`, and how many of these are ok, `runs.ok`.
+    Two more columns are its number of runs, `runs.planned`, and how many of these are ok,
+    `runs.ok`.
 
     Raises:
-        SettingsError: an expression names what is not there.
+        SettingsError: an expression uses an unknown name.
         ResultError: a file of a run is broken.
     """
     return join(source, name, experiment).table
 
 
 def join(source: Source, name: str, experiment: Experiment) -> Joined:
-    """The same, with what the values rest on; worked out once.
+    """Return the table of `joined_table` with what its values rest on; it is worked out once.
 
     Raises:
-        SettingsError, ResultError: as `joined_table`.
+        SettingsError, ResultError: see `joined_table`.
     """
     if name not in source.known:
         source.known[name] = _join(source, name, experiment)
@@ -211,7 +213,7 @@ def _point(
 
 
 def points_of(source: Source, name: str, experiment: Experiment) -> Iterator[pd.DataFrame]:
-    """The cells of each point, in the order of `joined_table`'s rows."""
+    """Yield the cells of each point, in the order of `joined_table`'s rows."""
     there = source.cells_of(name)
     apart = experiment.moving_with(experiment.across)
     for _, cells in there.groupby(_keys(there, apart), sort=False):
@@ -219,7 +221,7 @@ def points_of(source: Source, name: str, experiment: Experiment) -> Iterator[pd.
 
 
 def _keys(cells: pd.DataFrame, left_out: Container[str]) -> pd.Series[str]:
-    """What tells points apart, as text."""
+    """Return as text the factors that tell points apart."""
     return cells["factors"].map(lambda each: json.dumps(_without(each, left_out), sort_keys=True))
 
 
@@ -230,7 +232,7 @@ def _without(factors: Mapping[str, Any], left_out: Container[str]) -> dict[str, 
 def _configurations(
     known: Iterable[str], cells: pd.DataFrame, rule: _Rule
 ) -> dict[str, _Configuration]:
-    """All of the file by the names that expressions have for them; some may have no run."""
+    """Return the file's configurations by their names in expressions; some may have no run."""
     runs = {str(name): rows for name, rows in cells.groupby("configuration", sort=False)}
     return {
         identifier(name): _Configuration(
@@ -243,7 +245,7 @@ def _configurations(
 def _joined(
     name: str, experiment: Experiment, names: Mapping[str, Any], counted: list[int]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """The measures of a point, and of how many runs the medians in each are, the least."""
+    """Return the measures of a point, and the least number of runs of the medians in each."""
     found: dict[str, float] = {}
     rest_on: dict[str, float] = {}
     for column, text in experiment.joined.items():

@@ -29,11 +29,11 @@ DIGITS_X, DIGITS_Y = 6, 4
 
 
 def render(context: Mapping[str, Any], charts: Iterable[Chart]) -> str:
-    """Return the page.
+    """Return the HTML of the page.
 
     Args:
         context: what the template shows.
-        charts: those that it names by `data-chart`.
+        charts: the charts that it names by `data-chart`.
     """
     data = {
         "looks": {"colours": COLOURS, "dashes": DASHES, "markers": MARKERS},
@@ -50,7 +50,7 @@ def render(context: Mapping[str, Any], charts: Iterable[Chart]) -> str:
 
 
 def _script(data: Any) -> str:
-    """As JSON within HTML, where no text of a campaign can end the script."""
+    """Return JSON for use within HTML, where no text of a campaign can end the script."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
@@ -85,12 +85,13 @@ def _axis(axis: Axis) -> dict[str, Any]:
 
 
 def _series(series: Series, xs: dict[str, list[float | None]]) -> dict[str, Any]:
-    """Return a series; its x is the place in `xs`, which series that have the same share."""
+    """Return a series; its x is the place in `xs`, which series with equal x share."""
     x = _numbers(series.x, DIGITS_X)
     key = json.dumps(x)
     xs.setdefault(key, x)
     first, third = series.quartiles or (None, None)
     more = {"low": series.low, "high": series.high, "first": first, "third": third}
+    more |= {"left": series.left, "right": series.right}
     found = {name: _numbers(values) for name, values in more.items() if values is not None}
     if series.values is not None:
         found["values"] = _numbers(series.values)

@@ -1,11 +1,17 @@
-"""A report's first table: each claim and each question in one line."""
+"""The first table of a report: each claim and each question in one line."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from minitopo_dc.analysis.statistics import Proportion
+import numpy as np
+import pandas as pd
+
+from minitopo_dc.analysis.statistics import Outcomes, Proportion, outcomes
+from minitopo_dc.campaign.file.explain import Sides
 from minitopo_dc.campaign.file.expressions import names_in, outermost_call
 from minitopo_dc.campaign.file.fields import Claim
 from minitopo_dc.campaign.report.answer import Answer
@@ -13,43 +19,79 @@ from minitopo_dc.campaign.report.claims import UNIVERSAL, Estimate, Verdict
 from minitopo_dc.campaign.report.words import NONE, counted, interval, percent, share, significant
 
 HALF = 0.5
+OPEN = "undecided"
+"""None of the outcomes is that of most points."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked, and what the runs say."""
+    """A question, with what the runs say to it."""
 
     text: str
     who: str
-    """Who says so, of a claim of others."""
+    """Who makes the claim, if it is one of others."""
     source: str
     effect: str
     """The number with its unit."""
     ends: str
-    """Of its 95 % interval, or how the number was judged without one."""
+    """The ends of its 95 % interval, or how the number was judged without one."""
     verdict: str
     needs: str
-    """What the verdict is by."""
+    """The limit by which it is judged."""
     n: str
-    """How many points, and runs of each."""
+    """The number of points, and runs of each."""
     why: str
     """What the verdict lacks, or which runs are left out."""
 
     @property
     def look(self) -> str:
-        """The verdict's class in the page."""
+        """Return the CSS class of the verdict in the page."""
         return {"holds": "holds", "does not hold": "fails"}.get(self.verdict, "open")
 
 
+@dataclass(frozen=True)
+class Compared:
+    """Two sides over the points of a source."""
+
+    source: str
+    asked: Sides
+    found: Outcomes
+    """Of the first side."""
+
+    @classmethod
+    def of(cls, source: str, asked: Sides, table: pd.DataFrame) -> Compared:
+        """Count the outcomes of points (`joined_table`)."""
+        ratios = table[asked.measure].to_numpy(dtype=float)
+        if asked.less_is_better:
+            with np.errstate(divide="ignore"):
+                ratios = 1 / ratios
+        return cls(source, asked, outcomes(ratios, asked.margin))
+
+    def to_json(self, experiment: str) -> dict[str, Any]:
+        """Return the outcomes as JSON for programs."""
+        shares = ("better", "tie", "worse")
+        return {
+            "source": self.source,
+            "experiment": experiment,
+            "asked": self.asked.model_dump(mode="json"),
+            **{name: asdict(getattr(self.found, name)) for name in shares},
+            "ratios": [each if math.isfinite(each) else None for each in self.found.ratios],
+        }
+
+
 def questions(
-    verdicts: Sequence[tuple[str, Verdict]], answers: Sequence[Answer]
+    verdicts: Sequence[tuple[str, Verdict]],
+    answers: Sequence[Answer],
+    compared: Sequence[Compared] = (),
 ) -> Iterator[Question]:
-    """Yield the claims of an experiment, and its questions that no claim asks, too.
+    """Yield the outcomes and claims of an experiment, and its questions that no claim asks.
 
     Args:
-        verdicts: source, what becomes of a claim.
-        answers: the experiment's.
+        verdicts: each with its source.
+        answers: the experiment's answers.
+        compared: pairs of sides with their outcomes.
     """
+    yield from map(_of_sides, compared)
     yield from (_of_claim(source, verdict) for source, verdict in verdicts)
     asked = {
         (source, name)
@@ -79,6 +121,29 @@ def _of_claim(source: str, verdict: Verdict) -> Question:
     )
 
 
+def _of_sides(compared: Compared) -> Question:
+    """Return the three shares in one line, with the sizes of what they count."""
+    asked, found = compared.asked, compared.found
+    shares = {"better": found.better, "a tie": found.tie, "worse": found.worse}
+    points = found.tie.points
+    ends = ", ".join(interval(100 * each.low, 100 * each.high) for each in shares.values())
+    low, middle, high = (significant(each) for each in found.ratios)
+    margin = f"a tie is within {percent(asked.margin)}"
+    return Question(
+        text=f"{asked.first} against {asked.second}",
+        who="",
+        source=compared.source,
+        effect=", ".join(f"{percent(each.share)} {name}" for name, each in shares.items())
+        if points
+        else NONE,
+        ends=f"{ends} %" if points else "",
+        verdict=next((f"{name} in most" for name, each in shares.items() if each.low > HALF), OPEN),
+        needs=f"{margin}; median ratio {middle}, quartiles {low} to {high}" if points else margin,
+        n=counted(points, "point"),
+        why="",
+    )
+
+
 def _of_answer(answer: Answer) -> Question:
     yes = answer.found.at.counted.yes
     return Question(
@@ -97,7 +162,7 @@ def _of_answer(answer: Answer) -> Question:
 def _most(yes: Proportion) -> str:
     if yes.low > HALF:
         return "in most"
-    return "in few" if yes.high < HALF else "undecided"
+    return "in few" if yes.high < HALF else OPEN
 
 
 def _is_share(claim: Claim) -> bool:

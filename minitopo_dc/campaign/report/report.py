@@ -42,17 +42,17 @@ from minitopo_dc.campaign.report.evaluation import Source, comparison, not_ok
 from minitopo_dc.campaign.report.figures import experiment_chart
 from minitopo_dc.campaign.report.joined import join
 from minitopo_dc.campaign.report.page import render
-from minitopo_dc.campaign.report.questions import Question, questions
+from minitopo_dc.campaign.report.questions import Compared, Question, questions
 from minitopo_dc.files import replacing
 
 FIRST_ROWS = 8
-"""Questions that the first screen shows before one asks for all."""
+"""The number of questions on the first screen, before a reader asks for all."""
 SECTION_ERRORS = (ResultError, OSError)
 
 
 @dataclass
 class Section:
-    """One experiment of the report."""
+    """One experiment of the report, with its chart and verdicts."""
 
     name: str
     experiment: Experiment
@@ -60,27 +60,29 @@ class Section:
     problem: str = ""
     """Why there is no figure."""
     agreements: list[tuple[str, str, Agreement]] = field(default_factory=list)
-    """Curve, source, how well it agrees."""
+    """Tuples of curve, source, and how well it agrees."""
     rows: list[dict[str, Any]] = field(default_factory=list)
-    """Of the table of errors."""
+    """The rows of the table of errors."""
     verdicts: list[tuple[str, Verdict]] = field(default_factory=list)
-    """Source, what becomes of a claim."""
+    """Tuples of a source and its verdict on a claim."""
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    """Source, how many of its runs are not ok, where any is not."""
+    """Tuples of a source and how many of its runs are not ok, where any is not."""
+    compared: list[Compared] = field(default_factory=list)
+    """Pairs of sides with their outcomes."""
     answers: list[Answer] = field(default_factory=list)
     pictures: list[tuple[str, Chart]] = field(default_factory=list)
-    """Source, its answers in one picture."""
+    """Tuples of a source and its answers in one picture."""
     cases: dict[str, Chart | str] = field(default_factory=dict)
-    """Name of a figure, the figure of a point, or why there is none."""
+    """For each name of a figure, the chart of a point, or why there is none."""
 
     @property
     def questions(self) -> list[Question]:
-        """Of the report's first table."""
-        return list(questions(self.verdicts, self.answers))
+        """Return the experiment's lines in the report's first table."""
+        return list(questions(self.verdicts, self.answers, self.compared))
 
     @property
     def charts(self) -> list[Chart]:
-        """All of its figures."""
+        """Return all charts of the experiment."""
         cases = [each for each in self.cases.values() if isinstance(each, Chart)]
         own = [] if self.chart is None else [self.chart]
         return [*own, *(chart for _, chart in self.pictures), *cases]
@@ -89,12 +91,12 @@ class Section:
 def write_report(
     sources: Sequence[Source], directory: Path, formats: Sequence[Format] = ()
 ) -> Path:
-    """Write `report.html`, `answer.json` and, where asked for, `figures/`; return the HTML file.
+    """Write `report.html`, `answer.json` and, if wanted, `figures/`; return the HTML file's path.
 
     Args:
-        sources: what is reported.
-        directory: where to.
-        formats: of the figures for papers.
+        sources: the campaign directories that are reported.
+        directory: where to write.
+        formats: formats of the figures for papers.
 
     Raises:
         OSError: a file cannot be written.
@@ -112,6 +114,7 @@ def write_report(
             for each in sections
             if each.questions
         ),
+        {section.name: section.compared for section in sections},
     )
     charts = [chart for section in sections for chart in section.charts]
     path = directory / "report.html"
@@ -124,7 +127,7 @@ def write_report(
 def _save_figures(charts: Sequence[Chart], directory: Path, formats: Sequence[Format]) -> None:
     if not formats:
         return
-    # Not above: Matplotlib takes a second, and the page does without.
+    # Imported here, as Matplotlib takes a second, and the page does without.
     from minitopo_dc.analysis.figures.paper import save  # noqa: PLC0415
 
     directory.mkdir(exist_ok=True)
@@ -134,7 +137,7 @@ def _save_figures(charts: Sequence[Chart], directory: Path, formats: Sequence[Fo
 
 
 def _context(sources: Sequence[Source], sections: Sequence[Section]) -> dict[str, Any]:
-    """Return what the template shows."""
+    """Return the values that the template shows."""
     telling = [section for section in sections if section.questions and section.chart]
     drawn = [*telling, *(section for section in sections if section.chart)]
     words = (factors, left_out, reasons, rule_accuracy, rule_tested, rule_text, scatter)
@@ -155,7 +158,7 @@ def _context(sources: Sequence[Source], sections: Sequence[Section]) -> dict[str
 
 
 def _experiments(sources: Sequence[Source]) -> Iterator[tuple[str, Experiment]]:
-    """Those of all sources, each once, in the file's order."""
+    """Yield the experiments of all sources, each once, in the file's order."""
     seen: dict[str, Experiment] = {}
     for source in sources:
         used = {cell.experiment for cell in source.plan.cells}
@@ -185,7 +188,7 @@ def _section(
 
 
 def _judge(section: Section, sources: Sequence[Source], directory: Path) -> None:
-    """Work out the points, the claims and the answers."""
+    """Work out an experiment's points, claims and answers."""
     name, experiment = section.name, section.experiment
     if not (experiment.joined or experiment.claims):
         return
@@ -198,17 +201,22 @@ def _judge(section: Section, sources: Sequence[Source], directory: Path) -> None
         for label, points in joined.items()
         for verdict in verdicts(points, name, experiment)
     ]
+    section.compared = [
+        Compared.of(label, asked, table)
+        for label, table in tables.items()
+        for asked in experiment.outcomes
+    ]
     section.answers = list(answers(sources, name, experiment, tables))
 
 
 def _compare(section: Section, compared: pd.DataFrame) -> None:
-    """Keep how well our curves agree with the paper's."""
+    """Work out how well our curves agree with the paper's, and keep that in the section."""
     for (curve, source), part in compared.groupby(["curve", "source"], sort=False):
         found = agreement(part)
         if found is not None:
             section.agreements.append((str(curve), str(source), found))
     rows = compared[compared["theirs"].notna()].to_dict("records")
-    # Without NaN, which a template cannot tell from a number.
+    # NaN becomes None, as a template cannot tell NaN from a number.
     section.rows = [
         {str(key): None if pd.isna(value) else value for key, value in row.items()} for row in rows
     ]
@@ -231,14 +239,14 @@ def _cases(answer: Answer) -> Iterator[tuple[str, Chart | str]]:
 
 
 def _save_points(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
-    """One row per source and point with its joined measures."""
+    """Write one row per source and point with its joined measures."""
     rows = [table.assign(source=label) for label, table in tables.items()]
     with replacing(path) as partial:
         pd.concat(rows).to_csv(partial, index=False)
 
 
 def _without_figure(sources: Sequence[Source], name: str) -> str:
-    """Why an experiment has none, as far as its runs tell."""
+    """Return why an experiment has no figure, as far as its runs tell."""
     if any((source.cells_of(name)["status"] == "ok").any() for source in sources):
         return "no run of it has what the figure shows"
     return "no run of it is ok"

@@ -33,13 +33,15 @@ from minitopo_dc.analysis.tables.rows import lines_of, read_rows
 from minitopo_dc.analysis.tables.series import client_rate
 from minitopo_dc.campaign.file.fields import Figure
 from minitopo_dc.campaign.report.evaluation import Source, run_value
+from minitopo_dc.campaign.report.media import against, rows_cdf, rows_of, session
 from minitopo_dc.run.results import flow_directory, load_as_run
 from minitopo_dc.workloads import RowsFigure, Workload
 
 MOST_PACKETS = 1500
-"""Drawn in one panel; of more, the extremes of each interval."""
+"""The most packets that are drawn in one panel; of more, the extremes of each interval."""
 BELOW = 0.8
-"""Of the least value: where crosses of requests without an answer are, on a log axis."""
+"""The place of crosses of requests without an answer on a log axis, as a part of the least
+value."""
 CROSS = 4
 RUNS_CAPTION = "Each curve is one run: the first repetition."
 DELAY_CAPTION = (
@@ -55,7 +57,7 @@ Curves = Callable[[Path], tuple[Series, ...]]
 
 
 def series_chart(chart: Chart, sources: Sequence[Source], figure: Figure) -> Chart | None:
-    """Return a panel for each cell, or what the kind of figure says instead.
+    """Return a chart with a panel for each cell, or as the kind of figure says.
 
     Raises:
         ResultError: a file that the figure needs is missing or broken.
@@ -130,7 +132,7 @@ def _time(figure: Figure) -> str:
 
 
 def _first_runs(sources: Sequence[Source], name: str, figure: Figure) -> Iterator[tuple[str, Path]]:
-    """Title and directory of the first run that is ok of each cell, of each source."""
+    """Yield title and directory of the first ok run of each cell, of each source."""
     for source in sources:
         rows = source.cells_of(name)
         several = rows["configuration"].nunique() > 1
@@ -165,21 +167,16 @@ def _rows(chart: Chart, sources: Sequence[Source], figure: Figure) -> Chart:
 
 
 def _lines_of_rows(run: Path, label: str, number: int) -> Iterator[Series]:
-    """Yield each line of a run's workload; of several flows of the first one with rows."""
+    """Yield each line of a run's workload; with several flows, of the first one that has rows."""
     with naming(run):
-        scenario = load_as_run(run)
-        workload = scenario.resolved_flows[0].workload
-        if workload.figure is None:
-            raise ResultError(f"{run}: workload {workload.kind} has no figure of rows")
-        at = flow_directory(run, 1, alone=not scenario.flows)
-        rows = read_rows(at, workload.kind, workload.figure)
-    for place, (name, line) in enumerate(lines_of(rows, workload.figure)):
-        points = numbers(line[workload.figure.x]), numbers(line[workload.figure.y])
+        rows, wanted = rows_of(run)
+    for place, (name, line) in enumerate(lines_of(rows, wanted)):
+        points = numbers(line[wanted.x]), numbers(line[wanted.y])
         yield Series(", ".join(filter(None, (label, name))), *points, look(number + place))
 
 
 def _with_crosses(found: Sequence[Series]) -> Iterator[Series]:
-    """Yield the series, and crosses at the bottom for what was asked and not answered."""
+    """Yield the series, and crosses at the bottom for requests without an answer."""
     yield from found
     missing = [each.x[np.isnan(each.y)] for each in found]
     values = np.concatenate([each.y for each in found]) if found else np.array([])
@@ -270,4 +267,7 @@ SERIES: dict[str, Kind] = {
     "rows": _rows,
     "under-load": _under_load,
     "throughput-delay": _throughput_delay,
+    "rows-cdf": rows_cdf,
+    "against": against,
+    "session": session,
 }

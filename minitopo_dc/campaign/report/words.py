@@ -1,4 +1,4 @@
-"""Numbers as a report has them: three significant digits, and their unit."""
+"""Numbers as a report writes them: three significant digits, and their unit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from minitopo_dc.analysis.statistics import Proportion
 
 NONE = "-"
-"""In the place of a number that there is not."""
+"""The text in place of a missing number."""
 DIGITS = 3
 MINUTE_S, HOUR_S = 60, 3600
 
@@ -30,7 +30,7 @@ def percent(share: float) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """Return the ends of an interval; empty where there is none."""
+    """Return the ends of an interval as text; empty where there is none."""
     if math.isnan(low) or math.isnan(high):
         return ""
     return f"{significant(low)} to {significant(high)}"
@@ -52,5 +52,5 @@ def duration(seconds: float) -> str:
 
 
 def counted(number: int, one: str) -> str:
-    """Return `1 run`, `2 runs`."""
+    """Return a number with its noun: `1 run`, `2 runs`."""
     return f"{number:,} {one}{'' if number == 1 else 's'}"

@@ -63,6 +63,12 @@ def test_a_panel_of_several_runs_says_mean_and_deviation(tmp_path: Path) -> None
     assert axes.get_title("right") == "goodput 21.0 ± 1.4 Mbit/s"
 
 
+def test_a_long_name_stands_above_the_goodput(tmp_path: Path) -> None:
+    runs = [result("quic-picoquic", variant="least-delay", repetition=n) for n in (1, 2)]
+    (axes,) = draw(tmp_path, *runs).axes
+    assert axes.get_title("left") == "quic-picoquic  dc least-delay\n"
+
+
 def test_a_line_is_the_rate_at_the_middles_of_the_bins(tmp_path: Path) -> None:
     (axes,) = draw(tmp_path, result(completion_s=2.0)).axes
     assert list(np.asarray(axes.lines[0].get_xdata())) == [0.25, 0.75, 1.25, 1.75]

@@ -91,6 +91,13 @@ def test_each_transport_and_mode_is_a_panel_with_its_own_runs(tmp_path: Path) ->
     assert [len(points(axes)[0]) for axes in figure.axes] == [1, 3, 2]
 
 
+def test_panels_of_one_mode_name_their_split_policies(tmp_path: Path) -> None:
+    for n, variant in enumerate(("batch", "least-delay"), start=1):
+        saved(tmp_path, asked(variant=variant, repetition=n), REQUESTS)
+    titles = [axes.get_title() for axes in draw(tmp_path).axes]
+    assert titles == ["quic dc batch", "quic dc least-delay"]
+
+
 def test_a_panel_without_a_run_that_is_ok_says_so(tmp_path: Path) -> None:
     failed = no_result("tcp", "dc", "failed", "it died", workload="request-response")
     saved(tmp_path, asked(), REQUESTS)

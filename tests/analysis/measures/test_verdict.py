@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from minitopo_dc.analysis.measures.verdict import Finding, findings
 from minitopo_dc.analysis.tables.load import results_table
 from minitopo_dc.run.results import RunResult
+from tests.analysis.measures.test_signs import PLAIN
 from tests.analysis.synthetic_runs import no_result, result
 
 STACKS = {"quic-picoquic": "picoquic", "mpquic-picoquic": "picoquic", "tcp": "Linux"}
@@ -82,7 +85,11 @@ def test_the_reason_is_that_of_the_slower_run(monkeypatch: pytest.MonkeyPatch) -
         result("tcp", "sc", goodput_mbps=79, directory="fast"),
         result("tcp", "dc", goodput_mbps=22, directory="slow"),
     ]
-    monkeypatch.setattr(verdict, "signs", str)
-    monkeypatch.setattr(verdict, "reason", lambda worse, better: f"{worse}, not {better}")
+    signs = {Path("slow"): replace(PLAIN, lost=0.05), Path("fast"): PLAIN}
+    monkeypatch.setattr(verdict, "signs", signs.__getitem__)
     (finding,) = found(runs)
-    assert finding.why == "slow, not fast"
+    assert finding.sentence.endswith(
+        "; DC was slower with the first seed because it loses more packets "
+        f"(lost 0.05, of the other {PLAIN.lost:.2g})."
+    )
+    assert finding.to_json()["sign"] == "lost"

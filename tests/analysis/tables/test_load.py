@@ -69,6 +69,11 @@ def test_a_directory_that_was_moved_is_found_where_it_is(tmp_path: Path) -> None
     assert Path(found) == tmp_path / "new" / directory.name
 
 
+def test_a_directory_may_be_given_as_text(tmp_path: Path) -> None:
+    save(tmp_path, result())
+    assert len(load_results(str(tmp_path))) == 1
+
+
 def test_a_run_that_wrote_no_result_is_no_row(tmp_path: Path) -> None:
     save(tmp_path, result())
     (tmp_path / "tcp-sc-1").mkdir()

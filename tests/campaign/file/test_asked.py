@@ -65,6 +65,10 @@ def telling(**numbers: float) -> Any:
             r"one\.joined\.gain: .*'lrage' is undefined; did you mean large\?",
         ),
         (
+            {"joined": {"gain": "= 1 if pdcp.batch > 2 else nothing"}},
+            r"one\.joined\.gain: .*'pdcp' is undefined; a field has no name here; joined",
+        ),
+        (
             {
                 "joined": {"gain": "= large.goodput_mbps"},
                 "claims": [{"text": "", "value": "= mean(gian)", "least": 1}],

@@ -100,29 +100,50 @@ def test_points_of_a_file_are_taken_by_the_names_of_its_columns(tmp_path: Path) 
     assert made == [{"label.point": 1, "label.rate": 1, "label.ratio": 0.55, "label.rtt": 50}]
 
 
-def test_points_of_a_file_without_a_header_are_taken_in_the_order_of_the_factors(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "points.csv").write_text("0,1,0\n1,0,1\n")
-    made = cells(design(points=None, points_file="points.csv"), tmp_path)
-    assert [each["label.rate"] for each in made] == [1, 100]
-    assert [each["label.ratio"] for each in made] == [1, 0.1]
+OF_COLUMNS = {
+    "label.rate": {"column": "rate_mbps", "low": 1, "high": 100},
+    "label.ratio": [0.1, 1],
+    "label.rtt": {"column": "rtt_ms", "low": 0, "high": 50},
+}
+AUTHORS = "class,rate_mbps,rtt_ms,label.ratio\na,1.23,0,0\nb,50,49.9,1\na,100,7,0.5\n"
+
+
+def test_a_column_of_a_file_has_the_factor_s_own_values(tmp_path: Path) -> None:
+    (tmp_path / "points.csv").write_text(AUTHORS)
+    made = cells(design(points=None, points_file="points.csv", factors=OF_COLUMNS), tmp_path)
+    assert [each["label.rate"] for each in made] == [1.23, 50, 100]
+    assert [each["label.ratio"] for each in made] == [0.1, 1, 0.55]
+
+
+def test_only_some_rows_of_a_file_are_points_where_a_column_says_so(tmp_path: Path) -> None:
+    (tmp_path / "points.csv").write_text(AUTHORS)
+    fields = {"points_file": "points.csv", "factors": OF_COLUMNS, "where": {"class": "a"}}
+    made = cells(design(points=None, **fields), tmp_path)
+    assert [(each["label.point"], each["label.rate"]) for each in made] == [(1, 1.23), (2, 100)]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0,1\n", "point 1: allowed are numbers from 0 to 1"),
-        ("0,1,0\n0,1.5,0\n", "point 2: allowed are numbers from 0 to 1"),
-        ("a,b,c\n0,0,0\n", "no column label.rate"),
-        ("label.rate,label.ratio,label.rtt\n", "no points"),
-        ("", "no points"),
+        ("0,1,0\n0,0,0\n", "line 1: no header, but 0; allowed: names of columns, with rate_mbps, "),
+        ("rate_mbps,label.ratio\n", "line 1: no column rtt_ms; has rate_mbps, label.ratio"),
+        (AUTHORS.replace("class,", "class,rtt_ms,"), "line 1: column rtt_ms stands twice"),
+        (AUTHORS.replace(",7", ",60"), "line 4, column rtt_ms: 60; .* numbers from 0 to 50"),
+        (AUTHORS.replace("1.23", "0.5"), "line 2, column rate_mbps: 0.5; .* numbers from 1 to 100"),
+        (AUTHORS.replace("0.5", "2"), "line 4, column label.ratio: 2; .* numbers from 0 to 1"),
+        (AUTHORS.replace("100,", "fast,"), "line 4, column rate_mbps: fast; allowed: numbers"),
+        (AUTHORS.replace("100,", ","), "line 4, column rate_mbps: nothing; allowed: numbers"),
+        (AUTHORS + "a,1\n", "line 5: 2 values; allowed: 4, as line 1"),
+        (AUTHORS.replace("a,", "c,"), "column class: no a; has c, b"),
+        ("class,rate_mbps,label.ratio,rtt_ms\n", "no points"),
+        ("", "line 1: no column rate_mbps"),
     ],
 )
 def test_a_wrong_file_of_points_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "points.csv").write_text(text)
-    with pytest.raises(SettingsError, match=f"experiments.all.design.points_file: .*{message}"):
-        plan(tmp_path, design={"points_file": "points.csv", "factors": FACTORS})
+    fields = {"points_file": "points.csv", "factors": OF_COLUMNS, "where": {"class": "a"}}
+    with pytest.raises(SettingsError, match=rf"design\.points_file: .*points\.csv: {message}"):
+        plan(tmp_path, design=fields)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +157,9 @@ def test_a_wrong_file_of_points_is_refused(tmp_path: Path, text: str, message: s
         ({"points": None}, "give points"),
         ({"points": 0}, "points"),
         ({"points_file": "x.csv"}, "give points"),
+        ({"where": {"class": "a"}}, "where: only of a points_file"),
+        ({"factors": OF_COLUMNS}, r"label\.rate: only of a points_file"),
+        ({"factors": {"label.a": {"column": "a", "levels": [1]}}}, "a column has low and high"),
         ({"method": "sobol", "candidates": 100}, "candidates: only of method wsp"),
         ({"method": "grid"}, "method"),
     ],

@@ -109,6 +109,7 @@ def test_rates_delays_and_ratios_are_those_of_the_table(name: str, experiment: s
             wire = rate * PDU_BYTES / (PDU_BYTES + ETHERNET_BYTES)
             assert leg.downlink.rate_mbps == pytest.approx(wire, abs=0.001)
             assert leg.downlink.delay_ms == float(row.get(f"link{number}_delay_ms", 10))
+            assert leg.downlink.jitter_ms == pytest.approx(leg.downlink.delay_ms / 10, rel=0.01)
             assert leg.downlink.loss_percent == float(row.get("loss_percent", 0))
         ratio = scenario.pdcp.ratio or (50, 50)
         first = float(row.get("link1_percent", 50))
@@ -129,5 +130,6 @@ def test_the_trace_of_the_lte_campaign_is_a_parameter(tmp_path: Path) -> None:
 
 def test_only_where_a_broken_connection_is_an_answer_a_failed_run_is_endless() -> None:
     assert [path.stem for path in FILES if read_file(path, Overrides()).endless] == [
-        "dc-or-multipath"
+        "dc-or-multipath",
+        "study",
     ]

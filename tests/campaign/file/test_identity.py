@@ -30,7 +30,7 @@ OF_VERSION_0_1: dict[str, dict[str, Any]] = {
     | RENO,
 }
 """Identities that the first version gave to these, some of which were its defaults."""
-NEWER = ("calls", "latency", "video")
+NEWER = ("calls", "latency", "study", "video")
 """Campaigns that came with the defaults of today."""
 
 

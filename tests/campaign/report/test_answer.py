@@ -128,6 +128,31 @@ def test_the_report_begins_with_the_answer_and_leaves_it_for_programs(
     assert found["unseen"]["right"]["points"] == 10
 
 
+def test_three_outcomes_count_no_tie_as_a_win(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = {"measure": "gain", "first": "DC", "second": "multipath"}
+    root = run_with(tmp_path / "c", content(outcomes=[sides, sides | {"margin": 0.2}]), planted)
+    assert main(["campaign", "report", str(root)]) == 0
+    told = capsys.readouterr().out
+    assert "DC against multipath: " in told
+    assert " % better, 0 % a tie, " in told
+    assert "a tie is within 20.0 %; median ratio " in told
+    fine, coarse = json.loads((root / "report/answer.json").read_text())["outcomes"]
+    assert fine["better"]["count"] + fine["worse"]["count"] == POINTS
+    assert (coarse["better"]["count"], coarse["tie"]["count"]) == (0, fine["better"]["count"])
+    assert coarse["worse"] == fine["worse"]
+    assert sorted(set(fine["ratios"])) == pytest.approx([0.6, 1.1])
+
+
+def test_outcomes_of_what_is_not_joined_are_one_error(tmp_path: Path) -> None:
+    wrong = content(outcomes=[{"measure": "loss", "first": "DC", "second": "multipath"}])
+    with pytest.raises(
+        SettingsError, match=r"outcomes\.measure: loss is unknown here; allowed: gain"
+    ):
+        run_with(tmp_path / "c", wrong, planted)
+
+
 def test_repetitions_tell_how_much_a_point_scatters(tmp_path: Path) -> None:
     found = answer_of(run_with(tmp_path / "c", content(repetitions=2), planted))
     assert found.scatter.points == POINTS

@@ -132,6 +132,16 @@ def test_a_curve_has_its_points_error_bars_and_the_paper_s_beside_it(done: Path)
     assert [name for _, name in panel["x"]["ticks"]][:3] == ["2", "10", "50"]
 
 
+def test_a_curve_without_a_paper_beside_it_has_its_own_name_alone(
+    tmp_path: Path,
+) -> None:
+    figure = {"x": "pdcp.batch", "curves": [{"configuration": "default"}]}
+    alone = {key: value for key, value in BATCH.items() if key != "reference"} | {"figure": figure}
+    done = campaign(tmp_path / "c", document(experiments={"batch": alone}))
+    (panel,) = charts(report(done))["batch"]["panels"]
+    assert [each["label"] for each in panel["series"]] == ["default"]
+
+
 @pytest.mark.parametrize("kind", ["pdf", "svg", "png"])
 def test_figures_for_papers_are_made_when_asked_for(done: Path, kind: str) -> None:
     assert main(["campaign", "report", str(done), "--figures", kind]) == 0

@@ -200,6 +200,11 @@ function overlay(panel) {
           for (const [across, up] of bar)
             segment(...[-3, 3].map(by => panel.sideways ? [across, up + by * ratio] : [across + by * ratio, up]));
         }
+        if (series.left && series.left[i] !== null && series.right[i] !== null) {
+          const bar = [place(series.left[i], series.y[i]), place(series.right[i], series.y[i])];
+          segment(...bar);
+          for (const [across, up] of bar) segment(...[-3, 3].map(by => [across, up + by * ratio]));
+        }
         if (series.first && series.first[i] !== null) {
           pen.save();
           pen.globalAlpha = 0.35;
