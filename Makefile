@@ -10,7 +10,7 @@ ROOT := $(BIN)/pytest -m "root and not alone" --numprocesses $(shell expr 1 + `n
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-again compare test lint unit sanitize benchmark clean-all
+.PHONY: help setup setup-tests setup-again compare test lint unit sanitize docs benchmark clean-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,9 +33,10 @@ test: lint ## format, lint, types, imports and every test; those that need root 
 	@failed=; $(UNIT) || failed=yes; $(ALONE) || failed=$$?; \
 	test "$$failed" = 2 || $(ROOT) || failed=yes; test -z "$$failed"
 
-lint: setup-tests ## format, lint, types and imports
+lint: setup-tests ## format, lint, docstrings, types and imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python scripts/docstrings.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -44,6 +45,9 @@ unit: setup-tests ## the tests that need no root
 
 sanitize: setup-tests ## the native core's tests and a fuzzer under ASan and UBSan
 	@scripts/sanitize.sh
+
+docs: setup ## the documentation site, in build/site/html; a warning is an error
+	@scripts/site.sh
 
 benchmark: setup ## round-trip time, PDU rate and goodput of the elements, as root
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The native core under AddressSanitizer and UndefinedBehaviorSanitizer: its differential tests with more
-# examples, whole runs on both cores, and a fuzzer of hostile PDUs, reports and settings for some seconds.
+# examples, whole runs on both cores, four million PDUs with their rules checked, and a fuzzer of hostile PDUs,
+# reports and settings for some seconds.
 # scripts/sanitize.sh [SECONDS of the fuzzer, 60]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,6 +22,8 @@ checked() {
 echo "sanitize: differential tests"
 MINITOPO_DC_EXAMPLES=200 checked -m pytest -q -p no:cacheprovider -p no:xdist tests/native \
     tests/simulation/whole_runs/test_cores.py
+echo "sanitize: PDUs"
+.venv/bin/python -m tests.native.soak 4000000
 echo "sanitize: fuzzer, $SECONDS_OF_FUZZER s"
 checked -m tests.native.fuzz "$SECONDS_OF_FUZZER"
 echo "sanitize: passed"

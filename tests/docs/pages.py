@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +20,9 @@ from tests import REPOSITORY
 README = REPOSITORY / "README.md"
 DOCS = REPOSITORY / "docs"
 PAGES = sorted({*REPOSITORY.glob("*.md"), *DOCS.rglob("*.md"), *REPOSITORY.glob("[!.]*/README.md")})
+
+IN_ORDER = "run in the page's order"
+"""The mark of a block that a test of the page's own runs, after the blocks above it."""
 
 _COMMENT = re.compile(r"<!--\s*(.*?)\s*-->\s*", re.DOTALL)
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
@@ -107,3 +113,34 @@ def _inline(page: Path) -> Iterator[Token]:
 
 def _line(token: Token) -> int:
     return 0 if token.map is None else token.map[0] + 1
+
+
+def program(directory: Path, name: str, line: str) -> None:
+    """Make a program that a page calls by its name."""
+    script = directory / name
+    script.write_text(f"#!/bin/sh\n{line}\n")
+    script.chmod(0o755)
+
+
+def minitopo_dc(directory: Path) -> None:
+    """Make the command of this checkout, as `minitopo-dc`."""
+    program(directory, "minitopo-dc", f'exec "{sys.executable}" -m minitopo_dc.cli "$@"')
+
+
+def run_script(
+    script: str, home: Path, programs: Path, timeout_s: float, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a page's commands where the user is, with `programs` before all others."""
+    path = f"{programs}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-ec", script],
+        cwd=home,
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(REPOSITORY), **variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done

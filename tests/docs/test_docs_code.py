@@ -1,7 +1,8 @@
 """The Python and YAML of the pages works: it is run, or validated as what its mark says.
 
 A mark is an HTML comment right above a block, which a reader of the page does not see. Python has
-none or one of `run with: ...`, `run as: root` and `not run: ...`, YAML has `checked as: ...`.
+none or one of `run with: ...`, `run as: root`, `not run: ...` and `IN_ORDER`, YAML has
+`checked as: ...`.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from minitopo_dc.run.check import check_scenario
 from minitopo_dc.scenario import Clock, Scenario
 from tests import REPOSITORY
 from tests.capture.packets import datagram
-from tests.docs.pages import PAGES, Block, blocks, comment, name, tokens
+from tests.docs.pages import IN_ORDER, PAGES, Block, blocks, comment, name, tokens
 
 LANGUAGES = {"python", "yaml", "sh", "text"}
 BLOCKS = [block for page in PAGES for block in blocks(page)]
-PYTHON = [block for block in BLOCKS if block.language == "python"]
+PYTHON = [block for block in BLOCKS if block.language == "python" and block.mark != IN_ORDER]
 YAML = [block for block in BLOCKS if block.language == "yaml"]
 
 RUN_WITH, NOT_RUN, CHECKED_AS = "run with: ", "not run: ", "checked as: "
@@ -240,8 +241,7 @@ def check_a_campaign(document: Any, source: str) -> None:
     path.parent.mkdir()
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     file = read_file(path, Overrides())
-    # Programs live in real time only; whoever runs them says so.
-    for clock in (file.clock,) if file.clock == "real" else get_args(Clock):
+    for clock in get_args(Clock):
         for version in (each for each in get_args(Version) if file.has(each)):
             assert read_plan(path, Overrides(version=version, clock=clock)).runs, source
     for experiment in file.experiments.values():
@@ -267,10 +267,12 @@ def is_known(block: Block) -> bool:
     """Whether a block has a mark of its language, or none where none is needed."""
     known: dict[str, list[str]] = {
         "python": [
+            IN_ORDER,
             RUN_AS_ROOT,
             *(RUN_WITH + what for what in WITH),
             *(NOT_RUN + why for why in REASONS),
         ],
+        "sh": [IN_ORDER],
     }
     if block.language == "yaml":
         return block.mark is not None and is_checked(block.mark)

@@ -21,7 +21,7 @@ from minitopo_dc.page_load import __main__ as page_load
 from minitopo_dc.page_load import server as page_server
 from minitopo_dc.scenario import Clock
 from tests import REPOSITORY
-from tests.docs.pages import PAGES, Block, blocks, code_spans, name
+from tests.docs.pages import IN_ORDER, PAGES, Block, blocks, code_spans, name
 
 PROGRAM = "minitopo-dc"
 PREFIXES = ("sudo",)
@@ -35,7 +35,12 @@ OTHERS = {
 }
 """What ends options; options of curl, of a benchmark, of Mininet's mn, of Chromium, of podman."""
 
-SHELL = [block for page in PAGES for block in blocks(page) if block.language == "sh"]
+SHELL = [
+    block
+    for page in PAGES
+    for block in blocks(page)
+    if block.language == "sh" and block.mark != IN_ORDER
+]
 
 
 @pytest.mark.parametrize("block", SHELL, ids=str)
@@ -141,8 +146,7 @@ def check_own(arguments: list[str]) -> None:
     if parsed.command == "compare":
         clocks = [parsed.clock] if parsed.clock else get_args(Clock)
         scenario = base_of(parsed)
-        kind = scenario.workload.kind
-        assert all(rows(parsed, clock, kind) for clock in clocks)
+        assert all(rows(parsed, clock, scenario.workload) for clock in clocks)
 
 
 def check_make(arguments: list[str]) -> None:

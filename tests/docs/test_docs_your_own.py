@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from minitopo_dc.emulation.machine.machine import probe_kernel
-from tests import REPOSITORY
-from tests.docs.pages import DOCS, blocks
+from tests.docs.pages import DOCS, blocks, minitopo_dc, program, run_script
 
 pytestmark = pytest.mark.root
 PAGE = list(blocks(DOCS / "your-own.md"))
@@ -32,11 +28,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the user is; with the commands that the page calls by their names."""
     made = tmp_path_factory.mktemp("home")
     (made / "bin").mkdir()
-    program = f'exec "{sys.executable}" -m minitopo_dc.cli "$@"'
-    for name, line in (("sudo", 'exec "$@"'), ("minitopo-dc", program)):
-        script = made / "bin" / name
-        script.write_text(f"#!/bin/sh\n{line}\n")
-        script.chmod(0o755)
+    program(made / "bin", "sudo", 'exec "$@"')
+    minitopo_dc(made / "bin")
     for block in PAGE:
         if block.language == "yaml":  # by the names that the page gives them
             kind = (block.mark or "").rpartition(" ")[2]
@@ -51,23 +44,7 @@ def test_a_command_of_the_page_ends_well(script: str, home: Path) -> None:
         pytest.skip(f"this kernel has no MPTCP: {reason}")
     if any(word in script for word in (IPERF3, ".yaml")) and shutil.which(IPERF3) is None:
         pytest.skip("iperf3 is not installed")
-    environment = {
-        **os.environ,
-        "PATH": f"{home}/bin:{os.environ['PATH']}",
-        "PYTHONPATH": str(REPOSITORY),
-        "no_proxy": "*",
-    }
-    done = subprocess.run(
-        ["bash", "-ec", script],
-        cwd=home,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
+    done = run_script(script, home, home / "bin", 60, no_proxy="*")
     if "exec" in script:
         assert "minitopo-dc: leg 2: downlink " in done.stderr
     if "run scenario.yaml" in script:

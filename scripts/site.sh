@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# The documentation site in build/site/html; a warning is an error. Links between pages are those of the repository:
+# whatever a page may link to stands beside it as a symbolic link.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+readonly PAGES=build/site/pages
+rm -rf build/site
+mkdir -p "$PAGES"
+for each in *.md docs reference traces campaigns examples templates notebooks LICENSE CITATION.cff; do
+    ln -s "$PWD/$each" "$PAGES/$each"
+done
+.venv/bin/python -c "import material, mkdocstrings_handlers.python" 2> /dev/null ||
+    .venv/bin/pip install --quiet --constraint constraints.txt mkdocs-material "mkdocstrings[python]"
+NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
