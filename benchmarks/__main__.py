@@ -37,7 +37,7 @@ DEFAULT_POINT = {"rate_mbps": 20}
 
 
 def scenario(mode: str, leg: dict[str, Any], **more: Any) -> Scenario:
-    """Two equal legs."""
+    """Return a scenario with two equal legs."""
     legs = [{"downlink": leg, "uplink": leg}] * 2
     fields = {"transport": "tcp", "mode": mode, "legs": legs, "congestion_control": "reno"}
     return Scenario.check(fields | more, "benchmark")
@@ -45,7 +45,7 @@ def scenario(mode: str, leg: dict[str, Any], **more: Any) -> Scenario:
 
 @contextmanager
 def instant() -> Iterator[tuple[Network, Path]]:
-    """Hosts with PDCP and legs without delay, whose elements must end well."""
+    """Give hosts with PDCP and legs without delay for a block; the elements must end well."""
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         directory = Path(name)
         with testbed(scenario("dc", INSTANT), directory) as bed:
@@ -54,7 +54,7 @@ def instant() -> Iterator[tuple[Network, Path]]:
 
 
 def round_trips(hosts: Network) -> list[float]:
-    """Round-trip times in ms, server to client, one ping after the other."""
+    """Return round-trip times in ms, server to client, one ping after the other."""
     command = ["ping", "-n", "-i", "0.005", "-c", str(PINGS), client_address(1)]
     ping = hosts.server.popen(command, stdout=subprocess.PIPE)
     output = ping.communicate()[0].decode()
@@ -62,7 +62,7 @@ def round_trips(hosts: Network) -> list[float]:
 
 
 def added_round_trip() -> dict[str, float]:
-    """Round-trip time with PDCP and legs without delay, against plain forwarding."""
+    """Return the round-trip time (ms) with PDCP and legs without delay, and without both."""
     with registered(), network(2) as plain:
         without = round_trips(plain)
     with instant() as (hosts, _):
@@ -76,7 +76,7 @@ def added_round_trip() -> dict[str, float]:
 
 
 def carried(rate: int) -> bool:
-    """Whether this PDU rate passes gnb and ue in order and without loss."""
+    """Return whether this PDU rate (1/s) passes gnb and ue in order and without loss."""
     try:
         with instant() as (hosts, directory):
             arrivals = send_through(
@@ -94,7 +94,7 @@ def carried(rate: int) -> bool:
 
 
 def highest_pdu_rate() -> dict[str, int]:
-    """The highest rate below the first that fails."""
+    """Return the highest rate (PDUs/s) below the first that fails."""
     passed = 0
     for rate in PDU_RATES:
         if not carried(rate):
@@ -104,7 +104,7 @@ def highest_pdu_rate() -> dict[str, int]:
 
 
 def goodput(wanted: Scenario) -> float:
-    """Median goodput in Mbit/s."""
+    """Return the median goodput in Mbit/s."""
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         results = [run_real(wanted, Path(name) / str(i)) for i in range(REPETITIONS)]
     failed = [result.reason for result in results if result.goodput_mbps is None]
@@ -114,7 +114,7 @@ def goodput(wanted: Scenario) -> float:
 
 
 def goodput_with_pdcp() -> dict[str, float]:
-    """TCP on leg 1 of the default point: as a PDCP bearer, against the plain leg.
+    """Return TCP's goodput (Mbit/s) on leg 1 of the default point, with and without PDCP.
 
     Out-of-order delivery shows what numbering and stripping cost. In order, t-Reordering also
     stalls the flow after each loss in the leg's queue, which is what the standard asks for.
@@ -131,7 +131,7 @@ def goodput_with_pdcp() -> dict[str, float]:
 
 
 def virtual_clock() -> dict[str, Any]:
-    """How fast the virtual clock is, which needs none of the rest."""
+    """Return how fast the virtual clock is; it needs none of the other benchmarks."""
     from benchmarks.virtual_clock import speeds  # noqa: PLC0415
 
     return speeds()

@@ -30,7 +30,7 @@ DOWNLOADS: dict[str, dict[str, Any]] = {
 
 
 def leg_quantities(backend: str, seconds: float) -> Iterator[tuple[str, float]]:
-    """Name and value of each property of a leg."""
+    """Yield name and measured value of each property of a leg."""
     wanted = scenario("tcp", "sc", LEG, backend)
     single = wanted.model_copy(update={"legs": wanted.legs[:1]})
     for quantity in calibrate(single, seconds):
@@ -38,7 +38,7 @@ def leg_quantities(backend: str, seconds: float) -> Iterator[tuple[str, float]]:
 
 
 def downloads(backend: str, mode: str, size_mb: float, repetitions: int) -> Iterator[float]:
-    """Completion times in s of a QUIC download, a seed each.
+    """Yield the completion time (s) of a QUIC download for each seed.
 
     Raises:
         RuntimeError: one failed; the message says why.
@@ -62,7 +62,7 @@ def downloads(backend: str, mode: str, size_mb: float, repetitions: int) -> Iter
 
 
 def scenario(transport: str, mode: str, leg: dict[str, Any], backend: str, **more: Any) -> Scenario:
-    """Two equal legs of a backend."""
+    """Return a scenario with two equal legs of a backend."""
     legs = [{"downlink": leg, "uplink": leg | {"loss_percent": 0}}] * 2
     real = {"backend": backend}
     fields = {"transport": transport, "mode": mode, "legs": legs, "real": real}
@@ -71,7 +71,7 @@ def scenario(transport: str, mode: str, leg: dict[str, Any], backend: str, **mor
 
 
 def measure(backend: str, seconds: float, size_mb: float, repetitions: int) -> dict[str, Any]:
-    """All figures of one backend."""
+    """Return all figures of one backend."""
     figures: dict[str, Any] = dict(leg_quantities(backend, seconds))
     for mode in DOWNLOADS:
         times = list(downloads(backend, mode, size_mb, repetitions))

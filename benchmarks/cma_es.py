@@ -1,4 +1,4 @@
-"""CMA-ES: minimise a function of a few numbers without its gradient.
+"""CMA-ES: a search for the minimum of a function of a few numbers without its gradient.
 
 Hansen, "The CMA Evolution Strategy: A Tutorial", 2016, figure 6 with the default strategy
 parameters of its table 1, without negative weights. Seeded, so that a fit can be repeated.
@@ -21,7 +21,7 @@ FIRST_STEP = 0.3
 
 
 class Search:
-    """The distribution that each generation is drawn from."""
+    """The distribution from which each generation is drawn."""
 
     def __init__(self, start: Vector, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
@@ -42,7 +42,7 @@ class Search:
         self._normal = self._moves = np.zeros((OFFSPRING, size))
 
     def ask(self) -> Vector:
-        """The next generation, one row each."""
+        """Return the next generation, one row for each member."""
         self._normal = self._rng.normal(size=self._moves.shape)
         self._moves = self._normal @ np.linalg.cholesky(self._covariance).T
         return self._mean + self._step * self._moves
@@ -70,7 +70,7 @@ class Search:
 
 
 def minimise(loss: Callable[[Vector], float], start: Vector, generations: int, seed: int) -> Vector:
-    """The best place that was tried; prints the least loss of each generation."""
+    """Return the best place that was tried; print the least loss of each generation."""
     search = Search(start, seed)
     best = (loss(start), start)
     for generation in range(1, generations + 1):

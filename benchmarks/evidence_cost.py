@@ -73,7 +73,7 @@ def _summary(values: list[float]) -> dict[str, float]:
 
 
 def _run(wanted: Scenario) -> tuple[float, float]:
-    """Return this process's CPU time in s, and the goodput in Mbit/s, also of a disturbed run."""
+    """Return this process' CPU time (s), and the goodput (Mbit/s), also of a disturbed run."""
     before = _cpu_s()
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         result = run_real(wanted, Path(name))

@@ -91,11 +91,11 @@ class Parameters:
         ]
 
     def encode(self) -> Vector:
-        """Where the fit begins."""
+        """Return the vector at which the fit begins."""
         return np.array([_forth(name, self._get(name, index)) for name, index in self._places])
 
     def decode(self, vector: Vector) -> Environment:
-        """The environment that a vector stands for; ValueError when it cannot be."""
+        """Return the environment that a vector stands for; ValueError when there is none."""
         changed: dict[str, Any] = {}
         for (name, index), number in zip(self._places, vector.tolist(), strict=True):
             value = _back(name, number)
@@ -122,21 +122,21 @@ def _back(name: str, number: float) -> float:
 
 
 def sampled(environment: Environment, kmh: float = SAMPLES_KMH) -> Environment:
-    """The same route without stops at a speed that makes each second a new sample."""
+    """Return the same route without stops, at a speed that makes each second a new sample."""
     return replace(environment, speed_kmh=kmh, stop_every_m=1e12)
 
 
 def drive(
     environment: Environment, seconds: int, seed: int = SEED
 ) -> tuple[Capacities, ChannelStatistics]:
-    """Its channels, and what there is of them."""
+    """Return the channels of a drive, and their statistics."""
     log = synthesise_drive(seed, seconds, environment)
     capacities = channels_of(log)
     return capacities, channel_statistics(capacities, log)
 
 
 def loss_of_entire(environment: Environment) -> float:
-    """Squared errors in units of what is accepted."""
+    """Return the sum of squared errors of `entire`, in units of the accepted error."""
     _, statistics = drive(sampled(environment), SAMPLES)
     assert statistics.visible_mean is not None
     assert statistics.visible_more_than_7 is not None
@@ -153,7 +153,7 @@ def loss_of_entire(environment: Environment) -> float:
 
 
 def loss_of_segment(environment: Environment) -> float:
-    """The same for a row of table 2, figure 2, and the gains of tables 4 and 5."""
+    """Return the same for a row of table 2, figure 2, and the gains of tables 4 and 5."""
     capacities, statistics = drive(sampled(environment), SAMPLES)
     shares = ROAD_SHARES if environment.name == "road" else RESIDENTIAL_SHARES
     errors = [(statistics.available_mean - published_cells(environment.name)) / 0.02]
@@ -169,13 +169,13 @@ def loss_of_segment(environment: Environment) -> float:
 
 
 def best_sums(capacities: Capacities) -> list[float]:
-    """Mean sum of the best 1, 2, ... channels of each second, in Mbit/s."""
+    """Return the mean sum of the best 1, 2, ... channels of each second, in Mbit/s."""
     ranked = np.sort(np.array(capacities.mbps), axis=0)[::-1]
     return [float(each) for each in ranked.cumsum(axis=0).mean(axis=1)]
 
 
 def typical_seed(environment: Environment) -> int:
-    """The first seed of a segment as long as the embedded one that is near its published means."""
+    """Return the first seed of a segment of the embedded length near its published means."""
     single, gains = published_gains(environment.name)
     for seed in count(1):
         capacities, statistics = drive(environment, DRIVE_S, seed)
@@ -191,19 +191,19 @@ def typical_seed(environment: Environment) -> int:
 
 
 def published_cells(name: str) -> float:
-    """Table 2."""
+    """Return the published mean of available cells (table 2)."""
     row = {"environment": "entire_dataset" if name == "entire" else name}
     return float(read_reference(CELLS_REFERENCE, row)["average_available_cells"].iloc[0])
 
 
 def published_capacity() -> Mapping[str, list[float]]:
-    """Table 3, by level."""
+    """Return the published capacities (table 3), by level."""
     rows = read_reference(CAPACITY_REFERENCE).to_dict("records")
     return {row["aggregation"]: [float(row[name]) for name in CAPACITY_COLUMNS] for row in rows}
 
 
 def published_gains(name: str) -> tuple[float, list[float]]:
-    """Tables 4 and 5: the best channel's mean capacity, and what 2, 3, 4 channels are of it."""
+    """Return tables 4 and 5: the best channel's mean (Mbit/s), the gains of 2, 3, 4 of them."""
     number = {"residential": 4, "road": 5}[name]
     table = read_reference(f"mpquic_cellular_table_{number}_{name}.csv")
     table = table.astype({"mp_capacity_mbps": float})
@@ -212,7 +212,7 @@ def published_gains(name: str) -> tuple[float, list[float]]:
 
 
 def fit(name: str, generations: int) -> Environment:
-    """The environment with the fitted fields."""
+    """Return the environment with the fitted fields."""
     base = ENVIRONMENTS[name]
     loss = loss_of_entire if name == "entire" else loss_of_segment
     parameters = Parameters(base, tuple(STEPS) if name == "entire" else OF_A_SEGMENT)
@@ -227,7 +227,7 @@ def fit(name: str, generations: int) -> Environment:
 
 
 def check(environment: Environment) -> None:
-    """Print what there is over a drive at its own speed, and what is published."""
+    """Print the statistics of a drive at its own speed, beside the published ones."""
     capacities, found = drive(environment, CHECK_S[environment.name])
     print(f"{environment.name}: available {found.available_mean:.3f}", end=" ")  # noqa: T201
     print(f"({published_cells(environment.name)}), {found.available_shares}")  # noqa: T201
@@ -246,7 +246,7 @@ def check(environment: Environment) -> None:
 
 
 def main() -> None:
-    """Fit or check the environments that are named, all by default."""
+    """Fit or check the named environments, all by default."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(ENVIRONMENTS), metavar="ENVIRONMENT")
     parser.add_argument("--check", action="store_true", help="fit nothing")

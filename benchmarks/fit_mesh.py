@@ -49,7 +49,7 @@ ERROR = {"RP4": 0.3, "RP5": 0.3}
 """
 GOOD_ERROR = 0.1
 STATIONS = 3
-"""That have the load; ours."""
+"""Other stations that make the load; this project's choice."""
 PING = 84
 """Bytes of ping's IP packets (ping(8))."""
 CARRIED = {"RP2": 0.92, "RP3": 0.92, "RP4": 0.9, "RP5": 0.905, "RP6": 0.915, "RP7": 0.89}
@@ -75,7 +75,7 @@ legs:
 
 @dataclass(frozen=True)
 class Client:
-    """What was measured, and the leg that does the same to TCP."""
+    """A client's measurements, and the leg that gives TCP the same throughput."""
 
     name: str
     hops: int
@@ -88,7 +88,7 @@ class Client:
 
     @property
     def fitted_mbps(self) -> float:
-        """TCP's throughput by the leg's arithmetic."""
+        """Return TCP's throughput (Mbit/s) by the leg's arithmetic."""
         rate = self.capacity_mbps
         if self.wifi is not None:
             rate = CARRIED[self.name] * tcp_bps(self.wifi) / 1e6
@@ -96,26 +96,26 @@ class Client:
 
     @property
     def delay_ms(self) -> float:
-        """One way, of all but the hops' own time for a ping."""
+        """Return the one-way delay (ms) of all but the hops' own time for a ping."""
         pings = (exchange_ns(hop, 1, PING) / (1 - hop.mpdu_error) for hop in self.path)
         return self.rtt_ms / 2 - sum(pings) / NS_PER_MS
 
     @property
     def path(self) -> list[WifiParameters]:
-        """All hops."""
+        """Return the parameters of all hops."""
         if self.wifi is None:
             return []
         good = replace(self.wifi, mpdu_error=GOOD_ERROR)
         return [*[good] * (self.hops - 1), self.wifi]
 
     def scenario(self) -> str:
-        """A file's text."""
+        """Return the text of the client's scenario file."""
         hops = f"{self.hops} hop{'s' * (self.hops > 1)}" if self.hops else "a wire"
         leg = yaml.safe_dump([self.leg()], sort_keys=False, default_flow_style=None, width=1000)
         return SCENARIO.format(name=self.name, hops=hops, tcp=self.tcp_mbps, leg=leg)
 
     def leg(self) -> dict[str, Any]:
-        """The leg of a scenario."""
+        """Return the leg of the client's scenario."""
         way = {"delay_ms": round(self.delay_ms, 1), "queue_packets": WINDOW}
         if self.wifi is None:
             way["rate_mbps"] = round(self.capacity_mbps * DATA / PAYLOAD, 1)
@@ -135,16 +135,16 @@ class Client:
 
 
 def clients() -> list[Client]:
-    """All seven, fitted."""
+    """Return all seven clients, fitted."""
     with (TABLES / "wmn_table_2_throughput.csv").open(newline="") as file:
         return [_fitted(row) for row in csv.DictReader(file)]
 
 
 def throughput_mbps(capacity_mbps: float, rtt_ms: float) -> float:
-    """Of a download of 10 MB without its handshake: slow start from 10 segments, then the capacity.
+    """Return the throughput (Mbit/s) of 10 MB without the handshake: slow start, then the capacity.
 
-    The window doubles each round trip until it is what the capacity carries in one; nothing is
-    lost. The last byte takes half a round trip.
+    Slow start begins with 10 segments. The window doubles each round trip until it is what the
+    capacity carries in one; nothing is lost. The last byte takes half a round trip.
     """
     full, sent, window, rounds = capacity_mbps * 125 * rtt_ms, 0.0, INITIAL_WINDOW * PAYLOAD, 0
     while window < full and sent + window < SIZE_BYTES:
@@ -154,7 +154,7 @@ def throughput_mbps(capacity_mbps: float, rtt_ms: float) -> float:
 
 
 def tcp_bps(wifi: WifiParameters) -> float:
-    """TCP's goodput on a medium when its queue is never empty, so that TXOPs are full."""
+    """Return TCP's goodput (bit/s) on a medium when its queue is never empty, with full TXOPs."""
     clean = replace(wifi, load=0.0, mpdu_error=0.0)
     packets = 1
     while packets < wifi.max_mpdus and (packets + 1) * (DATA + 42) <= wifi.max_bytes:
@@ -164,9 +164,9 @@ def tcp_bps(wifi: WifiParameters) -> float:
 
 
 def carried_mbps(hops: Sequence[WifiParameters], seconds: int = 20) -> float:
-    """What a full window of segments carries over hops, two of them acknowledged by a packet back.
+    """Return what a full window of segments carries over hops, with a packet back for every two.
 
-    Nothing else delays them. A second before the counting begins fills the queues.
+    Nothing else delays them. A second before the counting begins fills the queues. It is in Mbit/s.
     """
     path = WifiPath(hops, [Random(seed) for seed in range(len(hops))])
     plain = LegParameters(queue_packets=2 * WINDOW, delay=ConstantDelay(0))
@@ -197,7 +197,7 @@ def _fitted(row: dict[str, str]) -> Client:
 
 
 def _medium(name: str, capacity_mbps: float) -> WifiParameters:
-    """The slowest rate with which TCP would have the capacity, and others' load on top of it."""
+    """Return the slowest rate with which TCP would have the capacity, and others' load on top."""
     for rate in RATES_MBPS:
         free = WifiParameters(
             rate_bps=round(rate * 1e6), mpdu_error=ERROR.get(name, GOOD_ERROR), stations=STATIONS
@@ -209,7 +209,7 @@ def _medium(name: str, capacity_mbps: float) -> WifiParameters:
 
 
 def _solved(rising: Callable[[float], float], wanted: float, low: float, high: float) -> float:
-    """Where a rising function has a value, by bisection."""
+    """Return where a rising function has a value, by bisection."""
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if rising(middle) > wanted else (middle, high)
@@ -230,7 +230,7 @@ def main() -> None:
 
 
 def _residual(client: Client) -> str:
-    """Of TCP's throughput, by the arithmetic and by packets."""
+    """Return the residual of TCP's throughput in words, by the arithmetic and by packets."""
     if client.wifi is None:
         return ""
     carried = carried_mbps(client.path)

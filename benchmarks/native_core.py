@@ -35,7 +35,7 @@ ROWS: dict[str, dict[str, Any]] = {
 
 
 def timed(core: str, fields: dict[str, Any], size_mb: float) -> tuple[float, RunResult]:
-    """CPU time (s) of one run in this process, and its result."""
+    """Return the CPU time (s) of one run in this process, and its result."""
     values: dict[str, Any] = {
         "transport": "quic-picoquic",
         "clock": "virtual",
@@ -51,7 +51,7 @@ def timed(core: str, fields: dict[str, Any], size_mb: float) -> tuple[float, Run
 
 
 def ratio(fields: dict[str, Any], size_mb: float) -> tuple[float, float]:
-    """CPU seconds of Python's core and of the native one, of the same scenario.
+    """Return the CPU time (s) of Python's core and of the native one, for the same scenario.
 
     Raises:
         RuntimeError: a run failed, or the results are not the same.
@@ -65,7 +65,7 @@ def ratio(fields: dict[str, Any], size_mb: float) -> tuple[float, float]:
 
 
 def measure(pairs: int, size_mb: float) -> dict[str, Any]:
-    """Medians of each row; each repetition has all rows."""
+    """Return the medians of each row; each repetition has all rows."""
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in ROWS}
     for fields in ROWS.values():
         ratio(fields, 0.1)  # what is imported and compiled once

@@ -31,7 +31,7 @@ PATIENCE_S = 120.0
 
 
 def random_scenario(seed: int) -> Scenario:
-    """A download of 1 to 8 MB over two to four legs, with a script and outages."""
+    """Return a download of 1 to 8 MB over two to four legs, with a script and outages."""
     random = Random(seed)
     legs = random.choice((2, 2, 3, 4))
     values: dict[str, Any] = {
@@ -70,7 +70,7 @@ def _outages(random: Random) -> list[tuple[float, float]]:
 
 
 def _paths(random: Random, legs: int) -> dict[str, Any]:
-    """A script that holds: what is abandoned is open, and is not the last one."""
+    """Return a valid script: what is abandoned is open, and is not the last one."""
     numbers = range(1, legs + 1)
     initial = random.sample(numbers, random.randint(1, legs))
     status = dict.fromkeys(initial, "available")
@@ -98,7 +98,7 @@ def run(seed: int) -> RunResult:
 
 
 def summary(seeds: range, *, verbose: bool = False) -> dict[str, Any]:
-    """What became of the runs."""
+    """Return what became of the runs, by reason."""
     begin = time.process_time()
     reasons: Counter[str] = Counter()
     first: dict[str, int] = {}
@@ -120,7 +120,7 @@ def summary(seeds: range, *, verbose: bool = False) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print one JSON object."""
+    """Print the summary as one JSON object."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.path_scripts", description=__doc__)
     parser.add_argument("--runs", type=int, default=300, help="how many (300)")
     parser.add_argument("--seed", type=int, default=1, help="of the first; the next has the next")

@@ -42,7 +42,7 @@ SETTLE_S = 2.0
 
 @dataclass(frozen=True)
 class Arrived:
-    """What came through, in order of arrival; times in ns. And what the leg counted itself."""
+    """Packets that arrived, in order of arrival, and the leg's own counts; times in ns."""
 
     number: Times
     sent: Times
@@ -52,7 +52,7 @@ class Arrived:
 
 
 def scenario(percent: float, mode: str, *, in_order: bool) -> Scenario:
-    """One leg; without jitter, so that delays tell how often a block was sent."""
+    """Return a scenario of one leg, without jitter so that delays tell retransmissions."""
     rlc = {"block_error_percent": percent, "mode": mode, "in_order": in_order}
     down = {"rate_mbps": RATE_MBPS, "delay_ms": DELAY_MS, "jitter_ms": 0, "rlc": rlc}
     up = {"rate_mbps": 20, "delay_ms": 10, "jitter_ms": 1, "queue_packets": 10_000}
@@ -62,7 +62,7 @@ def scenario(percent: float, mode: str, *, in_order: bool) -> Scenario:
 
 
 def virtual(wanted: Scenario, rate: float, size: int, seconds: float) -> Arrived:
-    """The leg alone, in virtual time, with packets at even distances."""
+    """Run the leg alone, in virtual time, with packets at even distances."""
     leg = wanted.legs[0].downlink.build(leg_seed(wanted, 1, "downlink"))
     leg.start(0)
     rows: list[tuple[int, int, int]] = []
@@ -83,12 +83,12 @@ def virtual(wanted: Scenario, rate: float, size: int, seconds: float) -> Arrived
 
 
 def given_up(counters: Mapping[str, int]) -> float:
-    """Percent of blocks."""
+    """Return the percentage of blocks that HARQ gave up."""
     return 100 * counters["harq_failures"] / counters["blocks"]
 
 
 def real(wanted: Scenario, rate: float, size: int, seconds: float) -> Arrived:
-    """UDP packets from the server to the client, through the element on gnb.
+    """Send UDP packets from the server to the client, through the element on gnb.
 
     Raises:
         RuntimeError: the leg kept packets, so what was measured is not all.
@@ -114,7 +114,7 @@ def real(wanted: Scenario, rate: float, size: int, seconds: float) -> Arrived:
 
 
 def shares(found: Arrived, sent: int) -> list[float]:
-    """Percent: packets by number of retransmissions, sent again by RLC, lost; blocks given up."""
+    """Return percentages: packets by retransmissions, sent again by RLC, lost; blocks given up."""
     extra = (found.received - found.sent) / NS_PER_MS - DELAY_MS - SLOT_MS
     # A packet waits for its slot for up to 1 ms, and the machine is late: less than a round trip.
     count = np.clip(np.floor(extra / RTT_MS).astype(int), 0, RETRANSMISSIONS + 1)
@@ -124,7 +124,7 @@ def shares(found: Arrived, sent: int) -> list[float]:
 
 
 def theory(percent: float, mode: str) -> list[float]:
-    """The same in closed form; what RLC loses in acknowledged mode is p^45 and shown as 0."""
+    """Return the same in closed form; RLC's loss in acknowledged mode is p^45, shown as 0."""
     p = percent / 100
     left = 100 * p ** (RETRANSMISSIONS + 1)
     last = [left, 0.0, left] if mode == "am" else [0.0, left, left]
@@ -132,19 +132,19 @@ def theory(percent: float, mode: str) -> list[float]:
 
 
 def overtaken(found: Arrived) -> int:
-    """Packets that arrived after one that was sent later."""
+    """Return how many packets arrived after one that was sent later."""
     return int(np.sum(found.number < np.maximum.accumulate(found.number)))
 
 
 def goodput_mbps(found: Arrived, seconds: float) -> float:
-    """Of what arrived between `SETTLE_S` and the sender's end."""
+    """Return the goodput (Mbit/s) of packets between `SETTLE_S` and the sender's end."""
     times = (found.received - found.sent.min()) / NS_PER_S
     inside = np.count_nonzero((times >= SETTLE_S) & (times < seconds))
     return inside * FULL_BYTES * 8 / (seconds - SETTLE_S) / 1e6
 
 
 def retransmission_rows(clocks: dict[str, Any], seconds: float) -> Iterator[list[str]]:
-    """Shares by mode and error probability: theory, and each clock."""
+    """Yield shares by mode and error probability: theory, and each clock."""
     sent = round(SINGLE_RATE * seconds)
     for mode in MODES:
         for percent in ERRORS_PERCENT:
@@ -157,7 +157,7 @@ def retransmission_rows(clocks: dict[str, Any], seconds: float) -> Iterator[list
 
 
 def full_rows(clocks: dict[str, Any], seconds: float) -> Iterator[list[str]]:
-    """Goodput and order of a leg that is never idle, in acknowledged mode."""
+    """Yield goodput and order of a leg that is never idle, in acknowledged mode."""
     for percent in ERRORS_PERCENT:
         asked = f"{RATE_MBPS * (1 - percent / 100):.2f}"
         yield [f"{percent:g}", "theory", asked, "0", ""]
@@ -180,7 +180,7 @@ def table(head: Sequence[str], rows: Iterator[list[str]]) -> None:
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print both tables in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rlc_theory", description=__doc__)
     parser.add_argument("--seconds", type=float, default=40, help="of each first-table run (40)")
     parser.add_argument("--full", type=float, default=12, help="of each second-table run (12)")

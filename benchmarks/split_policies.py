@@ -33,7 +33,7 @@ CASES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def goodputs(name: str, parameters: dict[str, Any]) -> list[float]:
-    """Mbit/s in each window."""
+    """Return the goodput in Mbit/s in each window."""
     capacities = changing((0, 30), (SECONDS / 2, 10)), changing((0, 10), (SECONDS / 2, 30))
     bearer = Bearer(make_policy(name, legs=2, **parameters), capacities)
     bearer.run(SECONDS)
@@ -41,7 +41,7 @@ def goodputs(name: str, parameters: dict[str, Any]) -> list[float]:
 
 
 def main() -> None:
-    """Print a table, a row per case."""
+    """Print a table, with a row per case."""
     print(f"{'policy':70}{''.join(f'{window:>8}' for window in WINDOWS)}")  # noqa: T201
     for name, parameters in CASES:
         seeds = [{"seed": seed} for seed in SEEDS] if name == "bandit" else [{}]

@@ -53,14 +53,14 @@ UPLINK = {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 10_000}
 
 
 class Speed(NamedTuple):
-    """Of a run, per CPU second."""
+    """Simulated seconds and Mbit of a run, per CPU second."""
 
     simulated_s: float
     mbit: float
 
 
 def scenario(transport: str, mode: str, size_mb: float = SIZE_MB) -> Scenario:
-    """The papers' default point."""
+    """Return a scenario of the papers' default point."""
     values: dict[str, Any] = {
         "transport": transport,
         "mode": mode,
@@ -74,7 +74,7 @@ def scenario(transport: str, mode: str, size_mb: float = SIZE_MB) -> Scenario:
 
 
 def speed(transport: str, mode: str) -> Speed:
-    """Of one run, start-up of the program left out."""
+    """Return the speed of one run, without the program's start-up."""
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         begin = time.process_time()
         result = run_virtual(scenario(transport, mode), Path(name))
@@ -85,7 +85,10 @@ def speed(transport: str, mode: str) -> Speed:
 
 
 def speeds() -> dict[str, Any]:
-    """The median of each row, after one run that is not counted; each repetition has all rows."""
+    """Return the medians of each row, after one run that is not counted.
+
+    Each repetition has all rows.
+    """
     _warm_up()
     found: dict[tuple[str, str], list[Speed]] = {row: [] for row in ROWS}
     for _ in range(REPETITIONS):
@@ -107,7 +110,7 @@ def _warm_up() -> None:
 
 
 def profile(transport: str, mode: str) -> dict[str, float]:
-    """Where the time of a run goes: percent of it by part; the functions are printed."""
+    """Return the percentage of a run's CPU time by part, and print the functions."""
     _warm_up()
     profiler = cProfile.Profile()
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:

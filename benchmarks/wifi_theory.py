@@ -36,7 +36,7 @@ PARAMETERS = {
 
 
 def saturated(parameters: WifiParameters, directions: int) -> list[WifiStatistics]:
-    """What so many directions of a leg counted that always had something to send."""
+    """Return what `directions` directions of a leg counted that always had something to send."""
     medium = WifiMedium(parameters, Random(1))
     plain = LegParameters(queue_packets=None, delay=ConstantDelay(0))
     both: list[WifiLeg[None]] = [WifiLeg(plain, medium, Random(seed)) for seed in (1, 2)]
@@ -53,7 +53,7 @@ def saturated(parameters: WifiParameters, directions: int) -> list[WifiStatistic
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table of arithmetic and simulation."""
     print("Mbit/s: arithmetic, one direction, both at once; collisions then")  # noqa: T201
     for name, parameters in PARAMETERS.items():
         [alone] = saturated(parameters, 1)

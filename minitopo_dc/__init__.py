@@ -5,13 +5,13 @@ This module is the API: the names below, and those in `__all__` of the cores `mi
 their meaning from one minor version to the next, or CHANGELOG.md says what has changed. Everything
 else is private, and may change at any time.
 
-* Run a scenario, or several beside each other:
-  `Scenario`, `run_scenario`, `run_comparison`, `RunResult`
+* Run a scenario, or several beside each other; ask what is better over your legs:
+  `Scenario`, `run_scenario`, `run_comparison`, `RunResult`, `advise`
 * Load and read results:
   `load_results`, `load_series`, `load_as_run`, `results_table`, `compare_table`, `save_tables`,
   `client_rate`, `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`,
-  `capacity_over_time`, `connection_log`, `feature_table`, `recorded_runs`, `handover_table`,
-  `open_capacity`, `reordering_wait_ms`
+  `buffer_over_time`, `capacity_over_time`, `connection_log`, `feature_table`, `recorded_runs`,
+  `handover_table`, `open_capacity`, `reordering_wait_ms`
 * Draw:
   `draw_drive`, `draw_experiment`, `draw_goodput`, `draw_map`, `draw_paths`, `draw_schedule`,
   `draw_why`, `draw_answer`
@@ -42,6 +42,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from minitopo_dc.advice import advise as advise
+    from minitopo_dc.analysis import buffer_over_time as buffer_over_time
     from minitopo_dc.analysis import client_rate as client_rate
     from minitopo_dc.analysis import compare_table as compare_table
     from minitopo_dc.analysis import leg_rates as leg_rates
@@ -129,6 +131,7 @@ _HOMES = {
     "run_scenario": "minitopo_dc.clocks",
     "run_comparison": "minitopo_dc.compare",
     "RunResult": "minitopo_dc.run.results",
+    "advise": "minitopo_dc.advice",
     # Load and read results.
     "load_results": "minitopo_dc.analysis",
     "load_series": "minitopo_dc.analysis",
@@ -142,6 +145,7 @@ _HOMES = {
     "path_rates": "minitopo_dc.analysis",
     "path_series": "minitopo_dc.analysis",
     "pdcp_series": "minitopo_dc.analysis",
+    "buffer_over_time": "minitopo_dc.analysis",
     "capacity_over_time": "minitopo_dc.run.capacity",
     "connection_log": "minitopo_dc.analysis.logs.connection_log",
     "feature_table": "minitopo_dc.analysis.measures.features",
@@ -212,7 +216,7 @@ _HOMES = {
     "MinitopoDcError": "minitopo_dc.errors",
     "InputError": "minitopo_dc.errors",
 }
-"""Which module each name of the API comes from."""
+"""The module that each name of the API comes from."""
 __all__ = [*_HOMES]  # noqa: PLE0604
 
 

@@ -1,4 +1,4 @@
-"""The command `minitopo-dc`."""
+"""The entry point of the command `minitopo-dc`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from minitopo_dc.interruption import Interruption, say_interrupted
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a subcommand.
+    """Run a subcommand and return its exit status.
 
     Args:
-        arguments: its words; None: those of this process, which then ends.
+        arguments: the words of the command line; None: those of this process, which then ends.
 
     Returns:
         0 when done, 1 when a run failed, 2 for a mistake in the input, 3 when each run is
         unsupported here; 128 plus the number of the signal that interrupted it.
     """
     with Interruption(own_process=arguments is None) as interruption:
-        # Not above: a second, in which a signal is no traceback either.
+        # Imported here: it takes a second, in which a signal must not print a traceback either.
         from minitopo_dc.commands.entry import run_command  # noqa: PLC0415
 
         try:

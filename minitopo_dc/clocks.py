@@ -1,4 +1,4 @@
-"""Running a scenario on its clock, and knowing which clocks this machine has."""
+"""The choice between the real and the virtual clock, and the run of a scenario on its clock."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run_scenario(scenario: Scenario, directory: Path) -> RunResult:
     """Check a scenario, then run it on its clock (`run_checked`).
 
     Raises:
-        SettingsError, TraceError: it is wrong, or its clock cannot run here.
+        SettingsError, TraceError: the scenario is wrong, or its clock cannot run here.
     """
     check_scenario(scenario)
     require_clock(scenario.clock)
@@ -40,7 +40,10 @@ def run_checked(scenario: Scenario, directory: Path) -> RunResult:
 
 
 def default_clock() -> Clock:
-    """The real clock where it can run; else the virtual one, and standard error says why."""
+    """Return the real clock where it can run; else the virtual one, and print the reason.
+
+    The reason goes to standard error.
+    """
     reason = why_not_real()
     if reason is None:
         return "real"
@@ -49,9 +52,9 @@ def default_clock() -> Clock:
 
 
 def why_not_here(scenario: Scenario) -> str | None:
-    """Say what this machine lacks for a scenario that was checked, whose clock can run here.
+    """Return what this machine lacks for a checked scenario whose clock can run here, else None.
 
-    A run of it would be `unsupported` with this reason; None: it would take place.
+    A run of a scenario for which something is lacking would be `unsupported` with this reason.
     """
     if scenario.clock == "real":
         from minitopo_dc.emulation.run.real import lacking
@@ -70,11 +73,11 @@ def clean_killed(clock: Clock) -> None:
 
 
 MOST_JOBS = 1024
-"""Runs at once: far above any machine's processors; each is a process."""
+"""The most runs at once, each of which is a process: far above any machine's processors."""
 
 
 def chosen_jobs(wanted: int | None, clock: Clock) -> int:
-    """How many runs to have at once; None: one per processor, on the real clock one.
+    """Return how many runs to have at once; None: one per processor, one on the real clock.
 
     Raises:
         SettingsError: more than one on the real clock, more than `MOST_JOBS`, or none.
@@ -94,7 +97,7 @@ def require_clock(clock: Clock, core: Core = "auto") -> None:
     """Refuse a clock that cannot run here; say once that the virtual one could be faster.
 
     Raises:
-        SettingsError: what is lacking.
+        SettingsError: the clock cannot run here; the message names what is lacking.
     """
     reason = why_not_real() if clock == "real" else None
     if reason is not None:
@@ -107,7 +110,8 @@ def require_real(what: str) -> None:
     """Refuse what only the real clock can do where it cannot run.
 
     Raises:
-        SettingsError: naming `what`, and what is lacking.
+        SettingsError: the real clock cannot run here; the message names `what`, and what is
+            lacking.
     """
     reason = why_not_real()
     if reason is not None:
@@ -115,7 +119,7 @@ def require_real(what: str) -> None:
 
 
 def why_not_real() -> str | None:
-    """What the real clock lacks on this machine; None when nothing obvious does."""
+    """Return what the real clock lacks on this machine; None when nothing obvious is lacking."""
     if sys.platform != "linux":
         return "this is not Linux"
     if os.geteuid() != 0:

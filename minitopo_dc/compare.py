@@ -1,4 +1,4 @@
-"""The comparison: which scenarios it takes, and running them one after the other or at once.
+"""The comparison of several scenarios, which are run one after the other or at once.
 
 A directory has `comparison.json`, which says what was asked, and a directory for each run. A run
 with a `result.json` is done: who asks for the same comparison again gets what is missing.
@@ -32,7 +32,7 @@ from minitopo_dc.settings.base import quoted
 
 Execute = Callable[[Scenario, Path], RunResult]
 Planned = Sequence[tuple[int, Scenario]]
-"""Repetitions and scenarios (`planned_runs`)."""
+"""Pairs of a repetition and a scenario (`planned_runs`)."""
 
 
 def run_comparison(
@@ -78,8 +78,8 @@ def planned_runs(
     """Yield (repetition, scenario): every row once, then all of them again.
 
     A row is the fields in which a scenario differs from `base`: transport, mode, options.
-    Repetition `i` has the seed of `base` plus `i - 1` for all rows, so that within one
-    repetition all meet the same losses and jitter.
+    Repetition `i` has the seed of `base` plus `i - 1` for all rows, so that within one repetition
+    all rows meet the same losses and jitter.
     """
     for repetition in range(1, repetitions + 1):
         seed = {"seed": base.seed + repetition - 1}
@@ -89,10 +89,10 @@ def planned_runs(
 
 @contextmanager
 def held(root: Path, planned: Planned) -> Iterator[None]:
-    """Hold a comparison's directory while it runs, and write down there what is asked.
+    """Hold a comparison's directory while it runs, and write there which comparison is asked for.
 
     Raises:
-        SettingsError: another comparison is there, or another process that runs it; or nothing can
+        SettingsError: another comparison is there, or another process runs this one; or nothing can
             be written.
     """
     try:
@@ -107,7 +107,7 @@ def held(root: Path, planned: Planned) -> Iterator[None]:
 
 
 def _lock(path: Path, planned: Planned) -> BufferedReader:
-    """Write what is asked, unless it is there, and lock it; ValueError when something else is."""
+    """Write what is asked, unless it is there, and lock the file; ValueError if it differs."""
     root = path.parent
     if not path.exists():
         if any(root.glob("*/result.json")):
@@ -128,7 +128,7 @@ def _lock(path: Path, planned: Planned) -> BufferedReader:
 
 
 def runs_asked(root: Path) -> int | None:
-    """Return how many runs a comparison is to have; None: its directory does not tell."""
+    """Return how many runs a comparison is to have; None when its directory does not tell."""
     try:
         found = parse_json(read_text(root / ASKED, MOST_BYTES, within=root))
         return len(found["rows"]) * int(found["repetitions"])
@@ -137,7 +137,7 @@ def runs_asked(root: Path) -> int | None:
 
 
 def _asked(planned: Planned) -> dict[str, Any]:
-    """Return what a comparison is: the scenario of each row, and how often."""
+    """Return what defines a comparison: the scenario of each row, and the number of repetitions."""
     rows = _rows_of(planned)
     return {
         "repetitions": len(planned) // len(rows),
@@ -146,17 +146,17 @@ def _asked(planned: Planned) -> dict[str, Any]:
 
 
 def _difference(found: Any, planned: Planned) -> str:
-    """Say in what a comparison that is there differs from this one; empty: in nothing.
+    """Return how the comparison in a directory differs from this one; empty when they are equal.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text describes no comparison.
     """
     mine = _rows_of(planned)
     try:
         told: dict[str, tuple[Any, Any]] = {
             "repetitions": (found["repetitions"], len(planned) // len(mine))
         }
-        # Checked: a field that a later version adds has its default in what an earlier one wrote.
+        # Checked, so that a field that a later version adds has its default in an older file.
         theirs = [Scenario.check(row, ASKED) for row in found["rows"]]
     except (KeyError, TypeError):
         raise ValueError(f"{ASKED} is not what a comparison was asked for") from None
@@ -170,17 +170,17 @@ def _difference(found: Any, planned: Planned) -> str:
 
 ASKED = "comparison.json"
 MOST_TOLD = 5
-"""Differences: more are another comparison."""
+"""The most differences that a message lists; with more it is another comparison."""
 
 
 def run_directory(root: Path, repetition: int, scenario: Scenario, variant: str = "") -> Path:
-    """Where one run of a comparison is kept."""
+    """Return the directory in which one run of a comparison is kept."""
     slug = re.sub("[^a-z0-9.]+", "-", variant.lower())
     return root / "-".join(filter(None, (scenario.label, slug, str(repetition))))
 
 
 def variants(scenarios: Sequence[Scenario]) -> list[str]:
-    """Return what sets each row apart from others of its transport and mode; empty: there are none.
+    """Return what sets each row apart from others of its transport and mode; empty if nothing does.
 
     `least-delay`, or where split policies do not tell them apart `batch, t-Reordering 50 ms`.
     """
@@ -211,7 +211,7 @@ def _told(field: str, value: Any) -> str:
 
 
 TELLING = {"leg": "leg {}", "pdcp.split": "{}", "pdcp.t_reordering_ms": "t-Reordering {} ms"}
-"""Fields by which rows are told apart before all others, and in which words."""
+"""The fields that tell rows apart before all others, each with its words."""
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -229,9 +229,9 @@ def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 def finished_runs(
     planned: Planned, root: Path, retry_disturbed: int = Retries.disturbed
 ) -> dict[int, RunResult]:
-    """Return the results of the runs that are done, by their place.
+    """Return the results of the runs that are done, by their place in the plan.
 
-    One that the machine disturbed is done when it was repeated as often as is allowed.
+    A run that the machine disturbed is done when it was repeated as often as is allowed.
     """
     found = {}
     for place, directory in enumerate(_directories(planned, root)):
@@ -252,11 +252,11 @@ def run_all(
     *,
     done: Mapping[int, RunResult] = MappingProxyType({}),
 ) -> Iterator[RunResult]:
-    """Run them, each in its directory below `root`; yield the results in order, as they come.
+    """Run scenarios, each in its directory below `root`; yield the results in order, as they come.
 
-    Those that are `done` (by their place) are not run. Whatever happens to one is its result,
-    failed, and the others go on. With more than one of `jobs`, `execute` is a function of a module:
-    processes import it.
+    Runs that are `done` (by their place) are not run again. An error in one run becomes its result,
+    failed, and the others go on. With more than one of `jobs`, `execute` is a function of a module,
+    as processes import it.
     """
     with suppress(OSError):  # then no run can be written either, each says why
         root.mkdir(parents=True, exist_ok=True)
@@ -271,9 +271,7 @@ def run_all(
     named = _variants_of_runs(planned)
     for place, (repetition, scenario) in enumerate(planned):
         outcome = done[place] if place in done else next(outcomes)
-        result = _of_row(scenario, directories[place], outcome)
-        result = replace(result, repetition=repetition, variant=named[place])
-        yield _kept(result, directories[place])
+        yield kept(outcome, scenario, directories[place], repetition, named[place])
 
 
 def _directories(planned: Planned, root: Path) -> list[Path]:
@@ -295,7 +293,7 @@ def _rows_of(planned: Planned) -> list[Scenario]:
 def attempt(
     execute: Execute, scenario: Scenario, directory: Path, retry_disturbed: int = 0
 ) -> RunResult:
-    """Run, and again if the machine disturbed it; an error that is none of a run's own fails it."""
+    """Run a scenario, and again if the machine disturbed it; an unexpected error fails the run."""
 
     def once() -> RunResult:
         try:
@@ -307,7 +305,7 @@ def attempt(
 
 
 def _in_order(arguments: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[Any]:
-    """The outcomes in the order of the arguments."""
+    """Yield the outcomes of the runs in the order of the arguments."""
     early: dict[int, Any] = {}
     awaited = 0
     for place, outcome in in_processes(attempt, arguments, jobs):
@@ -317,16 +315,14 @@ def _in_order(arguments: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[Any]:
             awaited += 1
 
 
-def _of_row(scenario: Scenario, directory: Path, outcome: Any) -> RunResult:
-    if isinstance(outcome, RunResult):
-        return outcome
-    if isinstance(outcome, Killed):
-        return replace(blank_result(scenario, directory), reason=outcome.reason)
-    return crashed(scenario, directory, outcome)  # what was sent back could not be
+def kept(
+    outcome: Any, scenario: Scenario, directory: Path, repetition: int, variant: str
+) -> RunResult:
+    """Return the result that the outcome of `attempt` in a process is, and save it.
 
-
-def _kept(result: RunResult, directory: Path) -> RunResult:
-    """The result, saved; one that cannot be saved is no result."""
+    A result that cannot be saved becomes a failed one.
+    """
+    result = replace(_of_row(scenario, directory, outcome), repetition=repetition, variant=variant)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         result.save(directory)
@@ -334,3 +330,11 @@ def _kept(result: RunResult, directory: Path) -> RunResult:
         reason = result.reason or f"its result cannot be written: {error.strerror}"
         return replace(result.without_numbers("failed", reason), leg_bytes=None)
     return result
+
+
+def _of_row(scenario: Scenario, directory: Path, outcome: Any) -> RunResult:
+    if isinstance(outcome, RunResult):
+        return outcome
+    if isinstance(outcome, Killed):
+        return replace(blank_result(scenario, directory), reason=outcome.reason)
+    return crashed(scenario, directory, outcome)  # what was sent back could not be

@@ -1,8 +1,7 @@
-"""The version of what results directories hold, and what changed from one to the next.
+"""The version of the data model of results directories, and what changed between versions.
 
-Each directory of results (a run's, a comparison's, a campaign's) says in
-`data-model.json` which version it has. One without that file has version 1: nothing wrote versions
-then.
+Each directory of results (a run's, a comparison's, a campaign's) says in `data-model.json` which
+version it has. A directory without that file has version 1, which did not write the file.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from minitopo_dc.files import parse_json, read_text, write_whole
 
 FILE: Final = "data-model.json"
 VERSION: Final = 2
-"""What this program writes."""
+"""The version that this program writes."""
 UNVERSIONED: Final = 1
-"""Of a directory without the file, and the oldest that this program reads."""
+"""The version of a directory without the file, and the oldest that this program reads."""
 MOST_BYTES: Final = 4096
 
 RENAMED: Final = {
@@ -35,22 +34,22 @@ RENAMED: Final = {
     "cwnd_variance": "cwnd_variance_kb2",
     "queue_max": "queue_max_packets",
 }
-"""Columns and measures of version 1, and their names since: with the unit."""
+"""New names of columns and measures of version 1, which had no unit in their names."""
 
 
 class DataModelError(InputError):
-    """A directory has results that this program does not read; the message says what to do."""
+    """A results directory that this program does not read; the message says what to do."""
 
 
 class NoVersionError(DataModelError):
-    """The file that says the version is damaged."""
+    """A damaged `data-model.json`, which therefore tells no version."""
 
 
 def write_version(directory: Path) -> None:
-    """Say in a directory which version its results have, and what made them.
+    """Write into a directory which version its results have, and which release made them.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     made = {"data_model": VERSION, "minitopo_dc": _program()}
     write_whole(directory / FILE, json.dumps(made, indent=1))
@@ -60,7 +59,7 @@ def check_version(directory: Path) -> int:
     """Return the version of a directory's results, which this program reads.
 
     Raises:
-        DataModelError: it does not, or the file that says so is damaged.
+        DataModelError: this program does not read it, or the file that says so is damaged.
     """
     path = directory / FILE
     try:

@@ -1,4 +1,4 @@
-"""Files: a user's are regular ones, read within a limit; ours are whole or not there."""
+"""Reading of regular files within a limit, and writing of files that are complete or absent."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 from minitopo_dc.errors import MinitopoDcError
 
 MOST_DIGITS = 20
-"""Of a whole number of 64 bits, with its sign."""
+"""The most digits of a whole number of 64 bits, with its sign."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a file to write that takes the name `path` when, and only when, it is complete."""
+    """Open a temporary file for writing, which takes the name `path` only when it is complete."""
     partial = path.with_name(f"{path.name}.partial")
     partial.unlink(missing_ok=True)  # it may be a link that somebody has put there
     try:
@@ -35,23 +35,24 @@ def write_whole(path: Path, text: str) -> None:
 
 
 class UnreadableError(MinitopoDcError, ValueError):
-    """A file is none to be read here; the message says why, and not where."""
+    """A file that may not be read here; the message gives the reason without the path."""
 
 
 @contextmanager
 def opened(path: Path, most_bytes: int, within: Path | None = None) -> Iterator[BufferedReader]:
     """Open a regular file for reading.
 
-    A pipe or a device is not opened: one waits for ever, the other has no end.
+    A pipe or a device is refused: a pipe may wait for ever, a device may have no end.
 
     Args:
-        path: the file's.
-        most_bytes: it may have.
-        within: a directory, out of which no link of the path may lead; None: they may.
+        path: the path of the file.
+        most_bytes: the most bytes that the file may have.
+        within: a directory, out of which no link of the path may lead; None: links may lead
+            anywhere.
 
     Raises:
-        UnreadableError: it is longer, no regular file, or elsewhere.
-        OSError: it cannot be opened or read.
+        UnreadableError: the file is longer, not a regular one, or outside `within`.
+        OSError: the file cannot be opened or read.
         ValueError: no file can have this name (NUL, half a character).
     """
     if path.exists():
@@ -67,7 +68,7 @@ def opened(path: Path, most_bytes: int, within: Path | None = None) -> Iterator[
 
 
 def _is_within(path: Path, directory: Path) -> bool:
-    """Whether a path leads to a place in a directory; mostly no link is on its way from there."""
+    """Return whether a path leads to a place in a directory, after all links are followed."""
     parts = path.parts[len(directory.parts) :]
     if path.parts[: len(directory.parts)] == directory.parts and ".." not in parts:
         ways = (path, *list(path.parents)[: len(parts) - 1]) if parts else ()
@@ -77,16 +78,16 @@ def _is_within(path: Path, directory: Path) -> bool:
 
 
 def read_bytes(path: Path, most_bytes: int, within: Path | None = None) -> bytes:
-    """Return what a regular file holds; arguments and errors as those of `opened`."""
+    """Return the bytes of a regular file; arguments and errors are those of `opened`."""
     with opened(path, most_bytes, within) as file:
         return file.read(most_bytes)
 
 
 def read_text(path: Path, most_bytes: int, within: Path | None = None) -> str:
-    """Return the text of a regular file; arguments and errors as those of `opened`.
+    """Return the text of a regular file; arguments and errors are those of `opened`.
 
     Raises:
-        UnreadableError: it is no UTF-8, too.
+        UnreadableError: the file is not UTF-8, or for a reason of `opened`.
     """
     try:
         return read_bytes(path, most_bytes, within).decode("utf-8-sig")
@@ -95,10 +96,12 @@ def read_text(path: Path, most_bytes: int, within: Path | None = None) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """Return what a JSON text holds, that tables can hold too: numbers of 64 bits, whole letters.
+    """Return the value of a JSON text, restricted to 64-bit numbers and valid Unicode.
+
+    Tables of results can hold nothing else.
 
     Raises:
-        ValueError: it is no JSON, is nested too deeply, or has other numbers or letters.
+        ValueError: the text is no JSON, is nested too deeply, or has other numbers or characters.
     """
     try:
         found = json.loads(text, parse_int=_of_64_bits)

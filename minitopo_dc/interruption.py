@@ -1,6 +1,7 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the first ends a command in order, what follows changes nothing.
+"""Ctrl-C, SIGTERM and SIGHUP: the first one ends a command in order, later ones change nothing.
 
-Light, as it is imported before all else: a command is interrupted in its first second, too.
+This module imports little, as it is imported before all else: a command can be interrupted in its
+first second, too.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from typing import Self
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 10.0
-"""How long what was begun may take to be removed; `minitopo-dc clean` removes the rest. Processes
-get SIGKILL 2 s after SIGTERM (`runners.process`), of which a run has a few in a row."""
+"""The most time for removing what was begun; `minitopo-dc clean` removes the rest. Processes get
+SIGKILL 2 s after SIGTERM (`runners.process`), of which a run has a few in a row."""
 
 
 def heed(
     handler: Callable[[int, FrameType | None], object], *numbers: signal.Signals
 ) -> dict[signal.Signals, signal._HANDLER]:
-    """Let a handler have these signals, but for those that whoever started the process ignores.
+    """Install a handler for these signals, except those that the parent process has made ignored.
 
-    nohup(1) and a shell's background jobs start programs so: what does not end the command must
-    not end its parts.
+    nohup(1) and a shell's background jobs start programs with signals ignored: a signal that does
+    not end the command must not end its parts either.
 
     Returns:
-        Of each signal that it has now, what had it before.
+        The former handler of each signal that the handler was installed for.
     """
     return {
         number: signal.signal(number, handler)
@@ -39,10 +40,10 @@ def heed(
 
 
 class Interruption:
-    """While the block runs, a signal raises KeyboardInterrupt: once, so that the end is whole."""
+    """A block in which a signal raises KeyboardInterrupt once, so that the clean-up is complete."""
 
     def __init__(self, *, own_process: bool) -> None:
-        """`own_process`: it ends with the block, so that signals behind it are dropped as well."""
+        """Prepare the block; with `own_process`, the process ends behind it and drops signals."""
         self._own_process = own_process
         self._status: int | None = None
         self._late: threading.Timer | None = None
@@ -52,7 +53,10 @@ class Interruption:
 
     @property
     def status(self) -> int:
-        """The exit status of who was interrupted: 128 plus the signal's number, as in shells."""
+        """Return the exit status of an interrupted process: 128 plus the signal's number.
+
+        Shells use the same number.
+        """
         return 128 + signal.SIGINT if self._status is None else self._status
 
     def __enter__(self) -> Self:
@@ -71,11 +75,11 @@ class Interruption:
             signal.signal(number, before)
 
     def working(self) -> None:
-        """From now on there is something to be ended in order; before, the process just ends."""
+        """Mark that there is something to clean up; before this, a signal ends the process."""
         self._is_idle = False
 
     def done(self) -> None:
-        """What comes from now on is too late to change the end."""
+        """Mark that the work is complete: a signal after this does not change the outcome."""
         self._is_done = True
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
@@ -100,6 +104,6 @@ class Interruption:
 
 
 def say_interrupted(more: str = "") -> None:
-    """The one line of an interrupted command, with what is to be said of what it has done."""
+    """Print the one line of an interrupted command, with `more` on what it has done."""
     words = more or "what the run had made is removed"
     print(f"minitopo-dc: interrupted; {words}", file=sys.stderr)  # noqa: T201

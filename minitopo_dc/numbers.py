@@ -19,7 +19,8 @@ from typing import Final
 WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 REAL = re.compile(r"[-+]?(0|[1-9][0-9]*|(?=\.[0-9]))(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 NOT_FINITE = re.compile(r"[-+]?(inf|infinity|nan)", re.IGNORECASE)
-"""Not finite numbers are numbers; who has no use for them refuses them by their value."""
+"""The texts of numbers that are not finite; a caller that has no use for them refuses them by their
+value."""
 
 
 def is_plain(text: str) -> bool:
@@ -31,7 +32,7 @@ def whole(text: str) -> int:
     """Return the whole number that a text is.
 
     Raises:
-        ValueError: it is none, or not as people write it.
+        ValueError: the text is no whole number, or not as people write it.
     """
     if not WHOLE.fullmatch(text):
         raise ValueError(f"{text!r:.80} is no whole number in digits, such as 10")
@@ -42,7 +43,7 @@ def real(text: str) -> float:
     """Return the number that a text is.
 
     Raises:
-        ValueError: it is none, or not as people write it.
+        ValueError: the text is no number, or not as people write it.
     """
     if not is_plain(text):
         raise ValueError(f"{text!r:.80} is no number in digits, such as 10 or 0.5")
@@ -52,7 +53,7 @@ def real(text: str) -> float:
 def significant(value: float, digits: int = 3) -> str:
     """Return a number with so many significant digits, as people read it: `12.6`, `0.0482`, `1230`.
 
-    A dash stands for NaN: there is no number.
+    NaN becomes a dash.
     """
     if math.isnan(value):
         return "-"
@@ -65,7 +66,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 LEAST_EXPONENT, MOST_EXPONENT = -5, 9
-"""Of ten, for a number without an exponent."""
+"""The range of the exponent of ten."""
 
 
 def with_spread(value: float, deviation: float) -> str:
@@ -93,15 +94,15 @@ def duration(seconds: float) -> str:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Quantity:
-    """What the number of a field is of, and the units that it may be written in."""
+    """A physical quantity, and the units in which a number of it may be written."""
 
     units: Mapping[str, Fraction]
-    """Each in the field's own one, in ascending order."""
+    """The size of each unit in the field's own one, in ascending order."""
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Other names of units, in small letters; then the case of letters has no meaning."""
+    """Other names of units, in lower case; they are matched in any case of letters."""
 
     def factor(self, unit: str) -> Fraction | None:
-        """Return what a unit is in the field's own one; None: it is none of them."""
+        """Return the factor from a unit to the field's own one; None when the unit is unknown."""
         return self.units.get(self.aliases.get(unit.lower(), unit))
 
 
@@ -112,13 +113,13 @@ def _units(own: int, units: Mapping[str, int]) -> dict[str, Fraction]:
 _TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 _RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
 _SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-"""Decimal ones as in SI, binary ones as in IEC 80000-13; `KB` could be either."""
+"""Decimal units are those of SI, binary ones those of IEC 80000-13; `KB` could be either."""
 _OTHER_RATES = {
     written: name
     for name in _RATES
     for written in (name.lower(), name.lower()[:-2], name.lower().replace("it/s", "ps"))
 }
-"""`Mbit` as of tc(8), `Mbps` as of trace files."""
+"""`Mbit` is tc(8)'s notation, `Mbps` that of trace files."""
 QUANTITIES: Final[dict[str, Quantity]] = {
     "ms": Quantity(_units(10**6, _TIMES)),
     "s": Quantity(_units(10**9, _TIMES)),
@@ -127,14 +128,14 @@ QUANTITIES: Final[dict[str, Quantity]] = {
     "mb": Quantity(_units(10**6, _SIZES)),
     "percent": Quantity({"%": Fraction(1)}),
 }
-"""By how the names of fields end: `delay_ms` is of `ms`."""
+"""Quantities by the end of field names: `delay_ms` ends with `ms`."""
 WITH_UNIT = re.compile(
     r"([-+]?(?:0|[1-9][0-9]{0,17}|(?=\.[0-9]))(?:\.[0-9]{0,17})?) ?([A-Za-z%][A-Za-z/]*)"
 )
 
 
 def quantity_of(name: str) -> Quantity | None:
-    """Return what the number of a field of this name is of; None: its name does not tell."""
+    """Return the quantity that a field's name tells by its suffix; None when it tells none."""
     return QUANTITIES.get(name.rpartition("_")[2])
 
 

@@ -1,4 +1,4 @@
-"""What is known by a name, and how a user's own package adds to it: runners, workloads, ...
+"""Registries of what is known by a name (runners, workloads, ...), and plugins that add to them.
 
 A plugin is found in one of three ways:
 
@@ -28,20 +28,20 @@ from minitopo_dc.errors import InputError, MinitopoDcError
 
 T = TypeVar("T")
 MIGRATION = 'if it was made for version 0.1, see "Plugins of version 0.1" in docs/plugins.md'
-"""Ends the error for a plugin that is made as plugins of an earlier version were."""
+"""The end of an error message for a plugin made for an earlier version."""
 _IMPORTLIB = importlib.__file__
 
 
 class PluginError(InputError):
-    """A plugin cannot be used; the message names it and says why."""
+    """A plugin that cannot be used; the message names it and says why."""
 
 
 class UnknownNameError(MinitopoDcError, ValueError):
-    """Nothing of this name is registered; the message lists the names that are."""
+    """A name under which nothing is registered; the message lists the names that are."""
 
 
 class Registry(Generic[T]):
-    """Things of one kind by name: the built-in ones, then a user's in the order they came.
+    """A table of things of one kind by name: the built-in ones, then a user's in order of arrival.
 
     Args:
         what: the kind, for messages.
@@ -56,21 +56,21 @@ class Registry(Generic[T]):
         self._found: dict[str, T] = {}
         self._complete = False
         self._names: tuple[str, ...] = ()
-        """Kept, as campaigns ask thousands of times."""
+        """A cache, as campaigns ask thousands of times."""
 
     def add(self, name: str, thing: T) -> None:
-        """Register.
+        """Register a thing under a name.
 
         Raises:
-            ValueError: the name is taken by another. (The same one may come twice: as a module and
-                as the program that runs it.)
+            ValueError: the name is taken by another thing. (The same one may come twice: as a
+                module and as the program that runs it.)
         """
         before = self._found.setdefault(name, thing)
         if _qualified(before) != _qualified(thing):
             raise ValueError(f"there is a {self._what} {name!r} already")
 
     def names(self) -> tuple[str, ...]:
-        """All names.
+        """Return all registered names, the built-in ones first.
 
         Raises:
             PluginError: an entry point of this kind is broken.
@@ -92,7 +92,7 @@ class Registry(Generic[T]):
         load_entry_points(self._group)
 
     def _names_of(self, modules: Sequence[str]) -> list[str]:
-        """In the order of the modules, whichever was imported first."""
+        """Return the names that modules registered, in the order of the modules."""
         return [
             name
             for module in modules
@@ -104,10 +104,10 @@ class Registry(Generic[T]):
         return [name for name, thing in self._found.items() if _module(thing) not in self._built_in]
 
     def get(self, name: str) -> T:
-        """What is registered under a name.
+        """Return the thing that is registered under a name.
 
         Raises:
-            UnknownNameError: nothing is.
+            UnknownNameError: nothing has this name.
             PluginError: an entry point of this kind is broken.
         """
         known = self.names()
@@ -120,7 +120,7 @@ def load_plugins(names: Iterable[str]) -> list[str]:
     """Import modules, or Python files (names that end in `.py`), once each.
 
     Returns:
-        The names, those of files absolute: so they hold in any directory.
+        The names; those of files are absolute, so that they hold in any directory.
 
     Raises:
         PluginError: one of them does not exist or cannot be imported.
@@ -180,13 +180,13 @@ def _explaining(what: str) -> Iterator[None]:
 
 
 def _has_moved(error: Exception) -> bool:
-    """Whether a plugin asks for a module or name that this package has no more, or never had."""
+    """Return whether a plugin's import error is of a name that this package does not have."""
     package = __name__.partition(".")[0]
     return isinstance(error, ImportError) and (error.name or "").partition(".")[0] == package
 
 
 def _place(error: Exception) -> str:
-    """The innermost line of a file outside this package and Python's import machinery."""
+    """Return the innermost line of a file outside this package and Python's import machinery."""
     frames = traceback.extract_tb(error.__traceback__)
     for frame in reversed(frames):
         if not frame.filename.startswith("<") and frame.filename not in (__file__, _IMPORTLIB):

@@ -1,23 +1,25 @@
-"""Calls in processes of their own, of which any may be killed: only what it was at is lost then.
+"""A pool of processes, any of which may be killed: only the call that it was making is lost then.
 
-(A `concurrent.futures.ProcessPoolExecutor` gives up all that is not done.) Each process begins
-afresh, so that nothing is shared; it ends with this one, however that ends.
+(A `concurrent.futures.ProcessPoolExecutor` gives up all calls that are not done.) Each process
+begins afresh, so that nothing is shared, and ends with its parent, however that ends.
 """
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import pickle
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from minitopo_dc.interruption import NUMBERS
 from minitopo_dc.shipped import safe_path
@@ -27,14 +29,14 @@ SPAWN = multiprocessing.get_context("spawn")
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """What becomes of a call whose process ended in the midst of it."""
+    """The outcome of a call whose process ended before the call did."""
 
     exit_code: int | None
-    """Of the process; below 0 the number of a signal."""
+    """The exit code of the process; if below 0, the number of a signal."""
 
     @property
     def reason(self) -> str:
-        """In words."""
+        """Return in words how the process ended: by which signal, or with which exit code."""
         code = self.exit_code
         if code is not None and code < 0:
             name = signal.Signals(-code).name
@@ -62,13 +64,13 @@ class _Worker:
         theirs.close()
 
     def begin(self, place: int, arguments: tuple[Any, ...]) -> None:
-        """Make a call; when the process has gone, `end` says so."""
+        """Send a call to the process; when the process has gone, `end` reports it."""
         self.place = place
         with suppress(BrokenPipeError):
             self.connection.send(arguments)
 
     def end(self) -> Ended:
-        """The outcome of the call, which the connection is ready to tell."""
+        """Return the outcome of the call, once the connection is ready to be read."""
         assert self.place is not None
         place, self.place = self.place, None
         try:
@@ -78,50 +80,98 @@ class _Worker:
             return Ended(place, Killed(self._process.exitcode))
 
     def kill(self) -> None:
-        """End it at once: what it was at is not wanted."""
+        """End the process at once; the outcome of its call is not wanted."""
         self._process.kill()
         self._process.join()
         self.connection.close()
 
 
-def in_processes(
-    call: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], number: int
-) -> Iterator[Ended]:
-    """Make a call with each of the arguments, so many at a time; yield them as they end.
-
-    A call whose process was killed ends as `Killed`, one that raised ends as its exception, and the
-    others go on. Who stops asking ends those that are under way.
+class Pool:
+    """Processes that wait for calls, so that one lot of calls after the other starts none anew.
 
     Args:
         call: a function of a module, which the processes import.
-        arguments: of each call.
-        number: of processes.
+        number: of processes, at most; each is started when it is first needed.
     """
-    left = list(enumerate(arguments))[::-1]
-    workers: list[_Worker] = []
-    try:
-        while left or any(worker.place is not None for worker in workers):
-            while left and len(workers) < number:
-                workers.append(_Worker(call))
-                workers[-1].begin(*left.pop())
-            busy = {worker.connection: worker for worker in workers if worker.place is not None}
-            for ready in wait(list(busy)):
-                worker = busy[ready]  # type: ignore[index]
-                ended = worker.end()
-                if isinstance(ended.outcome, Killed):
-                    workers.remove(worker)
-                    worker.kill()
-                elif left:
-                    worker.begin(*left.pop())
-                yield ended
-    finally:
-        for worker in workers:
+
+    def __init__(self, call: Callable[..., Any], number: int) -> None:
+        self._call, self._number = call, number
+        self._workers: list[_Worker] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end(self._workers)
+
+    def results(
+        self, arguments: Sequence[tuple[Any, ...]], until: float = math.inf
+    ) -> Iterator[Ended]:
+        """Make a call with each of the arguments; yield them as they end.
+
+        A call whose process was killed ends as `Killed`, one that raised ends as its exception, and
+        the others go on. Who stops asking ends those that are under way.
+
+        Args:
+            arguments: of each call.
+            until: on `time.monotonic()`; calls that have not ended by then are given up.
+        """
+        left = list(enumerate(arguments))[::-1]
+        try:
+            while left or self._busy():
+                self._start(left)
+                ready = wait([each.connection for each in self._busy()], _left_s(until))
+                if not ready:
+                    return
+                for worker in [each for each in self._busy() if each.connection in ready]:
+                    ended = worker.end()
+                    if isinstance(ended.outcome, Killed):
+                        self._end([worker])
+                    elif left:
+                        worker.begin(*left.pop())
+                    yield ended
+        finally:
+            self._end(self._busy())
+
+    def _busy(self) -> list[_Worker]:
+        return [each for each in self._workers if each.place is not None]
+
+    def _start(self, left: list[tuple[int, tuple[Any, ...]]]) -> None:
+        """Give calls to processes that have none, and to new ones."""
+        for worker in [each for each in self._workers if each.place is None]:
+            if left:
+                worker.begin(*left.pop())
+        while left and len(self._workers) < self._number:
+            self._workers.append(_Worker(self._call))
+            self._workers[-1].begin(*left.pop())
+
+    def _end(self, workers: list[_Worker]) -> None:
+        for worker in list(workers):
+            self._workers.remove(worker)
             worker.kill()
+
+
+def _left_s(until: float) -> float | None:
+    return None if math.isinf(until) else max(0.0, until - time.monotonic())
+
+
+def in_processes(
+    call: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], number: int
+) -> Iterator[Ended]:
+    """Make a call with each of the arguments, `number` at a time (`Pool.results`).
+
+    Args:
+        call: a function of a module, which the processes import.
+        arguments: the arguments of each call.
+        number: the number of processes, at most.
+    """
+    with Pool(call, number) as pool:
+        yield from pool.results(arguments)
 
 
 @contextmanager
 def _held_signals() -> Iterator[None]:
-    """Processes that are started meanwhile have them blocked until they can ignore them."""
+    """Block the signals in processes started meanwhile, until those can ignore them."""
     resource_tracker.ensure_running()  # not by the first of them: it unblocks SIGINT when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, NUMBERS)
     try:
@@ -131,7 +181,7 @@ def _held_signals() -> Iterator[None]:
 
 
 def _serve(connection: Connection, call: Callable[..., Any]) -> None:
-    """Make calls until the other end is closed."""
+    """Make calls until the other end of the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's, which the parent has, too
     signal.pthread_sigmask(signal.SIG_UNBLOCK, NUMBERS)
     follow_parent()
@@ -156,9 +206,9 @@ def _sendable(error: Exception) -> Exception:
 
 
 def follow_parent() -> None:
-    """End this process, of `multiprocessing`'s, at once when the one that started it ends.
+    """End this `multiprocessing` child process at once when its parent process ends.
 
-    A worker that outlived it would go on for minutes, and hold its standard output open.
+    A worker that outlived its parent would go on for minutes, and hold its standard output open.
     """
     parent = multiprocessing.parent_process()
     assert parent is not None

@@ -1,4 +1,4 @@
-"""Where the package is, and what comes with it: data, and modules that run as programs.
+"""The location of the package, of the data that come with it, and of modules run as programs.
 
 In the repository traces, templates, campaigns and the papers' tables are top-level folders, to
 which `data` holds links; a wheel has the files.
@@ -16,23 +16,23 @@ from typing import Literal
 Kind = Literal["traces", "templates", "campaigns", "reference", "videos"]
 PACKAGE = Path(__file__).resolve().parent
 SET_UP = Path("scripts", "setup.sh")
-"""What makes a checkout's environment and tools; no package has it."""
+"""The script that makes a checkout's environment and tools; no package has it."""
 SAFE_PATH = "PYTHONSAFEPATH"
 
 
 def shipped(kind: Kind) -> Path:
-    """The folder of one kind of data."""
+    """Return the folder of one kind of shipped data."""
     return (PACKAGE / "data" / kind).resolve()
 
 
 def checkout() -> Path | None:
-    """The root of the checkout that this package runs from; None when it is an installed copy."""
+    """Return the root of the checkout that this package runs from; None for an installed copy."""
     root = PACKAGE.parent
     return root if (root / SET_UP).is_file() else None
 
 
 def module_command(name: str) -> list[str]:
-    """The command line that runs a module of the package, to which arguments are added.
+    """Return the command line that runs a module of the package, to which arguments are added.
 
     With `-P` Python does not look for modules in the user's current directory first.
     """
@@ -41,7 +41,10 @@ def module_command(name: str) -> list[str]:
 
 @contextmanager
 def safe_path() -> Iterator[None]:
-    """The same for the processes that `multiprocessing` spawns meanwhile."""
+    """Set PYTHONSAFEPATH for the processes that `multiprocessing` spawns inside the block.
+
+    They, too, do not look for modules in the user's current directory first.
+    """
     before = os.environ.get(SAFE_PATH)
     os.environ[SAFE_PATH] = "1"
     try:

@@ -1,4 +1,4 @@
-"""Units and sizes in which several rooms count."""
+"""Units and sizes that several parts of the package share."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ NS_PER_S: Final = 1_000_000_000
 NS_PER_MS: Final = 1_000_000
 NS_PER_US: Final = 1_000
 ETHERNET_HEADER_BYTES: Final = 14
-"""Before the network layer's (IEEE 802.3)."""
+"""The size of the header before the network layer's (IEEE 802.3)."""

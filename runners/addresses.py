@@ -1,4 +1,4 @@
-"""IPv4 and IPv6 addresses as sockets, URLs and command lines want them."""
+"""IPv4 and IPv6 addresses in the forms of sockets, URLs and command lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 
 def ip_version(addresses: Iterable[str]) -> int:
-    """The IP version of all of these addresses, 4 or 6.
+    """Return the IP version of all of these addresses, 4 or 6.
 
     Raises:
         ValueError: one is no IP address, or their versions differ.
@@ -20,18 +20,18 @@ def ip_version(addresses: Iterable[str]) -> int:
 
 
 def address_family(address: str) -> socket.AddressFamily:
-    """The family of sockets for an IP address."""
+    """Return the family of sockets for an IP address."""
     is_ipv6 = ipaddress.ip_address(address).version == 6
     return socket.AF_INET6 if is_ipv6 else socket.AF_INET
 
 
 def socket_address(address: str, port: int) -> tuple[str, int] | tuple[str, int, int, int]:
-    """An address as a socket's `recvfrom` gives it: with flow label and scope for IPv6."""
+    """Return an address as a socket's `recvfrom` gives it: with flow label and scope for IPv6."""
     if address_family(address) == socket.AF_INET:
         return (address, port)
     return (address, port, 0, 0)
 
 
 def bracketed(address: str) -> str:
-    """An address as it stands before a colon and a port (RFC 3986, section 3.2.2)."""
+    """Return an address as it stands before a colon and a port (RFC 3986, section 3.2.2)."""
     return address if address_family(address) == socket.AF_INET else f"[{address}]"

@@ -1,4 +1,4 @@
-"""The contract between a transport and whoever runs it, and the registry of transports."""
+"""The contract between a transport and the code that runs it, and the registry of transports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from minitopo_dc.workloads import Download, Measurement, Workload, as_download
 
 
 class TransferFailed(MinitopoDcError):  # noqa: N818 (it is an outcome, the status `failed`)
-    """A transfer did not deliver every byte as it was asked to; the text says why."""
+    """Error: a transfer did not deliver every byte as it was asked to; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,76 +70,76 @@ class Transfer:
 
     @property
     def path_plan(self) -> PathPlan:
-        """`paths`, written out where there are none."""
+        """Return `paths`, or the plan in which every address has a path for the whole time."""
         return self.paths or PathPlan.whole(len(self.client_addresses))
 
     @property
     def first_address(self) -> str:
-        """The client's address that the connection begins from."""
+        """Return the client's address from which the connection begins."""
         return self.client_addresses[self.path_plan.initial[0] - 1]
 
     @property
     def download(self) -> Download:
-        """The workload of a runner that carries downloads only."""
+        """Return the workload of a runner that carries downloads only."""
         return as_download(self.workload)
 
     @property
     def ip_version(self) -> int:
-        """Of all its addresses: 4 or 6."""
+        """Return the IP version of all its addresses, 4 or 6."""
         return ip_version((self.server_address,))
 
     @property
     def server_settings(self) -> Path:
-        """What a server of our own is told."""
+        """Return the file of settings for a server of this project."""
         return self.directory / "server.json"
 
     @property
     def client_settings(self) -> Path:
-        """What a client of our own is told."""
+        """Return the file of settings for a client of this project."""
         return self.directory / "client.json"
 
     @property
     def server_output(self) -> Path:
-        """What the server writes to its standard output."""
+        """Return the file of the server's standard output."""
         return self.directory / "server.out"
 
     @property
     def server_log(self) -> Path:
-        """What the server writes to its standard error."""
+        """Return the file of the server's standard error."""
         return self.directory / "server.log"
 
     @property
     def client_output(self) -> Path:
-        """What the client writes to its standard output."""
+        """Return the file of the client's standard output."""
         return self.directory / "client.out"
 
     @property
     def client_log(self) -> Path:
-        """What the client writes to its standard error."""
+        """Return the file of the client's standard error."""
         return self.directory / "client.log"
 
     @property
     def paths_settings(self) -> Path:
-        """What the program of `Runner.paths_command` is told."""
+        """Return the file of settings for the program of `Runner.paths_command`."""
         return self.directory / "paths.json"
 
     @property
     def paths_output(self) -> Path:
-        """What the program of `Runner.paths_command` writes to its standard output."""
+        """Return the file of that program's standard output."""
         return self.directory / "paths.out"
 
     @property
     def paths_log(self) -> Path:
-        """What it writes to its standard error."""
+        """Return the file of that program's standard error."""
         return self.directory / "paths.log"
 
 
 class Host(Protocol):
-    """A place where processes run: a network namespace, a Mininet node."""
+    """A place where processes run: a network namespace or a Mininet node."""
 
     @property
     def name(self) -> str:
-        """The host's name, for messages."""
+        """Return the host's name, for messages."""
 
     def popen(
         self, arguments: Sequence[str], *, stdout: int | IO[bytes], stderr: int | IO[bytes]
@@ -151,12 +151,12 @@ class Runner(ABC):
     """One transport: commands, set-up of hosts, and how the outcome is read."""
 
     name: ClassVar[str]  # set by the decorator `runner`
-    # Whose code it is, where the name does not tell: shown beside the name (`label`).
+    # The stack, where the name does not tell it: shown beside the name (`label`).
     stack: ClassVar[str] = ""
     multipath: ClassVar[bool]  # needs two client addresses or more, and uses them at once
     any_mode: ClassVar[bool] = False  # one path or several: `multipath` does not matter
     # Its programs are the user's own. No flow can be beside them, as their ports are not known.
-    # Nor is it known how a server ends that is asked to, or what they leave on the hosts.
+    # Nor is it known how its server ends when asked to, or what its programs leave on the hosts.
     foreign: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]]  # where the server's socket is listed
     congestion_controls: ClassVar[tuple[str, ...]]  # that the transport's tools have
@@ -165,6 +165,7 @@ class Runner(ABC):
     # `compare` runs it unless told otherwise.
     compared: ClassVar[bool] = True
     takes_duration: ClassVar[bool] = False  # the client can stop after a download's `duration_s`
+    marks_key_frames: ClassVar[bool] = False  # it can give them a connection with a code point
     has_server: ClassVar[bool] = True  # False: the server's kernel answers
     # In mode `sc` it uses the client's address of every leg, and not of one.
     every_leg: ClassVar[bool] = False
@@ -176,7 +177,7 @@ class Runner(ABC):
     checks_paths: ClassVar[bool] = False
     # It opens, abandons and changes paths as `Transfer.paths` says.
     takes_paths: ClassVar[bool] = False
-    # On so many legs at most; None: on all.
+    # The most legs on which it has paths; None: all.
     most_paths: ClassVar[int | None] = None
     # Its paths are those of the client's host: with a schedule it must be alone in a run.
     paths_of_host: ClassVar[bool] = False
@@ -184,20 +185,20 @@ class Runner(ABC):
     one_client_address: ClassVar[bool] = False
     # How the server is asked to end; None: it ends by itself after one connection.
     stop_signal: ClassVar[signal.Signals | None] = signal.SIGTERM
-    # How a server ends that did nothing wrong.
+    # Exit codes of a server that did nothing wrong.
     server_exit_codes: ClassVar[frozenset[int]] = frozenset({0})
 
     @property
     def label(self) -> str:
-        """The name as people are shown it: with the stack."""
+        """Return the name as people are shown it, with the stack."""
         return f"{self.name} ({self.stack})" if self.stack else self.name
 
     @abstractmethod
     def missing(self) -> str | None:
-        """What this machine lacks for the transport, and how to get it; None if nothing."""
+        """Return what this machine lacks for the transport and how to get it, None if nothing."""
 
     def tool(self, name: str) -> str:
-        """The path of one of its `tools`.
+        """Return the path of one of its `tools`.
 
         Raises:
             TransferFailed: it is not here.
@@ -210,24 +211,26 @@ class Runner(ABC):
 
     @abstractmethod
     def server_command(self, transfer: Transfer) -> list[str]:
-        """Return the server's command line; empty when this transfer needs none.
+        """Return the server's command line, empty when this transfer needs none.
+
+        It is asked for once, right before the start: a program's files may be written here.
 
         Asked for once, right before the start: a program's files may be written here.
         """
 
     @abstractmethod
     def client_command(self, transfer: Transfer) -> list[str]:
-        """Return the client's command line; as the server's."""
+        """Return the client's command line, asked for once like the server's."""
 
     def paths_command(self, transfer: Transfer) -> list[str] | None:  # noqa: ARG002 (a hook)
-        """The command line of a program on the client's host that changes paths; None: no need.
+        """Return the command of a program on the client's host that changes paths, or None.
 
         It is started behind the client and ended (SIGTERM) at the client's end.
         """
         return None
 
     def client_exit_codes(self, transfer: Transfer) -> frozenset[int]:  # noqa: ARG002 (a hook)
-        """How a client ends that did what was asked for."""
+        """Return the exit codes of a client that did what was asked for."""
         return frozenset({0})
 
     @abstractmethod
@@ -239,16 +242,16 @@ class Runner(ABC):
         """
 
     def virtual(self) -> VirtualTransport | None:
-        """Its endpoints as sans-IO classes, for the virtual clock; None: it has none."""
+        """Return its endpoints without input or output, for the virtual clock, None without any."""
         return None
 
     def guest(self) -> GuestTransport | None:
-        """Its endpoints in a guest kernel, for the virtual clock; None: it has none."""
+        """Return its endpoints in a guest kernel, for the virtual clock, None without any."""
         return None
 
     @property
     def has_virtual(self) -> bool:
-        """Whether it can be asked for on the virtual clock."""
+        """Return whether it can be asked for on the virtual clock."""
         return self.virtual() is not None or self.guest() is not None
 
     def unsupported_virtual(
@@ -256,11 +259,20 @@ class Runner(ABC):
         congestion_control: str,
         workload: Workload,  # noqa: ARG002 (a hook)
     ) -> str | None:
-        """Why it cannot run here on the virtual clock; None when it can."""
+        """Return why it cannot run here on the virtual clock, None when it can."""
         return self.unsupported(congestion_control)
 
+    def unsupported_options(
+        self,
+        options: Mapping[str, Any],  # noqa: ARG002 (a hook)
+        *,
+        virtual: bool,  # noqa: ARG002
+    ) -> str | None:
+        """Return why one of its options cannot be had here, on this clock."""
+        return None
+
     def refusal(self, workload: Workload) -> str | None:
-        """Why this transport does not carry a workload, with what is allowed; None when it does."""
+        """Return why it does not carry a workload and what is allowed, None when it does."""
         if workload.kind not in self.workloads:
             allowed = ", ".join(self.workloads)
             return (
@@ -275,26 +287,26 @@ class Runner(ABC):
         return None
 
     def modes(self) -> tuple[str, ...]:
-        """The modes of a flow that it can be used in."""
+        """Return the modes of a flow in which it can be used."""
         one_path = ("sc",) if self.every_leg else ("sc", "dc", "dc-duplicate")
         if self.any_mode:
             return (*one_path, "multipath")
         return ("multipath",) if self.multipath else one_path
 
     def lacking(self, workload: Workload) -> str | None:  # noqa: ARG002 (a hook)
-        """What this machine lacks for a workload, beside `missing`; None if nothing."""
+        """Return what this machine lacks for a workload, beside `missing`; None if nothing."""
         return None
 
     def server_may_end(self, exit_code: int) -> bool:
-        """Whether a server that ends so before its client has done nothing wrong."""
+        """Return whether a server may end with this exit code before its client."""
         return self.stop_signal is None and exit_code in self.server_exit_codes
 
     def unsupported(self, congestion_control: str) -> str | None:
-        """Why the transport cannot run here with a congestion control; None if it can."""
+        """Return why it cannot run here with a congestion control, None if it can."""
         return self.unknown(congestion_control) or self.missing()
 
     def unknown(self, congestion_control: str) -> str | None:
-        """Why it has no such congestion control anywhere; None when it has."""
+        """Return why it has no such congestion control on any machine, None when it has."""
         if congestion_control not in self.congestion_controls:
             choice = " or ".join(self.congestion_controls)
             return f"runner {self.name} has no {congestion_control} (choose {choice})"
@@ -340,7 +352,10 @@ class Runner(ABC):
         server: Host,  # noqa: ARG002
         client: Host,  # noqa: ARG002
     ) -> AbstractContextManager[None]:
-        """Set up hosts for one transfer; undone at the end, whatever happens.
+        """Set up hosts for one transfer, and undo that at the end, whatever happens.
+
+        Of several transfers at once by this runner between the same addresses, it is entered for
+        the first one only, and undone when all have ended.
 
         Of several transfers at once by this runner between the same addresses, it is entered for
         the first one only, and undone when all have ended.
@@ -351,7 +366,7 @@ class Runner(ABC):
         return nullcontext()
 
     def is_ready(self, transfer: Transfer, pid: int) -> bool:
-        """Whether the server, started as process `pid`, takes connections."""
+        """Return whether the server, started as process `pid`, takes connections."""
         return is_bound(pid, self.socket_table, transfer.server_address, transfer.port)
 
 
@@ -366,7 +381,7 @@ _RUNNERS: Registry[type[Runner]] = Registry(
 
 
 def runner(name: str) -> Callable[[AnyRunner], AnyRunner]:
-    """Class decorator that registers a runner; a user's own is registered the same way.
+    """Return a class decorator that registers a runner, also one of a user's.
 
     Raises:
         ValueError: there is another runner of this name.
@@ -385,17 +400,17 @@ def runner(name: str) -> Callable[[AnyRunner], AnyRunner]:
 
 
 def runner_names() -> tuple[str, ...]:
-    """The names of all runners: the built-in ones, then a user's in the order of registration."""
+    """Return the names of all runners: the built-in ones, then a user's as registered."""
     return _RUNNERS.names()
 
 
 def all_runners() -> list[Runner]:
-    """One of each."""
+    """Return one runner of each kind."""
     return [get_runner(name) for name in runner_names()]
 
 
 def get_runner(name: str) -> Runner:
-    """A runner by its name.
+    """Return a runner by its name.
 
     Raises:
         UnknownNameError: there is none of this name.
@@ -404,7 +419,7 @@ def get_runner(name: str) -> Runner:
 
 
 def accepted(workload: Workload, measured: Measurement) -> Measurement:
-    """What was measured, with the workload's own numbers about it.
+    """Return what was measured, with the workload's own numbers about it.
 
     Raises:
         TransferFailed: it is not what was asked for.

@@ -1,4 +1,4 @@
-"""A runner's own options: a model of each runner says what there is."""
+"""Options of runners: each runner has a model that says which there are."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ KINDS = {
 
 
 class Options(Settings):
-    """The options of a runner that has none; a subclass says what another one has.
+    """Options of a runner that has none; a subclass has those of another runner.
 
     Each is a whole number from 1 on, a number with a range of `settings.ranges`, one of some words
-    or a switch; what may be None is so unless it is given.
+    or a switch; one that may be None is None unless it is given.
     """
 
     model_config = ConfigDict(strict=True)

@@ -1,4 +1,4 @@
-"""Whether a socket is bound, by the kernel's socket tables of a process's network namespace."""
+"""Tests of whether a socket is bound, by the socket tables of a process' network namespace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TCP_ESTABLISHED, TCP_LISTEN = "01", "0A"
 
 
 def is_bound(pid: int, table: Literal["tcp", "udp"], address: str, port: int) -> bool:
-    """Whether `address:port` is bound (UDP) or listened at (TCP) where process `pid` lives."""
+    """Return whether `address:port` is bound (UDP) or listens (TCP) where process `pid` lives."""
     local = _table_address(address, port)
     return any(
         row[1] == local and (table == "udp" or row[3] == TCP_LISTEN)
@@ -23,7 +23,7 @@ def is_bound(pid: int, table: Literal["tcp", "udp"], address: str, port: int) ->
 
 
 def is_port_bound(pid: int, port: int) -> bool:
-    """Whether a port of any address is bound (UDP) or listened at (TCP) where `pid` lives."""
+    """Return whether a port is bound (UDP) or listens (TCP) on any address where `pid` lives."""
     suffix = f":{port:04X}"
     return any(
         row[1].endswith(suffix) and (table == "udp" or row[3] == TCP_LISTEN)
@@ -34,7 +34,7 @@ def is_port_bound(pid: int, port: int) -> bool:
 
 
 def is_connected(pid: int | Literal["self"], address: str, peer: tuple[str, int]) -> bool:
-    """Whether a TCP connection from `address` to `peer` is established where `pid` lives."""
+    """Return whether a TCP connection of `address` to `peer` is established where `pid` lives."""
     local, remote = _table_address(address, 0).partition(":")[0], _table_address(*peer)
     return any(
         row[1].partition(":")[0] == local and row[2:4] == [remote, TCP_ESTABLISHED]
@@ -43,7 +43,7 @@ def is_connected(pid: int | Literal["self"], address: str, peer: tuple[str, int]
 
 
 def _rows(pid: int | Literal["self"], table: str, address: str) -> list[list[str]]:
-    """The fields of each socket of an address's IP version (proc(5))."""
+    """Return the fields of each socket of an address' IP version (proc(5))."""
     suffix = "6" if address_family(address) == socket.AF_INET6 else ""
     try:
         lines = Path(f"/proc/{pid}/net/{table}{suffix}").read_text(encoding="ascii").splitlines()

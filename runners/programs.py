@@ -1,4 +1,4 @@
-"""A program of a runner: what it is told is one JSON file, its only argument."""
+"""A program of a runner, whose only argument is a JSON file of settings."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from minitopo_dc.shipped import module_command
 
 
 class ProgramSettings(BaseModel):
-    """What a program is told: the runner writes it, the program reads it.
+    """Settings of a program: the runner writes them, the program reads them.
 
-    No `Settings`, whose package takes longer to import than small clients take to start.
+    It is no `Settings`, whose package takes longer to import than small clients take to start.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -36,7 +36,7 @@ class ProgramSettings(BaseModel):
 
     @classmethod
     def given(cls) -> Self:
-        """Return what this program is told; a wrong file ends it with 2 and a line per error."""
+        """Return this program's settings; a wrong file ends it with 2 and a line per error."""
         if len(sys.argv) != 2:
             _refuse("give one argument: the program's settings, a JSON file")
         file = sys.argv[1]

@@ -1,4 +1,4 @@
-"""What the QUIC stacks share: options, datagram sizes, programs of our own, their reports."""
+"""Common parts of the QUIC stacks: options, datagram sizes, this project's programs, reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from minitopo_dc.workloads import Measurement, Realtime, RequestResponse, Video,
 
 
 def read_report(report: dict[str, Any], workload: Workload) -> Measurement:
-    """What a client's report says.
+    """Return the measurement in a client's report.
+
+    A client that the virtual clock's end cut off has no hash yet, and lasted for its duration.
 
     A client that the virtual clock's end cut off has no hash yet, and lasted for its duration.
 
@@ -87,7 +89,7 @@ class DatagramRunner(Runner):
     options_type: ClassVar[type[QuicOptions]] = QuicOptions
 
     def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:
-        """Also: QUIC, and an Ethernet frame behind the headers of the IP version, allow the size.
+        """Check also that QUIC, and an Ethernet frame behind the IP headers, allow the size.
 
         Raises:
             SettingsError: an option is unknown or wrong, or `max_datagram_bytes` below 1,200 (RFC
@@ -106,10 +108,10 @@ class DatagramRunner(Runner):
 
 
 class QuicEnd(ProgramSettings):
-    """What both programs of a QUIC of our own are told."""
+    """Settings of both programs of a QUIC stack of this project."""
 
     address: str
-    """The server's."""
+    """The server's address."""
     port: int
     certificate: Path
     congestion_control: str
@@ -119,14 +121,17 @@ class QuicEnd(ProgramSettings):
 
 
 class OwnQuicRunner(DatagramRunner):
-    """Options, workloads and logs; the programs are a subclass's."""
+    """A QUIC runner whose programs are this project's: options, workloads and logs.
+
+    The programs are a subclass'.
+    """
 
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     workloads: ClassVar[tuple[str, ...]] = ("download", "request-response", "video", "realtime")
     takes_duration: ClassVar[bool] = True
 
     def _end(self, transfer: Transfer, role: str) -> dict[str, Any]:
-        """Return what both programs are told."""
+        """Return the settings of both programs."""
         options = self._options(transfer)
         return {
             "address": transfer.server_address,

@@ -1,4 +1,4 @@
-"""The programs that a transport runs: what they are called, and where they are looked for."""
+"""The programs that a transport runs: their names, and where they are looked for."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SYSTEM_PLACES = ("/usr/sbin", "/sbin")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One program."""
+    """One program that a transport runs."""
 
     name: str
     version_option: str | None = None
     """What makes it print its version; None: nothing does."""
     package: str | None = None
-    """Debian's, that holds it; None: there is none."""
+    """Debian's package that holds it; None: there is none."""
     variable: str | None = None
     """If this environment variable is set, the program is the one in the directory that it names,
     and no other."""
@@ -29,7 +29,7 @@ class Tool:
     """The folder of a checkout into which the set-up builds it; None: the set-up does not."""
 
     def find(self) -> str | None:
-        """Its path; None when it is nowhere."""
+        """Return its path, None when it is nowhere."""
         given = self._given()
         if given:
             return shutil.which(self.name, path=given)
@@ -57,7 +57,7 @@ class Tool:
 
 
 def not_installed(tools: Iterable[Tool], system: str = "Debian and Ubuntu") -> str | None:
-    """Which of these programs of Debian's packages are not here, and how to get them."""
+    """Return which of these programs of Debian are not here and how to get them, or None."""
     missing = [tool for tool in tools if tool.find() is None]
     if not missing:
         return None

@@ -1,10 +1,10 @@
-"""One end of a split bearer on a Mininet host: what the host is told, and its element's settings.
+"""One end of a split bearer on a Mininet host: the host's set-up, and its element's settings.
 
-The bearer is an interface of the host, `dc`: what the host routes there, its own packets and
-those of others, comes out of `dc-in` again, where the element takes it, numbers it and marks it
-for a leg. So routes alone say what is split, and no rule names an address of the user's. That
-packets of the host itself make this turn also lets TCP go on: held where they are sent, they would
-stop it (docs/mininet.md, TCP small queues).
+The bearer is an interface of the host, `dc`: what the host routes there, its own packets and those
+of others, comes out of `dc-in` again, where the element takes it, numbers it and marks it for a
+leg. So routes alone say what is split, and no rule names an address of the user's. That packets of
+the host itself make this turn also lets TCP go on: held where they are sent, they would stop it
+(docs/mininet.md, TCP small queues).
 
 Legs get addresses of their own, out of what RFC 2544 set aside for tests of network devices; they
 have no neighbours to find.
@@ -53,7 +53,7 @@ MOST_LEGS = 250
 
 
 class Leg(NamedTuple):
-    """One leg: its interfaces, and what each direction is like; None: as the link is."""
+    """One leg: its interfaces, and the settings of each direction; None: as the link is."""
 
     number: int
     gnb: Intf
@@ -63,7 +63,7 @@ class Leg(NamedTuple):
 
 
 class Bearers(NamedTuple):
-    """What both elements are told of the two bearers."""
+    """Settings of the two bearers, which both elements are told."""
 
     downlink: Mapping[str, Any]
     """Fields of PDCP (docs/scenarios.md)."""
@@ -74,7 +74,7 @@ class Bearers(NamedTuple):
 
 @dataclass(frozen=True)
 class BearerEnd:
-    """The end on `node`; `other` is the other end's host."""
+    """The end of both bearers on `node`; `other` is the other end's host."""
 
     role: Role
     node: Node
@@ -85,18 +85,18 @@ class BearerEnd:
 
     @property
     def interfaces(self) -> list[Intf]:
-        """This end's interface of each leg."""
+        """Return this end's interface of each leg."""
         return [self._near(leg) for leg in self.legs]
 
     def commands(self) -> Iterator[Command]:
-        """What is to be run on the host before its element starts."""
+        """Yield the commands to run on the host before its element starts."""
         yield from self._devices()
         for leg in self.legs:
             yield from self._leg(leg)
         yield from self._routes()
 
     def settings(self, directory: Path, bearers: Bearers) -> dict[str, Any]:
-        """The element's (docs/element.md)."""
+        """Return the settings of this end's element (docs/element.md)."""
         down, up = self._bearer(1, bearers.downlink), self._bearer(2, bearers.uplink)
         sent, received = (down, up) if self.role == "gnb" else (up, down)
         return {
@@ -119,14 +119,14 @@ class BearerEnd:
         }
 
     def far(self) -> list[str]:
-        """The addresses that are reached over the bearer: the other end's, and those behind it."""
+        """Return the addresses reached over the bearer: the other end's, and those behind it."""
         hosts = self._behind(self.other)
         own = self._behind(self.node)
         found = (self.other, *(host for host in hosts if host not in own))
         return sorted({each for host in found for each in addresses(host, planned=self.planned)})
 
     def near(self) -> dict[str, Intf]:
-        """The addresses on this end's other links, each with its interface here."""
+        """Return the addresses on this end's other links, each with its interface here."""
         return {
             found: interface
             for interface in self._others()
@@ -136,7 +136,7 @@ class BearerEnd:
         }
 
     def _devices(self) -> Iterator[Command]:
-        """Interfaces that send packets as they are; forwarding, from and to everywhere."""
+        """Yield commands for interfaces that send packets unchanged, and for forwarding."""
         yield (*("ip", "link", "add", LOOP, "type", "veth", "peer", "name", LOOP_IN),)
         yield ("ip", "link", "set", "dev", LOOP_IN, "address", LOOP_LINK_LAYER)
         ours = [LOOP, LOOP_IN, *(str(each) for each in self.interfaces)]
@@ -152,7 +152,7 @@ class BearerEnd:
         accepting = f"net.ipv4.conf.{LOOP_IN}.accept_local=1"  # this host's own come by here, too
         yield ("sysctl", "-qw", "net.ipv4.ip_forward=1", *unfiltered, accepting)
         for each in self._others():
-            # Who shares a network with hosts across the bearer asks here for them, at once.
+            # Hosts that share a network with hosts across the bearer ask here for their addresses.
             yield ("sysctl", "-qw", f"net.ipv4.conf.{each}.proxy_arp=1")
             yield ("sysctl", "-qw", f"net.ipv4.neigh.{each}.proxy_delay=0")
 
@@ -162,7 +162,7 @@ class BearerEnd:
         yield ("ip", "address", "replace", own, "dev", name, "scope", "link")
         mark = f"{leg.number}/{LEG_MARK_MASK:#x}"
         yield ("ip", "rule", "add", "fwmark", mark, "table", table, "priority", MARKED)
-        # Behind the route that the element makes, which goes when the interface goes down.
+        # After the route that the element makes, which goes when the interface goes down.
         yield ("ip", "route", "add", "blackhole", "default", "metric", "1000", "table", table)
         # A PDU is what the other end's host sends to this one, but for the reports.
         for other in (
@@ -191,7 +191,7 @@ class BearerEnd:
             yield ("ip", "rule", "add", *rest, "priority", THE_REST)
 
     def _source(self, interface: Intf | None = None) -> Command:
-        """The address that this host's own packets get unless they have one."""
+        """Return the route option for the source address of this host's own packets."""
         first = None if interface is None else address(interface, planned=self.planned)
         own = first or next(addresses(self.node, planned=self.planned), None)
         return ("src", own) if own else ()
@@ -234,12 +234,12 @@ class BearerEnd:
         return leg.ue if self.role == "gnb" else leg.gnb
 
     def _others(self) -> list[Intf]:
-        """This host's interfaces that are no legs."""
+        """Return this host's interfaces that are no legs."""
         legs = self.interfaces
         return [each for each in self.node.intfList() if each not in legs and each.name != "lo"]
 
     def _behind(self, node: Node) -> list[Node]:
-        """The hosts behind one end, as seen without the legs."""
+        """Return the hosts behind one end, as seen without the legs."""
         legs = [each for leg in self.legs for each in (leg.gnb, leg.ue)]
         return behind(node, legs, self.other if node is self.node else self.node)
 

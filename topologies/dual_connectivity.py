@@ -64,11 +64,11 @@ ONE_LEG = {"split": "batch", "delivery": "off"}
 
 
 class DualConnectivityError(Exception):
-    """It cannot be as it was asked for; the message says what is wrong, and what is allowed."""
+    """Error: it cannot be as asked for; the message says what is wrong, and what is allowed."""
 
 
 class _NoInterface:
-    """What a part of a network without ends shows where Mininet looks for a link's."""
+    """A substitute where Mininet looks for the interface of a link, of a part without ends."""
 
     node = None
 
@@ -76,7 +76,7 @@ class _NoInterface:
 class DualConnectivity:
     """A split bearer between two hosts, each way; it runs from the start until `stop`.
 
-    In a network's list of links, so that Mininet stops it.
+    It is in a network's list of links, so that Mininet stops it.
     """
 
     intf1 = intf2 = _NoInterface()
@@ -126,9 +126,9 @@ class DualConnectivity:
         gnb.dual_connectivity = ue.dual_connectivity = self
 
     def statistics(self) -> dict[str, dict[int, dict[str, int]]]:
-        """Per direction and leg the counters of a leg (docs/legs.md), up to 0.1 s old.
+        """Return the counters of each leg (docs/legs.md) per direction, up to 0.1 s old.
 
-        Of a leg that is a user's link: what was given to it, as delivered.
+        A leg that is a user's link counts what was given to it, as delivered.
         """
         pairs = zip(("downlink", "uplink"), self._elements)  # noqa: B905
         return {direction: element.counters() for direction, element in pairs}
@@ -138,11 +138,11 @@ class DualConnectivity:
         self._set(leg, "down")
 
     def up(self, leg: int) -> None:
-        """Bring them up again."""
+        """Bring both interfaces of leg `leg` (1, 2, ...) up again."""
         self._set(leg, "up")
 
     def restart(self) -> None:
-        """Make now the traces' time zero, which was when the elements were ready."""
+        """Restart the traces: make now their time zero, which was when the elements were ready."""
         for element in self._elements:
             element.order("start")
 
@@ -161,7 +161,7 @@ class DualConnectivity:
     delete = stop
 
     def status(self) -> str:
-        """For Mininet's `links`."""
+        """Return the number of legs, for Mininet's `links`."""
         return f"({len(self.legs)} legs)"
 
     def __str__(self) -> str:
@@ -204,7 +204,7 @@ def addDualConnectivity(  # noqa: N802 - as Mininet's own addHost, addLink
     legs: Sequence[Parameters | None] | None = None,
     **options: Any,
 ) -> DualConnectivity:
-    """Let what two hosts and those behind them say to each other take a split bearer.
+    """Put a split bearer between two hosts, for their traffic and that of hosts behind them.
 
     Args:
         net: has its hosts and links; it is built (`net.build()`) unless it was.
@@ -239,7 +239,7 @@ class Gnb(TestbedHost):
     partner: type[Gnb]
 
     def __init__(self, name: str, *arguments: Any, **parameters: Any) -> None:
-        """As Mininet's."""
+        """Make the host with Mininet's arguments; no bearer runs yet."""
         self.dual_connectivity: DualConnectivity | None = None
         self.configured = False
         super().__init__(name, *arguments, **parameters)
@@ -266,7 +266,7 @@ class Gnb(TestbedHost):
 
 
 class Ue(Gnb):
-    """The terminal's end, which also has what the bearer is like.
+    """The terminal's end, which also has the parameters of the bearer.
 
     Its parameter `dual_connectivity` is a dictionary of arguments of `addDualConnectivity`.
     """
@@ -278,7 +278,7 @@ Gnb.partner, Ue.partner = Ue, Gnb
 
 
 def find_legs(gnb: Node, ue: Node) -> list[tuple[Intf, Intf]]:
-    """The pairs of interfaces between two hosts, over a link or over switches.
+    """Return the pairs of interfaces between two hosts, over a link or over switches.
 
     Raises:
         DualConnectivityError: an interface could be of several legs.
@@ -297,7 +297,7 @@ def find_legs(gnb: Node, ue: Node) -> list[tuple[Intf, Intf]]:
 def make_legs(
     pairs: Sequence[tuple[Intf, Intf]], given: Sequence[Parameters | None] | None
 ) -> list[Leg]:
-    """The legs between these interfaces, with their parameters.
+    """Return the legs between these interfaces, with their parameters.
 
     Raises:
         DualConnectivityError: there are too few or too many, or a parameter is wrong.
@@ -317,7 +317,7 @@ def make_legs(
 
 
 def _direction(number: int, leg: Parameters | None, direction: str) -> dict[str, Any] | None:
-    """What the element is to be as this direction of a leg; None: the leg is not its own."""
+    """Return the settings of one direction of a leg, None if the leg is not the element's."""
     if leg is None:
         return None
     both = {name: value for name, value in leg.items() if name not in ("downlink", "uplink")}
@@ -338,7 +338,7 @@ def _named(gnb: Node, ue: Node, ends: Sequence[tuple[str, str]]) -> list[tuple[I
 
 
 def _partners(node: Node, partner: type[Node]) -> Iterator[Any]:
-    """The hosts of class `partner` that a host has links to; a Ue is no Gnb's Gnb."""
+    """Yield the hosts of class `partner` to which a host has links; a Ue is no Gnb's Gnb."""
     wanted_ue = partner is Ue
     for near in node.intfList():
         for far in neighbours(near):

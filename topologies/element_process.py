@@ -1,7 +1,7 @@
-"""An element's process on a Mininet host, and where its files go.
+"""An element's process on a Mininet host, and the place of its files.
 
-As every process of a run it carries the run's id, and the run is registered, so that
-`minitopo-dc clean` finds what a killed program left (`minitopo_dc.emulation.machine.run_registry`).
+As every process of a run it carries the run's id, and the run is registered, so that `minitopo-dc
+clean` finds what a killed program left (`minitopo_dc.emulation.machine.run_registry`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ VARIABLE = "MINITOPO_DC_RUN"
 
 
 class ElementProcessError(Exception):
-    """An element cannot start, or has ended; the message has its words."""
+    """Error: an element cannot start, or has ended; the message has its words."""
 
 
 class Registered:
@@ -53,7 +53,7 @@ class Registered:
         partial.replace(self._entry)
 
     def close(self) -> None:
-        """Remove everything."""
+        """Remove the run's directory and its entry."""
         shutil.rmtree(self.directory, ignore_errors=True)
         self._entry.unlink(missing_ok=True)
 
@@ -62,7 +62,7 @@ class ElementProcess:
     """An element on `node`; `host` is its name in its files."""
 
     def __init__(self, node: Node, settings: Mapping[str, Any], run: str) -> None:
-        """Start it; `wait_ready` has to follow."""
+        """Start the process; `wait_ready` has to follow."""
         self._node = node
         self._files = Path(settings["directory"]) / settings["host"]
         path = Path(f"{self._files}-element.yaml")
@@ -78,7 +78,7 @@ class ElementProcess:
             )
 
     def wait_ready(self) -> None:
-        """Return once packets reach it.
+        """Return once packets reach the element.
 
         Raises:
             ElementProcessError: it has ended, or takes too long.
@@ -103,7 +103,7 @@ class ElementProcess:
         orders.flush()
 
     def counters(self) -> dict[int, dict[str, int]]:
-        """What each leg has counted up to 0.1 s ago, by its number (docs/legs.md)."""
+        """Return what each leg had counted up to 0.1 s ago, by number (docs/legs.md)."""
         with Path(f"{self._files}-legs.csv").open(encoding="ascii", newline="") as series:
             rows = {int(row["leg"]): row for row in csv.DictReader(series) if all(row.values())}
         return {
@@ -112,14 +112,14 @@ class ElementProcess:
         }
 
     def begin_stop(self) -> None:
-        """Tell it to end, which the end of its orders does."""
+        """Tell the process to end, by the end of its orders."""
         if self._process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
             self._process.stdin = None
 
     def stop(self) -> str:
-        """End it in order; what is to be said of it, if anything."""
+        """End the process in order; return what went wrong, or empty text."""
         self.begin_stop()
         try:
             self._process.communicate(timeout=PATIENCE_S)
@@ -142,7 +142,7 @@ class ElementProcess:
         return Path(f"{self._files}-element.log")
 
     def _words(self) -> str:
-        """How it ended and what it said, without the path of a file that nobody has written."""
+        """Return how it ended and what it said, without the path of its settings' file."""
         said = self._log.read_text(encoding="utf-8", errors="replace").strip()
         said = said.replace(f"{self._files}-element.yaml: ", "")
         end = self._process.poll()
@@ -156,5 +156,8 @@ class ElementProcess:
 
 
 def _started(pid: int) -> str:
-    """Start time of a process in clock ticks (proc(5), field 22): tells a reused pid apart."""
+    """Return the start time of a process in clock ticks (proc(5), field 22).
+
+    It tells a reused pid apart.
+    """
     return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19]

@@ -1,9 +1,9 @@
 """The hosts of the testbed's topologies, with IPv4 alone or with IPv6 beside it.
 
-Addresses and routes are written down once, for IPv4. With `ip_version` 6 each host gets all of
-them once more for IPv6, with the same digits: 10.A.B.C becomes fd00:10:A:B::C, which is a unique
-local address (RFC 4193). Its global identifier is to be read, not random as section 3.2.2 asks:
-nothing here ever meets another site.
+Addresses and routes are written down once, for IPv4. With `ip_version` 6 each host gets all of them
+once more for IPv6, with the same digits: 10.A.B.C becomes fd00:10:A:B::C, which is a unique local
+address (RFC 4193). Its global identifier is chosen to be readable, not random as section 3.2.2
+asks: nothing here ever meets another site.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _PREFIX_LENGTHS = {"16": 48, "24": 64, None: 128}
 
 
 class ShellEndedError(RuntimeError):
-    """The shell that holds a host's namespace was ended from outside."""
+    """Error: the shell that holds a host's namespace was ended from outside."""
 
 
 class TestbedHost(Node):  # type: ignore[misc]
-    """A host that sends what it means to: no offloads, no reverse-path filter, its own routes."""
+    """A host that sends packets unchanged: no offloads, no reverse-path filter, its own routes."""
 
     __test__ = False  # not a test class
 
     def read(self, size: int = 1024) -> str:
-        """What the host's shell writes; Mininet's would wait for ever for one that was killed.
+        """Return what the host's shell writes, where Mininet would wait for ever for a dead one.
 
         Raises:
             ShellEndedError: it has ended.
@@ -69,9 +69,9 @@ class TestbedHost(Node):  # type: ignore[misc]
 
 @contextmanager
 def watched_shells() -> Iterator[None]:
-    """While the block runs, all of Mininet's nodes read as `TestbedHost` does.
+    """Let all of Mininet's nodes read as `TestbedHost` does, for a block.
 
-    For networks that others build, of nodes that are theirs.
+    This is for networks of other code, whose nodes are its own.
     """
     unwatched = Node.read
 
@@ -87,7 +87,7 @@ def watched_shells() -> Iterator[None]:
 
 
 def _wait_for_output(node: Node, size: int) -> None:
-    """Mininet's `waitReadable` returns at once: it also waits for room to write."""
+    """Wait for output; Mininet's `waitReadable` would return at once, if it has room to write."""
     if len(node.readbuf) >= size:
         return
     output = select.poll()
@@ -135,7 +135,7 @@ def set_up(
 
 
 def _enable_ipv6(node: Node, forward: bool) -> None:
-    """Addresses at once and for good, and no word to the network but what it cannot do without."""
+    """Set the IPv6 addresses at once and for good, without any traffic that is not needed."""
     for name in node.nameToIntf:
         run(node, "sysctl", "-qw", *_quiet(name))
     all_interfaces = "net.ipv6.conf.all"
@@ -148,13 +148,13 @@ def _enable_ipv6(node: Node, forward: bool) -> None:
 
 
 def _quiet(interface: str) -> Iterator[str]:
-    """No duplicate address detection, no router solicitations, nothing learnt from a router."""
+    """Yield settings without duplicate address detection, router solicitations, routers' news."""
     for name in ("accept_dad", "router_solicitations", "accept_ra", "autoconf"):
         yield f"net.ipv6.conf.{interface}.{name}=0"
 
 
 def in_ipv6(word: str) -> str:
-    """The IPv6 address or network for one of the testbed's IPv4 ones; other words as they are."""
+    """Return the IPv6 address or network for an IPv4 one of the testbed, other words unchanged."""
     found = _OURS.fullmatch(word)
     if found is None:
         return word
@@ -165,7 +165,7 @@ def in_ipv6(word: str) -> str:
 
 
 def run(node: Node, *command: str) -> None:
-    """Run a command on a node; RuntimeError with its words when it fails."""
+    """Run a command on a node; raise RuntimeError with its words when it fails."""
     out, err, code = node.pexec(list(command))
     if code:
         raise RuntimeError(f"{node.name}: {' '.join(command)}: {(err or out).strip()}")

@@ -27,7 +27,7 @@ else:  # mn runs this file outside its package, and compiles it by its name
 
 
 class ManyClients(TwoPath):
-    """`clients` clients, and `legs` legs that they share."""
+    """A topology of `clients` clients, and `legs` legs that they share."""
 
     def build(  # type: ignore[override]
         self, clients: int = 2, legs: int = 2, ip: int = 4
@@ -68,7 +68,7 @@ def _network(client: int, leg: int) -> str:
 
 
 def _stays(network: str) -> Command:
-    """What a client sends to another one does not take a leg."""
+    """Return the rule by which packets between clients do not take a leg."""
     return ("rule", "add", "to", network, "table", "main", "priority", "190")
 
 

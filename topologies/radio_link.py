@@ -1,4 +1,4 @@
-"""A Mininet link with radio's properties: TCLink's parameters and more, on any kernel.
+"""A Mininet link with a radio link's properties: TCLink's parameters and more, on any kernel.
 
     Mininet(topo=..., link=RadioLink)
     net.addLink(h1, h2, cls=RadioLink, bw=10, delay="15ms", loss=1)
@@ -45,11 +45,11 @@ NOT_HERE = ("speedup", "latency_ms", "enable_ecn", "enable_red")
 
 
 class RadioLinkError(Exception):
-    """A parameter is wrong, or the link's process cannot run; the message says which and why."""
+    """Error: a parameter is wrong, or the link's process cannot run; the message says which."""
 
 
 def radio_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A leg's settings (docs/scenarios.md) from a radio link's parameters.
+    """Return a leg's settings (docs/scenarios.md) from a radio link's parameters.
 
     Args:
         parameters: of :class:`RadioIntf`; None means not given.
@@ -96,7 +96,7 @@ def _packets(name: str, value: Any) -> int:
 
 
 def _milliseconds(name: str, value: Any) -> float:
-    """A time with its unit: without one, tc(8) has microseconds and a scenario milliseconds."""
+    """Return a time with its unit in ms; without one tc(8) means us and a scenario ms."""
     text = str(value).strip()
     if _NO_TIME.fullmatch(text):
         return 0.0
@@ -107,7 +107,7 @@ def _milliseconds(name: str, value: Any) -> float:
 
 
 def _burst_loss(name: str, value: Any) -> dict[str, float]:
-    """Gilbert-Elliott as netem's gemodel: p and r, then h and k if need be, as probabilities."""
+    """Return Gilbert-Elliott's probabilities, as netem's gemodel: p and r, then perhaps h and k."""
     numbers = value.split(":") if isinstance(value, str) else list(value)
     if not 2 <= len(numbers) <= 4:
         raise RadioLinkError(f"{name}={value!r}: allowed are p:r, p:r:h and p:r:h:k")
@@ -153,7 +153,7 @@ class RadioIntf(Intf):  # type: ignore[misc]
     def __init__(
         self, name: str, node: Any = None, link: Any = None, seed: Any = SEED, **params: Any
     ) -> None:
-        """As Mininet's; `seed` and the name are what losses and jitter are drawn from."""
+        """Make the interface as Mininet does; losses and jitter are drawn from `seed` and name."""
         if not isinstance(link, RadioLink):
             raise RadioLinkError(f"{name}: a RadioIntf is an end of a RadioLink, not of {link}")
         self._radio: dict[str, Any] | None = None
@@ -161,7 +161,7 @@ class RadioIntf(Intf):  # type: ignore[misc]
         super().__init__(name, node=node, link=link, **params)
 
     def config(self, **params: Any) -> Any:
-        """Configure addresses as Mininet does, and the radio; again to change it, under traffic.
+        """Configure addresses as Mininet does, and the radio; call it again to change that.
 
         A later call changes what it names and nothing else: bw or trace, delay, jitter, loss or
         burst_loss. Packets in the queue stay there.
@@ -185,7 +185,7 @@ class RadioIntf(Intf):  # type: ignore[misc]
         return super().config(**params)
 
     def statistics(self) -> dict[str, Any]:
-        """Counters of what this interface has sent (docs/legs.md), and what the kernel dropped."""
+        """Return counters of what this interface has sent (docs/legs.md), and kernel drops."""
         found: dict[str, Any] = json.loads(self.link.ask("statistics"))[self.name]
         return found
 
@@ -223,7 +223,7 @@ class RadioIntf(Intf):  # type: ignore[misc]
 
 
 class RadioLink(Link):  # type: ignore[misc]
-    """A link of two RadioIntf."""
+    """A Mininet link between two `RadioIntf`."""
 
     def __init__(self, node1: Any, node2: Any, **params: Any) -> None:
         """Make the link; `params` are Link's and RadioIntf's."""
@@ -256,7 +256,7 @@ class RadioLink(Link):  # type: ignore[misc]
             raise RadioLinkError(f"{self._name}: {answer}")
 
     def restart(self) -> None:
-        """Make now the traces' time zero, which was when the link was made."""
+        """Restart the traces: make now their time zero, which was when the link was made."""
         self.ask("start")
 
     def ask(self, order: str) -> str:
@@ -275,7 +275,7 @@ class RadioLink(Link):  # type: ignore[misc]
         return self._answer()
 
     def delete(self) -> None:
-        """End the process, and with it the interfaces; say so if the machine was too slow."""
+        """End the process, and with it the interfaces; report a machine that was too slow."""
         try:
             for name, counters in json.loads(self.ask("statistics")).items():
                 if counters["kernel_drops"]:
@@ -289,7 +289,7 @@ class RadioLink(Link):  # type: ignore[misc]
         super().delete()
 
     def _end(self) -> None:
-        """The end of its standard input ends the process."""
+        """End the process by the end of its standard input."""
         try:
             self._process.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
@@ -312,7 +312,7 @@ class RadioLink(Link):  # type: ignore[misc]
 
 
 def interpreter() -> str:
-    """The Python that has minitopo-dc."""
+    """Return the Python that has minitopo-dc."""
     in_checkout = HERE.parents[1] / ".venv"
     installed_in = HERE.parents[5:6]  # below it: lib/python3.N/site-packages/minitopo_dc/topologies
     for environment in (in_checkout, *installed_in):

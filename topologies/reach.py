@@ -9,12 +9,12 @@ from mininet.node import Node, Switch
 
 
 def neighbours(interface: Intf) -> Iterator[Intf]:
-    """The hosts' interfaces that frames from `interface` reach by its link, and by switches."""
+    """Return the hosts' interfaces that frames from `interface` reach by its link and switches."""
     return (each for each in segment(interface) if not isinstance(each.node, Switch))
 
 
 def segment(interface: Intf) -> Iterator[Intf]:
-    """All interfaces that frames from `interface` come to, those of switches too."""
+    """Yield all interfaces that frames from `interface` reach, those of switches too."""
     seen, waiting = {interface}, [interface]
     while waiting:
         near = waiting.pop()
@@ -31,7 +31,7 @@ def segment(interface: Intf) -> Iterator[Intf]:
 
 
 def behind(node: Node, without: Collection[Intf], stop: Node) -> list[Node]:
-    """The hosts that `node` reaches, over any number of others, but not by some interfaces.
+    """Return the hosts that `node` reaches, over any number of others, but not by some interfaces.
 
     Args:
         node: the first one, which is not among them.
@@ -49,7 +49,7 @@ def behind(node: Node, without: Collection[Intf], stop: Node) -> list[Node]:
 
 
 def address(interface: Intf, *, planned: bool = False) -> str | None:
-    """The IPv4 address of an interface.
+    """Return the IPv4 address of an interface, None if it has none.
 
     Args:
         interface: of a host.
@@ -63,6 +63,6 @@ def address(interface: Intf, *, planned: bool = False) -> str | None:
 
 
 def addresses(node: Node, *, planned: bool = False) -> Iterator[str]:
-    """All IPv4 addresses of a host's interfaces."""
+    """Return an iterator over all IPv4 addresses of a host's interfaces."""
     found = (address(each, planned=planned) for each in node.intfList())
     return (each for each in found if each is not None)

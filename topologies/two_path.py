@@ -53,7 +53,7 @@ LEG_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "jitter_mod
 
 
 class End(NamedTuple):
-    """One end of a link; its interface is called after the host and the network."""
+    """One end of a link, whose interface is called after the host and the network."""
 
     host: str
     network: str
@@ -61,24 +61,24 @@ class End(NamedTuple):
 
     @property
     def interface(self) -> str:
-        """The interface's name."""
+        """Return the name of the interface."""
         return f"{self.host}-{self.network}"
 
 
 def client_address(leg: int, ip: int = 4) -> str:
-    """The client's address whose traffic takes leg `leg` (1, 2, ...)."""
+    """Return the client's address whose traffic takes leg `leg` (1, 2, ...)."""
     address = f"10.2.{leg}.2"
     return in_ipv6(address) if ip == 6 else address
 
 
 def server_address(link: int = 1, ip: int = 4) -> str:
-    """The server's address on backhaul link `link` (1, 2, ...); without backhaul: link 1."""
+    """Return the server's address on backhaul link `link` (1, 2, ...); without backhaul link 1."""
     address = f"10.0.{link - 1}.2"
     return in_ipv6(address) if ip == 6 else address
 
 
 class TwoPath(Topo):  # type: ignore[misc]
-    """server, gnb, ue and client with `legs` legs."""
+    """A topology of server, gnb, ue and client with `legs` legs."""
 
     def build(
         self, legs: int = 2, backhaul: int = 0, ip: int = 4, mode: str | None = None, **options: Any
@@ -135,7 +135,7 @@ class TwoPath(Topo):  # type: ignore[misc]
         self._host("client", False, [*client, ("route", "add", "default", "via", "10.2.1.1")])
 
     def _add_backhaul(self, links: range) -> None:
-        """Server, edge and agg, and gnb's link to agg."""
+        """Add server, edge and agg, and gnb's link to agg."""
         server = [command for link in links for command in _server_routes(link)]
         edge = [command for link in links for command in _edge_routes(link)]
         agg = [("route", "add", f"10.0.{link - 1}.0/24", "via", f"10.3.{link}.1") for link in links]
@@ -184,7 +184,7 @@ class TwoPath(Topo):  # type: ignore[misc]
 
 
 def _mode(mode: str | None, legs: int, ip: int, options: dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments of Dual Connectivity, from words as `mn` passes them on; None: there is none.
+    """Return the arguments of Dual Connectivity from the words of `mn`, None without it.
 
     Raises:
         ValueError: they do not go together.
@@ -213,12 +213,12 @@ def _mode(mode: str | None, legs: int, ip: int, options: dict[str, Any]) -> dict
 
 
 def table_of_leg(leg: int) -> str:
-    """The routing table of what takes leg `leg`."""
+    """Return the routing table of traffic that takes leg `leg`."""
     return str(FIRST_TABLE + leg)
 
 
 def _marked(leg: int) -> Command:
-    """What the element marked for a leg takes that leg, whatever its addresses."""
+    """Return the rule that sends what is marked for a leg over it, whatever its addresses."""
     return (
         "rule",
         "add",

@@ -1,1 +1,1 @@
-"""What the elements cost and carry: Python, native, and a plain UDP proxy."""
+"""Costs and rates of the elements: in Python, native, and a plain UDP proxy."""

@@ -39,7 +39,7 @@ LEGS = [{"downlink": INSTANT, "uplink": INSTANT}] * 2
 
 
 class Programs(NamedTuple):
-    """What is compiled for the benchmark."""
+    """The programs that are compiled for the benchmark."""
 
     traffic: Path
     proxy: Path
@@ -86,7 +86,7 @@ def compiled(directory: Path) -> Programs:
 
 @contextmanager
 def between(kind: str, programs: Programs, directory: Path) -> Iterator[Between]:
-    """Fresh hosts with what carries packets between them."""
+    """Give fresh hosts with what carries packets between them, for a block."""
     if kind in ("python", "native"):
         fields = {"transport": "tcp", "mode": "dc", "legs": LEGS, "real": {"core": kind}}
         with testbed(Scenario.check(fields, "benchmark"), directory) as bed:
@@ -105,7 +105,7 @@ def between(kind: str, programs: Programs, directory: Path) -> Iterator[Between]
 
 @contextmanager
 def running(host: EmulatedHost, program: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A program on a host, from its line `ready` to the end of the block."""
+    """Run a program on a host from its line `ready` to the end of the block."""
     process = host.popen([str(program), *words], stdout=subprocess.PIPE)
     assert process.stdout is not None
     try:
@@ -119,18 +119,18 @@ def running(host: EmulatedHost, program: Path, *words: str) -> Iterator[subproce
 
 
 def cpu_ns(pid: int) -> int:
-    """CPU time of a process with one thread."""
+    """Return the CPU time (ns) of a process with one thread."""
     return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0])
 
 
 def answer(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """What a program says at its end."""
+    """Return the JSON that a program prints at its end."""
     found: dict[str, Any] = json.loads(process.communicate()[0])
     return found
 
 
 def at_rate(kind: str, rate: float, seconds: float, programs: Programs, directory: Path) -> Row:
-    """Send at a rate, and count what arrives."""
+    """Send packets at a rate (1/s), and count what arrives."""
     burst = "4" if rate <= 20_000 else "16"
     words = [str(rate), str(seconds), str(SIZE), burst]
     with between(kind, programs, directory) as way:
@@ -153,7 +153,7 @@ def at_rate(kind: str, rate: float, seconds: float, programs: Programs, director
 
 
 def round_trips(kind: str, count: int, programs: Programs, directory: Path) -> Row:
-    """Ask one thing behind the other, every 2 ms."""
+    """Ask one thing after the other, every 2 ms, and measure the round trips."""
     with (
         between(kind, programs, directory) as way,
         running(way.hosts.client, programs.traffic, "echo", PORT),
@@ -165,7 +165,7 @@ def round_trips(kind: str, count: int, programs: Programs, directory: Path) -> R
 
 
 def medians(rows: Sequence[Row]) -> str:
-    """A line of the medians over repetitions."""
+    """Return a line of the medians over repetitions."""
     first = rows[0]
     what = f"{first.rate:>8.0f}/s" if first.rate else "round trip"
     of_ends = zip(*(row.cpu_us for row in rows), strict=True)

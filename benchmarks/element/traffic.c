@@ -3,7 +3,8 @@
  *   traffic sink PORT SILENCE_MS
  *   traffic echo PORT
  *   traffic ask ADDRESS PORT COUNT INTERVAL_US IP_BYTES
- * Sink and echo print `ready` first; an echo ends with its process. */
+ *   traffic timer SECONDS INTERVAL_US
+ * Sink and echo print `ready` first; an echo ends with its process. A timer only tells how late it wakes. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,6 +27,7 @@
 #define LONGEST 2048
 #define MOST_DELAYS (1 << 22)
 #define NS INT64_C(1000000000)
+#define SETTLE_NS (NS / 2) /* left out at the beginning of a rate, until queues are full */
 #define BEFORE_DUE_NS 60000 /* shorter waits than the kernel keeps are spent in the loop */
 
 typedef struct {
@@ -123,7 +125,8 @@ static int sink(char **words)
     static char bytes[BATCH][LONGEST];
     struct mmsghdr messages[BATCH] = {0};
     struct iovec pieces[BATCH];
-    int64_t count = 0, next = 0, disordered = 0, *delays = malloc(MOST_DELAYS * sizeof(*delays));
+    int64_t count = 0, next = 0, disordered = 0, begin = 0, first = 0, last = 0, bits = 0;
+    int64_t *delays = malloc(MOST_DELAYS * sizeof(*delays));
 
     for (int i = 0; i < BATCH; i++) {
         pieces[i] = (struct iovec){bytes[i], LONGEST};
@@ -143,10 +146,17 @@ static int sink(char **words)
             next = found.number >= next ? found.number + 1 : next;
             if (count < MOST_DELAYS)
                 delays[count] = now - found.sent;
-            count++;
+            if (!count++)
+                begin = now;
+            if (first)
+                bits += 8 * (int64_t)(messages[i].msg_len + HEADERS);
+            else if (now - begin >= SETTLE_NS)
+                first = now;
+            last = now;
         }
     }
-    printf("{\"received\": %lld, \"disordered\": %lld, ", (long long)count, (long long)disordered);
+    printf("{\"received\": %lld, \"disordered\": %lld, \"mbps\": %.3f, ", (long long)count, (long long)disordered,
+           first && last > first ? (double)bits * 1e3 / (double)(last - first) : 0);
     print_delays(delays, count < MOST_DELAYS ? count : MOST_DELAYS);
     return 0;
 }
@@ -191,13 +201,28 @@ static int ask(char **words)
     return 0;
 }
 
+static int timer(char **words)
+{
+    int64_t interval = atoi(words[1]) * INT64_C(1000), count = (int64_t)(atof(words[0]) * 1e9) / interval;
+    int64_t due = clock_now(), *delays = malloc((size_t)count * sizeof(*delays));
+
+    for (int64_t i = 0; i < count; i++) {
+        due += interval;
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &(struct timespec){due / NS, due % NS}, NULL);
+        delays[i] = clock_now() - due;
+    }
+    putchar('{');
+    print_delays(delays, count);
+    return 0;
+}
+
 int main(int count, char **words)
 {
     static const struct {
         const char *name;
         int words;
         int (*run)(char **words);
-    } modes[] = {{"send", 6, send_packets}, {"sink", 2, sink}, {"echo", 1, echo}, {"ask", 5, ask}};
+    } modes[] = {{"send", 6, send_packets}, {"sink", 2, sink}, {"echo", 1, echo}, {"ask", 5, ask}, {"timer", 2, timer}};
 
     prctl(PR_SET_TIMERSLACK, 1);
     for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)

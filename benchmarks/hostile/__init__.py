@@ -1,1 +1,1 @@
-"""What a hostile user, machine or network does to the project: `python -m benchmarks.hostile`."""
+"""Benchmarks of hostile users, machines and networks: `python -m benchmarks.hostile`."""

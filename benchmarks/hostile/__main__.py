@@ -19,7 +19,7 @@ SEED = 1
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Try, and tell."""
+    """Run the chosen benchmark and print its report; return the exit status."""
     chosen = _parser().parse_args(arguments)
     try:
         found: Report = chosen.run(chosen)

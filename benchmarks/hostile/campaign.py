@@ -56,7 +56,7 @@ Disturb = Callable[[Path, Path, Random], list[str]]
 
 
 def run(count: int, seed: int, ways: Sequence[str]) -> Report:
-    """Disturb so many campaigns in each of these ways that this user can."""
+    """Disturb `count` campaigns in turn in each of these ways that this user can."""
     rows, faults = [], []
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-hostile-") as name:
         file = Path(name) / "campaign.yaml"
@@ -93,7 +93,7 @@ def _tried(disturb: Disturb, file: Path, root: Path, rng: Random, wanted: Number
 
 
 def _kill_command(file: Path, root: Path, rng: Random) -> list[str]:
-    """SIGKILL, SIGTERM or SIGINT to the command, once the campaign has its directory."""
+    """Send SIGKILL, SIGTERM or SIGINT to the command, once the campaign has its directory."""
     number = rng.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
     with _begun(file, root, rng) as process:
         process.send_signal(number)
@@ -101,7 +101,7 @@ def _kill_command(file: Path, root: Path, rng: Random) -> list[str]:
 
 
 def _kill_worker(file: Path, root: Path, rng: Random) -> list[str]:
-    """SIGKILL to a process that runs simulations: it is not noticed at all."""
+    """Send SIGKILL to a process that runs simulations, which must not be noticed at all."""
     with _begun(file, root, rng) as process:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         with contextlib.suppress(OSError, ProcessLookupError):
@@ -112,9 +112,9 @@ def _kill_worker(file: Path, root: Path, rng: Random) -> list[str]:
 
 
 def _kill_dask_workers(file: Path, root: Path, rng: Random) -> list[str]:
-    """SIGKILL to workers of a scheduler, each of which is replaced by another one.
+    """Send SIGKILL to workers of a scheduler, each of which is replaced by another one.
 
-    Whoever was at the same run too often ends it (Dask's `allowed-failures`): that is one error.
+    A run whose workers are killed too often ends it (Dask's `allowed-failures`): that is one error.
     """
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-hostile-") as name:
         with dask_workers(Path(name), DASK_WORKERS) as workers:
@@ -137,7 +137,7 @@ def _is_worker(pid: str) -> bool:
 
 
 def _damage(file: Path, root: Path, rng: Random) -> list[str]:
-    """Change a file of a run, or remove it: the state names it."""
+    """Change a file of a run, or remove it, and check that the state names it."""
     _finish(file, root)
     path = rng.choice(sorted(each for each in root.glob("runs/*/*") if each.stat().st_size))
     content = path.read_bytes()
@@ -153,7 +153,7 @@ def _damage(file: Path, root: Path, rng: Random) -> list[str]:
 
 
 def _fill_disk(file: Path, root: Path, _: Random) -> list[str]:
-    """On a disk without room for all of it the command ends with one error."""
+    """Fill a disk without room for all of it, and check that the command ends with one error."""
     with small_disk(root, str(FULL_BYTES)) as disk:
         code, told = _command("campaign", "run", str(file), "--output", str(disk / "out"))
         faults = [] if code == 2 and "the disk is full" in told else [f"status {code}: {told}"]
@@ -182,7 +182,7 @@ def _begun(
     sign: str = "working/*",
     said: Path | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The command in the background, at a random moment of its runs.
+    """Run the command in the background, from a random moment of its runs on, for a block.
 
     Args:
         file: the campaign's.
@@ -222,7 +222,7 @@ def _finish(file: Path, root: Path) -> int:
 
 
 def _command(*words: str) -> tuple[int, str]:
-    """A command's exit status, and what it said; an error that nobody foresaw is `UNFORESEEN`."""
+    """Return a command's exit status and output; an unforeseen error is `UNFORESEEN`."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         code = cli.main(list(words))

@@ -19,7 +19,7 @@ STARTS_S = 0.05
 
 
 class DaskWorkers:
-    """Workers of one thread each, without what would begin them again.
+    """Workers of one thread each, which nothing restarts.
 
     Args:
         address: the scheduler's.
@@ -32,12 +32,12 @@ class DaskWorkers:
         self._alive: list[subprocess.Popen[bytes]] = []
 
     def add(self) -> None:
-        """Begin one more."""
+        """Start one more worker process."""
         options = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
         self._alive.append(_begin(self._stack, "dask_worker", self.address, *options))
 
     def kill(self, rng: Random) -> None:
-        """End one of them, without a word to anybody."""
+        """Kill one of the workers without notice to anybody."""
         victim = self._alive.pop(rng.randrange(len(self._alive)))
         victim.kill()
         victim.wait()
@@ -45,7 +45,7 @@ class DaskWorkers:
 
 @contextmanager
 def dask_workers(directory: Path, count: int) -> Iterator[DaskWorkers]:
-    """Begin a scheduler on the loopback interface, and workers; all of them end behind it.
+    """Start a scheduler on the loopback interface, and workers; all of them end after the block.
 
     Args:
         directory: for a file of the scheduler's.
@@ -75,7 +75,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _address(scheduler: subprocess.Popen[bytes], place: Path) -> str:
-    """What a scheduler writes into its file, when it listens."""
+    """Return the address that a scheduler writes into its file when it listens."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline and scheduler.poll() is None:
         try:

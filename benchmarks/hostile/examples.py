@@ -1,4 +1,4 @@
-"""Inputs that are right and can be run, to be changed."""
+"""Valid inputs that can be run, to be changed."""
 
 from __future__ import annotations
 

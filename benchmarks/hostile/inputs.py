@@ -48,11 +48,11 @@ KINDS: dict[str, Kind] = {
 
 
 class HangError(BaseException):
-    """It does not end; no handler of errors is to take it for one."""
+    """Error: the code does not end; it is no Exception, so that no handler of errors takes it."""
 
 
 class Case(NamedTuple):
-    """What an input came to, and why."""
+    """The outcome of an input, and why."""
 
     outcome: str
     words: str
@@ -107,7 +107,7 @@ def _judged(message: str, kind: str, directory: Path) -> Case:
 
 @contextlib.contextmanager
 def _limit() -> Iterator[None]:
-    """Raise HangError when this has worked for too long, or has waited for far too long."""
+    """Raise HangError when the block has worked for too long, or has waited for far too long."""
 
     def end(*_: object) -> None:
         raise HangError
@@ -129,7 +129,7 @@ def _limit() -> Iterator[None]:
 
 
 def run(count: int, seed: int, kinds: Sequence[str]) -> Report:
-    """Try so many inputs, over all kinds; the first of each kind has this seed."""
+    """Try `count` inputs, over all kinds; the first of each kind has this seed."""
     found: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
     faults: dict[str, int] = {}
     for each in range(seed, seed + max(1, count // len(kinds))):

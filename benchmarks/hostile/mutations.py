@@ -1,4 +1,4 @@
-"""Random changes of what is right.
+"""Random changes of valid input.
 
 Two in three change single values: a value, chosen uniformly over all that there are at any depth,
 becomes a near miss of its type, so that everything around it stays right. The others change text.
@@ -33,20 +33,20 @@ _Place = tuple[dict[Any, Any] | list[Any], Any, str]
 
 
 def written(rng: Random, document: Any, path: Path, known: Vocabulary | None = None) -> Path:
-    """A document with values changed, or garbled as text, as YAML."""
+    """Write a document with values changed, or garbled as text, as YAML; return the file."""
     path.write_bytes(changed(rng, document, known).encode("utf-8", "surrogatepass"))
     return path
 
 
 def changed(rng: Random, document: Any, known: Vocabulary | None = None) -> str:
-    """What `written` writes."""
+    """Return the text that `written` writes."""
     if rng.random() < GARBLED:
         return garbled(rng, yaml.safe_dump(document, sort_keys=False))
     return yaml.safe_dump(with_near_misses(rng, document, known or {}), sort_keys=False)
 
 
 def with_near_misses(rng: Random, document: Any, known: Vocabulary) -> Any:
-    """A copy of a document, with one value changed in most cases, and else up to three."""
+    """Return a copy of a document, mostly with one value changed, else up to three."""
     found = copy.deepcopy(document)
     for _ in range(rng.choice((1, 1, 1, 1, 1, 1, 2, 3))):
         change(rng, found, known)
@@ -71,7 +71,7 @@ def change(rng: Random, document: Any, known: Vocabulary | None = None) -> None:
 
 
 def vocabulary(documents: Iterable[Any]) -> dict[str, list[Any]]:
-    """The values of each key, of documents that are right."""
+    """Return the values of each key, of documents that are right."""
     found: dict[str, list[Any]] = {}
     for document in documents:
         for container, key, name in _leaves(document):
@@ -81,7 +81,7 @@ def vocabulary(documents: Iterable[Any]) -> dict[str, list[Any]]:
 
 
 def near_miss(rng: Random, value: Any, others: Sequence[Any] = ()) -> Any:
-    """What may stand in the place of a value by mistake; most of it is of its type.
+    """Return what may stand in the place of a value by mistake; most of it is of its type.
 
     Args:
         rng: chooses.
@@ -100,7 +100,7 @@ def near_miss(rng: Random, value: Any, others: Sequence[Any] = ()) -> Any:
 
 
 def near_text(rng: Random, text: str) -> str:
-    """A text with one of its words or numbers changed to a near miss."""
+    """Return a text with one of its words or numbers changed to a near miss."""
     words = list(WORD.finditer(text))
     if not words:
         return str(rng.choice(HOSTILE[:10]))
@@ -110,7 +110,7 @@ def near_text(rng: Random, text: str) -> str:
 
 
 def garbled(rng: Random, text: str) -> str:
-    """A text with lines and words replaced, doubled, cut."""
+    """Return a text with lines and words replaced, doubled or cut."""
     lines = text.splitlines()
     for _ in range(rng.choice((1, 1, 2, 3))):
         place = rng.randrange(len(lines))
@@ -134,7 +134,7 @@ def garbled(rng: Random, text: str) -> str:
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[_Place]:
-    """Where each value is that holds no other one; what is empty holds none."""
+    """Yield the place of each value that holds no other one; an empty one holds none."""
     if not isinstance(value, dict | list):
         return
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
@@ -146,7 +146,7 @@ def _leaves(value: Any, name: str = "") -> Iterator[_Place]:
 
 
 def _close_to(rng: Random, value: Any) -> Any:
-    """Of the same type: off by a little, misspelt."""
+    """Return a value of the same type, off by a little or misspelt."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -161,7 +161,7 @@ def _close_to(rng: Random, value: Any) -> Any:
 
 
 def _at_a_boundary(rng: Random, value: Any) -> Any:
-    """Where a range may end, and of another sign or magnitude."""
+    """Return a value where a range may end, or of another sign or magnitude."""
     if isinstance(value, int | float):
         limits = (-value, value + 0.5, 0, 1, 0.0, 1e-6, 1e-9, 255, 256, 2**31 - 1, 2**32, 2**53)
         return rng.choice((*limits, value * 1000, value * 1e9))

@@ -24,40 +24,40 @@ LEGS = 2
 STEP = 3
 """How far a PDU's number is from the last one's, at most, unless it is any number at all."""
 NONE = -1
-"""Stands for the number of what has none."""
+"""Stands for the number of a PDU that has none."""
 
 
 class Packet:
-    """A packet of the kernel's, of which there are too many to keep."""
+    """A packet of the kernel's that keeps no records, as there are too many."""
 
     def __init__(self, payload: bytes, sn: int | None, indev: int, handed: list[int]) -> None:
-        """`sn`: its number; None of one that has none, which is not to be handed up."""
+        """Make a packet; `sn` is its number, or None for one that is not to be handed up."""
         self._payload = payload
         self._sn = sn
         self._handed = handed
         self.indev = indev
 
     def get_payload(self) -> bytes:
-        """The IP datagram."""
+        """Return the IP datagram of the packet."""
         return self._payload
 
     def set_payload(self, payload: bytes) -> None:
-        """Without its number."""
+        """Replace the datagram by the one without its number."""
         self._payload = payload
 
     def set_mark(self, mark: int) -> None:
-        """None is set on arrival."""
+        """Do nothing, as no mark is set on arrival."""
 
     def accept(self) -> None:
-        """It is handed up."""
+        """Note that the packet is handed up."""
         self._handed.append(NONE if self._sn is None else self._sn)
 
     def drop(self) -> None:
-        """It is discarded."""
+        """Do nothing, as the packet is discarded."""
 
 
 def run(count: int, seed: int) -> Report:
-    """Give so many PDUs to an entity of each SN length, in turn."""
+    """Give `count` PDUs, split over the SN lengths, to an entity of each."""
     each, rest = divmod(count, len(SN_BITS))
     parts = [
         _through(each + (place < rest), bits, Random(f"{seed} {bits}"))
@@ -68,7 +68,7 @@ def run(count: int, seed: int) -> Report:
 
 
 def _through(count: int, bits: int, rng: Random) -> tuple[dict[str, object], list[str]]:
-    """PDUs of one entity: a row, and faults."""
+    """Give PDUs to one entity; return a row of counts, and faults."""
     handed: list[int] = []
     driver = ReceiveDriver(
         1,
@@ -107,7 +107,7 @@ def _through(count: int, bits: int, rng: Random) -> tuple[dict[str, object], lis
 
 
 def _descending(handed: Iterable[int], before: int, after: int, modulus: int) -> int:
-    """How many PDUs were handed up that are not right behind the one before.
+    """Return how many PDUs were handed up that are not right after the one before.
 
     All that one PDU, and an expiry of t-Reordering before it, let go has a COUNT from RX_DELIV
     before to RX_DELIV after, at most the whole space of SNs further (half of it each; TS 38.323,
@@ -122,7 +122,7 @@ def _descending(handed: Iterable[int], before: int, after: int, modulus: int) ->
 
 
 def _packets(bits: int, rng: Random, driver: ReceiveDriver, handed: list[int]) -> Iterator[Packet]:
-    """Without an end."""
+    """Yield packets without an end."""
     numbers = sn_format(bits)
     sdu = bytes.fromhex("6000000000141140") + bytes(32) + bytes(20)
     while True:
@@ -135,7 +135,7 @@ def _packets(bits: int, rng: Random, driver: ReceiveDriver, handed: list[int]) -
 
 
 def _changed(pdu: bytes, rng: Random) -> bytes:
-    """Random bytes, or a PDU with some of its bytes changed, and maybe cut."""
+    """Return random bytes, or a PDU with some of its bytes changed, and maybe cut."""
     if rng.random() < 0.5:
         return rng.randbytes(rng.randrange(100))
     changed = bytearray(pdu)

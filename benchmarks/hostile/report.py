@@ -1,4 +1,4 @@
-"""What a hostile benchmark found."""
+"""Reports of the hostile benchmarks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ WIDTH = 160
 
 @dataclass(frozen=True)
 class Report:
-    """A table, and each fault once, with what makes it again."""
+    """A table, and each fault once, with the command that reproduces it."""
 
     rows: Sequence[Mapping[str, Any]]
     """All with the same columns."""
     faults: Sequence[str] = field(default_factory=list)
 
     def show(self, *, as_json: bool) -> int:
-        """Print it; return the exit status: 1 when there is a fault."""
+        """Print the report; return the exit status: 1 when there is a fault."""
         if as_json:
             print(json.dumps(asdict(self), indent=1))  # noqa: T201
         else:

@@ -15,7 +15,9 @@ CLONE_NEWNS = 0x00020000
 
 @contextmanager
 def small_disk(place: Path, size: str) -> Iterator[Path]:
-    """Mount one where only this process and those that it starts see it; needs root.
+    """Mount a small disk where only this process and its children see it; needs root.
+
+    They stay in a mount namespace of their own, which the kernel removes with the last of them.
 
     They stay in a mount namespace of their own, which the kernel removes with the last of them.
 

@@ -1,4 +1,4 @@
-"""Both elements for minutes at a high rate: memory, order, loss, how late their timers are."""
+"""Both elements for minutes at a high rate: memory, order, loss, lateness of their timers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TRANSPARENT_MS = 1.0
 
 
 def run(minutes: float, rate: int, sn_bits: int) -> Report:
-    """Send packets through both elements for so long, and look at what came of them."""
+    """Send packets through both elements for `minutes`, and check what came of them."""
     legs = [{"downlink": INSTANT, "uplink": INSTANT}] * 2
     wanted = {"transport": "tcp", "mode": "dc", "legs": legs, "pdcp": {"sn_bits": sn_bits}}
     scenario = Scenario.check({**wanted, "clock": "real"}, "soak")
@@ -70,7 +70,7 @@ def run(minutes: float, rate: int, sn_bits: int) -> Report:
 
 
 def _stop(bed: Testbed) -> tuple[list[dict[str, Any]], list[str]]:
-    """Stop the elements: summaries of those that are whole, what is wrong with the others."""
+    """Stop the elements; return summaries of the whole ones, and what is wrong with the others."""
     summaries, faults = [], []
     for element in bed.elements:
         try:
@@ -92,13 +92,13 @@ def _of_element(
 
 
 def _late(summary: dict[str, Any]) -> float:
-    """Share of an element's timers."""
+    """Return the share of an element's timers that were late."""
     late: list[int] = summary["timer_lateness_log2_ns"]
     return sum(late[round(TRANSPARENT_MS * 1e6).bit_length() :]) / (sum(late) or 1)
 
 
 def _growth(kilobytes: Sequence[int]) -> float:
-    """From where it has settled to the end."""
+    """Return the relative growth of memory from where it has settled to the end."""
     if not kilobytes:
         return 0.0
     settled = kilobytes[int(len(kilobytes) * SETTLED)]
@@ -126,7 +126,7 @@ def _memory(bed: Testbed) -> Iterator[dict[str, list[int]]]:
 
 
 def _resident_kb(pid: int) -> int:
-    """VmRSS of proc(5); 0 of a process that has ended."""
+    """Return the resident memory in kB (VmRSS of proc(5)), 0 for an ended process."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""A campaign's directory that somebody has damaged, or made to do harm."""
+"""A campaign's directory that was damaged, or made to do harm."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def put(path: Path, kind: str) -> None:
 
 
 def recorded(scenario: Scenario, directory: Path) -> RunResult:
-    """A run that went well at once, with files of all kinds."""
+    """Return the result of a run that went well at once, and write files of all kinds."""
     directory.mkdir(exist_ok=True)
     scenario.save(directory / "scenario.yaml")
     for name, text in OF_RUN.items():
@@ -148,7 +148,7 @@ def make_store(root: Path, *kinds: str) -> Path:
 
 
 def fill(plan: Plan, store: Store) -> None:
-    """Make a campaign's directory of runs that went well at once."""
+    """Fill a campaign's directory with runs that went well at once."""
     with store.open(plan):
         missing = missing_runs(plan, store)
         run_missing(plan, store, missing, workers=Serial(), execute=recorded, ended=lambda *_: None)
@@ -156,13 +156,13 @@ def fill(plan: Plan, store: Store) -> None:
 
 @cache
 def _whole() -> tuple[tempfile.TemporaryDirectory[str], Path]:
-    """One that is right, to be copied; it is removed when this process ends."""
+    """Return a store that is right, to be copied; it is removed when this process ends."""
     place = tempfile.TemporaryDirectory(prefix="minitopo-dc-hostile-")
     return place, make_store(Path(place.name))
 
 
 def damaged_store(rng: Random, directory: Path) -> Path:
-    """A copy of a store that is right, with a file of it changed at a random place."""
+    """Return a copy of a store that is right, with a file of it changed at a random place."""
     root = directory / "store"
     shutil.copytree(_whole()[1], root)
     run = rng.choice(sorted((root / "runs").iterdir()))
@@ -174,7 +174,7 @@ def damaged_store(rng: Random, directory: Path) -> Path:
 
 
 def read_hostile(rng: Random, directory: Path) -> Iterator[None]:
-    """Do with a damaged store what a user does."""
+    """Do with a damaged store what a user does: ask its state, report or load."""
     root = damaged_store(rng, directory)
     Store(root).plan()
     yield

@@ -1,4 +1,4 @@
-"""What a PDU looks like in a capture.
+"""The form of a PDU in a capture.
 
 Wireshark finds PDCP of 5G by a heuristic of its UDP dissector, *pdcp_nr_udp*. The payload of such a
 UDP datagram is, by the names of Wireshark's packet-pdcp-nr.h::
@@ -44,11 +44,11 @@ _NO_CHECKSUM = 0
 
 
 def pdu_framing(*, leg: int, bearer: int, direction: Direction, sn_bits: int) -> Framing:
-    """How a capture holds the PDUs of one bearer on one leg.
+    """Return the function that frames the PDUs of one bearer on one leg for a capture.
 
-    With 12 or 18 bits: as above, where the leg is the UE's number (ueid), so that Wireshark follows
-    each leg's numbers by themselves. With 16 bits, which Wireshark does not know: the datagram as
-    the end host wrote it, and behind it, where no protocol looks, the number.
+    With 12 or 18 bits the frame is as above, where the leg is the UE's number (ueid), so that
+    Wireshark follows each leg's numbers by themselves. With 16 bits, which Wireshark does not know,
+    it is the datagram as the end host wrote it, and behind it, where no protocol looks, the number.
 
     Raises:
         ValueError: there is no such SN size.
@@ -60,7 +60,7 @@ def pdu_framing(*, leg: int, bearer: int, direction: Direction, sn_bits: int) ->
 
 
 class _Framing:
-    """PDUs in UDP datagrams. What is no PDU stays what it is."""
+    """Puts PDUs into UDP datagrams; what is no PDU stays what it is."""
 
     __slots__ = ("_checksum", "_destination", "_header_size", "_overhead", "_source", "_tags")
 
@@ -84,7 +84,7 @@ class _Framing:
         self._overhead = _OUTER.size + len(self._tags) + header_size
 
     def frame(self, datagram: bytes) -> bytes:
-        """The datagram of the capture for a datagram with its PDCP header behind it."""
+        """Return the datagram of the capture for a datagram with its PDCP header behind it."""
         try:
             header, sdu = split_trailer(datagram, self._header_size)
         except PduError:

@@ -38,13 +38,13 @@ class _Pdu(Packet):
     """A data PDU without header compression: its payload is an IP datagram."""
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
-        """By the version in the datagram's first byte."""
+        """Return the layer of the payload by the version in the datagram's first byte."""
         version = payload[0] >> 4
         return {4: IP, 6: IPv6}.get(version, conf.raw_layer)
 
 
 class PdcpData12(_Pdu):
-    """Data PDU with a 12-bit SN."""
+    """Data PDU with a 12-bit SN (TS 38.323, clause 6.2.2.2)."""
 
     name = "PDCP data, 12-bit SN"
     fields_desc: ClassVar[list[AnyField]] = [
@@ -55,7 +55,7 @@ class PdcpData12(_Pdu):
 
 
 class PdcpData18(_Pdu):
-    """Data PDU with an 18-bit SN."""
+    """Data PDU with an 18-bit SN (TS 38.323, clause 6.2.2.3)."""
 
     name = "PDCP data, 18-bit SN"
     fields_desc: ClassVar[list[AnyField]] = [
@@ -82,12 +82,12 @@ class _Trailer(_Pdu):
     header_size: int
 
     def do_build(self) -> bytes:
-        """Bytes of header and datagram, in the order of a leg."""
+        """Return the bytes of header and datagram, in the order of a leg."""
         pdu = super().do_build()
         return append_trailer(pdu[self.header_size :], pdu[: self.header_size])
 
     def pre_dissect(self, s: bytes) -> bytes:
-        """The header first."""
+        """Return the bytes with the header before the datagram."""
         return b"".join(split_trailer(s, self.header_size))
 
 
@@ -136,7 +136,7 @@ class PdcpNrUdp(Packet):
     ]
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:  # noqa: ARG002 - scapy's
-        """By the tag with the size of the SN."""
+        """Return the layer of the PDU by the tag with the size of the SN."""
         return {12: PdcpData12, 18: PdcpData18}.get(self.sn_length, conf.raw_layer)
 
 

@@ -53,14 +53,14 @@ class CaptureFile:
         self._file.write(_RECORD_HEADER.pack(seconds, nanoseconds, size, size) + frame)
 
     def close(self) -> None:
-        """Write what is left in the buffer; may be called again."""
+        """Write what is left in the buffer; it may be called again."""
         self._file.close()
 
 
 def read_capture(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The packets of a file that `CaptureFile` wrote, each with its time since 1970 in ns.
+    """Yield the packets of a file of `CaptureFile`, each with its time since 1970 in ns.
 
-    One at a time is in memory.
+    One packet at a time is in memory.
 
     Raises:
         ValueError: it is none, or was cut.
@@ -82,10 +82,10 @@ def read_capture(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def wall_clock_offset() -> int:
-    """What to add to the monotonic clock to get the time since 1970, in ns.
+    """Return what to add to the monotonic clock to get the time since 1970, in ns.
 
     Of several readings the one is taken that was interrupted least. Both clocks are slewed alike,
-    so the offset holds until somebody sets the wall clock.
+    so the offset holds until the wall clock is set.
     """
     readings = []
     for _ in range(READINGS):

@@ -40,7 +40,7 @@ def build_tquic(_say: Callable[[str], None]) -> Path:
     """Build TQUIC's tools and return their folder.
 
     Raises:
-        BuildError: no checkout is here, or they cannot be built.
+        BuildError: this is no checkout, or the tools cannot be built.
     """
     root = checkout()
     if root is None:
@@ -66,7 +66,7 @@ TARGETS: dict[str, Callable[[Callable[[str], None]], Path]] = {
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's argument."""
+    """Add the command's argument and its option."""
     parser.add_argument("target", choices=TARGETS, metavar="TARGET", help=", ".join(TARGETS))
     parser.add_argument(
         "--source",
@@ -77,7 +77,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Return 0 when it is here, 1 when it could not be made."""
+    """Return 0 when the target is built, 1 when it could not be."""
     target = TARGETS[arguments.target]
     if arguments.source is not None:
         if arguments.target != "linux":

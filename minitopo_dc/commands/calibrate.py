@@ -31,7 +31,7 @@ HELP = "measure each leg's rate, delay, jitter and loss against what was asked"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
+    """Add the command's options to the parser."""
     add_leg_options(parser, legs=("20", "20"))
     parser.add_argument(
         "--seconds",
@@ -66,7 +66,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Measure and print; 1 when that failed."""
+    """Measure and print; return 1 when that failed, else 0."""
     require_real("calibrate")
     if arguments.disturb is not None:
         return _disturb(arguments)
@@ -124,7 +124,7 @@ def _table(quantities: Iterable[Quantity]) -> Sheet:
 
 
 def _disturb(arguments: argparse.Namespace) -> int:
-    """Disturb runs, and tell what their evidence says with the limits that they give."""
+    """Disturb runs, and print what their evidence says with the limits that result from it."""
     from minitopo_dc.emulation.run import disturbance  # noqa: PLC0415 (Mininet)
 
     if not 1 <= arguments.disturb <= MOST_RUNS:
@@ -168,7 +168,7 @@ def _disturb(arguments: argparse.Namespace) -> int:
 
 
 def _told(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]]:
-    """Return for each disturbance how many runs it made wrong, and how many of them are told."""
+    """Return for each disturbance how many runs it made wrong, and how many of those are told."""
     from minitopo_dc.emulation.run.disturbance import OFF, errors  # noqa: PLC0415 (Mininet)
 
     groups: dict[str, list[tuple[float, bool]]] = {}

@@ -32,7 +32,7 @@ HELP = "tell what this machine has and what that enables"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
+    """Add the command's options to the parser."""
     parser.add_argument("--json", action="store_true", help="print facts and findings as JSON")
 
 
@@ -53,7 +53,7 @@ MARKS: dict[Status, tuple[str, str]] = {
     "optional-missing": ("-", "yellow"),
     "ok": ("✓", "green"),
 }
-"""The worst first: a section has that of its worst finding."""
+"""The marks by status, the worst first: a section has that of its worst finding."""
 TITLES = {
     ELEMENT: "every run on the real clock",
     KERNEL_BACKEND: "legs of the kernel (backend: kernel)",
@@ -63,7 +63,7 @@ TITLES = {
     "congestion control cubic": "congestion controls of the kernel",
     "congestion control bbr": "congestion controls of the kernel",
 }
-"""Of what is enabled; a transport's is the name of its finding."""
+"""The titles of what is enabled; a transport's is the name of its finding."""
 CAN_RUN = "The main job can run here: minitopo-dc compare"
 CANNOT_RUN = (
     "The real clock cannot run here (✗). The virtual clock needs none of this: "
@@ -72,7 +72,7 @@ CANNOT_RUN = (
 
 
 def report(findings: Sequence[Finding], width: int) -> Text:
-    """Return lines of `width` characters; no word is broken, so that a longer one stands out."""
+    """Return lines of `width` characters; no word is broken, so that a longer one sticks out."""
     longest = max(len(_labelled(finding.name)) for finding in findings)
     page = _Page(column=longest + 8, width=width)
     sections: dict[str, list[Finding]] = {}
@@ -83,7 +83,7 @@ def report(findings: Sequence[Finding], width: int) -> Text:
 
 
 def _place(finding: Finding) -> int:
-    """What every run needs, then the transports, then what adds to them."""
+    """Return a finding's place: what every run needs, then the transports, then their additions."""
     order = (ELEMENT, *runner_names())
     return order.index(finding.enables) if finding.enables in order else len(order)
 
@@ -95,21 +95,24 @@ def _title(finding: Finding) -> str:
 
 
 def _labelled(name: str) -> str:
-    """Return what people are shown of a finding's name: with a transport's stack."""
+    """Return the name of a finding for display: that of a transport with its stack."""
     labels = {transport(each.name): transport(each.label) for each in all_runners()}
     return labels.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Where words go."""
+    """A layout of findings in lines of a given width."""
 
     column: int
-    """Where what is said of a finding begins."""
+    """The column in which what is said of a finding begins."""
     width: int
 
     def section(self, title: str, findings: Sequence[Finding]) -> Iterator[Text]:
-        """What is enabled, then what it needs; an explanation of several in a row comes once."""
+        """Yield the lines of what is enabled, then of what it needs.
+
+        An explanation that several findings in a row have comes once.
+        """
         worst = min((each.status for each in findings), key=list(MARKS).index)
         own = [each for each in findings if each.name == title]
         label = _labelled(title)
@@ -124,7 +127,7 @@ class _Page:
                 yield from self._wrapped(words, " " * 10, " " * 12)
 
     def conclusion(self, findings: Sequence[Finding]) -> Iterator[Text]:
-        """Whether the main job can run, and what is not known."""
+        """Yield whether a comparison can run, and what is not known."""
         yield from self._wrapped(CANNOT_RUN if exit_status(findings) else CAN_RUN, "", "  ")
         if any(finding.detail == NEEDS_ROOT for finding in findings):
             yield from self._wrapped(f"What needs root was not tried: {as_root()}", "", "  ")
@@ -137,7 +140,7 @@ class _Page:
         yield from (first, *more)
 
     def _wrapped(self, words: str, first: str, rest: str) -> list[Text]:
-        """Lines broken at blanks only."""
+        """Return the lines of a text that is broken at blanks only."""
         lines = textwrap.wrap(
             words,
             self.width,
@@ -156,7 +159,10 @@ def _status(finding: Finding) -> str:
 
 
 def _explanation(finding: Finding) -> tuple[str, ...]:
-    """What is wrong, and what to do; that root is needed is said at the end, of all at once."""
+    """Return what is wrong, and what to do about it.
+
+    The need for root is left out here, and said once at the end.
+    """
     if finding.status == "ok" or finding.detail == NEEDS_ROOT:
         return ()
     if finding.remedy == SEE_DETAIL:

@@ -10,11 +10,11 @@ HELP = "remove what a killed run left: processes, and with them hosts, interface
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command has no options."""
+    """Add no options, as the command has none."""
 
 
 def execute(_arguments: argparse.Namespace) -> int:
-    """Say what was removed; runs that still go on are left alone."""
+    """Remove what killed runs left, and say what was removed; runs under way are left alone."""
     removed = clean()
     for run, processes in removed:
         print(f"run {run}: ended {len(processes)} processes and removed its hosts")  # noqa: T201

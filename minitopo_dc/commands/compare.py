@@ -50,12 +50,12 @@ from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Workload
 
 MOST_REPETITIONS = 10_000
-"""Of one comparison, which lists them all; a campaign may have more."""
+"""The most repetitions of a comparison, which lists them all; a campaign may have more."""
 HELP = "compare transports on one leg, over Dual Connectivity, and over several paths"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
+    """Add the command's options to the parser."""
     add_leg_options(parser)
     add_outage_option(parser)
     add_dc_options(parser, several=True)
@@ -78,7 +78,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Return 0 when every run is ok or unsupported, 1 when one is not, 3 when nothing can run."""
+    """Run the comparison and print its table.
+
+    Returns:
+        0 when every run is ok or unsupported, 1 when one is not, 3 when nothing can run.
+    """
     check_retries(arguments.retry_disturbed, "--retry-disturbed")
     if not 1 <= arguments.repetitions <= MOST_REPETITIONS:
         allowed = f"1 to {MOST_REPETITIONS}"
@@ -88,7 +92,7 @@ def execute(arguments: argparse.Namespace) -> int:
     base = base.model_copy(update={"leg": leg, "clock": arguments.clock or default_clock()})
     base = with_core(base, arguments.core)
     jobs = chosen_jobs(arguments.jobs, base.clock)
-    wanted = rows(arguments, base.clock, base.workload.kind)
+    wanted = rows(arguments, base.clock, base.workload)
     planned = list(planned_runs(base, wanted, arguments.repetitions))
     for _, scenario in planned[: len(wanted)]:  # repetitions differ in their seed only
         check_scenario(scenario)
@@ -106,19 +110,19 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def base_of(arguments: argparse.Namespace) -> Scenario:
-    """Return what all rows have in common, with the first split policy and t-Reordering."""
+    """Return the scenario that all rows share, with the first split policy and t-Reordering."""
     return base_scenario(next(each_pdcp(arguments)))
 
 
 def _directory(wanted: Path | None) -> Path:
-    """Return that of an unfinished comparison, or a new one."""
+    """Return the directory of an unfinished comparison, or make a new one."""
     if wanted is not None and (wanted / ASKED).exists():
         return wanted
     return new_directory(wanted, "compare")
 
 
 def _run(planned: Planned, root: Path, jobs: int, retry_disturbed: int) -> list[RunResult]:
-    """Run what is missing; return all results."""
+    """Run what is missing of the comparison; return all results."""
     done = finished_runs(planned, root, retry_disturbed)
     results = []
     with Progress(len(planned), before=len(done)) as progress:
@@ -133,7 +137,7 @@ def _run(planned: Planned, root: Path, jobs: int, retry_disturbed: int) -> list[
 
 
 def _to_go_on(arguments: argparse.Namespace, planned: Planned, root: Path) -> str:
-    """Say how many runs are kept, and by which command the rest is done."""
+    """Return a line that says how many runs are kept, and which command does the rest."""
     done = len(finished_runs(planned, root, arguments.retry_disturbed))
     output = [] if arguments.output else ["--output", str(root)]
     command = shlex.join(["minitopo-dc", *arguments.typed, *output])
@@ -141,9 +145,9 @@ def _to_go_on(arguments: argparse.Namespace, planned: Planned, root: Path) -> st
 
 
 def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bool) -> bool:
-    """Print what was measured; then write tables and figures. False: they cannot be.
+    """Print what was measured, then write tables and figures; return whether they could be written.
 
-    What was measured is told even where nothing can be written any more.
+    What was measured is printed first, even where nothing can be written any more.
     """
     frame = results_table(results)
     found = _findings(frame)
@@ -164,7 +168,7 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
 
 
 def tell_comparison(results: Sequence[RunResult], root: Path) -> None:
-    """Print a comparison that was made before, from its results, as it was printed then."""
+    """Print a finished comparison from its results, as it was printed when it ran."""
     frame = results_table(results)
     tell_results(frame, _findings(frame))
     _tell_files(root)
@@ -175,7 +179,7 @@ def _findings(frame: pd.DataFrame) -> list[Finding]:
 
 
 def tell_results(frame: pd.DataFrame, found: Iterable[Finding]) -> None:
-    """Print the table of runs, what it says, and what losses are to be expected."""
+    """Print the table of runs, its conclusions, and the losses that are to be expected."""
     console = Console()
     labels = {each.name: each.label for each in all_runners()}
     console.print(render_table(compare_table(frame), labels))
@@ -190,8 +194,8 @@ def _tell_files(root: Path) -> None:
 
 
 def _save(base: Scenario, results: list[RunResult], frame: pd.DataFrame, root: Path) -> None:
-    """Write tables and figures."""
-    # Not above: Matplotlib takes a second.
+    """Write the tables and figures of a comparison."""
+    # Imported here, as Matplotlib takes a second.
     # ruff: noqa: PLC0415
     from minitopo_dc.analysis.figures.paths import paths_figure
     from minitopo_dc.analysis.figures.received import goodput_figure
@@ -209,7 +213,7 @@ def _save(base: Scenario, results: list[RunResult], frame: pd.DataFrame, root: P
 
 
 def _first_of_each(results: list[RunResult]) -> list[Path]:
-    """The first run that is ok of each transport and mode."""
+    """Return the directory of the first ok run of each transport and mode."""
     found: dict[tuple[str, str], Path] = {}
     for result in results:
         if result.status == "ok":
@@ -222,12 +226,12 @@ def _figure_name(workload: Workload) -> str:
 
 
 def _end_s(result: RunResult) -> float:
-    """When the last client had ended, s since the elements' start; 0 of a run that is not ok."""
+    """Return when the last client had ended, in s since the elements' start; 0 if not ok."""
     if result.completion_s is None:
         return 0.0
     return max(end for _, end in flow_windows(result.details, result.completion_s))
 
 
 def _step(seconds: float) -> float:
-    """Resolution of the figure in s: a short transfer must still have some tens of points."""
+    """Return the figure's resolution in s: a short transfer must still have some tens of points."""
     return 0.5 if seconds > 15 else 0.2

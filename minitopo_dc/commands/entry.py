@@ -1,4 +1,4 @@
-"""Every subcommand of `minitopo-dc`, and what is said of an error."""
+"""Entry to every subcommand of `minitopo-dc`, and the messages for errors."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from minitopo_dc.settings.base import quoted
 
 COMMANDS = (
     *(
+        "advise",
         "compare",
         "run",
         "show",
@@ -33,13 +34,14 @@ COMMANDS = (
     ),
     *("build", "check", "clean"),
 )
-"""Each is a module of `minitopo_dc.commands`."""
+"""The commands, each of which is a module of `minitopo_dc.commands`."""
 NOT_FOR_ALL = 0o002
-"""What is made as root must not be changed by everybody, whatever the user's umask."""
+"""Bits of the umask: what is made as root must not be changed by everybody, whatever the user's
+umask."""
 LONGEST_LINE = 1_000
-"""Characters of a line of an error."""
+"""The most characters of a line of an error."""
 UNEXPECTED = "unexpected"
-"""How the line for an error that nobody foresaw begins."""
+"""The beginning of the line for an error that nobody foresaw."""
 
 
 def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
@@ -68,14 +70,14 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
 
 
 def command(name: str) -> ModuleType:
-    """The module of a command; what it imports (pandas, Matplotlib) may take a second."""
+    """Return the module of a command; what it imports (pandas, Matplotlib) may take a second."""
     return import_module(f"minitopo_dc.commands.{name}")
 
 
 def _reader_has_gone() -> bool:
-    """Whether standard output is a pipe that nobody reads, e.g. before `head` that has its lines.
+    """Return whether standard output is a pipe that nobody reads, e.g. to a `head` that has ended.
 
-    If so, nothing more is written to it, so that the interpreter's end has nothing to say either.
+    If so, nothing more is written to it, so that the interpreter reports no error when it ends.
     """
     waiting = select.poll()
     waiting.register(sys.stdout.fileno(), 0)
@@ -86,12 +88,12 @@ def _reader_has_gone() -> bool:
 
 
 def _needed(arguments: list[str]) -> Collection[str]:
-    """The commands whose options are to be known: the one that is given, all for `--help`."""
+    """Return the commands whose options have to be known: the given one, or all for `--help`."""
     return [name for name in arguments[:1] if name in COMMANDS] or COMMANDS
 
 
 def told(message: str) -> str:
-    """A message as it is shown: what cannot be printed is escaped, a line that is long is cut."""
+    """Return a message as it is shown: unprintable characters escaped, long lines cut."""
     lines = (line if line.isprintable() else ascii(line)[1:-1] for line in message.splitlines())
     return "\n".join(
         f"{line[:LONGEST_LINE]}..." if len(line) > LONGEST_LINE else line for line in lines
@@ -99,14 +101,14 @@ def told(message: str) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Argparse's, which quotes a wrong value whole."""
+    """An argparse parser that shows messages through `told`."""
 
     def error(self, message: str) -> NoReturn:
-        """End with status 2."""
+        """Print the message and end with status 2."""
         super().error(told(message))
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """End, after `--help` without a word about a reader that has enough of it."""
+        """End the process, without an error if the reader of `--help` closed the pipe."""
         try:
             sys.stdout.flush()
         except BrokenPipeError:
@@ -115,9 +117,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def unexpected(error: Exception) -> str:
-    """The last line of defence: one line for an error that nobody foresaw; its traceback is kept.
+    """Return one line for an error that nobody foresaw, whose traceback is kept in a file.
 
-    It is a mistake of this program's, whatever it was given.
+    Such an error is a mistake of this program, whatever input it was given.
     """
     words = quoted(" ".join(str(error).split()))
     try:
@@ -132,7 +134,7 @@ def unexpected(error: Exception) -> str:
 
 
 def parser(names: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
-    """The command line's, with the options of these commands."""
+    """Return the parser of the command line, with the options of these commands."""
     made = Parser(prog="minitopo-dc", description="The command `minitopo-dc`.")
     made.add_argument("--version", action="version", version=__version__)
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")

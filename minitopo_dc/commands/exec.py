@@ -17,13 +17,14 @@ from minitopo_dc.clocks import require_real
 from minitopo_dc.commands.options.program import add_program_options, program_scenario, program_user
 from minitopo_dc.commands.screen import new_directory
 from minitopo_dc.emulation.machine.machine import TOOLS, save_facts
+from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.numbers import amount, significant
 from minitopo_dc.runners.tools import not_installed
 from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:
     from minitopo_dc.emulation.run.own_program import OwnProgram
-    from minitopo_dc.emulation.run.program_result import LegCount, ProgramResult
+    from minitopo_dc.run.program_result import LegCount, ProgramResult
     from minitopo_dc.scenario import Scenario
 
 HELP = "run a program of yours between the hosts, over one leg, Dual Connectivity or several paths"
@@ -33,7 +34,7 @@ cannot be executed; there is none of this name."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
+    """Add the command's options to the parser."""
     parser.usage = "%(prog)s [options] -- COMMAND [ARG ...]"
     add_program_options(parser)
     parser.add_argument(
@@ -45,7 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Return the program's exit status; 128 and the number of a signal that ended it."""
+    """Return the program's exit status; 128 plus the number of a signal that ended it."""
     if not arguments.words:
         raise SettingsError("exec: no COMMAND; write it behind --, e.g. exec -- ping -c 3 10.0.0.2")
     return run_own(arguments, arguments.words)
@@ -64,6 +65,8 @@ def run_own(
         SettingsError, TraceError: an option is wrong, or this machine lacks what the path needs.
     """
     server = _server(arguments)
+    if arguments.clock == "virtual":
+        return _run_virtual(arguments, tuple(command), server)
     user = program_user(arguments)
     scenario = program_scenario(arguments)
     require_real(arguments.command)
@@ -71,7 +74,7 @@ def run_own(
         raise SettingsError(missing)
     if not _is_program(command[0]):
         return _no_program(command[0])
-    # ruff: noqa: PLC0415 - not before it is known that this machine has what it imports
+    # ruff: noqa: PLC0415 - imported once it is known that this machine has what it imports
     from minitopo_dc.emulation.run.own_program import OwnProgram
 
     program = OwnProgram(
@@ -89,12 +92,47 @@ def run_own(
     return FAILED if result.exit_status is None else result.exit_status
 
 
+def _run_virtual(
+    arguments: argparse.Namespace, command: tuple[str, ...], server: tuple[str, ...]
+) -> int:
+    """Run the programs in a guest, with the same report, files and exit status."""
+    if arguments.user is not None:
+        raise SettingsError("--user: only the real clock has it; in a guest all are root")
+    path = program_scenario(arguments)
+    if (missing := missing_guest()) is not None:
+        raise SettingsError(missing)
+    if not _is_program(command[0]):
+        return _no_program(command[0])
+    # ruff: noqa: PLC0415
+    from minitopo_dc.simulation.own_program import OwnProgram, run_program
+
+    program = OwnProgram(command, server, arguments.server_ready, _print, _say)
+    scenario = program.scenario(path)
+    with _directory(arguments.output) as directory:
+        result = run_program(scenario, program, directory)
+        _tell(result, directory, kept=arguments.output is not None)
+    return FAILED if result.exit_status is None else result.exit_status
+
+
+def _print(stream: int, data: bytes) -> None:
+    """Print what a program in a guest has printed."""
+    terminal = (sys.stdout if stream == 1 else sys.stderr).buffer
+    terminal.write(data)
+    terminal.flush()
+
+
 def _run(scenario: Scenario, program: OwnProgram, directory: Path, *, kept: bool) -> ProgramResult:
     from minitopo_dc.emulation.run.own_program import run_program
 
     if kept:
         save_facts(directory)
     result = run_program(scenario, program, directory, _say)
+    _tell(result, directory, kept=kept)
+    return result
+
+
+def _tell(result: ProgramResult, directory: Path, *, kept: bool) -> None:
+    """Report, and keep the result where the user wants that."""
     if result.status == "failed":
         _say(result.reason)
     for line in report_lines(result):
@@ -106,14 +144,14 @@ def _run(scenario: Scenario, program: OwnProgram, directory: Path, *, kept: bool
 
             legs_figure(directory, directory / "legs.png")
         _say(f"results: {directory}")
-    return result
 
 
 def _server(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The server's words.
+    """Return the words of the server's command line.
 
     Raises:
-        SettingsError: they cannot be told apart, or name no program; a port without a server.
+        SettingsError: the text cannot be split into words, or names no program; a port without a
+            server.
     """
     try:
         words = tuple(shlex.split(arguments.server))
@@ -134,7 +172,7 @@ def _is_program(name: str) -> bool:
 
 
 def _no_program(name: str) -> int:
-    """Say what is wrong, in the words and with the exit status of shells."""
+    """Print that there is no such program, and return the exit status that shells have for it."""
     if os.sep in name and Path(name).exists():
         _say(f"{name} cannot be executed")
         return NOT_EXECUTABLE
@@ -144,7 +182,7 @@ def _no_program(name: str) -> int:
 
 @contextmanager
 def _directory(wanted: Path | None) -> Iterator[Path]:
-    """Where the run's files go: the user's new directory, or one that does not last."""
+    """Yield the directory for the run's files: the user's new one, or a temporary one."""
     if wanted is not None:
         yield new_directory(wanted, "exec")
         return
@@ -153,12 +191,12 @@ def _directory(wanted: Path | None) -> Iterator[Path]:
 
 
 def _say(line: str) -> None:
-    """A line for the user; standard output is the program's."""
+    """Print a line for the user to standard error; standard output is the program's."""
     print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def report_lines(result: ProgramResult) -> Iterator[str]:
-    """A line for each leg, one for each PDCP entity that receives; none of a run that failed."""
+    """Yield a line for each leg and for each receiving PDCP entity; none if the run failed."""
     for number, leg in enumerate(result.legs, start=1):
         ways = ", ".join(f"{way} {_leg(count)}" for way, count in leg.items())
         yield f"leg {number}: {ways}"

@@ -20,11 +20,11 @@ from minitopo_dc.run.results import exit_status
 
 HELP = "run inside your own Minitopo checkout, with topoType:DualConnectivity and our experiments"
 PING_LOG = "ping.log"
-"""Minitopo's name of it."""
+"""Minitopo's name of the log of its pings."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
+    """Add the command's options to the parser."""
     parser.add_argument(
         "--minitopo", type=Path, required=True, metavar="DIR", help="the checkout (core/, topos/)"
     )
@@ -36,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when nothing failed, 1 when something did, 3 when nothing can run here."""
     require_real("minitopo")
-    # Not above: the rest of the command line must work without Mininet.
+    # Imported here, as the rest of the command line must work without Mininet.
     from minitopo_dc.minitopo.plugin import MinitopoError, Plugin  # noqa: PLC0415
 
     files = (arguments.topology, arguments.experiment)
@@ -59,7 +59,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _ping_results(log: Path) -> Iterator[str]:
-    """What Minitopo's pings found: who pinged whom, and ping(8)'s two lines of statistics."""
+    """Yield what Minitopo's pings found: who pinged whom, and ping(8)'s two lines of statistics."""
     if not log.exists():
         return
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():

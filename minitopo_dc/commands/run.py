@@ -49,7 +49,7 @@ HELP = "run one scenario file, or Minitopo's topology and experiment file"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
+    """Add the command's options to the parser."""
     parser.add_argument(
         "scenario", type=Path, nargs="?", metavar="SCENARIO.yaml", help="see docs/scenarios.md"
     )
@@ -90,7 +90,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _check(scenario: Scenario, arguments: argparse.Namespace) -> None:
-    """Check what is to be run; a message names its files."""
+    """Check the scenario that is to be run; a message names its files."""
     files = (arguments.scenario, arguments.topology, arguments.experiment)
     try:
         check_scenario(scenario)
@@ -100,7 +100,7 @@ def _check(scenario: Scenario, arguments: argparse.Namespace) -> None:
 
 
 def _changed(scenario: Scenario, arguments: argparse.Namespace, clock: Clock) -> Scenario:
-    """With what the command line says otherwise."""
+    """Return the scenario with what the command line changes of it."""
     capture = tuple(dict.fromkeys((*scenario.real.capture, *arguments.capture)))
     if (paths := path_schedule(arguments)) is not None:
         scenario = Scenario.check({**scenario.model_dump(), "paths": paths}, "--paths")
@@ -108,9 +108,9 @@ def _changed(scenario: Scenario, arguments: argparse.Namespace, clock: Clock) ->
         values = scenario.model_dump()
         changed = {**values, "legs": with_outages(values["legs"], arguments)}
         scenario = Scenario.check(changed, "--outage")
+    scenario = scenario.on_clock(clock)
     return scenario.model_copy(
         update={
-            "clock": clock,
             "real": scenario.real.model_copy(update={"capture": capture}),
             "ip_version": arguments.ip_version or scenario.ip_version,
         }
@@ -118,9 +118,10 @@ def _changed(scenario: Scenario, arguments: argparse.Namespace, clock: Clock) ->
 
 
 def _read(arguments: argparse.Namespace) -> tuple[Scenario, bool]:
-    """The scenario, from its own file or from Minitopo's; notes go to standard error.
+    """Return the scenario, from its own file or from Minitopo's; print notes to standard error.
 
-    Also whether there is no transfer in it: Mininet's command line is opened instead.
+    The second value says whether there is no transfer in it: Mininet's command line is opened
+    instead.
     """
     files = (arguments.topology, arguments.experiment)
     if bool(arguments.scenario) == bool(arguments.topology) or (arguments.scenario and any(files)):
@@ -134,11 +135,11 @@ def _read(arguments: argparse.Namespace) -> tuple[Scenario, bool]:
 
 
 def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
-    """Print a run's result as a table with what belongs to it, or as JSON."""
+    """Print a run's result as a table with its details, or as JSON."""
     if as_json:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
         return
-    # Not above: pandas takes half a second.
+    # Imported here, as pandas takes half a second.
     from minitopo_dc.analysis import compare_table, render_table, results_table
     from minitopo_dc.analysis.measures.expected_losses import few_losses
 
@@ -149,13 +150,15 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
     for sheet in (_flows(result.details), _round_trips(result.details)):
         if sheet.rows:
             console.print("", sheet, sep="\n")
-    for sentence in few_losses(frame):
+    fairness = result.details.get("jain_index")
+    jain = [] if fairness is None else [f"Jain's fairness index of the flows: {fairness:.3f}"]
+    for sentence in (*jain, *few_losses(frame)):
         console.print(sentence, markup=False, highlight=False)
     console.print(f"Result: {directory}/result.json", markup=False, soft_wrap=True)
 
 
 def _flows(details: Mapping[str, Any]) -> Sheet:
-    """Return a row for each of several flows."""
+    """Return a row of the table for each of several flows."""
     from minitopo_dc.analysis.tables.sheet import Head, Sheet
 
     heads = [Head("flow", text=True), Head("transport", text=True), Head("mode", text=True)]
@@ -168,7 +171,7 @@ def _flows(details: Mapping[str, Any]) -> Sheet:
 
 
 def _round_trips(details: Mapping[str, Any]) -> Sheet:
-    """Return a row per leg and backhaul link, of workload `ping`."""
+    """Return a row per leg and backhaul link, for workload `ping`."""
     from minitopo_dc.analysis.tables.sheet import Head, Sheet
 
     times = ("minimum", "mean", "maximum", "serialisation")
@@ -184,17 +187,17 @@ def _round_trips(details: Mapping[str, Any]) -> Sheet:
 
 
 def _wanted_clock(scenario: Scenario) -> Clock:
-    """The file's clock; if it names none, what this machine can do."""
+    """Return the file's clock; if it names none, the one that this machine can run."""
     return scenario.clock if "clock" in scenario.model_fields_set else default_clock()
 
 
 def open_command_line(scenario: Scenario, directory: Path) -> int:
-    """Read commands from standard input, on running legs.
+    """Read Mininet's commands from standard input, on running legs.
 
     Returns:
         0, or 1 when something of the network failed.
     """
-    # Not above: the rest of the command line must work without Mininet.
+    # Imported here, as the rest of the command line must work without Mininet.
     from minitopo_dc.emulation.machine.machine import save_facts
     from minitopo_dc.emulation.network.elements import ElementFailedError, stop_all
     from minitopo_dc.emulation.network.testbed import testbed
@@ -229,5 +232,5 @@ def check_command_line(scenario: Scenario, clock: str | None) -> None:
 
 
 def _say(line: str) -> None:
-    """A line for the user, where Mininet also writes what commands say."""
+    """Print a line for the user to standard error, where Mininet prints what commands say, too."""
     print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201

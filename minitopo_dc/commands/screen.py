@@ -18,11 +18,11 @@ from minitopo_dc.settings.base import quoted
 from minitopo_dc.workloads import get_workload
 
 MOST_AT_ONCE = 100
-"""Commands that begin in the same second."""
+"""The most commands that begin in the same second."""
 
 
 class StatusLine:
-    """Shown in a terminal while the block runs; what is printed to its console goes above it."""
+    """A line in a terminal while the block runs; what is printed to its console goes above it."""
 
     def __init__(self, text: str) -> None:
         self._begin = time.monotonic()
@@ -41,12 +41,12 @@ class StatusLine:
 
 
 def about_left(seconds: float) -> str:
-    """In words."""
+    """Return the time left in words, in minutes or seconds."""
     return f"about {seconds / 60:.0f} min left" if seconds > 90 else f"about {seconds:.0f} s left"
 
 
 class Progress(StatusLine):
-    """Says which run is under way, how each ended, and about how long the rest will take."""
+    """A progress display: the run under way, how each ended, and the approximate time left."""
 
     def __init__(self, total: int, before: int = 0) -> None:
         super().__init__("starting")
@@ -59,13 +59,13 @@ class Progress(StatusLine):
         return super().__enter__()
 
     def begin(self, scenario: Scenario) -> None:
-        """A run starts."""
+        """Show that a run starts."""
         under_way = f"{self._position()} {scenario.transport} {scenario.mode} …"
         timed = self._done > self._before
         self._status.update(f"{under_way} {self._left()}" if timed else under_way)
 
     def end(self, result: RunResult) -> None:
-        """A run has ended."""
+        """Print how a run has ended."""
         if result.status == "ok":
             outcome = f"[green]ok[/] {_headline(result)}"
         else:
@@ -77,7 +77,7 @@ class Progress(StatusLine):
         self._console.print(f"{position} {result.transport} {name} (seed {result.seed}): {outcome}")
 
     def _left(self) -> str:
-        """About how long the rest takes at the pace of the runs so far."""
+        """Return in words how long the rest takes at the pace of the runs so far."""
         each_s = self._passed_s() / (self._done - self._before)
         return about_left(each_s * (self._total - self._done))
 
@@ -86,7 +86,7 @@ class Progress(StatusLine):
 
 
 def _headline(result: RunResult) -> str:
-    """Goodput and time, or the first numbers of the workload's table."""
+    """Return goodput and time, or the first numbers of the workload's table."""
     if result.goodput_mbps is not None:
         return f"{significant(result.goodput_mbps)} Mbit/s in {duration(result.completion_s or 0)}"
     columns = get_workload(result.workload).columns
@@ -101,7 +101,7 @@ def _headline(result: RunResult) -> str:
 def new_directory(wanted: Path | None, command: str) -> Path:
     """Make the results directory and return it.
 
-    Without one that is `wanted`, its name is the time: with `-2`, `-3`, ... behind it when another
+    Without one that is `wanted`, the time is its name, followed by `-2`, `-3`, ... when another
     command has begun in the same second.
 
     Raises:

@@ -8,14 +8,15 @@ from pwd import getpwnam
 
 from minitopo_dc.commands.exec import run_own
 from minitopo_dc.commands.options.program import add_program_options, program_user
+from minitopo_dc.settings import SettingsError
 
 HELP = "a shell on a host of the path that exec runs programs over"
 FALLBACK = "/bin/sh"
-"""Of a user whose environment names no shell (POSIX, `SHELL`)."""
+"""The shell of a user whose environment names none (POSIX, `SHELL`)."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
+    """Add the command's options to the parser."""
     add_program_options(parser)
     parser.add_argument(
         "--host", choices=("client", "server"), default="client", help="whose shell (client)"
@@ -23,7 +24,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Return the shell's exit status."""
+    """Open the shell on the chosen host, and return its exit status."""
+    if arguments.clock == "virtual":
+        raise SettingsError("--clock: virtual; a shell needs the real clock; exec has both")
     user = program_user(arguments)
     mine = os.environ.get("SHELL") if user == "root" else getpwnam(user).pw_shell
     shell = mine or FALLBACK

@@ -24,12 +24,13 @@ from minitopo_dc.analysis.tables.summary import columns_of
 from minitopo_dc.campaign.execution.owner import become_owner
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.execution.table import campaign_table, cell_table, measures
+from minitopo_dc.commands.advise import ADVICE, tell_advice
 from minitopo_dc.commands.campaign.state import tell_campaign
 from minitopo_dc.commands.compare import tell_comparison
 from minitopo_dc.commands.options.scenario import add_plugin_option
 from minitopo_dc.commands.run import tell_run
 from minitopo_dc.compare import ASKED, differing_fields, runs_asked
-from minitopo_dc.files import read_text
+from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.numbers import significant
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.results import MOST_BYTES, RunResult, load_recorded
@@ -40,11 +41,12 @@ from minitopo_dc.settings.base import quoted
 HELP = "print an old run, comparison or campaign again, or two of them side by side"
 Kind = Literal["run", "comparison", "campaign"]
 MOST_DIFFERENCES = 12
-"""Fields in which two sets of runs differ: more are no comparison of like with like."""
+"""The most fields that are listed in which two sets of runs differ: sets with more are hardly
+comparable."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
+    """Add the command's options to the parser."""
     parser.add_argument(
         "directory", type=Path, nargs="?", metavar="DIR", help="of a run, comparison or campaign"
     )
@@ -66,10 +68,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print; return 0.
+    """Print what the directories hold; return 0.
 
     Raises:
-        SettingsError: no results are there, or not two of a kind.
+        SettingsError: a directory holds no results, or the two are of different kinds.
         ResultError: a file of a run is missing or broken.
     """
     if (arguments.directory is None) == (arguments.compare is None):
@@ -104,6 +106,9 @@ def _show_comparison(root: Path, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
         return
+    if (root / ADVICE).exists():
+        tell_advice(results, _advice(root / ADVICE))
+        return
     tell_comparison(results, root)
     asked = runs_asked(root)
     if asked is not None and len(results) < asked:
@@ -111,11 +116,24 @@ def _show_comparison(root: Path, *, as_json: bool) -> None:
         Console().print(f"{words} with --output {root}", markup=False, soft_wrap=True)
 
 
-def _kind(root: Path) -> Kind:
-    """Return what a directory holds.
+def _advice(path: Path) -> list[str]:
+    """Return what was said.
 
     Raises:
-        SettingsError: no results.
+        SettingsError: the file is no advice.
+    """
+    try:
+        told = parse_json(read_text(path, MOST_BYTES, within=path.parent))["sentences"]
+        return [str(each) for each in told]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SettingsError(f"{quoted(path)}: no advice: {error}") from None
+
+
+def _kind(root: Path) -> Kind:
+    """Return the kind of results that a directory holds.
+
+    Raises:
+        SettingsError: the directory holds no results.
     """
     if (root / "plan.json").exists():
         return "campaign"
@@ -132,7 +150,7 @@ def _results(root: Path) -> list[RunResult]:
     """Return the results of a run, or of a comparison in the order of its runs.
 
     Raises:
-        SettingsError: a run leads elsewhere.
+        SettingsError: a run is a link to another directory.
         ResultError: a result is broken.
     """
     if (root / "result.json").exists():
@@ -145,11 +163,11 @@ def _results(root: Path) -> list[RunResult]:
 
 
 class _Set(NamedTuple):
-    """The runs of a directory."""
+    """The runs of a directory that are compared by a measure."""
 
     root: Path
     runs: pd.DataFrame
-    """Those that are ok and have the measure: `COLUMNS`, and `directory`."""
+    """The runs that are ok and have the measure: `COLUMNS`, and `directory`."""
     left_out: int
 
 
@@ -206,7 +224,7 @@ def _run_columns(values: Mapping[Any, Any]) -> dict[str, Any]:
 def _row_name(run: Mapping[Any, Any]) -> str:
     """Return a row's name, which does not depend on what else is compared there.
 
-    A comparison with one split policy does not name it; its scenario does.
+    A comparison with one split policy does not name it in its rows; its scenario does.
     """
     variant = run["variant"]
     if not variant and run["mode"] in DUAL_CONNECTIVITY:
@@ -227,7 +245,7 @@ def _set(root: Path, table: pd.DataFrame, measure: str) -> _Set:
     """Return the runs that have a measure.
 
     Raises:
-        SettingsError: none has it, with those that there are.
+        SettingsError: no run has it; the message names the measures that there are.
     """
     values = [each.get(measure) for each in table["measures"]]
     has = [_is_number(value) for value in values]
@@ -266,7 +284,7 @@ def _differing(
 
 
 UNITS = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "bytes": "byte"}
-"""By the last word of a measure's name."""
+"""Units by the last word of a measure's name."""
 
 
 def _tell(
@@ -292,7 +310,7 @@ def _tell(
 def _below(
     found: SideBySide, sets: Sequence[_Set], differ: Mapping[str, Sequence[Any]]
 ) -> Iterator[str]:
-    """Yield what is to be known of the table."""
+    """Yield the notes below the table."""
     only = (found.only_first, found.only_second)
     for which, each, rows in zip(("First", "Second"), sets, only, strict=True):
         left = f"; {each.left_out} runs that are not ok are left out" if each.left_out else ""

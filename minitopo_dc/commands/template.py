@@ -25,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Do the action. SettingsError when something is wrong with the input."""
+    """Do the action; raise SettingsError when something is wrong with the input."""
     if arguments.action == "list":
         _list()
         return 0

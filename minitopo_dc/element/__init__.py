@@ -1,1 +1,1 @@
-"""The process on a router host: real packets in, bearers and legs over them, real packets out."""
+"""The process on a router host: it takes real packets, and sends them over bearers and legs."""

@@ -1,4 +1,4 @@
-"""Run an element: `python -m minitopo_dc.element SETTINGS.yaml` in a router host's namespace.
+"""Runs an element: `python -m minitopo_dc.element SETTINGS.yaml` in a router host's namespace.
 
 Further arguments, `PID SETTINGS.yaml` each, are elements of other hosts in the same process, which
 legs over WiFi need; PID is a process in the host's network namespace.
@@ -66,7 +66,7 @@ def _run(stack: ExitStack, hosts: Mapping[str, int | None]) -> None:
 
 
 def _why_python(settings: Sequence[ElementSettings]) -> str | None:
-    """Say why elements of one process run in Python; None: they are native.
+    """Return why the elements of one process run in Python, None if they are native.
 
     Raises:
         SettingsError: one has to be native, and cannot.
@@ -81,7 +81,7 @@ def _why_python(settings: Sequence[ElementSettings]) -> str | None:
 
 
 def _load(file: Path) -> ElementSettings:
-    """Read settings; what is written while it runs has a place."""
+    """Read settings, and check that the directory exists into which the element writes."""
     settings = ElementSettings.load(file)
     if not os.path.isdir(settings.directory):  # noqa: PTH112 (of any name)
         named = quoted(str(settings.directory))

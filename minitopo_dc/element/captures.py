@@ -1,12 +1,12 @@
 """Captures of an element's legs: one file per leg, of what leaves and what arrives on it.
 
-Each part here stands between two of the element's own and is put there when the element is made.
-Without captures none is, so packets then take the way they always take.
+Each class here stands between two parts of the element, and is put there when the element is made.
+An element without captures has none of them, so that its packets pay nothing.
 
 Rules:
 
-* A packet is captured when its leg lets it go, with the time of that; it is written behind the
-  verdict, which the file must not delay. One that the leg loses never is captured.
+* A packet is captured when its leg lets it go, with that moment as its time; it is written after
+  the verdict, which the file must not delay. A packet that the leg loses is never captured.
 * A PDU that arrives on a leg is captured when the element reads it, before reordering.
 * What arrives without a bearer is not queued to the element, so it is in no capture of this host.
 """
@@ -28,7 +28,7 @@ OPPOSITE: dict[Direction, Direction] = {"downlink": "uplink", "uplink": "downlin
 
 
 class Captures:
-    """The captures of one element; none when its settings want none.
+    """The captures of one element; it has none if its settings want none.
 
     Args:
         settings: the element's.
@@ -47,19 +47,19 @@ class Captures:
         }
 
     def outlet(self, leg: Outlet, bearer: TransmitBearer) -> Outlet:
-        """What a bearer puts its PDUs for a leg on."""
+        """Return the outlet on which a bearer puts its PDUs for a leg."""
         if self._outbound is None:
             return leg
         return _CapturedOutlet(leg, self._pdus(leg.number, bearer, self._outbound))
 
     def reports(self, leg: Outlet) -> Outlet:
-        """What a bearer's reports are put on: packets without a bearer, like others on the leg."""
+        """Return the outlet for a bearer's reports, which are packets without a bearer."""
         if self._outbound is None:
             return leg
         return _CapturedOutlet(leg, self._files[leg.number].write)
 
     def departures(self, leg: LegDriver) -> Callable[[KernelPacket], None]:
-        """The queue callback of packets that leave on a leg without a bearer."""
+        """Return the queue callback of packets that leave on a leg without a bearer."""
         if self._outbound is None:
             return leg.on_packet
         return _Departures(leg, self._files[leg.number].write).on_packet
@@ -67,7 +67,7 @@ class Captures:
     def arrivals(
         self, driver: ReceiveDriver, bearer: ReceiveBearer, interfaces: Mapping[int, int]
     ) -> Callable[[KernelPacket], None]:
-        """The queue callback of a bearer's PDUs; `interfaces`: the leg of each by its index."""
+        """Return the queue callback of a bearer's PDUs; `interfaces` has the leg of each index."""
         if self._outbound is None:
             return driver.on_packet
         inbound = OPPOSITE[self._outbound]
@@ -75,7 +75,7 @@ class Captures:
         return _Arrivals(driver, records).on_packet
 
     def close(self) -> None:
-        """Write what is left; may be called again."""
+        """Write what is left; it may be called again."""
         for file in self._files.values():
             file.close()
 
@@ -112,7 +112,7 @@ class _Captured:
 
 
 class _CapturedOutlet(Outlet):
-    """A leg, for one bearer."""
+    """A leg as one bearer sees it, with a capture of its PDUs."""
 
     def __init__(self, leg: Outlet, record: Record) -> None:
         super().__init__(leg.number, leg.injector)
@@ -131,7 +131,7 @@ class _CapturedOutlet(Outlet):
 
 
 class _Departures:
-    """What leaves on a leg without a bearer."""
+    """A capture of what leaves on a leg without a bearer."""
 
     def __init__(self, leg: LegDriver, record: Record) -> None:
         self._leg = leg
@@ -142,7 +142,7 @@ class _Departures:
 
 
 class _Arrivals:
-    """What arrives for a bearer."""
+    """A capture of what arrives for a bearer."""
 
     def __init__(self, driver: ReceiveDriver, records: Mapping[int, Record]) -> None:
         self._driver = driver

@@ -1,6 +1,6 @@
-"""Thin drivers: each puts real packets through one sans-IO core.
+"""Thin drivers, each of which puts real packets through one core without input or output.
 
-A packet waits in the kernel while a core holds it: to let it go is to give its verdict.
+A packet waits in the kernel while a core holds it; to let it go is to give its verdict.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ _ipv6_fields = struct.Struct("!4xHB33x").unpack_from
 
 
 class Held(Protocol):
-    """A packet inside a core."""
+    """A packet inside a core, for which the kernel waits."""
 
     def get_payload(self) -> bytes:
-        """The IP datagram; of a packet of the kernel's only inside its callback, or once set."""
+        """Return the IP datagram; a kernel's packet has it only in its callback, or once set."""
 
     def accept(self) -> None:
-        """Let it go on."""
+        """Let the packet go on."""
 
     def drop(self) -> None:
-        """Discard it."""
+        """Discard the packet for good."""
 
 
 class Outlet:
     """A leg as a bearer sees it; this one holds nothing back."""
 
     def __init__(self, number: int, injector: Injector) -> None:
-        """Take the leg's number, and what sends copies on it."""
+        """Take the leg's number, and the injector that sends copies on it."""
         self.number = number
         self.injector = injector
 
     def push(self, packet: Held, size: int, now: int) -> None:  # noqa: ARG002 (a leg's)
-        """Put a packet of `size` bytes on the leg at `now` (ns): it goes on at once."""
+        """Put a packet of `size` bytes on the leg at `now` (ns), where it goes on at once."""
         packet.accept()
 
     def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:  # noqa: ARG002
-        """Take packets out of the leg's queue: what is behind the interface is out of reach."""
+        """Return no packets, as the queue behind the interface is out of reach."""
         return ()
 
 
@@ -67,7 +67,7 @@ class LegDriver(Outlet):
     def __init__(
         self, number: int, leg: AnyLeg[Held], loop: Loop, *, host: int | None = None
     ) -> None:
-        """Take the core; `host`: a process of the leg's host if that is not this process' own."""
+        """Take the leg's core; `host` is a process of its host, None for this process' own."""
         super().__init__(number, Injector(number, host))
         self.leg = leg
         self.malformed = 0
@@ -75,10 +75,10 @@ class LegDriver(Outlet):
         loop.add_timed(self)
 
     def on_packet(self, packet: Held) -> None:
-        """Queue callback of a packet that leaves on this leg without a bearer.
+        """Put a packet that leaves on this leg without a bearer on the leg (queue callback).
 
-        One whose header is cut, or whose length leaves no room for it, is dropped and counted. So
-        is an IPv6 jumbogram (RFC 2675), whose length is elsewhere.
+        A packet whose header is cut, or whose length leaves no room for it, is dropped and counted.
+        So is an IPv6 jumbogram (RFC 2675), whose length is elsewhere.
         """
         now = clock()
         if now >= self._loop.due:
@@ -106,15 +106,15 @@ class LegDriver(Outlet):
             packet.drop()
 
     def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:
-        """Take packets out of the leg's queue; they are the caller's to drop."""
+        """Take packets out of the leg's queue; the caller has to drop them."""
         return self.leg.flush(now, which)
 
     def next_timeout(self) -> int | None:
-        """When the next packet leaves."""
+        """Return when the next packet leaves the leg (ns), None if none does."""
         return self.leg.next_timeout()
 
     def handle(self, now: int) -> None:
-        """Let go what has crossed the leg, and what never will."""
+        """Let go of packets that have crossed the leg, and drop those that never will."""
         for packet in self.leg.poll(now):
             packet.accept()
         for packet in self.leg.dropped():
@@ -122,7 +122,7 @@ class LegDriver(Outlet):
 
 
 class ReceiveDriver:
-    """The receiving entity of one bearer."""
+    """Runs the receiving entity of one bearer."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class ReceiveDriver:
         loop.add_timed(self)
 
     def on_packet(self, packet: KernelPacket) -> None:
-        """Queue callback of a PDU: strip its number, keep it until it is its turn."""
+        """Strip a PDU's number and keep it until its turn comes (queue callback)."""
         now = clock()
         if now >= self._loop.due:
             self._loop.serve(now)
@@ -166,15 +166,15 @@ class ReceiveDriver:
         self._loop.wake_at(self.entity.next_timeout())
 
     def next_timeout(self) -> int | None:
-        """When t-Reordering expires."""
+        """Return when t-Reordering expires (ns), None if it does not run."""
         return self.entity.next_timeout()
 
     def handle(self, now: int) -> None:
-        """Let go what is in order, or has waited long enough."""
+        """Let go of SDUs that are in order, or have waited long enough."""
         for packet in self.entity.poll(now):
             self._delivered_bytes += len(packet.get_payload())
             packet.accept()
 
     def statistics(self) -> DeliveryStatistics:
-        """The counters up to now."""
+        """Return the counters up to now."""
         return with_bytes(self.entity.statistics(), self._delivered_bytes)

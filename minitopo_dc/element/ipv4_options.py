@@ -1,9 +1,9 @@
-"""Which IPv4 options a packet may have that a router forwards.
+"""The IPv4 options that a packet may have for a router to forward it.
 
-The kernel looks at options behind the queue that an element reads, and discards a packet whose
-options it cannot read. Had that packet got a number, the receiver would wait for it in vain. So the
-same is asked here before: RFC 791, section 3.1, and RFC 1812, section 5.3.13, as Linux keeps to
-them. With them a router refuses source routes (RFC 7126, sections 4.3 and 4.4; Linux, unless told
+The kernel checks options behind the queue that an element reads, and discards a packet whose
+options it cannot read. If that packet had a number, the receiver would wait for it in vain. So the
+same is checked here before: RFC 791, section 3.1, and RFC 1812, section 5.3.13, as Linux follows
+them. A router also refuses source routes (RFC 7126, sections 4.3 and 4.4; Linux, unless configured
 otherwise) and security labels of domains that it does not know (CIPSO).
 """
 
@@ -27,7 +27,7 @@ _SHORTEST, _LONGEST = 0x46, 0x4F
 
 
 def may_be_forwarded(datagram: bytes) -> bool:
-    """Whether a router forwards an IP datagram with these options; one without any has none wrong.
+    """Return whether a router forwards an IP datagram with its options; True without any.
 
     The header of `datagram` must be whole.
     """
@@ -51,12 +51,12 @@ def may_be_forwarded(datagram: bytes) -> bool:
 
 
 def _record_route(option: bytes) -> bool:
-    """Its pointer is behind the third byte, and at room for an address or behind the end."""
+    """Return whether its pointer lies behind byte 3, and at room for an address or at the end."""
     return len(option) >= 3 and option[2] >= 4 and _has_room(option, _ADDRESS)
 
 
 def _timestamp(option: bytes) -> bool:
-    """The same behind the fourth byte, where one that is full must still count the overflow."""
+    """Return whether its pointer lies behind byte 4, and a full one can count the overflow."""
     if len(option) < 4 or option[2] < 5:
         return False
     overflow, flag = option[3] >> 4, option[3] & 0x0F
@@ -71,7 +71,7 @@ def _has_room(option: bytes, size: int) -> bool:
 
 
 def _router_alert(option: bytes) -> bool:
-    """Two bytes of value (RFC 2113)."""
+    """Return whether the option has its two bytes of value (RFC 2113)."""
     return len(option) >= 4
 
 

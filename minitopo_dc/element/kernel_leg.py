@@ -52,7 +52,7 @@ settings of delay and loss, or a rate in bit/s."""
 
 
 class Qdiscs:
-    """The three disciplines on one interface.
+    """The three queueing disciplines (netem, tbf, pfifo) on one interface.
 
     Raises:
         ElementError: the kernel lacks one of them.
@@ -78,7 +78,7 @@ class Qdiscs:
             ) from None
 
     def set_rate(self, rate: int) -> bool:
-        """Bit/s of IP packets from now on; whether it is another than before."""
+        """Set the rate in bit/s of IP packets; return whether it is another than before."""
         if rate == self._rate:
             return False  # tbf would refill its bucket
         self._rate = rate
@@ -87,19 +87,19 @@ class Qdiscs:
         return True
 
     def set_air(self, radio: LegSettings) -> None:
-        """Delay, jitter and loss from now on."""
+        """Set delay, jitter and loss from now on."""
         times = {"delay": round(radio.delay_ms * 1e3), "jitter": round(radio.jitter_ms * 1e3)}
         loss = radio.loss_percent
         self._tc("change", "netem", NETEM, parent=0xFFFFFFFF, limit=ROOM, loss=loss, **times)
 
     def statistics(self) -> dict[int, Any]:
-        """Counters of each discipline, by its handle."""
+        """Return the kernel's counters of each discipline, by its handle."""
         found = self._netlink.get_qdiscs(index=self._index)
         self._tidy()
         return {each["handle"]: each.get_attr("TCA_STATS2") for each in found}
 
     def close(self) -> None:
-        """Leave the disciplines to their interface."""
+        """Close the netlink socket; the disciplines stay on their interface."""
         self._netlink.close()
 
     def _tbf(self, rate: int) -> dict[str, int]:
@@ -113,14 +113,14 @@ class Qdiscs:
         self._tidy()
 
     def _tidy(self) -> None:
-        """Collect what netlink left, which the element's collector, being off, does not."""
+        """Collect netlink's garbage now and then, as the element's collector is off."""
         self._calls += 1
         if self._calls % CALLS_A_COLLECTION == 0:
             gc.collect()
 
 
 class KernelLeg:
-    """One direction of a leg: the kernel's disciplines, changed when it is time; a timed part."""
+    """One direction of a leg by the kernel's disciplines, changed over time; a timed part."""
 
     is_up: Final = True
 
@@ -136,17 +136,17 @@ class KernelLeg:
         self._lateness: list[int] = []
 
     def start(self, now: int) -> None:
-        """Time zero of the trace and of the changes."""
+        """Start the time of the trace and of the changes at `now` (ns)."""
         self._start = now
 
     def next_timeout(self) -> int | None:
-        """When the next change is due."""
+        """Return when the next change is due (ns), None if there is none."""
         if self._start is None or self._next is None:
             return None
         return self._start + self._next[0]
 
     def handle(self, now: int) -> None:  # noqa: ARG002 (a timed part's)
-        """Make the next change."""
+        """Make the next change and note how late it is."""
         assert self._next is not None
         assert self._start is not None
         moment, _, what = self._next
@@ -160,17 +160,20 @@ class KernelLeg:
         self._next = next(self._changes, None)
 
     def set_up(self, up: bool, now: int) -> None:  # noqa: ARG002 (a leg's)
-        """Refuse: tbf cannot hold packets back for as long as it takes."""
+        """Refuse with ElementError, as tbf cannot hold packets back for any length of time."""
         raise ElementError("backend kernel: a leg cannot be taken down; use backend: user")
 
     def lateness_ms(self) -> dict[str, float]:
-        """How late the changes were complete: their number, mean and maximum (ms)."""
+        """Return how late changes were complete: their number, mean and maximum (ms)."""
         late = self._lateness or [0]
         mean, largest = sum(late) / len(late) / 1e6, max(late) / 1e6
         return {"changes": len(self._lateness), "mean_ms": mean, "max_ms": largest}
 
     def statistics(self) -> LegStatistics:
-        """The kernel's counters, in the terms of a leg; `queue_max` is the largest seen here."""
+        """Return the kernel's counters in the terms of a leg.
+
+        `queue_max` is the largest queue seen at these calls.
+        """
         found = self._qdiscs.statistics()
         air, queue = found[NETEM], found[FIFO]
         waiting, on_the_way = _queued(queue, "qlen"), _queued(air, "qlen") - _queued(queue, "qlen")
@@ -210,7 +213,7 @@ class KernelLegDriver(Outlet):
 
 
 def _timeline(radio: LegSettings, steps: Iterator[tuple[int, int]]) -> Iterator[Change]:
-    """All changes in order of time; those of the rate are later by the delay then."""
+    """Return all changes in order of time, where those of the rate come later by the delay."""
     air = [
         (round(change.at_s * NS_PER_S), 0, stage)
         for change, stage in radio.stages()

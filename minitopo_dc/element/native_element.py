@@ -1,4 +1,4 @@
-"""An element whose packets C carries; Python makes it, changes it, and writes down what it did."""
+"""An element whose packets C carries; Python makes it, changes it, and writes its results."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from minitopo_dc.router.settings import (
 
 
 class _Queue(NamedTuple):
-    """A queue that the loop has."""
+    """A kernel queue that the loop owns."""
 
     number: int
 
     def close(self) -> None:
-        """The loop closes it."""
+        """Do nothing, as the loop closes it."""
 
 
 class _Injector:
-    """The sockets for what is sent on a leg beside the kernel's packets."""
+    """The sockets for what is sent on a leg besides the kernel's packets."""
 
     def __init__(self, leg: int, versions: Sequence[int], counters: Any) -> None:
         self._sockets = Injector(leg)
@@ -49,19 +49,19 @@ class _Injector:
 
     @property
     def refused(self) -> int:
-        """What the kernel did not send."""
+        """Return how many datagrams the kernel did not send."""
         return int(self._counters.refused)
 
     def close(self) -> None:
-        """Close them."""
+        """Close the sockets of both IP versions."""
         self._sockets.close()
 
 
 class NativeLegDriver:
-    """The twin of `LegDriver`."""
+    """Runs a leg in C; the counterpart of `LegDriver`."""
 
     def __init__(self, leg: ElementLeg, loop: NativeLoop, versions: Sequence[int]) -> None:
-        """Make it with the leg of these settings, for these versions of IP."""
+        """Make the leg of these settings and its driver, for these versions of IP."""
         self.number = leg.leg
         made = leg.build({}, make=NativeLeg)
         assert isinstance(made, NativeLeg)
@@ -75,16 +75,16 @@ class NativeLegDriver:
 
     @property
     def malformed(self) -> int:
-        """Packets without a bearer that were dropped for their header."""
+        """Return how many packets without a bearer were dropped for their header."""
         return int(self._counters.malformed)
 
     def push(self, packet: Held, size: int, now: int) -> None:
-        """Put a datagram of the element's own, a report, on the leg."""
+        """Put a datagram of the element's own (a report) on the leg."""
         self._lib.element_leg_send(self.pointer, packet.get_payload(), size, now)
 
 
 class NativeTransmitDriver:
-    """The twin of `TransmitDriver`."""
+    """Runs a transmitting entity in C; the counterpart of `TransmitDriver`."""
 
     def __init__(
         self,
@@ -106,17 +106,17 @@ class NativeTransmitDriver:
         entity.let_go()
 
     def unnumbered(self) -> dict[str, int]:
-        """Count the packets that were no SDUs, by why."""
+        """Count the packets that got no number, by the reason."""
         names = ("malformed", "refused_options", "handed_back")
         return {name: getattr(self._counters, name) for name in names}
 
     def legs_changed(self, now: int) -> None:
-        """Legs went down or up, or the receiver reported."""
+        """React to legs that went down or up, or to a report of the receiver."""
         self._lib.element_transmit_changed(self._pointer, now)
 
 
 class NativeReceiveDriver:
-    """The twin of `ReceiveDriver`."""
+    """Runs a receiving entity in C; the counterpart of `ReceiveDriver`."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class NativeReceiveDriver:
         indices: Sequence[int],
         queue: int,
     ) -> None:
-        """Take the interfaces that the legs' PDUs enter by, and the queue of all."""
+        """Take the interfaces by which the legs' PDUs enter, and the one queue for all."""
         self.bearer = bearer.bearer
         self.entity = entity
         self.reports = reports
@@ -144,16 +144,16 @@ class NativeReceiveDriver:
 
     @property
     def malformed(self) -> int:
-        """Packets that were no PDUs."""
+        """Return how many packets were no PDUs."""
         return int(self._counters.malformed)
 
     def statistics(self) -> DeliveryStatistics:
-        """The counters up to now."""
+        """Return the counters up to now."""
         return with_bytes(self.entity.statistics(), self._counters.delivered_bytes)
 
 
 class NativeElement(Element):
-    """The legs and bearers of one router host, in C."""
+    """The legs and bearers of one router host, run in C."""
 
     core: Core = "native"
     _loop: NativeLoop
@@ -203,13 +203,13 @@ class NativeElement(Element):
 
 
 def lacking(hosts: Sequence[ElementSettings]) -> str | None:
-    """Say why the elements of one process cannot be native; None: they can."""
+    """Return why the elements of one process cannot be native, None if they can."""
     found = (reason(each) for each in hosts for reason in (_other_than_packets, why_not_native))
     return next((why for why in found if why is not None), None)
 
 
 def _other_than_packets(settings: ElementSettings) -> str | None:
-    """What the element in C lacks beside the cores."""
+    """Return what the settings need that the element in C lacks, beside the cores; or None."""
     lacks: dict[str, Callable[[], object]] = {
         "backend: kernel": lambda: settings.backend == "kernel",
         "captures of legs": lambda: settings.pcap,

@@ -1,4 +1,4 @@
-"""The element's loop in C: packets and their timers never reach Python, everything else does."""
+"""The element's loop in C: packets and their timers never reach Python, all else does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NativeLoop(Loop):
     """
 
     def __init__(self) -> None:
-        """Open the socket of the queues."""
+        """Open the socket of the queues, and make the loop in C."""
         super().__init__()
         module = library()
         self._ffi, self.lib = module.ffi, module.lib
@@ -40,7 +40,7 @@ class NativeLoop(Loop):
         return self._kept[-1]
 
     def serve(self, now: int) -> None:
-        """Let every part do what is due, those of Python first, and find the next moment."""
+        """Let every part do what is due, Python's parts first, and find the next moment."""
         super().serve(now)
         self.lib.element_python_due(self.pointer, self.due)
         self.lib.element_serve(self.pointer, now)
@@ -62,12 +62,12 @@ class NativeLoop(Loop):
                 self._read(ready[0:found], order)
 
     def close(self) -> None:
-        """Unbind the queues."""
+        """Unbind the queues of the kernel."""
         self.queues.close()
 
     @contextmanager
     def _counting(self) -> Iterator[None]:
-        """Add what C has counted when it ends."""
+        """Add what C has counted when the block ends."""
         yield
         found = self.lib.element_loop_counters(self.pointer)
         for bits, count in enumerate(found.lateness):

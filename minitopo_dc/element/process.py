@@ -1,4 +1,4 @@
-"""Assembling elements from their settings, and running them until they are told to stop."""
+"""Assembles elements from their settings, and runs them until they are told to stop."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
 
     core: Core = "python"
     core_reason: str | None = None
-    """Why it is not the native one."""
+    """Why the core is not the native one; None: it is."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         paths: Mapping[int, WifiPath],
         host: int | None = None,
     ) -> None:
-        """Make legs and bearers.
+        """Make the legs and bearers of one host.
 
         Args:
             settings: of this host.
@@ -119,12 +119,12 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
 
     @property
     def wants_realtime(self) -> bool:
-        """Whether its settings ask for it."""
+        """Return whether its settings ask for real-time scheduling."""
         return self._settings.realtime
 
     @contextmanager
     def serving(self, refused: list[str]) -> Iterator[None]:
-        """Let packets reach it meanwhile; the summary is written only when nothing went wrong.
+        """Let packets reach it for a block; write the summary if nothing went wrong.
 
         Args:
             refused: what the kernel has refused this process.
@@ -164,7 +164,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             self._user_legs[leg.leg] = LegDriver(leg.leg, core, self._loop, host=self._host)
 
     def _watched(self) -> NextHops | None:
-        """What looks after the legs that may go down by themselves, if there are any."""
+        """Return the watcher of legs whose interfaces may go down, None if there are none."""
         hops = self._settings.next_hops
         if not hops:
             return None
@@ -174,7 +174,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         return watch
 
     def _departures(self, driver: LegDriver, copy: int) -> int:
-        """Make the queue of what leaves on a leg without a bearer; its number."""
+        """Make the queue of what leaves on a leg without a bearer, and return its number."""
         return self._queue(self._captures.departures(driver), copy)
 
     def _queue(self, callback: Callable[[KernelPacket], None], copy: int) -> int:
@@ -193,7 +193,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         return driver
 
     def _admit(self, bearer: TransmitBearer, driver: TransmitDriver, queue: int) -> None:
-        """Let a bearer have its SDUs by their queue, and its reports."""
+        """Let a bearer get its SDUs by their queue, and its reports."""
         if bearer.report is not None and driver.entity.feedback is not None:
             self._listen(bearer.report, driver.entity.feedback, driver)
         own = rules.accepts_own(bearer.interface)
@@ -228,11 +228,11 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         return driver
 
     def _indices(self, bearer: ReceiveBearer) -> list[int]:
-        """The interfaces that a bearer's PDUs enter by, as the kernel numbers them."""
+        """Return the kernel's indices of the interfaces by which a bearer's PDUs enter."""
         return [_index(self._settings.interface(number)) for number in bearer.legs]
 
     def _admit_pdus(self, bearer: ReceiveBearer, queue: int) -> None:
-        """Let a bearer have its PDUs by their queue."""
+        """Let a bearer get its PDUs by their queue."""
         for number in bearer.legs:
             interface = self._settings.interface(number)
             for version in self._versions(bearer):
@@ -243,7 +243,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         return driver.leg, ReportOutlet(self._captures.reports(driver), leg, port).send
 
     def _versions(self, bearer: TransmitBearer | ReceiveBearer) -> Sequence[IpVersion]:
-        """The IP versions that a bearer carries: both, where its match names no network."""
+        """Return the IP versions that a bearer carries: both, where its match names no network."""
         version = bearer.match.ip_version
         return (version,) if version else self._settings.ip_versions
 
@@ -264,7 +264,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         self._loop.serve(now)
 
     def _interfaces_changed(self, up: Mapping[int, bool], now: int) -> None:
-        """Legs went down with their interfaces or came up: bearers use those that are there."""
+        """Take legs down or up with their interfaces; bearers use those that are up."""
         for number, state in up.items():
             self._legs[number].leg.set_up(state, now)
         for driver, bearer in zip(self._transmit, self._settings.transmit, strict=True):
@@ -307,9 +307,9 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
 
 
 def run(elements: Sequence[Element], loop: Loop) -> None:
-    """Let elements of one process work until it is told to stop.
+    """Run the elements of one process until it is told to stop.
 
-    An order is for all of them, or begins with the name of the host that it is for and a colon.
+    An order is for all elements, or begins with the name of its host and a colon.
 
     Raises:
         ElementError, RuleError: one of them cannot, or an order is none.

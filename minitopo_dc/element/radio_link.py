@@ -1,4 +1,4 @@
-"""A cable with radio's properties between two interfaces of any two hosts or switches.
+"""A cable with a radio link's properties between two interfaces of any two hosts or switches.
 
 Whoever makes the hosts runs `python -m minitopo_dc.element.radio_link NAME,PID,MAC NAME,PID,MAC`:
 it makes the two interfaces, each in the network namespace of a process, and carries whole Ethernet
@@ -55,7 +55,7 @@ _END = re.compile(r"([^,/\s]{1,15}),([0-9]{1,10}),((?:[0-9A-Fa-f]{2}:?){6})?")
 
 
 class Order(Settings):
-    """New settings of one direction."""
+    """New settings of one direction of the cable."""
 
     interface: str
     radio: LegSettings
@@ -69,7 +69,7 @@ class Order(Settings):
 
 
 class OneWay:
-    """What one interface sends, on its way to the other."""
+    """One direction of the cable: what one interface sends, on its way to the other."""
 
     def __init__(self, source: Tap, sink: Tap, loop: Loop) -> None:
         self._source = source
@@ -83,7 +83,7 @@ class OneWay:
         loop.add_timed(self)
 
     def fileno(self) -> int:
-        """The descriptor to wait on."""
+        """Return the descriptor to wait on."""
         return self._source.fileno()
 
     def read(self) -> None:
@@ -103,22 +103,22 @@ class OneWay:
                 loop.wake_at(self._leg.next_timeout())
 
     def next_timeout(self) -> int | None:
-        """When the next frame arrives."""
+        """Return when the next frame arrives (ns), None if there is none."""
         return self._leg.next_timeout()
 
     def handle(self, now: int) -> None:
-        """Hand over what has crossed the leg."""
+        """Hand over the frames that have crossed the leg."""
         for frame in self._leg.poll(now):
             if not self._send(frame):
                 self._refused += 1
         self._leg.dropped()  # the leg counts them; nobody waits for a frame
 
     def start(self, now: int) -> None:
-        """Now is the trace's time zero."""
+        """Start the trace's time at `now` (ns)."""
         self._leg.start(now)
 
     def configure(self, wanted: LegSettings, seed: str, now: int) -> None:
-        """Make the leg, or change it; SettingsError for what cannot change."""
+        """Make the leg, or change it; raise SettingsError for what cannot change."""
         if self._settings is None:
             self._leg = wanted.build(seed)
             self._leg.start(now)
@@ -148,13 +148,13 @@ class OneWay:
         )
 
     def statistics(self) -> dict[str, Any]:
-        """The leg's counters, the interface's drops, frames the other refused, and empty ones."""
+        """Return the counters of the leg and the interface, and frames refused or malformed."""
         own = {"kernel_drops": self._source.dropped(), "refused": self._refused}
         return flatten(self._leg.statistics()) | own | {"malformed": self._malformed}
 
 
 class Cable:
-    """Both directions."""
+    """Both directions of the cable between two interfaces."""
 
     def __init__(self, ends: list[End]) -> None:
         self._loop = Loop()
@@ -165,7 +165,7 @@ class Cable:
         }
 
     def run(self, answer: Callable[[str], None]) -> None:
-        """Work until the end of standard input."""
+        """Work on orders until the end of standard input."""
         become_exact(realtime=True)
         answer(READY)
         self._loop.run(lambda line: answer(self._order(line)))
@@ -203,7 +203,7 @@ def _same_but_errors(old: RlcSettings, new: RlcSettings) -> bool:
 
 
 def _values(line: str) -> dict[str, Any]:
-    """The fields of an order."""
+    """Return the fields of an order; SettingsError for a line that is none."""
     try:
         values = json.loads(line)
     except (ValueError, RecursionError):
@@ -217,12 +217,12 @@ def _values(line: str) -> dict[str, Any]:
 
 
 def _one_line(text: str) -> str:
-    """Without what would end a line or could not be printed."""
+    """Return the text in one line of printable ASCII."""
     return "; ".join(text.splitlines()).encode("ascii", "backslashreplace").decode()
 
 
 def _ends(arguments: list[str]) -> list[End]:
-    """Both ends of the cable; ElementError says what an argument must be."""
+    """Return both ends of the cable; ElementError says what an argument must be."""
     found = [_END.fullmatch(argument) for argument in arguments]
     ends = [End(each[1], int(each[2]), each[3] or "") for each in found if each]
     if len(found) != _ENDS or len({end.interface for end in ends}) != _ENDS:

@@ -1,4 +1,4 @@
-"""The receiver's reports on real packets: UDP datagrams on a leg like any other's."""
+"""The receiver's reports on real packets: UDP datagrams on a leg, like any others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_BYTES = 0xFFFF
 
 
 def _nothing(_now: int) -> None:
-    """Nobody waits for reports."""
+    """Do nothing with the time of a report."""
 
 
 class ReportOutlet:
@@ -60,7 +60,7 @@ class ReportReceiver:
         *,
         heard: Callable[[int], None] = _nothing,
     ) -> None:
-        """Open it; `heard` is told the time (ns) of each."""
+        """Open the socket; `heard` is told the time (ns) of each report."""
         self._heard = heard
         family = socket.AF_INET if destination.version == 4 else socket.AF_INET6
         self._feedback = feedback
@@ -74,11 +74,11 @@ class ReportReceiver:
             raise ElementError(f"reports cannot reach {where}: {error.strerror}") from None
 
     def fileno(self) -> int:
-        """The descriptor to wait on."""
+        """Return the descriptor to wait on."""
         return self._socket.fileno()
 
     def read(self) -> None:
-        """Take what is waiting, at most `BUDGET` reports."""
+        """Take the reports that wait, at most `BUDGET` of them."""
         for _ in range(BUDGET):
             try:
                 data = self._socket.recv(MOST_BYTES)
@@ -89,12 +89,12 @@ class ReportReceiver:
             self._heard(now)
 
     def close(self) -> None:
-        """Close the socket."""
+        """Close the socket of the reports."""
         self._socket.close()
 
 
 def udp_datagram(source: Address, destination: Address, port: int, payload: bytes) -> bytes:
-    """A UDP datagram (RFC 768) from `port` to the same port, in an IP datagram."""
+    """Return a UDP datagram (RFC 768) from `port` to the same port, in an IP datagram."""
     length = 8 + len(payload)
     addresses = source.packed + destination.packed
     pseudo = addresses + struct.pack("!II", length, socket.IPPROTO_UDP)  # RFC 8200, section 8.1
@@ -110,7 +110,7 @@ def udp_datagram(source: Address, destination: Address, port: int, payload: byte
 
 
 def _checksum(data: bytes) -> int:
-    """The Internet checksum (RFC 1071)."""
+    """Return the Internet checksum of `data` (RFC 1071)."""
     words = struct.iter_unpack("!H", data + bytes(len(data) % 2))
     total: int = sum(word for (word,) in words)
     while total > 0xFFFF:

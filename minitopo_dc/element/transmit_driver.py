@@ -1,7 +1,7 @@
 """A transmitting entity over real packets: SDUs in from the kernel, PDUs out on the legs.
 
-A packet waits in the kernel while the entity or a leg holds it. What goes on a further leg, or on
-another leg once more, is a copy: the kernel holds one packet.
+A packet waits in the kernel while the entity or a leg holds it. What goes on a further leg, or is
+sent again on another leg, is a copy, as the kernel holds one packet.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from minitopo_dc.pdcp import (
 
 @dataclass(slots=True)
 class Sdu:
-    """A packet that a bearer carries."""
+    """A packet that a bearer carries, and its datagram."""
 
     packet: KernelPacket | None
-    """The kernel's; None once it is on a leg."""
+    """The kernel's packet; None once it is on a leg."""
     unnumbered: bytes
-    """The datagram of the PDU but for the PDCP header at its end."""
+    """The datagram of the PDU without the PDCP header at its end."""
 
 
 class OnLeg:
@@ -46,20 +46,20 @@ class OnLeg:
         self.sn = sn
 
     def get_payload(self) -> bytes:
-        """The PDU's datagram."""
+        """Return the datagram of the PDU."""
         return self._held.get_payload()
 
     def accept(self) -> None:
-        """Let it go on."""
+        """Let the PDU go on."""
         self._held.accept()
 
     def drop(self) -> None:
-        """Discard it."""
+        """Discard the PDU for good."""
         self._held.drop()
 
 
 class TransmitDriver:
-    """The transmitting entity of one bearer; a timed part, to come before the legs."""
+    """Runs the transmitting entity of one bearer; a timed part that comes before the legs."""
 
     def __init__(
         self,
@@ -83,10 +83,10 @@ class TransmitDriver:
             loop.add_timed(self, first=True)
 
     def on_packet(self, packet: KernelPacket) -> None:
-        """Queue callback of an SDU: give it to the entity, and to the legs what it numbers.
+        """Give an SDU to the entity, and its PDUs to the legs (queue callback).
 
-        What this host must not forward (RFC 1812, section 5; RFC 8200, section 3) is none, and
-        neither is what cannot carry a number: each is counted, and leaves no gap in the numbers.
+        A packet that this host must not forward (RFC 1812, section 5; RFC 8200, section 3), and one
+        that cannot carry a number, is no SDU: it is counted, and leaves no gap in the numbers.
         """
         now = clock()
         if now >= self._loop.due:
@@ -105,7 +105,7 @@ class TransmitDriver:
             self._put(self.entity.poll(now), now)
 
     def unnumbered(self) -> dict[str, int]:
-        """Count the packets that were no SDUs, by why."""
+        """Count the packets that got no number, by the reason."""
         return {
             "malformed": self.malformed,
             "refused_options": self.refused_options,
@@ -113,10 +113,11 @@ class TransmitDriver:
         }
 
     def _prepare(self, sdu: bytes, packet: KernelPacket) -> bytes | None:
-        """The datagram of an SDU's PDU but for the number; None: it is none, and has its verdict.
+        """Return the datagram of a PDU without its number; None if the packet is no SDU.
 
-        At the end of its time it goes back to the kernel, which answers that. It is dropped when it
-        is no whole IP datagram or too long, and when the kernel would drop it for its options.
+        Such a packet has its verdict then. At the end of its time to live it goes back to the
+        kernel, which answers that. It is dropped when it is no whole IP datagram or too long, and
+        when the kernel would drop it for its options.
         """
         try:
             if sdu[TTL_OFFSET if sdu[0] < IPV6 else HOP_LIMIT_OFFSET] < 2:
@@ -135,7 +136,7 @@ class TransmitDriver:
         return unnumbered
 
     def next_timeout(self) -> int | None:
-        """When a leg may take more, or an SDU has waited too long."""
+        """Return when a leg may take more, or an SDU has waited too long (ns)."""
         return self.entity.next_timeout()
 
     def handle(self, now: int) -> None:
@@ -147,7 +148,7 @@ class TransmitDriver:
                 sdu.packet.drop()
 
     def legs_changed(self, now: int) -> None:
-        """Legs went down or up, or the receiver reported."""
+        """React to legs that went down or up, or to a report of the receiver."""
         if not self.entity.follows_legs:
             return
         for position in self.entity.lost_legs(now):
@@ -156,9 +157,10 @@ class TransmitDriver:
         self._loop.wake_at(self.entity.next_timeout())
 
     def use(self, present: Sequence[bool]) -> None:
-        """From now on what is meant for a leg that is not there takes the next one that is.
+        """Send what is meant for an absent leg on the next one that is present, from now on.
 
-        None is there: the one that is meant. A policy need not know: its legs stay as many.
+        If none is present, it goes on the one that is meant. The policy does not notice: the number
+        of its legs stays the same.
         """
         legs = self._legs
         for position in range(len(legs)):
@@ -166,7 +168,7 @@ class TransmitDriver:
             self._ways[position] = legs[next((each for each in order if present[each]), position)]
 
     def _take_back(self, position: int, now: int) -> None:
-        """A leg is lost: what waits in its queue will not leave it."""
+        """Take back what waits in the queue of a lost leg, which will not leave it."""
         flushed = self._legs[position][0].flush(self._is_own, now)
         for held in flushed:
             held.drop()
@@ -196,6 +198,6 @@ class TransmitDriver:
             driver.push(held, len(datagram), now)
 
     def _once_a_way(self, pdus: Sequence[Pdu[Sdu]]) -> list[Pdu[Sdu]]:
-        """Without the duplicates whose own leg is not there, and another one takes both."""
+        """Return the PDUs without duplicates whose own leg is absent and that share another leg."""
         first = {(pdu.count, self._ways[pdu.leg][1]): pdu for pdu in reversed(pdus)}
         return [pdu for pdu in pdus if first[pdu.count, self._ways[pdu.leg][1]] is pdu]

@@ -1,4 +1,4 @@
-"""A leg that is somebody else's: a wire, as far as the element knows. It counts, and holds nothing.
+"""A leg that is not emulated here: the element counts its packets and holds none.
 
 In a user's Mininet script the legs may be links of any class, whose own queue, rate and delay come
 behind the element.
@@ -19,19 +19,19 @@ class Wire:
         self._packets = self._bytes = 0
 
     def start(self, now: int) -> None:
-        """A wire has no time of its own."""
+        """Do nothing, as a wire has no time of its own."""
 
     def set_up(self, up: bool, now: int) -> None:  # noqa: ARG002 (a leg's)
-        """Remember it, for who asks."""
+        """Remember whether the interface is up."""
         self.is_up = up
 
     def count(self, size: int) -> None:
-        """A packet of `size` bytes went on."""
+        """Count a packet of `size` bytes that went on."""
         self._packets += 1
         self._bytes += size
 
     def statistics(self) -> LegStatistics:
-        """What went on counts as delivered: what becomes of it then is not seen here."""
+        """Return the counters; what went on counts as delivered, as its fate is not seen here."""
         return LegStatistics(
             pushed_packets=self._packets,
             pushed_bytes=self._bytes,
@@ -56,6 +56,6 @@ class WireDriver(Outlet):
         self.leg = Wire()
 
     def push(self, packet: Held, size: int, now: int) -> None:
-        """Let it go to the interface."""
+        """Let the packet go on to the interface, and count it."""
         self.leg.count(size)
         super().push(packet, size, now)

@@ -1,1 +1,1 @@
-"""C code of this project made into an extension of Python by cffi, in a cache, without root."""
+"""C code of this project as an extension of Python, made by cffi in a cache without root."""

@@ -1,6 +1,6 @@
-"""An extension made: compiled and linked in a cache, and loaded once before it is kept.
+"""Makes an extension: compiled and linked in a cache, and loaded once before it is kept.
 
-A compiler and Python's headers are needed, no root.
+It needs a compiler and Python's headers, but no root.
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ Job = tuple[Path, Sequence[str]]
 
 
 class BuildError(MinitopoDcError, RuntimeError):
-    """The extension could not be made; the text says why and what to do."""
+    """Error: the extension could not be made; the text says why and what to do."""
 
 
 def make(
     extension: Extension, compile_into: Callable[[Path, Path], Path], kept: Iterable[str] = ()
 ) -> Path:
-    """Make an extension unless it is here and works; its path. Others who do so are waited for.
+    """Make an extension unless it is here and works; return its path.
+
+    Others who build are waited for.
 
     Args:
         extension: which.
@@ -78,7 +80,7 @@ LOCK = "lock"
 
 @contextlib.contextmanager
 def building_in(cache: Path) -> Iterator[Path]:
-    """A cache for one build at a time; the kernel lets go of a killed one's lock.
+    """Give a cache to one build at a time; the kernel frees a killed build's lock.
 
     Raises:
         BuildError: files cannot be written there.
@@ -93,7 +95,7 @@ def building_in(cache: Path) -> Iterator[Path]:
 
 
 def remove_others(cache: Path, kept: set[Path]) -> None:
-    """Remove what was made of other sources, and what killed builds have left."""
+    """Remove extensions of other sources, and what killed builds have left."""
     for path in cache.iterdir():
         if path in kept:
             continue
@@ -104,7 +106,7 @@ def remove_others(cache: Path, kept: set[Path]) -> None:
 
 
 def why_not_loaded(module: str, extension: Path) -> str | None:
-    """Why Python cannot load it, for example with another OpenSSL; None when it can."""
+    """Return why Python cannot load it, for example with another OpenSSL; None when it can."""
     program = (
         "import sys, importlib.util as u; "
         f"s = u.spec_from_file_location({module!r}, sys.argv[1]); "
@@ -122,7 +124,7 @@ def why_not_loaded(module: str, extension: Path) -> str | None:
 
 
 def check_headers(headers: Sequence[str]) -> None:
-    """Say what is missing before anything is fetched.
+    """Refuse a machine without compiler or headers before anything is fetched.
 
     Raises:
         BuildError: there is no compiler, or it does not find one of the headers.
@@ -138,7 +140,7 @@ def check_headers(headers: Sequence[str]) -> None:
 
 
 def python_headers() -> str:
-    """The folder of Python.h."""
+    """Return the folder of Python.h."""
     return sysconfig.get_path("include")
 
 
@@ -153,7 +155,7 @@ def write_glue(module: str, declarations: str, includes: Sequence[str], path: Pa
 
 
 def compile_all(jobs: Iterable[Job], directory: Path) -> list[Path]:
-    """Return object files, made with all processors.
+    """Return object files, compiled on all processors.
 
     Raises:
         BuildError: a file does not compile.
@@ -171,7 +173,7 @@ def compile_all(jobs: Iterable[Job], directory: Path) -> list[Path]:
 
 
 def link(objects: Sequence[Path], target: Path, options: Sequence[str]) -> Path:
-    """Return the shared object.
+    """Link objects into a shared object, and return it.
 
     Raises:
         BuildError: it does not link.
@@ -188,7 +190,7 @@ def run(
     directory: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a program, in a directory and with more of an environment if they are given.
+    """Run a program, in a directory and with additions to the environment if they are given.
 
     Raises:
         BuildError: it failed; with what it said of errors, else its last words.

@@ -1,4 +1,4 @@
-"""A compiled extension: what it is made of, where it is, and how it is loaded."""
+"""A compiled extension: its sources, its place, and how it is loaded."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from minitopo_dc.shipped import checkout
 
 
 class NotBuiltError(MinitopoDcError, RuntimeError):
-    """The extension is not here; the text says how to get it."""
+    """Error: the extension is not here; the text says how to get it."""
 
 
 @dataclass(frozen=True)
 class Extension:
-    """One extension.
+    """One extension of Python that is compiled on this machine.
 
     Attributes:
         name: of its folder in the cache, and what `minitopo-dc build` is told.
@@ -40,29 +40,29 @@ class Extension:
 
     @property
     def command(self) -> str:
-        """What makes it."""
+        """Return the command that makes it."""
         return f"minitopo-dc build {self.name}"
 
     def build_directory(self) -> Path:
-        """Where it is to be."""
+        """Return the directory where it is to be."""
         return build_directory(self.name)
 
     def find(self) -> Path | None:
-        """Its file; None when it is not here."""
+        """Return its file, None when it is not here."""
         return find_file(self.name, self.file_name())
 
     def file_name(self) -> str:
-        """It changes with all that it is made of, and with the Python it is for."""
+        """Return its file's name, which changes with its sources and with the Python it is for."""
         parts = [self.salt.encode(), *((self.folder / name).read_bytes() for name in self.made_of)]
         digest = hashlib.sha256(b"".join(parts)).hexdigest()[:16]
         return f"{digest}/{self.module}{sysconfig.get_config_var('EXT_SUFFIX')}"
 
     def missing(self) -> str | None:
-        """Why it cannot be used here, and what to do; None when it can."""
+        """Return why it cannot be used here and what to do, None when it can."""
         return None if self.find() else f"{self.title} is not built (get it: {self.command})"
 
     def load(self) -> Any:
-        """Load it: `ffi` and `lib` of cffi.
+        """Return the loaded extension, with `ffi` and `lib` of cffi.
 
         Raises:
             NotBuiltError: it is not here, or cannot be loaded.
@@ -82,7 +82,7 @@ class Extension:
 
 
 def build_directory(name: str) -> Path:
-    """Where a thing is to be: in a checkout of one's own its `.cache`, else the user's."""
+    """Return where a thing is to be: in a writable checkout its `.cache`, else the user's."""
     root = checkout()
     if root is not None and os.access(root, os.W_OK):
         return _of_checkout(root, name)
@@ -90,7 +90,7 @@ def build_directory(name: str) -> Path:
 
 
 def find_file(name: str, file: str) -> Path | None:
-    """A file of a thing; None when it is not here. That of another's checkout does, too."""
+    """Return a file of a thing, also in another user's checkout; None when it is not here."""
     root = checkout()
     others = [] if root is None else [_of_checkout(root, name)]
     places = [build_directory(name), _of_user(name), *others]

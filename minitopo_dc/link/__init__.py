@@ -1,4 +1,7 @@
-"""An emulated radio link, one direction at a time: sans-IO, time is an argument (ns)."""
+"""An emulated radio link, one direction at a time, without input or output.
+
+Time is an argument, in ns.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What every leg is like, can do and counts, whatever carries its packets.
+"""What every leg can do and what it counts, whatever carries its packets.
 
-`AnyLeg` is what whoever drives a leg relies on; `QueuedLeg` is one with a drop-tail queue and
-losses of its own. How a leg works is in `leg`, `rlc` and `wifi`.
+`AnyLeg` is the interface on which a driver of a leg relies; `QueuedLeg` is a leg with a drop-tail
+queue and losses of its own. How a leg works is in `leg`, `rlc` and `wifi`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PAPERS_DELAY = NormalDelay(10_000_000, 1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class LegParameters:
-    """What a leg's direction is like, but for its capacity.
+    """Parameters of one direction of a leg, but for its capacity.
 
     The defaults are those of "QUIC over Dual Connectivity" (journal article and thesis), but for
     `reorder`.
@@ -101,9 +101,9 @@ class AnyLeg(ABC, Generic[T]):
         """Return all that has arrived at the other end by `now`, in order of arrival."""
 
     def dropped(self) -> list[T]:
-        """Return what :meth:`push` had promised and will never come, known since the last call.
+        """Return packets promised by :meth:`push` that will not come, since the last call.
 
-        It is known when :meth:`poll` has been called for the moment of :meth:`next_timeout`.
+        They are known when :meth:`poll` has been called for the moment of :meth:`next_timeout`.
         """
         dropped, self._dropped = self._dropped, []
         return dropped
@@ -114,7 +114,7 @@ class AnyLeg(ABC, Generic[T]):
 
     @abstractmethod
     def start(self, now: int) -> None:
-        """Make `now` the capacity's time 0."""
+        """Start the capacity's time: make `now` its time 0."""
 
     @abstractmethod
     def set_up(self, up: bool, now: int) -> None:
@@ -137,13 +137,13 @@ class AnyLeg(ABC, Generic[T]):
 
     @property
     def is_up(self) -> bool:
-        """Whether the leg serialises, as :meth:`set_up` said last."""
+        """Return whether the leg serialises, as the last :meth:`set_up` said."""
         return self._up
 
     @property
     @abstractmethod
     def mean_delay_ns(self) -> int:
-        """Mean one-way delay behind queue and serialisation, as configured."""
+        """Return the configured mean one-way delay behind queue and serialisation, in ns."""
 
     @abstractmethod
     def backlog_bytes(self, *, now: int) -> int:
@@ -156,15 +156,15 @@ class AnyLeg(ABC, Generic[T]):
     @property
     @abstractmethod
     def joined_packets(self) -> int:
-        """Packets that joined the queue so far: the number of the latest one, from 1."""
+        """Return how many packets joined the queue: the number of the latest one, from 1."""
 
     @abstractmethod
     def served_packets(self, *, now: int) -> int:
-        """Return the number of the last of them that left it with all before it by `now`."""
+        """Return the number of the last packet that left the queue, with all before, by `now`."""
 
     @abstractmethod
     def service_end(self, *, now: int) -> int | None:
-        """Return when the packet in service is through at the earliest; None: none is served."""
+        """Return when the packet in service is through at the earliest (ns), None if none is."""
 
     @abstractmethod
     def rate_bps(self, *, now: int) -> int:
@@ -184,7 +184,7 @@ class AnyLeg(ABC, Generic[T]):
 
     @abstractmethod
     def statistics(self) -> LegStatistics:
-        """Return counters and gauges as of the last call: `LegStatistics`, or more than those."""
+        """Return counters and gauges as of the last call, in a `LegStatistics` or a subclass."""
 
 
 class QueuedLeg(AnyLeg[T]):
@@ -201,7 +201,7 @@ class QueuedLeg(AnyLeg[T]):
     )
 
     def __init__(self, parameters: LegParameters, rng: Random) -> None:
-        """Draw a seed from `rng`."""
+        """Make a leg whose losses are drawn with a seed from `rng`."""
         super().__init__()
         self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
         self._loss_rng = Random(rng.getrandbits(64))
@@ -232,22 +232,21 @@ class QueuedLeg(AnyLeg[T]):
 
     @property
     def joined_packets(self) -> int:
-        """Packets that joined the queue so far: the number of the latest one, from 1."""
+        """Return how many packets joined the queue: the number of the latest one, from 1."""
         return self._joined_packets
 
     @abstractmethod
     def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
         """Put packet number `joined_packets` into the queue, and return how many are in it then.
 
-        There is room, and what happens until `now` has happened.
-
-        0: the capacity has ended, and it was taken back.
+        The caller has made sure that there is room and that all events until `now` have happened.
+        The number is 0 if the capacity has ended and the packet was taken back.
         """
 
     def _counted(
         self, air: OrderedPropagation[T] | ReorderingPropagation[T], dropped_loss: int
     ) -> dict[str, int]:
-        """Return the counters of every such leg by their names."""
+        """Return the counters that all legs with a queue have, by their names."""
         return {
             "pushed_packets": self._pushed_packets,
             "pushed_bytes": self._pushed_bytes,

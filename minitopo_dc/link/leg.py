@@ -70,13 +70,13 @@ class Leg(QueuedLeg[T]):
         self._head_bits = self._head_delay = 0
 
     def poll(self, now: int) -> list[T]:
-        """All that has arrived at the other end by `now`, in order of arrival."""
+        """Return all that has arrived at the other end by `now`, in order of arrival."""
         if self._finish <= now:
             self._advance(now)
         return self._air.take(now)
 
     def next_timeout(self) -> int | None:
-        """When to poll next (ns), or None if nothing is under way."""
+        """Return when to poll next (ns), or None if nothing is under way."""
         first = self._air.first()
         if self._finish == _NEVER:
             return first
@@ -87,7 +87,7 @@ class Leg(QueuedLeg[T]):
         return self._finish if self._queue[0][2] else self._finish + self._head_delay
 
     def start(self, now: int) -> None:
-        """Make `now` the capacity's time 0; until this call it is before its time 0."""
+        """Start the capacity's time: make `now` its time 0; until then it is before time 0."""
         self._pause(now)
         self._zero = now
         self._resume(now)
@@ -146,11 +146,11 @@ class Leg(QueuedLeg[T]):
 
     @property
     def mean_delay_ns(self) -> int:
-        """Mean propagation delay as configured: what comes behind queue and serialisation."""
+        """Return the configured mean propagation delay in ns, behind queue and serialisation."""
         return self._delay.mean_ns
 
     def backlog_bytes(self, *, now: int) -> int:
-        """Bytes not serialised yet: the queue, less what is through of its first packet."""
+        """Return the bytes not serialised: the queue, less what was sent of its first packet."""
         if self._finish <= now:
             self._advance(now)
         if not self._queue:
@@ -160,7 +160,7 @@ class Leg(QueuedLeg[T]):
         return self._queue_bytes - self._queue[0][1] - (-bits // 8)
 
     def has_room(self, *, now: int, size: int) -> bool:
-        """Whether the queue would take a packet of `size` bytes at `now`."""
+        """Return whether the queue would take a packet of `size` bytes at `now`."""
         if self._finish <= now:
             self._advance(now)
         return (
@@ -168,25 +168,25 @@ class Leg(QueuedLeg[T]):
         )
 
     def served_packets(self, *, now: int) -> int:
-        """Number of the last of them that left the queue with all before it by `now`."""
+        """Return the number of the last packet that left the queue, with all before, by `now`."""
         if self._finish <= now:
             self._advance(now)
         return self._queue[0][3] - 1 if self._queue else self._joined_packets
 
     def service_end(self, *, now: int) -> int | None:
-        """When the packet in service is through (ns); None: none is being served."""
+        """Return when the packet in service is through (ns), None if none is being served."""
         if self._finish <= now:
             self._advance(now)
         return None if self._finish == _NEVER else self._finish
 
     def rate_bps(self, *, now: int) -> int:
-        """Rate of `now` in bit/s; 0 also when the leg is down, or its capacity has ended."""
+        """Return the rate at `now` in bit/s; 0 when the leg is down or its capacity has ended."""
         if self._finish <= now:
             self._advance(now)
         return self._capacity.rate_at(now - self._zero) if self._up and not self._stopped else 0
 
     def statistics(self) -> LegStatistics:
-        """Counters and gauges as of the last call."""
+        """Return the counters and gauges as of the last call."""
         return LegStatistics(
             **self._counted(self._air, self._dropped_loss),
             queue_packets=len(self._queue),
@@ -224,7 +224,7 @@ class Leg(QueuedLeg[T]):
                 self._begin(finish)
 
     def _begin(self, start: int) -> None:
-        """The queue has a new first packet."""
+        """Begin with the first packet of the queue, which is a new one, at `start` (ns)."""
         self._draw_head()
         if self._up:
             self._serialise(start)

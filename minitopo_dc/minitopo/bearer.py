@@ -21,7 +21,10 @@ def _batch(line: Line) -> int:
 
 
 def _ratio(line: Line) -> tuple[float, ...]:
-    """Commas, as Minitopo's own reader takes a second colon for a mistake."""
+    """Return the shares of a ratio, which are separated by commas.
+
+    Minitopo's own reader takes a second colon for a mistake.
+    """
     if ":" in line.value:
         raise line.error(f"write the shares with commas: {line.value.replace(':', ',')}")
     names = [f"share{index}" for index in range(1, line.value.count(",") + 2)][:MOST_SHARES]
@@ -52,7 +55,7 @@ BEARER_KEYS = (*_FIELDS, "splitUplink")
 
 
 def read_bearer(file: ParameterFile, legs: int, *, allowed: bool) -> tuple[dict[str, Any], bool]:
-    """The fields of PdcpSettings and `split_uplink`, and whether all legs carry everything.
+    """Return the fields of PdcpSettings and `split_uplink`, and whether all legs carry everything.
 
     Raises:
         ParameterError: a bad value, or a bearer's key where there is no bearer.
@@ -75,7 +78,7 @@ def read_bearer(file: ParameterFile, legs: int, *, allowed: bool) -> tuple[dict[
 
 
 def _check(line: Line, pdcp: dict[str, Any], legs: int | None) -> None:
-    """Let the settings themselves say what is wrong, with this line's place."""
+    """Check fields with the settings classes; an error names this line."""
     try:
         settings = PdcpSettings.check(pdcp, "bearer")
         if legs is not None:

@@ -1,4 +1,4 @@
-"""A user's own Minitopo: its packages, found in a directory and imported from nowhere else."""
+"""A user's own Minitopo: its packages are found in a directory and imported from nowhere else."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FILES = ("core/topo.py", "core/experiment.py", "topos", "experiments", "mininet_
 
 @dataclass(frozen=True)
 class Checkout:
-    """A Minitopo directory whose `core` is imported, and its registries not yet.
+    """A Minitopo directory whose `core` is imported, while its registries are not yet.
 
-    `topos` and `experiments` fill their registries when they are imported, from the subclasses
-    that exist then: ours have to be made before.
+    `topos` and `experiments` fill their registries when they are imported, from the subclasses that
+    exist then: those of this project have to be made before.
     """
 
     directory: Path
@@ -28,7 +28,7 @@ class Checkout:
 
     @classmethod
     def open(cls, directory: Path) -> Checkout:
-        """Import `core`. SettingsError when the directory holds no Minitopo."""
+        """Import `core`; raise SettingsError when the directory holds no Minitopo."""
         root = directory.resolve()
         for name in FILES:
             if not (root / name).exists():
@@ -37,21 +37,21 @@ class Checkout:
         return cls(root, _imported(root, "core.topo"), _imported(root, "core.experiment"))
 
     def topologies(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The registries of Topo and TopoConfig classes, by name."""
+        """Return the registries of Topo and TopoConfig classes, by name."""
         module = _imported(self.directory, "topos")
         return module.TOPOS, module.TOPO_CONFIGS
 
     def experiments(self) -> dict[str, Any]:
-        """The registry of Experiment classes, by name."""
+        """Return the registry of Experiment classes, by name."""
         return dict(_imported(self.directory, "experiments").EXPERIMENTS)
 
     def builder(self) -> Any:
-        """A new network builder."""
+        """Return a new network builder of the checkout."""
         return _imported(self.directory, "mininet_builder").MininetBuilder()
 
 
 def _imported(root: Path, name: str) -> ModuleType:
-    """Import a module of the checkout, and of nothing else that has this common name."""
+    """Import a module from the checkout, and from nowhere else that has this common name."""
     try:
         module = importlib.import_module(name)
     except Exception as error:

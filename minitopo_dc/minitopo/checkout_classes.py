@@ -1,9 +1,9 @@
-"""Our topology and experiments as classes of a Minitopo checkout.
+"""This project's topology and experiments as classes of a Minitopo checkout.
 
-Minitopo finds classes by the attribute `NAME` of the subclasses of its `Topo`, `TopoConfig`
-and `Experiment`. The mixins here hold all that is ours; `make_classes` joins them with the
-checkout's base classes. Its own experiments run on our topology too: a Minitopo client is our
-client, Router_0 and Router_1 are gnb and ue.
+Minitopo finds classes by the attribute `NAME` of the subclasses of its `Topo`, `TopoConfig` and
+`Experiment`. The mixins here hold all that this project adds; `make_classes` joins them with the
+checkout's base classes. The checkout's own experiments run on this topology, too: its client and
+server are those of this project, Router_0 and Router_1 are gnb and ue.
 """
 
 from __future__ import annotations
@@ -39,17 +39,18 @@ ENDS = ("server", "client")
 
 @dataclass
 class Context:
-    """What the classes of one run share."""
+    """The state that the classes of one run share."""
 
     scenario: Scenario | None
-    """The run as we read it; none when neither topology nor experiment is ours."""
+    """The run as this project reads it; none when neither topology nor experiment is this
+    project's."""
     directory: Path = Path()
-    """Where everything goes."""
+    """The directory for all files of the run."""
     result: RunResult | None = None
     names: dict[str, str] = field(default_factory=dict)
-    """Minitopo's names of our hosts."""
+    """Minitopo's names of this project's hosts."""
     hosts: list[EmulatedHost] = field(default_factory=list)
-    """All of the network that runs, under Minitopo's names."""
+    """All hosts of the running network, under Minitopo's names."""
     elements: list[ElementProcess] = field(default_factory=list)
     running: ExitStack = field(default_factory=ExitStack)
 
@@ -61,7 +62,11 @@ class Context:
             element.check()
 
     def stop_elements(self) -> list[dict[str, Any]]:
-        """End the elements in order; their summaries, gnb's first. ElementFailedError if not."""
+        """End the elements in order, and return their summaries, gnb's first.
+
+        Raises:
+            ElementFailedError: an element failed.
+        """
         elements, self.elements = self.elements, []
         try:
             return stop_all(elements)
@@ -70,7 +75,7 @@ class Context:
 
 
 class TopoMixin:
-    """server, gnb, ue and client, as in `topologies/two_path.py`."""
+    """The hosts server, gnb, ue and client, linked as in `topologies/two_path.py`."""
 
     context: Context
 
@@ -88,7 +93,7 @@ class TopoMixin:
             host.add_link(*ends, **names)
 
     def stop_network(self) -> None:
-        """Also ends the elements."""
+        """Stop the network, and before it the elements."""
         network: Any = super()
         try:
             self.context.stop_elements()
@@ -97,13 +102,13 @@ class TopoMixin:
 
 
 class ConfigMixin:
-    """Addresses, routes, and the elements on the routers."""
+    """The configuration of addresses, routes, and the elements on the routers."""
 
     context: Context
     topo: Any
 
     def configure_interfaces(self) -> None:
-        """Addresses of our own plan; Minitopo's attributes for its experiments."""
+        """Set this project's addresses, and Minitopo's attributes for its own experiments."""
         self.client, self.server = self.topo.get_client(0), self.topo.get_server(0)
         self.router = self.topo.get_router(0)
         for _, _, info in self.topo.plan.links(withInfo=True):
@@ -113,12 +118,12 @@ class ConfigMixin:
                 run(node, "ip", "address", "flush", "dev", interface)
                 run(node, "ip", "address", "add", address, "dev", interface)
                 run(node, "ip", "link", "set", "dev", interface, "up")
-                # As `set_up` finds them.
+                # In the form in which `set_up` finds them.
                 known = node.intf(interface)
                 known.ip, known.prefixLen = address.split("/")
 
     def configure_routing(self) -> None:
-        """Routes and offloads as on our own hosts; then the elements, ready for packets."""
+        """Set routes and offloads as on this project's hosts, then start the elements."""
         scenario, directory = self.context.scenario, self.context.directory
         assert scenario is not None
         for name in self.topo.plan.hosts():
@@ -134,36 +139,36 @@ class ConfigMixin:
         self.context.elements = self.context.running.enter_context(running(*pairs))
 
     def run_netem_at(self) -> None:
-        """Time zero of traces and changes: the elements make them."""
+        """Set time zero of traces and changes, which the elements make themselves."""
         for element in self.context.elements:
             element.order("start")
 
     def client_interface_count(self) -> int:
-        """One a leg."""
+        """Return the number of the client's interfaces, one for each leg."""
         assert self.context.scenario is not None
         return len(self.context.scenario.legs)
 
     def server_interface_count(self) -> int:
-        """One a backhaul link."""
+        """Return the number of the server's interfaces, one for each backhaul link."""
         assert self.context.scenario is not None
         return max(1, len(self.context.scenario.real.backhaul))
 
     def get_client_ip(self, interface_index: int) -> str:
-        """The client's address of a leg."""
+        """Return the client's address for a leg (0, 1, ...)."""
         assert self.context.scenario is not None
         return client_address(interface_index + 1, self.context.scenario.ip_version)
 
     def get_server_ip(self, interface_index: int = 0) -> str:
-        """The server's address of a backhaul link."""
+        """Return the server's address on a backhaul link (0, 1, ...)."""
         assert self.context.scenario is not None
         return server_address(interface_index + 1, self.context.scenario.ip_version)
 
     def get_client_interface(self, client_index: int, interface_index: int) -> str:  # noqa: ARG002
-        """The client's interface of a leg; there is one client."""
+        """Return the client's interface for a leg (0, 1, ...); there is one client."""
         return f"client-lan{interface_index + 1}"
 
     def get_server_interface(self, server_index: int, interface_index: int) -> str:  # noqa: ARG002
-        """The server's interface of a backhaul link; there is one server."""
+        """Return the server's interface on a backhaul link (0, 1, ...); there is one server."""
         assert self.context.scenario is not None
         return (
             f"server-srv{interface_index + 1}"
@@ -172,11 +177,11 @@ class ConfigMixin:
         )
 
     def get_router_interface_to_client_switch(self, index: int) -> str:
-        """The interface of gnb of a leg."""
+        """Return gnb's interface to a leg (0, 1, ...)."""
         return f"gnb-leg{index + 1}"
 
     def get_router_interface_to_server_switch(self, index: int) -> str:  # noqa: ARG002
-        """The interface of gnb towards the server."""
+        """Return gnb's interface towards the server."""
         return "gnb-core"
 
     def _node(self, name: str) -> Any:
@@ -184,16 +189,17 @@ class ConfigMixin:
 
 
 class ExperimentMixin:
-    """A download by one of our runners, on our topology or on one of Minitopo's.
+    """A download by one of this project's runners, on its topology or on one of Minitopo's.
 
-    On Minitopo's no element counts what each path carried: the client's interface of it does.
+    On Minitopo's topologies no element counts what each path carried: the counters of the client's
+    interfaces do.
     """
 
     context: Context
     topo_config: Any
 
     def prepare(self) -> None:
-        """Kernel settings of the experiment file; nothing of MPTCP v0."""
+        """Make the kernel settings of the experiment file, without those of MPTCP v0."""
         assert self.context.scenario is not None
         for name in ENDS:
             set_sysctl(self._host(name), self.context.scenario.real.sysctl)
@@ -213,7 +219,7 @@ class ExperimentMixin:
             self._keep(replace(blank, reason=str(failure)))
 
     def clean(self) -> None:
-        """Nothing is left on the hosts."""
+        """Do nothing, as nothing is left on the hosts."""
 
     def _keep(self, result: RunResult) -> None:
         self.context.result = result
@@ -252,11 +258,11 @@ class ExperimentMixin:
         return with_trust(result, watch.judge(measurements, summaries))
 
     def _host(self, name: str) -> EmulatedHost:
-        """An end host, under our name."""
+        """Return an end host under this project's name."""
         return EmulatedHost(getattr(self.topo_config, name), name)
 
     def _path_bytes(self, client: EmulatedHost) -> list[int]:
-        """IP bytes that the client has received over each path."""
+        """Return the IP bytes that the client has received over each path."""
         assert self.context.scenario is not None
         counts = client.interface_bytes()
         paths = range(len(self.context.scenario.legs))
@@ -264,10 +270,10 @@ class ExperimentMixin:
 
 
 def make_classes(checkout: Checkout, context: Context) -> dict[str, type]:
-    """Our classes below the checkout's; returns the experiments by name.
+    """Make this project's classes below the checkout's; return the experiments by name.
 
-    To be called before the checkout's registries are built. The checkout's base classes know their
-    subclasses only as long as somebody holds them: the context's owner does.
+    It has to be called before the checkout's registries are built. The checkout's base classes know
+    their subclasses only as long as these are referenced: the context's owner holds them.
     """
     shared = {"context": context}
     named = {**shared, "NAME": DUAL_CONNECTIVITY}
@@ -288,5 +294,5 @@ def _plan(scenario: Scenario) -> TwoPath:
 
 
 def _order(name: str) -> int:
-    """Routers get their numbers in this order."""
+    """Return the key by which routers are sorted before they get their numbers."""
     return ("client", "server", "gnb", "ue", "edge", "agg").index(name)

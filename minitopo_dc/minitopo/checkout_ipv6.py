@@ -1,4 +1,4 @@
-"""IPv6 beside the IPv4 that a checkout's own topology has: the same addresses, rules and routes.
+"""IPv6 beside the IPv4 of a checkout's own topology: the same addresses, rules and routes.
 
 10.0.1.2 becomes fd00:10:0:1::2, as on this project's hosts (`topologies.host`).
 """
@@ -14,11 +14,12 @@ from minitopo_dc.settings import SettingsError
 from minitopo_dc.topologies.host import run
 
 _PREFIX_LENGTHS = {8: 32, 16: 48, 24: 64, 32: 128}
-"""As long as the same bytes."""
+"""The IPv6 prefix length for each IPv4 one, so that the same bytes of the address are the
+network."""
 
 
 def ipv6_of(address: str) -> str:
-    """The IPv6 address, or network, of an IPv4 one; an IPv6 address as it is.
+    """Return the IPv6 address, or network, of an IPv4 one; an IPv6 address stays as it is.
 
     Raises:
         SettingsError: the network does not end at a byte.
@@ -36,7 +37,7 @@ def ipv6_of(address: str) -> str:
 
 
 def add_ipv6(node: Any, *, forward: bool) -> None:
-    """Give a Mininet node, whose IPv4 is complete, the same with IPv6.
+    """Give a Mininet node, whose IPv4 is complete, the same addresses and routes in IPv6.
 
     Raises:
         RuntimeError: the node refused a command.
@@ -44,7 +45,7 @@ def add_ipv6(node: Any, *, forward: bool) -> None:
     """
     every = "net.ipv6.conf.all"
     # Each interface gets a link-local address, without which a router finds no neighbours (RFC
-    # 4861), and at once: nobody else has it (accept_dad).
+    # 4861). It gets it at once, as nobody else has it (accept_dad).
     quiet = (f"net.ipv6.conf.{name}.accept_dad=0" for name in node.nameToIntf)
     run(node, "sysctl", "-qw", f"{every}.disable_ipv6=1", *quiet)
     run(node, "sysctl", "-qw", f"{every}.disable_ipv6=0", f"{every}.forwarding={int(forward)}")
@@ -82,7 +83,7 @@ def _routes(routes: Iterable[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
 
 
 def _rules(rules: Iterable[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
-    """Those by source address."""
+    """Yield the `ip` commands for the routing rules by source address."""
     for rule in rules:
         if rule["src"] != "all":
             source = ipv6_of(rule["src"])

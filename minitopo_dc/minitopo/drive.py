@@ -1,4 +1,4 @@
-"""What a drive is in a topology file: changes of each path, outages, and when a path is open.
+"""A drive in a topology file: changes of each path, outages, and when a path is open.
 
 A drive's channels (docs/cellular.md) have a capacity each second. A handover rule says which of
 them are used; its schedule becomes `pathAt` lines. So the file says all of it, and is run without
@@ -26,15 +26,15 @@ from minitopo_dc.units import NS_PER_MS
 SHIPPED = ("residential", "road")
 """The drives that come with the project."""
 MOST_CHANGES = 2400
-"""Of all paths together, one a second each: a scenario file of them has 400,000 characters of the
-500,000 that it may have."""
+"""The most changes of all paths together, one a second each: a scenario file of them has 400,000
+characters of the 500,000 that it may have."""
 Rows = list[list[float]]
-"""Mbit/s of each path in each second."""
+"""Capacities in Mbit/s of each path in each second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a path is like from a second on."""
+    """A change of a path: its properties from a second on."""
 
     at_s: int
     rate_mbps: float
@@ -43,17 +43,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class DrivePath:
-    """One path over time."""
+    """The changes, outages and events of one path over time."""
 
     changes: tuple[Change, ...]
     outages: tuple[tuple[int, int], ...]
     events: tuple[tuple[float, str], ...]
-    """When (s) its path is opened, ...; at 0 s: how it is at first."""
+    """When (s) its path is opened or changed otherwise; at 0 s: its initial state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """All paths of a drive; rate and delay are the best channel's mean, of which queues are."""
+    """All paths of a drive; rate and delay are the best channel's mean, which sizes the queues."""
 
     rate_mbps: float
     delay_ms: float
@@ -65,17 +65,17 @@ class Drive:
 def drive_paths(
     drive: str, start: str, seconds: str, curve: str, handover: Mapping[str, str]
 ) -> Drive:
-    """The paths of a drive, from a moment on; behind its end the drive begins anew.
+    """Return the paths of a drive, from a moment on; after its end the drive begins anew.
 
     Args:
         drive: one of `SHIPPED`, or the file of its channels.
         start: the second of the drive at which the transfer begins.
         seconds: for how long the changes last.
-        curve: kind of the delay's curve.
-        handover: fields of `HandoverSettings`.
+        curve: the kind of the delay's curve.
+        handover: the fields of `HandoverSettings`.
 
     Raises:
-        SettingsError, TraceError: a value is wrong, or the file; with what is allowed.
+        SettingsError, TraceError: a value or the file is wrong; the message says what is allowed.
     """
     kind = next((each for each in get_args(DelayCurve) if each == curve), None)
     if kind is None:
@@ -131,7 +131,7 @@ def _path(
 
 
 def _changes(row: Sequence[float], curve: DelayCurve) -> Iterator[Change]:
-    """While there is no capacity, all stays as it was."""
+    """Yield the changes of rate and delay; while there is no capacity, both stay as before."""
     before = 0.0
     for second, rate in enumerate(row):
         if rate and rate != before:
@@ -140,7 +140,7 @@ def _changes(row: Sequence[float], curve: DelayCurve) -> Iterator[Change]:
 
 
 def _outages(row: Sequence[float]) -> Iterator[tuple[int, int]]:
-    """The seconds without any capacity."""
+    """Yield the periods (s) without any capacity, as first second and end."""
     for absent, group in groupby(range(len(row)), key=lambda second: not row[second]):
         if absent:
             seconds = list(group)

@@ -1,7 +1,8 @@
 """An experiment file: who sends what, with which congestion control and kernel settings.
 
-Minitopo was made for the out-of-tree kernel of MPTCP v0. Its settings have no counterpart in the
-kernel's own MPTCP (RFC 8684): they are named as ignored, so that nobody takes them for effective.
+Minitopo was made for the out-of-tree kernel of MPTCP v0. Those of its settings that have no
+counterpart in the kernel's own MPTCP (RFC 8684) are named as ignored, so that nobody relies on
+them.
 """
 
 from __future__ import annotations
@@ -16,25 +17,26 @@ from minitopo_dc.settings import PathSchedule, SettingsError, parse_path_words
 from minitopo_dc.settings.defaults import CONGESTION_CONTROL
 
 NONE = "none"
-"""No experiment: Mininet's command line."""
+"""The type without an experiment: Mininet's command line."""
 PING = "ping"
 REQUEST_RESPONSE = "quicreqres"
-"""A request every 400 ms on one QUIC connection, as of the Multipath QUIC experiments."""
+"""The type with a request every 400 ms on one QUIC connection, as of the Multipath QUIC
+experiments."""
 WEB = ("http", "https")
 """Minitopo's downloads over TCP or MPTCP: here HTTP/2 over TLS 1.3 for both."""
 IPERF = "iperf"
 """Minitopo's bulk transfer for a time: here a download, with the transport that WEB has."""
 FLOW_MODES = ("sc", "dc", "dc-duplicate")
 COUPLED = ("lia", "olia", "balia", "wvegas")
-"""Of the MPTCP v0 kernel."""
+"""The coupled congestion controls of the MPTCP v0 kernel."""
 DEFAULT_CONGESTION_CONTROL = CONGESTION_CONTROL
 """Minitopo's is olia, which leaves a kernel without MPTCP v0 at its own default."""
 DEFAULT_SIZE_KB, DEFAULT_PINGS, DEFAULT_RUN_TIME_S, DEFAULT_IPERF_S = 1024, 5, 30.0, 10.0
-"""Minitopo's."""
+"""Minitopo's defaults."""
 PING_INTERVAL_S = (0.002, 3600.0)
-"""What ping(8) takes; 1 s is its own, and Minitopo's."""
+"""The range of the interval that ping(8) takes; its default and Minitopo's are 1 s."""
 KB = 1024
-"""Bytes of a unit of `file_size`."""
+"""The bytes of a unit of `file_size`."""
 MPTCP_V0 = (
     *("sched", "schedc", "scheds", "kpm", "kpmc", "kpms", "upmc", "upms", "upmc_args", "upms_args"),
     *("priority_path_0", "priority_path_1", "backup_path_0", "backup_path_1"),
@@ -51,6 +53,8 @@ BUFFERS = ("rmem", "wmem")
 FILE_KEYS = ("file", "file_size")
 RUN_TIME = "quicReqresRunTime"
 IPERF_TIME, IPERF_PARALLEL = "iperfTime", "iperfParallel"
+IPERF_SIZE = "size"
+"""In Minitopo's own file for iperf, which takes a time whatever stands there."""
 PATHS = "paths"
 CAPTURES = {"clientPcap": "client", "serverPcap": "server"}
 NAMES = (
@@ -71,25 +75,25 @@ NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """One of several downloads at once."""
+    """One of several downloads that run at once."""
 
     line: Line
     mode: str
     path: int
     transport: str | None
-    """None: the experiment's."""
+    """The transport; None: the experiment's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What an experiment file says."""
+    """The checked content of an experiment file."""
 
     source: ParameterFile
     type: Line
     size_bytes: int
     congestion_control: str
     mptcp: bool | None
-    """`mptcpEnabled`, if it is given."""
+    """The value of `mptcpEnabled`, if it is given."""
     quic_multipath: bool
     ping_count: int
     ping_interval_s: float
@@ -100,9 +104,9 @@ class Experiment:
     """The hosts whose packets are captured."""
     flows: tuple[Flow, ...]
     paths: PathSchedule | None
-    """Its legs are numbered from 1, as `path_c2r_0` is leg 1."""
+    """The path schedule; legs are numbered from 1, as `path_c2r_0` is leg 1."""
     duration_s: float | None
-    """Measure what arrives in this time, in place of the time for `size_bytes`."""
+    """The time in which what arrives is measured, in place of the time for `size_bytes`."""
     clock: str | None
     timeout_s: float | None
     notes: tuple[str, ...]
@@ -116,18 +120,20 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         types: the experiment types that are known.
 
     Raises:
-        ParameterError: naming file and line of the first mistake, and what is allowed there.
+        ParameterError: names file and line of the first mistake, and says what is allowed there.
     """
     file = ParameterFile.read(path)
-    # The type before the keys: another experiment has others.
+    # The type is read before the keys, as another experiment has others.
     if (given := file.one("xpType")) is not None and given.value not in types:
         raise given.error(
             f"experiment {given.value!r}; allowed: {', '.join(types)} "
-            "(Minitopo's others run inside your Minitopo: minitopo-dc minitopo)"
+            "(Minitopo's others, as ab and sirimsg, run inside your Minitopo: minitopo-dc minitopo)"
         )
-    file.check_keys(NAMES)
+    is_iperf = given is not None and given.value == IPERF
+    names = (*NAMES, IPERF_SIZE) if is_iperf else NAMES
+    file.check_keys(names)
     kind = file.needed("xpType", types)
-    for key in NAMES:
+    for key in names:
         if key != "flow":
             file.one(key)
     control, ignored = _congestion_control(file)
@@ -167,7 +173,7 @@ def _congestion_control(file: ParameterFile) -> tuple[str, list[str]]:
 
 
 def _congestion_controls() -> list[str]:
-    """Of all runners; whether the one in use has it, its run says."""
+    """Return the congestion controls of all runners; each run checks that its own runner has it."""
     return list(dict.fromkeys(name for each in all_runners() for name in each.congestion_controls))
 
 
@@ -179,7 +185,7 @@ def _size(file: ParameterFile) -> int:
 
 
 def _sysctl(file: ParameterFile, key: str) -> Iterator[str]:
-    """The value of a kernel setting, if it is given."""
+    """Yield the value of a kernel setting, if the file gives it."""
     line = file.one(key)
     if line is None:
         return
@@ -196,7 +202,10 @@ def _sysctl(file: ParameterFile, key: str) -> Iterator[str]:
 
 
 def _flow(line: Line) -> Flow:
-    """`dc[,transport]`, `dc-duplicate[,transport]` or `sc[,path[,transport]]`."""
+    """Return the flow of a line.
+
+    Its forms are `dc[,transport]`, `dc-duplicate[,transport]` and `sc[,path[,transport]]`.
+    """
     mode = word(line, line.value.partition(",")[0].strip(), "mode", FLOW_MODES)
     names = ("mode", "path", "transport") if mode == "sc" else ("mode", "transport")
     given = dict(zip(names, fields(line, names, 1), strict=False))
@@ -217,7 +226,7 @@ def _paths(file: ParameterFile) -> PathSchedule | None:
 
 
 def _duration(file: ParameterFile, kind: str) -> float | None:
-    """`duration`, for which iperf has a key of its own."""
+    """Return the `duration` of a download in s, for which iperf has a key of its own, or None."""
     parallel = file.one(IPERF_PARALLEL)
     if parallel is not None and whole(parallel, parallel.value, IPERF_PARALLEL, 1, 1000) != 1:
         raise parallel.error(
@@ -250,6 +259,8 @@ def _notes(file: ParameterFile) -> Iterator[str]:
     for line in file.lines:
         if line.key in MPTCP_V0:
             yield line.says("ignored: a setting of MPTCP v0; the kernel's MPTCP has none such")
+        if line.key == IPERF_SIZE:
+            yield line.says(f"ignored, as Minitopo does: iperf sends for {IPERF_TIME}")
         if line.key == "snaplen_pcap":
             whole(line, line.value, line.key, 1, 262_144)
             yield line.says("ignored: packets are captured whole")

@@ -1,4 +1,4 @@
-"""The lines of a Minitopo parameter file: `key:value`, `#` comments, repeated keys = a list.
+"""The lines of a Minitopo parameter file: `key:value`, `#` comments, repeated keys for a list.
 
 What Minitopo logs and skips is an error here: a line without a colon, an unknown key, a key given
 twice that has one value. A value may hold colons; the key ends at the first one.
@@ -23,7 +23,7 @@ BOOLEANS = {"yes": True, "no": False, "1": True, "0": False, "true": True, "fals
 
 
 def fields(line: Line, names: Sequence[str], least: int) -> list[str]:
-    """The comma-separated parts of a value: at least `least` of `names`, in their order."""
+    """Return the comma-separated parts of a value: at least `least` of `names`, in their order."""
     parts = [part.strip() for part in line.value.split(",")]
     wanted = ",".join(names[:least]) + "".join(f"[,{name}" for name in names[least:])
     wanted += "]" * (len(names) - least)
@@ -36,7 +36,7 @@ def fields(line: Line, names: Sequence[str], least: int) -> list[str]:
 
 
 def number(line: Line, text: str, name: str, least: float, most: float) -> float:
-    """A decimal number within limits."""
+    """Return the decimal number of a text; ParameterError if it is none, or outside the limits."""
     if not _NUMBER.fullmatch(text):
         raise line.error(f"{name} {text!r} is not a number; allowed: {least:g} to {most:g}")
     value = float(text)
@@ -46,7 +46,7 @@ def number(line: Line, text: str, name: str, least: float, most: float) -> float
 
 
 def whole(line: Line, text: str, name: str, least: int, most: int) -> int:
-    """A whole number within limits."""
+    """Return the whole number of a text; ParameterError if it is none, or outside the limits."""
     if not _WHOLE.fullmatch(text):
         raise line.error(f"{name} {text!r} is not a whole number; allowed: {least} to {most}")
     value = int(text)
@@ -56,35 +56,35 @@ def whole(line: Line, text: str, name: str, least: int, most: int) -> int:
 
 
 def word(line: Line, text: str, name: str, allowed: Sequence[str]) -> str:
-    """One of a list of words."""
+    """Return a text that is one of a list of words; ParameterError if it is none."""
     if text not in allowed:
         raise line.error(f"{name} {text!r}; allowed: {', '.join(allowed)}")
     return text
 
 
 def boolean(line: Line) -> bool:
-    """`yes` or `no`, or what Minitopo's files write for it."""
+    """Return the value of `yes` or `no`, or of what Minitopo's files write for it."""
     return BOOLEANS[word(line, line.value.lower(), "value", tuple(BOOLEANS))]
 
 
 def file(line: Line, text: str) -> Path:
-    """A path relative to the parameter file."""
+    """Return the absolute path of a file that is named relative to the parameter file."""
     if "\0" in text:
         raise line.error("a file name has no NUL character")
     return (line.file.parent / text).resolve()
 
 
 MOST_BYTES = 1_000_000
-"""Of a file: Minitopo's have some tens of lines."""
+"""The most bytes of a file: Minitopo's have some tens of lines."""
 
 
 class ParameterError(SettingsError):
-    """A parameter file is wrong; the message names the file, the line and what is allowed."""
+    """A mistake in a parameter file; the message names the file, the line and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One `key:value`, and where it stands."""
+    """One `key:value` of a file, with its place there."""
 
     file: Path
     number: int
@@ -92,16 +92,16 @@ class Line:
     value: str
 
     def says(self, words: str) -> str:
-        """`file:line: key: words`."""
+        """Return a message about this line: `file:line: key: words`."""
         return f"{self.file}:{self.number}: {self.key}: {words}"
 
     def error(self, words: str) -> ParameterError:
-        """What is wrong with this line."""
+        """Return an error that says what is wrong with this line."""
         return ParameterError(self.says(words))
 
 
 class ParameterFile:
-    """All lines of one file."""
+    """A parameter file as a list of its lines."""
 
     def __init__(self, path: Path, lines: Sequence[Line]) -> None:
         self.path = path
@@ -109,7 +109,7 @@ class ParameterFile:
 
     @classmethod
     def read(cls, path: Path) -> ParameterFile:
-        """Read a file. ParameterError when it cannot be read, or a line has no key or no value."""
+        """Read a file; ParameterError if it cannot be read, or a line has no key or no value."""
         try:
             text = read_text(path, MOST_BYTES)
         except OSError as error:
@@ -119,18 +119,18 @@ class ParameterFile:
         return cls(path, list(_lines(path, text)))
 
     def all(self, key: str) -> list[Line]:
-        """The lines with this key."""
+        """Return all lines with this key."""
         return [line for line in self.lines if line.key == key]
 
     def one(self, key: str) -> Line | None:
-        """The line with this key, if there is one; ParameterError when there are two."""
+        """Return the line with this key, or None; raise ParameterError when there are two."""
         found = self.all(key)
         if len(found) > 1:
             raise found[1].error(f"given twice, first in line {found[0].number}")
         return found[0] if found else None
 
     def needed(self, key: str, allowed: Collection[str]) -> Line:
-        """The line with this key, which has to be there."""
+        """Return the line with this key; raise ParameterError when it is missing."""
         found = self.one(key)
         if found is None:
             raise ParameterError(f"{self.path}: no {key}; allowed: {', '.join(allowed)}")

@@ -1,7 +1,7 @@
-"""From a topology file and an experiment file to a scenario, the one description of a run.
+"""The step from a topology file and an experiment file to a scenario, which describes a run.
 
-A `c2r` path is a leg: client - ue = legs = gnb - server. An `r2s` path is a backhaul link
-between gnb and the server, which has one address per link.
+A `c2r` path is a leg: client - ue = legs = gnb - server. An `r2s` path is a backhaul link between
+gnb and the server, which has one address per link.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class MinitopoRun:
 
     scenario: Scenario
     notes: tuple[str, ...]
-    """What the files say and this run ignores: a line each, with file and line."""
+    """Notes on lines of the files that this run ignores, each with file and line."""
     interactive: bool = False
-    """There is no transfer: Mininet's command line is opened (`paths_scenario`)."""
+    """Whether there is no transfer: Mininet's command line is opened (`paths_scenario`)."""
 
 
 def experiment_types() -> tuple[str, ...]:
-    """The experiment types that can be run: Minitopo's own, then the names of the runners."""
+    """Return the experiment types that can be run: Minitopo's own, then the runners' names."""
     return (NONE, PING, *WEB, IPERF, REQUEST_RESPONSE, *runner_names())
 
 
@@ -64,13 +64,13 @@ def read_minitopo(
     """Read and check both files; without an experiment (or with `none`), the paths alone.
 
     Args:
-        topology_file: what it says of addresses and further clients is named as ignored.
+        topology_file: the topology; its addresses and further clients are named as ignored.
         experiment_file: the experiment, if there is one.
-        own_hosts: whether the topology is made of this project's hosts; a checkout's own uses what
-            it says.
+        own_hosts: whether the topology is made of this project's hosts; a topology of the checkout
+            uses what its file says of addresses and clients.
 
     Raises:
-        ParameterError: naming file and line of the first mistake, and what is allowed there.
+        ParameterError: names file and line of the first mistake, and says what is allowed there.
     """
     topology = read_topology(topology_file)
     seen = topology.notes + (topology.ignored if own_hosts else ())
@@ -91,12 +91,12 @@ def read_minitopo(
 def paths_scenario(
     topology: Topology, transport: str | None = None, real: Mapping[str, Any] | None = None
 ) -> Scenario:
-    """A topology's paths, for what sends over them by itself.
+    """Return a topology's paths as a scenario, for what sends over them by itself.
 
     Args:
-        topology: read from its file.
-        transport: what sends; without a name, one that the mode allows stands for it.
-        real: more of the scenario's `real`.
+        topology: the topology read from its file.
+        transport: what sends; None: a transport that the mode allows stands for it.
+        real: more fields of the scenario's `real`.
     """
     mode, stand_in = "dc-duplicate" if topology.duplicates else "dc", "tcp"
     if not topology.dual_connectivity:
@@ -114,11 +114,12 @@ def paths_scenario(
 
 
 def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
-    """Who sends what over the paths."""
+    """Return the scenario of who sends what over the paths."""
     transport = _transport(topology, experiment)
     mode = _mode(topology, experiment, transport)
     workload = _workload(experiment)
     _check_transports(experiment, transport, workload)
+    is_virtual = experiment.clock == "virtual"
     values = {
         "transport": transport,
         "mode": mode,
@@ -130,9 +131,10 @@ def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
         "seed": topology.seed,
         "real": {
             "backhaul": [path.leg() for path in topology.r2s],
-            "sysctl": experiment.sysctl,
+            "sysctl": {} if is_virtual else experiment.sysctl,
             "capture": experiment.captures,
         },
+        "virtual": {"sysctl": experiment.sysctl if is_virtual else {}},
         **_clock(topology, experiment, transport),
         **_flows(topology, experiment),
     }
@@ -164,9 +166,9 @@ def _transport(topology: Topology, experiment: Experiment) -> str:
 
 
 def _tcp_or_mptcp(topology: Topology, experiment: Experiment) -> str:
-    """Minitopo's TCP is MPTCP unless the file says otherwise, and TCP where one path is all.
+    """Return what Minitopo's TCP is: MPTCP with several paths, unless the file says otherwise.
 
-    Over Dual Connectivity it is TCP: the paths are joined below it.
+    Over Dual Connectivity it is TCP, as the paths are joined below it.
     """
     if topology.dual_connectivity:
         line = experiment.source.one("mptcpEnabled")
@@ -193,7 +195,7 @@ def _mode(topology: Topology, experiment: Experiment, transport: str) -> str:
 
 
 def _check_transports(experiment: Experiment, transport: str, workload: Workload) -> None:
-    """That each flow has one path for its transport, and that each carries the workload."""
+    """Check that each flow has one path for its transport, and that each carries the workload."""
     source = experiment.source
     if not isinstance(workload, Download):
         for key in ("flow", "duration"):
@@ -212,7 +214,7 @@ def _check_transports(experiment: Experiment, transport: str, workload: Workload
 def _paths(
     topology: Topology, experiment: Experiment, mode: str, transport: str
 ) -> PathSchedule | None:
-    """The path schedule of either file, for paths that there are and a transport that has it."""
+    """Return the path schedule of either file, for existing paths and a transport that has it."""
     given = experiment.source.one(PATHS)
     if topology.path_lines is None:
         line, schedule = given, experiment.paths
@@ -254,12 +256,11 @@ def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[s
             _check_virtual(flow.line, flow.transport or transport)
         if topology.r2s:
             raise topology.r2s[0].line.error("the virtual clock has no r2s paths; use clock:real")
-        for key in (
-            *SYSCTLS,
-            *(key for key, host in CAPTURES.items() if host in experiment.captures),
-        ):
+        captures = [key for key, host in CAPTURES.items() if host in experiment.captures]
+        settings = () if get_runner(transport).guest() else SYSCTLS
+        for key in (*settings, *captures):
             if (other := experiment.source.one(key)) is not None:
-                raise other.error("the virtual clock has no kernel; use clock:real")
+                raise other.error("the virtual clock has no such; use clock:real")
     return {"clock": experiment.clock}
 
 
@@ -270,7 +271,7 @@ def _check_virtual(line: Line, transport: str) -> None:
 
 
 def _flows(topology: Topology, experiment: Experiment) -> dict[str, Any]:
-    """Several downloads at once, each with a bearer of its own."""
+    """Return the fields of several downloads at once, each with a bearer of its own."""
     if not experiment.flows:
         return {}
     first = experiment.flows[0].line
@@ -289,7 +290,7 @@ def _flows(topology: Topology, experiment: Experiment) -> dict[str, Any]:
 
 
 def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> Iterator[str]:
-    """What only both files together show to change nothing."""
+    """Yield notes on lines that turn out to have no effect when both files are known."""
     given: dict[str, Line] = {line.key: line for line in experiment.source.lines}
     kind = experiment.type.value
     if kind != PING:
@@ -306,7 +307,7 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
 
 
 def _without_transfer(topology: Topology) -> Iterator[str]:
-    """What Mininet's command line makes no use of."""
+    """Yield notes on lines that Mininet's command line makes no use of."""
     if topology.path_lines is not None:
         yield topology.path_lines.first.says("ignored, as all pathAt lines: nothing is transferred")
     yield from _backups(topology)
@@ -319,7 +320,7 @@ def _backups(topology: Topology) -> Iterator[str]:
 
 
 def _unused_keys(given: Mapping[str, Line], kind: str, *, timed: bool) -> Iterator[str]:
-    """Keys of another experiment type than `kind`, and a size where time decides."""
+    """Yield notes on keys of other experiment types, and on a size where time decides."""
     for key, owner in KEYS_OF_ONE.items():
         if key in given and kind != owner:
             yield given[key].says(f"ignored: only xpType:{owner} has it")

@@ -18,24 +18,24 @@ MS = {
     **{"ms": 1.0, "msec": 1.0, "msecs": 1.0},
     **{"us": 1e-3, "usec": 1e-3, "usecs": 1e-3},
 }
-"""tc-netem(8) takes the units of tc(8): TIME and RATE. A bare time has changed its meaning between
-versions of tc, so that it needs a unit here."""
+"""The units of time in ms. tc-netem(8) takes the units of tc(8): TIME and RATE. A bare time has
+changed its meaning between versions of tc, so that it needs a unit here."""
 MBPS = {
     **{"bit": 1e-6, "kbit": 1e-3, "mbit": 1.0, "gbit": 1e3},
     **{"bps": 8e-6, "kbps": 8e-3, "mbps": 8.0, "gbps": 8e3},
 }
-"""In tc(8) "bps" is bytes per second."""
+"""The units of rate in Mbit/s. In tc(8) "bps" is bytes per second."""
 _QUANTITY = re.compile(r"([0-9.]+)([A-Za-z%]*)", re.ASCII)
 
 Change = dict[str, float]
-"""Fields of a LegChange."""
+"""The fields of a LegChange."""
 
 
 def parse_command(line: Line, command: str) -> Change:
-    """The fields of a LegChange that a netem command names.
+    """Return the fields of a LegChange that a netem command names.
 
     Raises:
-        ParameterError: a word that a leg has not, or a bad value.
+        ParameterError: a word that a leg does not have, or a bad value.
     """
     words = command.split()
     change: Change = {}
@@ -89,7 +89,7 @@ def _quantity(
     units: dict[str, float],
     limits: tuple[float, float],
 ) -> float:
-    """A number and its unit, in the leg's own unit."""
+    """Return a number with its unit, converted to the leg's own unit."""
     if not words:
         raise line.error(f"{name} has no value")
     text = words.pop(0)

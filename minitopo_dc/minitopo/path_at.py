@@ -1,7 +1,7 @@
 """Lines `pathAt_c2r_<id>:seconds,action`: when a client has a path on which link.
 
-They become a scenario's path schedule. What happens at 0 s is how things are at first: a path whose
-first line opens it is not there before, all others are there from the beginning.
+They become a scenario's path schedule. What happens at 0 s is the initial state: a path whose first
+line opens it is not there before, all others are there from the beginning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PATH_AT = "pathAt_"
 
 
 class PathLine(NamedTuple):
-    """One change of a path, and the line that says so."""
+    """One change of a path, and the line that describes it."""
 
     line: Line
     path: int
@@ -33,7 +33,7 @@ class PathLine(NamedTuple):
 
     @property
     def change(self) -> PathChange:
-        """As a scenario has it; leg 1 is path 0."""
+        """Return the change as a scenario has it; leg 1 is path 0."""
         return PathChange.check({"at_s": self.at_s, self.action: self.path + 1}, "pathAt")
 
 
@@ -45,14 +45,14 @@ class PathLines(NamedTuple):
 
 
 def read_path_lines(lines: Sequence[Line], paths: int) -> PathLines | None:
-    """The path schedule of a topology file; None if it has no such line.
+    """Return the path schedule of a topology file; None if it has no such line.
 
     Args:
         lines: those that begin with `PATH_AT`, in the file's order.
         paths: how many `c2r` paths there are.
 
     Raises:
-        ParameterError: naming the line of the first mistake, and what is allowed there.
+        ParameterError: names the line of the first mistake, and says what is allowed there.
     """
     if not lines:
         return None
@@ -101,7 +101,7 @@ def _schedule(first: Line, changes: Mapping[int, list[PathLine]], paths: int) ->
 
 
 def _initial(changes: Mapping[int, list[PathLine]], paths: int) -> list[int]:
-    """Paths that are there at 0 s: first those that a line opens then, in the file's order."""
+    """Return the paths that are there at 0 s: first those opened by a line, in the file's order."""
     at_first = {path: (own[0].at_s, own[0].action) for path, own in changes.items()}
     opened = [path for path, first in at_first.items() if first == (0, "open")]
     kept = [
@@ -114,7 +114,7 @@ def _initial(changes: Mapping[int, list[PathLine]], paths: int) -> list[int]:
 
 
 def _in_order(changes: Mapping[int, list[PathLine]]) -> list[PathLine]:
-    """What happens after the beginning, by time; of equal times what is opened goes first."""
+    """Return the changes after the beginning by time; of equal times, openings come first."""
     happens = [
         each
         for own in changes.values()

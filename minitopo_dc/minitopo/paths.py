@@ -18,14 +18,15 @@ from typing import Any, Literal, get_args
 from minitopo_dc.minitopo.lines import Line, fields, file, number, whole, word
 
 PACKET_BYTES = 1500
-"""Of which queue field and limit are reckoned. tbf counts the Ethernet header too, 1 % more, in the
-limit and in the rate alike, so that the longest wait is the same as here."""
+"""The size of a packet from which queue field and limit are computed. tbf counts the Ethernet
+header too, 1 % more, in the limit and in the rate alike, so that the longest wait is the same as
+here."""
 BITS_OF_ITS_MEGABIT = 1024 * 1024
 LEAST_WAIT_MS = 1
 
 
 def round_trip_packets(delay_ms: float, rate_mbps: float) -> int:
-    """What a round trip holds, which is also the queue field of a path without one.
+    """Return the packets that a round trip holds, the queue of a path without a queue field.
 
     Args:
         delay_ms: of one direction.
@@ -35,10 +36,10 @@ def round_trip_packets(delay_ms: float, rate_mbps: float) -> int:
 
 
 def held_packets(delay_ms: float, queue_packets: int, rate_mbps: float) -> int:
-    """How many packets of 1,500 bytes wait at most, the one that is being sent among them.
+    """Return how many packets of 1,500 bytes wait at most, including the one that is being sent.
 
     Args:
-        delay_ms: of one direction.
+        delay_ms: the delay of one direction.
         queue_packets: the queue field.
         rate_mbps: the path's bandwidth, not what a trace or a change makes of it.
 
@@ -54,7 +55,7 @@ def held_packets(delay_ms: float, queue_packets: int, rate_mbps: float) -> int:
 
 
 PathType = Literal["c2r", "r2s"]
-"""Client to router, and router to server."""
+"""The types of paths: client to router, and router to server."""
 PATH_TYPES: tuple[PathType, ...] = get_args(PathType)
 # Limits far beyond what one machine carries; they catch a unit mistaken for another.
 DELAY_MS = (0.0, 600_000.0)
@@ -66,16 +67,16 @@ _ID = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One direction."""
+    """One direction of a path, as its line gives it."""
 
     delay_ms: float
     queue_packets: int
-    """The file's queue field."""
+    """The queue field of the file."""
     rate_mbps: float
     loss_percent: float = 0.0
 
     def fields(self) -> dict[str, Any]:
-        """As fields of LegSettings. Without a key of its own there is no jitter, as with netem."""
+        """Return the fields of LegSettings; as with netem, jitter is absent without its own key."""
         return {
             "rate_mbps": self.rate_mbps,
             "delay_ms": self.delay_ms,
@@ -103,7 +104,7 @@ class PathParameters:
     outages: tuple[tuple[float, float], ...] = ()
 
     def leg(self) -> dict[str, Any]:
-        """As fields of a scenario's leg."""
+        """Return the path as the fields of a scenario's leg."""
         changes = {"changes": list(self.changes)}
         downlink = {**self.link.fields(), **self.more, **changes}
         if self.trace:
@@ -116,7 +117,7 @@ class PathParameters:
 
 
 def path_of_key(line: Line) -> tuple[PathType, int]:
-    """Type and id in the key `name_<type>_<id>`."""
+    """Return type and id of a path from the key `name_<type>_<id>`."""
     parts = line.key.split("_")
     name = parts[0]
     if len(parts) == 2 and _ID.fullmatch(parts[1]):
@@ -132,7 +133,7 @@ def path_of_key(line: Line) -> tuple[PathType, int]:
 
 
 def read_path(line: Line) -> PathParameters:
-    """`delay,queue,bandwidth[,loss[,backup]]`, or `delay,bandwidth`."""
+    """Return the path of a line `delay,queue,bandwidth[,loss[,backup]]`, or `delay,bandwidth`."""
     kind, identifier = path_of_key(line)
     names = ("delay_ms", "queue_packets", "bandwidth_mbps", "loss_percent", "backup")
     parts = [part.strip() for part in line.value.split(",")]
@@ -155,21 +156,21 @@ def _link(line: Line, parts: Sequence[str]) -> Link:
 
 
 def _without_queue(line: Line, delay: str, rate: str) -> Link:
-    """The queue field is what a round trip holds, as in Minitopo."""
+    """Return a link whose queue is what a round trip holds, as in Minitopo."""
     delay_ms = number(line, delay, "delay_ms", *DELAY_MS)
     rate_mbps = number(line, rate, "bandwidth_mbps", *RATE_MBPS)
     return Link(delay_ms, round_trip_packets(delay_ms, rate_mbps), rate_mbps)
 
 
 def with_trace(path: PathParameters, line: Line) -> PathParameters:
-    """`trace_<type>_<id>:FILE[,loop|hold|stop]`: the downlink's capacity over time."""
+    """Add `trace_<type>_<id>:FILE[,loop|hold|stop]`: the downlink's capacity over time."""
     name, *end = fields(line, ("file", "end"), 1)
     rule = word(line, end[0], "end", ("loop", "hold", "stop")) if end else "loop"
     return replace(path, trace={"trace": _existing(line, file(line, name)), "end": rule})
 
 
 def with_jitter(path: PathParameters, line: Line) -> PathParameters:
-    """`jitter_<type>_<id>:ms[,normal|uniform]`, in both directions."""
+    """Add `jitter_<type>_<id>:ms[,normal|uniform]`, in both directions."""
     spread, *kind = fields(line, ("jitter_ms", "distribution"), 1)
     jitter_ms = number(line, spread, "jitter_ms", *DELAY_MS)
     distribution = word(line, kind[0], "distribution", ("normal", "uniform")) if kind else "normal"
@@ -177,13 +178,13 @@ def with_jitter(path: PathParameters, line: Line) -> PathParameters:
 
 
 def with_uplink(path: PathParameters, line: Line) -> PathParameters:
-    """`uplink_<type>_<id>:delay,queue,bandwidth[,loss]`: an uplink that never changes."""
+    """Add `uplink_<type>_<id>:delay,queue,bandwidth[,loss]`: an uplink that never changes."""
     names = ("delay_ms", "queue_packets", "bandwidth_mbps", "loss_percent")
     return replace(path, uplink=_link(line, fields(line, names, 3)))
 
 
 def with_outages(path: PathParameters, line: Line) -> PathParameters:
-    """`outages_<type>_<id>:from-to[,from-to...]`, in s: when it is down in both directions."""
+    """Add `outages_<type>_<id>:from-to[,from-to...]` (s): the path is down in both directions."""
     outages: list[tuple[float, float]] = []
     for part in (part.strip() for part in line.value.split(",")):
         begin, dash, end = part.partition("-")

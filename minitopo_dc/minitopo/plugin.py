@@ -1,7 +1,7 @@
-"""A run inside a user's Minitopo checkout, ours or its own, with an honest exit status.
+"""A run inside a user's Minitopo checkout, of either project's classes, with an exit status.
 
-Where a name is both Minitopo's and ours (`quic`), ours is for our topology and its own for its
-own. Unlike Minitopo's own runner this one fails when something failed, takes the network down
+Where a name is both Minitopo's and this project's (`quic`), each topology has its own project's
+class. Unlike Minitopo's own runner this one fails when something failed, takes the network down
 whatever happens, and lets routers forward.
 """
 
@@ -41,17 +41,18 @@ from minitopo_dc.settings import IpVersion, SettingsError
 from minitopo_dc.topologies.host import ShellEndedError, watched_shells
 
 LINK_DISCIPLINES = ("sch_tbf", "sch_netem")
-"""What Minitopo's bottleneck links are made of; it does not notice when the kernel has none."""
+"""The queueing disciplines of Minitopo's bottleneck links; Minitopo does not notice when the kernel
+has none."""
 SWITCHES = "ovs-vsctl"
-"""Of Open vSwitch, which the ends of those links are."""
+"""The program of Open vSwitch, whose switches the ends of those links are."""
 
 
 class MinitopoError(MinitopoDcError, RuntimeError):
-    """Something of the checkout failed."""
+    """A failure inside the Minitopo checkout, or of what it needs."""
 
 
 class Plugin:
-    """One run of two files in a checkout."""
+    """One run of two parameter files in a checkout."""
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class Plugin:
         self._experiment = None if experiment is None else experiment.resolve()
         self._ip_version = ip_version
         self._topology_type = _value(self._topology, "topoType")
-        # Minitopo's own default, with its own command line.
+        # This is Minitopo's own default, with its own command line.
         self._experiment_type = _value(self._experiment, "xpType") if self._experiment else NONE
         read = self._read()
         self.notes = (*(read.notes if read else ()), *self._its_own_notes())
@@ -90,10 +91,10 @@ class Plugin:
             _known(self._experiment, "xpType", self._experiment_type, self._experiments)
 
     def run(self, directory: Path) -> RunResult | None:
-        """Run; everything it makes goes to `directory`, which exists.
+        """Run the experiment; everything it makes goes to `directory`, which exists.
 
         Returns:
-            The result, if it is an experiment of ours.
+            The result, if the experiment is one of this project's.
 
         Raises:
             MinitopoError: the checkout's code raised an error or ended the process, an element
@@ -108,7 +109,7 @@ class Plugin:
         save_facts(directory)
         if self._context.scenario is not None:
             self._context.scenario.save(directory / "scenario.yaml")
-        # Minitopo writes its logs where it stands.
+        # Minitopo writes its logs to the current directory.
         with contextlib.chdir(directory), registered(), watched_shells():
             try:
                 self._run()
@@ -124,7 +125,7 @@ class Plugin:
         return self._context.result
 
     def _read(self) -> MinitopoRun | None:
-        """The run as we know it, which all of ours needs; Minitopo reads its own by itself."""
+        """Return the run as this project reads it, or None where only Minitopo reads the files."""
         if self._is_ours(self._experiment_type):
             own_hosts = self._topology_type == DUAL_CONNECTIVITY
             return read_minitopo(self._topology, self._experiment, own_hosts=own_hosts)
@@ -135,7 +136,7 @@ class Plugin:
         return MinitopoRun(paths_scenario(topology, self._experiment_type), notes)
 
     def _its_own_notes(self) -> Iterator[str]:
-        """What Minitopo's own topologies do not do as their file says."""
+        """Yield notes on what Minitopo's own topologies do otherwise than their file says."""
         if self._topology_type == DUAL_CONNECTIVITY:
             return
         file = ParameterFile.read(self._topology)
@@ -143,7 +144,7 @@ class Plugin:
         if switch is not None and switch.value.lower() == "yes":
             yield switch.says(
                 "Minitopo's changes take away the delay and the loss that they do not name "
-                "(docs/minitopo.md)"
+                "(docs/minitopo-inside.md)"
             )
         for line in file.lines:
             if line.key.startswith(tuple(DETAILS)) or line.key == "seed":
@@ -152,7 +153,10 @@ class Plugin:
                 yield line.says("ignored: Minitopo's own experiments have none")
 
     def _is_ours(self, experiment: str) -> bool:
-        """Minitopo has experiments `http`, `https`, `ping` and `quic` of its own."""
+        """Return whether this project makes the experiment of a type.
+
+        Minitopo has experiments `http`, `https`, `ping` and `quic` of its own.
+        """
         if experiment == "quic" and self._topology_type != DUAL_CONNECTIVITY:
             return False
         return experiment in runner_names()
@@ -182,9 +186,10 @@ class Plugin:
                     self._context.check()
 
     def _readable_topology(self) -> Path:
-        """What Minitopo's reader takes, which makes of a repeated key a list that it cannot use.
+        """Return a topology file that Minitopo can read, without the keys that it cannot.
 
-        On its own topologies it makes the changes itself; a key that begins with `path` is a path.
+        Minitopo's reader makes of a repeated key a list, which it cannot use, and takes a key that
+        begins with `path` for a path. On its own topologies it makes the changes itself.
         """
         ours: tuple[str, ...] = (PATH_AT,)
         if self._topology_type == DUAL_CONNECTIVITY:
@@ -214,7 +219,7 @@ def _check_machine(topo: Any) -> None:
 
 
 def _stop(topo: Any, builder: Any) -> None:
-    """Take down what was started, also where Minitopo would wait for a host that is dead."""
+    """Take down what was started, also where Minitopo would wait for a dead host."""
     if builder.net is not None:
         take_down(builder.net, topo.stop_network)
 
@@ -222,7 +227,7 @@ def _stop(topo: Any, builder: Any) -> None:
 def _perform(experiment: Any) -> None:
     """Run an experiment; when it fails, clean up, which Minitopo does only after a success.
 
-    What has to be undone is above all the kernel settings, which Minitopo makes outside its hosts.
+    The kernel settings above all have to be restored, as Minitopo makes them outside its hosts.
     """
     try:
         experiment.classic_run()

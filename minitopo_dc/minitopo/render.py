@@ -30,16 +30,16 @@ DIRECTORY = shipped("templates")
 SUFFIX = ".j2"
 TOPOLOGY = ".topo"
 MOST = 250
-"""Paths, or flows of a kind."""
+"""The most paths, or flows of a kind."""
 LEAST_MBPS = 0.001
-"""In place of a trace's zero, as a link's rate cannot be 0: one packet takes 12 s."""
+"""The rate in place of a trace's zero, as a link's rate cannot be 0: one packet takes 12 s."""
 _HEADER = re.compile(r"\{#\n(?P<about>.*?)\n\n(?P<parameters>.*?)\n#\}\n", re.DOTALL)
 _PARAMETER = re.compile(r"(?P<name>\w+)=(?P<default>\S*)\s+(?P<about>.+)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a template."""
+    """One parameter of a template: its name, its default and its meaning."""
 
     name: str
     default: str
@@ -48,7 +48,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What a template's header says."""
+    """A template, as its header describes it."""
 
     name: str
     about: str
@@ -56,7 +56,7 @@ class Template:
 
 
 def templates() -> list[Template]:
-    """All templates, by name."""
+    """Return all templates in the order of their names."""
     return [
         _describe(path)
         for path in sorted(DIRECTORY.glob(f"*{SUFFIX}"))
@@ -65,15 +65,15 @@ def templates() -> list[Template]:
 
 
 def render(name: str, given: Iterable[str]) -> str:
-    """The text of a parameter file.
+    """Return the text of a parameter file that a template makes.
 
     Args:
         name: a template's name, for instance `two-path-dc.topo`.
-        given: `key=value` each.
+        given: values of parameters, `key=value` each.
 
     Raises:
-        SettingsError: no such template or parameter, or the file would be wrong: the message says
-            what is allowed.
+        SettingsError: there is no such template or parameter, or the file would be wrong: the
+            message says what is allowed.
     """
     known = {template.name: template for template in templates()}
     if name not in known:
@@ -125,7 +125,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _each(values: str, paths: int, path: int) -> str:
-    """The value of one path: there is one for all, or one per path."""
+    """Return the value of one path, from one value for all paths or one per path."""
     given = values.split(",")
     if len(given) not in (1, paths):
         raise SettingsError(f"{values}: {len(given)} values for {paths} paths; give 1 or {paths}")
@@ -133,14 +133,14 @@ def _each(values: str, paths: int, path: int) -> str:
 
 
 def _count(value: str) -> int:
-    """How many of something."""
+    """Return the number of paths or flows that a text gives."""
     if not re.fullmatch(r"[0-9]{1,3}", value, re.ASCII) or int(value) > MOST:
         raise SettingsError(f"{value!r} is no number of paths or flows; allowed: 0 to {MOST}")
     return int(value)
 
 
 def _rates(file: str, step: str) -> list[tuple[str, str]]:
-    """When (s) a trace has another rate (Mbit/s), in steps; the last one holds."""
+    """Return when (s) a trace has another rate (Mbit/s), in steps; the last one holds."""
     try:
         seconds = float(step)
         trace = resample(read_trace(Path(file)), round(seconds * NS_PER_S))
@@ -161,7 +161,7 @@ def _changes(trace: RateTrace) -> Iterable[tuple[str, str]]:
 
 
 def _decimal(value: float) -> str:
-    """With at most 6 digits behind the point: bit/s of Mbit/s, ns of ms."""
+    """Return a number with at most 6 decimals: bit/s of Mbit/s, ns of ms."""
     return f"{value:.6f}".rstrip("0").rstrip(".")
 
 

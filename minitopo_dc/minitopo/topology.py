@@ -34,7 +34,8 @@ TOPOLOGIES = ("MultiIf", SEVERAL_CLIENTS, DUAL_CONNECTIVITY)
 SUBNETS = ("leftSubnet", "rightSubnet")
 FREE_TEXT = "desc"
 SWITCH = "changeNetem"
-"""Whether there are changes; without it Minitopo makes none, and here there may be none."""
+"""The key that says whether there are changes; without it Minitopo makes none, and here there may
+be none."""
 NAMES = ("topoType", *SUBNETS, SWITCH, "seed", FREE_TEXT, *BEARER_KEYS)
 PATH, NETEM_AT = "path_", "netemAt_"
 DETAILS: dict[str, Callable[[PathParameters, Line], PathParameters]] = {
@@ -44,7 +45,7 @@ DETAILS: dict[str, Callable[[PathParameters, Line], PathParameters]] = {
     "outages_": with_outages,
 }
 MOST_PATHS = 120
-"""Of one type: both together must leave an element's 255 leg numbers room."""
+"""The most paths of one type: both together must fit into an element's 255 leg numbers."""
 _SUBNET = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.", re.ASCII)
 
 PathKey = tuple[PathType, int]
@@ -52,26 +53,26 @@ PathKey = tuple[PathType, int]
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """What a topology file says."""
+    """The checked content of a topology file."""
 
     file: Path
     type: Line
     c2r: tuple[PathParameters, ...]
     r2s: tuple[PathParameters, ...]
     path_lines: PathLines | None
-    """When a multipath transport has a path on which `c2r` path."""
+    """The schedule of when a multipath transport has a path on which `c2r` path."""
     bearer: dict[str, Any]
-    """Fields of PdcpSettings, and `split_uplink`; empty without Dual Connectivity."""
+    """The fields of PdcpSettings, and `split_uplink`; empty without Dual Connectivity."""
     duplicates: bool
     seed: int
     notes: tuple[str, ...]
-    """What changes nothing: one line each, with file and line."""
+    """Notes on lines that change nothing, each with file and line."""
     ignored: tuple[str, ...]
-    """What changes nothing on this project's hosts, but does in Minitopo, likewise."""
+    """Notes on lines that change nothing on this project's hosts, but do in Minitopo."""
 
     @property
     def dual_connectivity(self) -> bool:
-        """Whether a bearer splits packets over the paths."""
+        """Return whether a bearer splits packets over the paths."""
         return self.type.value == DUAL_CONNECTIVITY
 
 
@@ -79,10 +80,10 @@ def read_topology(path: Path) -> Topology:
     """Read and check a topology file.
 
     Raises:
-        ParameterError: naming file and line of the first mistake, and what is allowed there.
+        ParameterError: names file and line of the first mistake, and says what is allowed there.
     """
     file = ParameterFile.read(path)
-    # The type before the keys: another topology has others.
+    # The type is read before the keys, as another topology has others.
     if (given := file.one("topoType")) is not None:
         word(given, given.value, "topology", TOPOLOGIES)
     file.check_keys(NAMES, (PATH, NETEM_AT, PATH_AT, *DETAILS))
@@ -124,7 +125,7 @@ def _paths(file: ParameterFile) -> dict[PathKey, PathParameters]:
 def _with_details(
     file: ParameterFile, paths: dict[PathKey, PathParameters]
 ) -> dict[PathKey, PathParameters]:
-    """Traces, jitter and uplinks of their own, each at most once per path."""
+    """Add traces, jitter and uplinks to the paths, each at most once per path."""
     for line in file.lines:
         for prefix, add in DETAILS.items():
             if line.key.startswith(prefix):
@@ -137,7 +138,7 @@ def _with_details(
 def _with_changes(
     file: ParameterFile, paths: dict[PathKey, PathParameters]
 ) -> dict[PathKey, PathParameters]:
-    """`netemAt_<type>_<id>:seconds,command`, any number per path."""
+    """Add `netemAt_<type>_<id>:seconds,command` to the paths, any number per path."""
     wanted = [line for line in file.lines if line.key.startswith(NETEM_AT)]
     switch = file.one(SWITCH)
     changing = switch is not None and boolean(switch)
@@ -188,7 +189,7 @@ def _path_lines(file: ParameterFile, kind: Line, paths: int) -> PathLines | None
 def _in_order(
     kind: Line, name: PathType, paths: Iterable[PathParameters]
 ) -> tuple[PathParameters, ...]:
-    """The paths of a type, whose ids are 0, 1, 2, ..."""
+    """Return the paths of a type in order, whose ids have to be 0, 1, 2, ..."""
     found = sorted((path for path in paths if path.type == name), key=lambda path: path.id)
     for expected, path in enumerate(found):
         if path.id != expected:
@@ -207,7 +208,7 @@ def _enough(kind: Line, found: Sequence[PathParameters]) -> None:
 
 
 def _check_leg(path: PathParameters) -> None:
-    """What only a whole leg shows: its jitter against its delay, its trace."""
+    """Check what only a whole leg shows: its jitter against its delay, its trace."""
     leg = path.leg()
     for direction in get_args(Direction):
         try:

@@ -32,7 +32,7 @@ LOADED_S = 0.02
 
 
 def main() -> int:
-    """Returns the exit status."""
+    """Load the page and print the report; return the exit status."""
     options = _options()
     heed(_end, signal.SIGTERM, signal.SIGHUP)
     try:
@@ -72,7 +72,7 @@ def _browser_options(options: argparse.Namespace) -> list[str]:
 
 
 def _open_tab(browser: DevTools) -> str:
-    """The session of an empty tab, when the browser has come to rest."""
+    """Return the session of an empty tab, when the browser has come to rest."""
     target = browser.call("Target.createTarget", url="about:blank")["targetId"]
     attached = browser.call("Target.attachToTarget", targetId=target, flatten=True)
     session = str(attached["sessionId"])
@@ -97,12 +97,12 @@ def _entries(browser: DevTools, session: str) -> list[dict[str, Any]]:
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:
-    """So that the browser is ended and its files are removed."""
+    """Exit on a signal, so that the browser is ended and its files are removed."""
     raise SystemExit(128 + number)
 
 
 def parser() -> argparse.ArgumentParser:
-    """The program's options."""
+    """Return the parser of the program's options."""
     made = argparse.ArgumentParser(prog="python -m minitopo_dc.page_load", description=__doc__)
     server = os.environ.get("MINITOPO_DC_SERVER", "127.0.0.1")
     site = f"https://{f'[{server}]' if ':' in server else server}:{PORT}/"

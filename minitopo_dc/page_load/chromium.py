@@ -1,4 +1,4 @@
-"""A headless Chromium that knows nothing from before and leaves nothing behind."""
+"""A headless Chromium with an empty profile, which leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPTIONS = (
     "--no-sandbox",  # which root may not use
     "--disable-gpu",
     "--no-first-run",
-    # The hosts have no internet: what the browser would ask its maker for only takes time.
+    # The hosts have no internet: requests to the browser's maker would only take time.
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-default-apps",
@@ -38,14 +38,14 @@ LAST_LINES = 5
 
 
 class BrowserError(MinitopoDcError):
-    """There is no browser, or it did not do what it was told; the text says why."""
+    """Error: there is no browser, or it did not do what it was told; the text says why."""
 
 
 @contextmanager
 def chromium(
     options: Sequence[str], timeout_s: float, before: Sequence[str] = ()
 ) -> Iterator[DevTools]:
-    """A browser with a new, empty profile; in the end it has ended and its files are gone.
+    """Run a browser with a new, empty profile for a block; then it ends and its files are removed.
 
     Args:
         options: beside `OPTIONS`.
@@ -86,7 +86,7 @@ def _running(command: Sequence[str], home: str, log: Path, deadline: float) -> I
 
 
 def _start(command: Sequence[str], home: str, log: Path, pipes: Sequence[int]) -> int:
-    """Its process, which leads a group; the pipes are its to read from and to write to."""
+    """Start the process, which leads a group and reads and writes these pipes; return its id."""
     environment = {name: value for name, value in os.environ.items() if name[:4] != "XDG_"}
     log_flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     return os.posix_spawnp(
@@ -117,7 +117,7 @@ def _end(process: int) -> None:
 
 
 def _last_words(log: Path) -> str:
-    """The end of what it printed, without what lacks on a machine without a desktop (D-Bus)."""
+    """Return the last lines it printed, without what a machine without a desktop lacks (D-Bus)."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     said = [line for line in lines if "dbus" not in line.lower()][-LAST_LINES:]
     return "".join(f"\n  {line}" for line in said)

@@ -20,14 +20,14 @@ READ_BYTES = 65_536
 
 
 class DevToolsError(MinitopoDcError):
-    """The browser did not answer, or answered with an error."""
+    """Error: the browser did not answer, or answered with an error."""
 
 
 class DevTools:
-    """Commands to a browser and its answers; everything is to be done by a deadline."""
+    """Commands to a browser and its answers; all of them are to be done by a deadline."""
 
     def __init__(self, send: int, receive: int, deadline: float) -> None:
-        """Take file descriptors, which the caller closes, and a monotonic time in s."""
+        """Take file descriptors, which the caller closes, and a deadline (monotonic time in s)."""
         self._send = send
         self._receive = receive
         self._deadline = deadline
@@ -36,7 +36,7 @@ class DevTools:
         self._events: list[Reply] = []
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> Reply:
-        """The result of a command.
+        """Return the result of a command.
 
         Raises:
             DevToolsError: there is none.
@@ -56,7 +56,7 @@ class DevTools:
         return dict(reply["result"])
 
     def wait_for(self, event: str) -> None:
-        """Return when an event has come, be it before.
+        """Return when an event has come, be it before this call.
 
         Raises:
             DevToolsError: it has not come.

@@ -22,10 +22,13 @@ DATAGRAM_BYTES = 1200
 
 
 class Http3Site:
-    """Sessions by their client's address: a browser that stays where it is changes it not."""
+    """Serves sessions, which it knows by their clients' addresses.
+
+    A browser whose host stays where it is does not change its address.
+    """
 
     def __init__(self, udp: socket.socket, configuration: QuicConfiguration, find: Find) -> None:
-        """Take a bound socket and what there is."""
+        """Take a bound socket, the QUIC configuration and what finds the content of a path."""
         self._udp = udp
         self._configuration = configuration
         self._find = find
@@ -66,7 +69,7 @@ class Http3Site:
 def serve_http3(
     address: str, port: int, find: Find, certificate: Certificate, congestion_control: str
 ) -> None:
-    """Serve until SIGTERM or SIGINT."""
+    """Serve a site over HTTP/3 until SIGTERM or SIGINT."""
     configuration = QuicConfiguration(
         is_client=False,
         alpn_protocols=H3_ALPN,

@@ -1,4 +1,4 @@
-"""MPTCP for the browser, and whether it was used over all legs, by what the kernel counted."""
+"""MPTCP for the browser, and whether it was used over all legs, by the kernel's counters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ subflows that it accepted."""
 
 
 def check_multipath(counted: Counters, page_bytes: int) -> None:
-    """Return when MPTCP was used, and over all legs.
+    """Refuse a page load that did not use MPTCP over all legs.
 
     Raises:
         PageError: it was not.
@@ -38,21 +38,21 @@ def check_multipath(counted: Counters, page_bytes: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Since the host was made, or since other counters."""
+    """Counters of a host since it was made, or since other counters."""
 
     received_bytes: dict[str, int]
     """By interface: whole frames."""
     mptcp: dict[str, int]
 
     def since(self, before: Counters) -> Counters:
-        """The difference."""
+        """Return the difference to earlier counters."""
         return Counters(
             _minus(self.received_bytes, before.received_bytes), _minus(self.mptcp, before.mptcp)
         )
 
 
 def host_counters(network: Path = NETWORK) -> Counters:
-    """As they are now, of all interfaces but the loopback."""
+    """Return the counters of now, of all interfaces but the loopback."""
     rows = [line.replace(":", " ").split() for line in _lines(network / "dev")[2:]]
     received = {row[0]: int(row[1]) for row in rows if row[0] != "lo"}
     counted = _mptcp_counters(_lines(network / "netstat"))
@@ -60,7 +60,7 @@ def host_counters(network: Path = NETWORK) -> Counters:
 
 
 def _mptcp_counters(lines: list[str]) -> dict[str, int]:
-    """Of a line of names and one of values; none where the kernel has no MPTCP."""
+    """Return the counters of a line of names and one of values, none without MPTCP."""
     rows = [line.split()[1:] for line in lines if line.startswith("MPTcpExt:")]
     return {name: int(value) for name, value in zip(*rows, strict=True)} if rows else {}
 

@@ -33,7 +33,7 @@ SCALAR = int.from_bytes(hashlib.sha256(b"minitopo-dc page load").digest())
 
 
 def main() -> None:
-    """Serve until SIGTERM or SIGINT."""
+    """Serve the site until SIGTERM or SIGINT."""
     options = _options()
     site = Site(objects=options.objects, seed=options.seed)
     with TemporaryDirectory(prefix="minitopo-dc-site-") as directory:
@@ -52,7 +52,7 @@ def _serve(options: argparse.Namespace, site: Site, certificate: Certificate) ->
 
 
 def parser() -> argparse.ArgumentParser:
-    """The program's options."""
+    """Return the parser of the program's options."""
     made = argparse.ArgumentParser(
         prog="python -m minitopo_dc.page_load.server", description=__doc__
     )
@@ -82,7 +82,7 @@ def _options() -> argparse.Namespace:
 
 
 def site_key() -> ec.EllipticCurvePrivateKey:
-    """The private key of every site. Everyone has it, so it protects nothing.
+    """Return the private key of every site, which is public and protects nothing.
 
     So the browser knows it without having been told: site and browser share no file.
     """
@@ -90,7 +90,7 @@ def site_key() -> ec.EllipticCurvePrivateKey:
 
 
 def site_key_hash() -> str:
-    """SHA-256 of its public key in base64 (RFC 7469, section 2.4), as Chromium wants it."""
+    """Return the SHA-256 of its public key in base64 (RFC 7469, section 2.4), for Chromium."""
     public = site_key().public_key()
     information = public.public_bytes(
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo

@@ -1,4 +1,4 @@
-"""The site: one page and its objects, the same bytes on every machine."""
+"""A synthetic site: one page and its objects, the same bytes on every machine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FILLER = BLOCK.hex().encode()
 
 @dataclass(frozen=True)
 class Site:
-    """A page of so many objects beside its document.
+    """A page with a number of objects beside its document.
 
     A tenth of them are style sheets, three tenths scripts (which block the parser), the others
     images: about the median page's shares (Web Almanac 2024). The document names them all.
@@ -48,7 +48,7 @@ class Site:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """The objects' sizes in bytes: quantiles of the distribution, in an order by the seed.
+        """Return the objects' sizes in bytes: quantiles of the distribution, shuffled by the seed.
 
         So a page of few objects has the distribution's shape, too, whatever the seed.
         """
@@ -61,7 +61,7 @@ class Site:
 
     @cached_property
     def paths(self) -> list[str]:
-        """Where the objects are; each name has its object's size."""
+        """Return the objects' paths, each of which names its object's size."""
         sheets, scripts = math.ceil(self.objects / 10), round(self.objects * 3 / 10)
         kinds = ["css"] * sheets + ["js"] * scripts
         kinds += ["bmp"] * (self.objects - len(kinds))
@@ -72,7 +72,7 @@ class Site:
 
     @cached_property
     def document(self) -> bytes:
-        """The page: style sheets in its head, then images, scripts at its end."""
+        """Return the page: style sheets in its head, then images, scripts at its end."""
         named = {kind: [path for path in self.paths if path.endswith(kind)] for kind in MEDIA_TYPES}
         sheets = "".join(f'<link rel="stylesheet" href="{path}">\n' for path in named["css"])
         images = "".join(f'<img src="{path}" alt="">\n' for path in named["bmp"])
@@ -83,7 +83,7 @@ class Site:
         return page + _comment(max(0, DOCUMENT_BYTES - len(page)), b"<!--", b"-->")
 
     def find(self, path: str) -> Content | None:
-        """What there is at the path of a request."""
+        """Return the content at the path of a request, None if there is none."""
         if path == "/":
             return _content(self.document, "html")
         if path not in self.paths:
@@ -93,7 +93,7 @@ class Site:
 
 
 def object_bytes(path: str) -> int | None:
-    """The size that an object's name tells; None: it is no object of a site."""
+    """Return the size (bytes) in an object's name, None for a path that is no object's."""
     match = A_PATH.fullmatch(path)
     return int(match[1]) if match else None
 
@@ -107,7 +107,7 @@ def _object(kind: str, size: int) -> bytes:
 
 
 def _comment(size: int, begin: bytes, end: bytes) -> bytes:
-    """So many bytes that do nothing; fewer than the comment's marks take are spaces."""
+    """Return a comment of `size` bytes, or spaces where its marks do not fit."""
     inside = size - len(begin) - len(end)
     if inside < 0:
         return b" " * size

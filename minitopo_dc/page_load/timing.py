@@ -1,4 +1,4 @@
-"""What the browser says of a page load (W3C Navigation Timing 2, Resource Timing), judged."""
+"""The browser's timing of a page load (W3C Navigation Timing 2, Resource Timing), checked."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Entry = Mapping[str, Any]
 
 
 class PageError(MinitopoDcError):
-    """The page was not loaded as asked for; the text says why."""
+    """Error: the page was not loaded as asked for; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """The document, or an object of the page. Times in ms since the navigation began."""
+    """The document or an object of the page; times in ms since the navigation began."""
 
     path: str
     protocol: str  # `h2`, `h3`: its ALPN name (RFC 7301)
@@ -37,7 +37,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class PageLoad:
-    """A page load. Times in ms since the navigation began."""
+    """A page load; times in ms since the navigation began."""
 
     page_load_ms: float
     """The end of the load event (loadEventEnd): everything is there."""
@@ -47,15 +47,15 @@ class PageLoad:
     """The document's last byte (responseEnd)."""
     protocol: str
     objects: int
-    """Beside the document."""
+    """Number of objects beside the document."""
     bytes: int
-    """Of all bodies."""
+    """Bytes of all bodies together."""
     resources: tuple[Resource, ...]
     """The document, then its objects as the browser found them."""
 
 
 def page_load(entries: Sequence[Entry], protocol: str, objects: int) -> PageLoad:
-    """A page load as asked for.
+    """Return a page load, checked to be as asked for.
 
     Args:
         entries: of the navigation and of all resources.

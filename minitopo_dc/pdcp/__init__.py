@@ -1,6 +1,6 @@
 """PDCP of TS 38.323 without input or output: numbering, splitting, reordering.
 
-Time is an argument (int ns), an SDU is whatever the caller hands in.
+Times are arguments (whole ns), and an SDU is any object that the caller hands in.
 """
 
 from minitopo_dc.pdcp.formats.classify import (

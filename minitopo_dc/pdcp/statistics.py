@@ -1,4 +1,4 @@
-"""What the PDCP entities count. Each is a snapshot; reading one changes nothing."""
+"""Counters of the PDCP entities, as snapshots; to read one changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a router host (gnb, ue) is told and what it writes down, the same on both clocks."""
+"""Settings and results of a router host (gnb, ue), the same on both clocks."""
 
 from minitopo_dc.router.settings import (
     READY,

@@ -1,4 +1,4 @@
-"""What a receiving bearer counts: its entity's counters, and bytes, of which no entity knows."""
+"""Counters of a receiving bearer: its entity's, and bytes, which no entity knows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class DeliveryStatistics(ReceiveStatistics):
 
 
 def with_bytes(statistics: ReceiveStatistics, delivered_bytes: int) -> DeliveryStatistics:
-    """An entity's counters with those of its driver."""
+    """Return an entity's counters with those of its driver."""
     names = (field.name for field in dataclasses.fields(ReceiveStatistics))
     values = {name: getattr(statistics, name) for name in names}
     return DeliveryStatistics(**values, delivered_bytes=delivered_bytes)

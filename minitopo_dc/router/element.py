@@ -1,4 +1,4 @@
-"""What an element is on either clock: legs and bearers made from its settings, and what all do."""
+"""An element on either clock: legs and bearers made from its settings, and what all elements do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class HasLeg(Protocol):
 
     @property
     def leg(self) -> Any:
-        """The leg, or what stands for it: it can be started and has statistics."""
+        """Return the leg or its substitute, which can be started and has statistics."""
 
 
 class Transmits(Protocol):
@@ -47,7 +47,7 @@ Receive = TypeVar("Receive", bound=Receives)
 
 
 class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
-    """The legs and bearers of one router host; what is the clock's own is left to its element."""
+    """The legs and bearers of one router host; subclasses add what is specific to a clock."""
 
     def __init__(self, settings: ElementSettings) -> None:
         self._settings = settings

@@ -1,4 +1,4 @@
-"""What an element of either clock has of the native core: its entities, made from settings."""
+"""An element's parts in the native core, on either clock: its entities, made from settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PYTHON_ONLY = ("data_recovery", "duplication", "flow_control", "leg_failure_ms")
 
 
 class NativeReportMaker(ReportMaker):
-    """Reports of what C counts."""
+    """Makes reports of what C counts."""
 
     def __init__(self, entity: Any, sn_format: SnFormat, *, legs: int, **fields: Any) -> None:
         """Take what `ReportMaker` takes, and a receiving entity in C."""
@@ -68,7 +68,7 @@ def native_receiver(pdcp: PdcpSettings, legs: int) -> tuple[NativeReceiver, Any]
 
 
 def why_not_native(settings: ElementSettings) -> str | None:
-    """Say what the native core lacks for an element, or that it is not here; None: nothing."""
+    """Return what the native core lacks for an element, or that it is not here; None: nothing."""
     return library.missing() or next(_lacking(settings), None)
 
 
@@ -86,7 +86,7 @@ def _lacking(settings: ElementSettings) -> Iterator[str]:
 
 
 def _models(leg: ElementLeg) -> Iterator[str]:
-    """Models of a leg that C lacks; what is wrong with it is said by who makes it."""
+    """Yield the models of a leg that C lacks; other errors of the leg are reported elsewhere."""
     yield from (f"has {name}" for name in ("rlc", "wifi") if getattr(leg.radio, name))
     try:
         leg.build({}, make=NativeLeg)

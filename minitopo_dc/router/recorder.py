@@ -1,4 +1,4 @@
-"""Time series and summary of an element: what its legs and bearers did, written as it goes."""
+"""Time series and summary of an element: what its legs and bearers did, written as it runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Snapshot = Callable[[], dict[str, Any]]
 
 
 class Series:
-    """One CSV file: one row per interval and source (a leg, a bearer), its statistics as columns.
+    """One CSV file: a row for each interval and source (leg or bearer), its statistics as columns.
 
     The columns are those of all sources; a bearer counts 0 on the legs that it lacks.
     """
@@ -36,19 +36,19 @@ class Series:
         self._rows.writerow(["time_ns", key, *self._columns])
 
     def write(self, now: int) -> None:
-        """Add a row for each source."""
+        """Add a row for each source at `now` (ns)."""
         for key, source in self._sources.items():
             values = source()
             self._rows.writerow([now, key, *(values.get(name, 0) for name in self._columns)])
         self._file.flush()  # readable while the run goes on
 
     def close(self) -> None:
-        """Flush and close."""
+        """Flush and close the file."""
         self._file.close()
 
 
 class Counters:
-    """What an element's legs and bearers count, on either clock.
+    """Counters of an element's legs and bearers, on either clock.
 
     Args:
         settings: the element's.
@@ -73,14 +73,14 @@ class Counters:
         }
 
     def series(self) -> Iterator[Series]:
-        """Begin the time series files: legs always, bearers where this host has any."""
+        """Yield the time series files: legs always, bearers where this host has any."""
         for name, sources in self._sources.items():
             if sources:
                 path = self._settings.directory / f"{self._settings.host}-{name}.csv"
                 yield Series(path, "leg" if name == "legs" else "bearer", sources)
 
     def now(self) -> dict[str, dict[int, dict[str, Any]]]:
-        """Everything, by the name of its file and the number of its leg or bearer."""
+        """Return all counters, by the name of the file and the number of the leg or bearer."""
         return {
             name: {number: source() for number, source in sources.items()}
             for name, sources in self._sources.items()
@@ -102,10 +102,10 @@ class Rows(Protocol):
     """A time series that is being written."""
 
     def write(self, now: int) -> None:
-        """Add a row for each source."""
+        """Add a row for each source at `now` (ns)."""
 
     def close(self) -> None:
-        """Flush and close."""
+        """Flush and close the file."""
 
 
 class Recorder:
@@ -117,7 +117,7 @@ class Recorder:
         self._next = now
 
     def next_timeout(self) -> int:
-        """When the next row is due."""
+        """Return when the next row is due (ns)."""
         return self._next
 
     def handle(self, now: int) -> None:
@@ -134,10 +134,10 @@ class Recorder:
 
 
 def flatten(statistics: Any, legs: Sequence[int] = ()) -> dict[str, Any]:
-    """Fields of a statistics dataclass, and of those in it, by the names of columns.
+    """Return the fields of a statistics dataclass, and of those in it, by the names of columns.
 
-    A tuple has an item for each of the bearer's `legs` and becomes `name_LEG`; one of a
-    dataclass within (a histogram) has its own items and becomes `name_1`, ... None is no column.
+    A tuple has an item for each of the bearer's `legs` and becomes `name_LEG`; one of a dataclass
+    within (a histogram) has its own items and becomes `name_1`, ... None is no column.
     """
     return {RENAMED.get(name, name): value for name, value in _fields(statistics, legs)}
 

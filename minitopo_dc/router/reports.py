@@ -13,7 +13,7 @@ class HasState(Protocol):
 
     @property
     def is_up(self) -> bool:
-        """False in an outage."""
+        """Return whether the leg is up; it is not in an outage."""
 
 
 Way = tuple[HasState, Callable[[bytes, int], None]]
@@ -35,7 +35,7 @@ class ReportSender:
         self._most = len(ways) if every_leg else 1
 
     def start(self, now: int) -> None:
-        """Let reports begin."""
+        """Start the reports at `now` (ns)."""
         self._maker.start(now)
 
     def next_timeout(self) -> int | None:

@@ -1,4 +1,4 @@
-"""What happens to legs at set times after the start: outages, changes of delay, loss, errors.
+"""Scheduled events of legs: outages, and changes of delay, loss and errors.
 
 Changes of the rate are part of a leg's capacity (`LegSettings.capacity`), which is exact.
 """
@@ -26,7 +26,7 @@ class Schedule:
     def __init__(
         self, settings: Iterable[ElementLeg], legs: Mapping[int, AnyLeg[Any]], after: Action
     ) -> None:
-        """Plan it for the legs of these settings; `after` is done after each change."""
+        """Plan the events of these legs; `after` is called after each change."""
         self._after = after
         self._start: int | None = None
         made = [(each.radio, legs[each.leg]) for each in settings]
@@ -36,24 +36,24 @@ class Schedule:
             for moment, action in _actions(radio, leg)
         ]
         delays = [_delays(radio, leg) for radio, leg in made if radio.delay_curve is not None]
-        # A trace that loops changes its delay for ever: these are made as they are needed.
+        # A trace that loops changes its delay for ever, so changes are made as they are needed.
         self._planned = heapq.merge(
             sorted(planned, key=lambda entry: entry[0]), *delays, key=lambda entry: entry[0]
         )
         self._next = next(self._planned, None)
 
     def start(self, now: int) -> None:
-        """The times count from `now`."""
+        """Start the schedule's time at `now` (ns)."""
         self._start = now
 
     def next_timeout(self) -> int | None:
-        """When the next leg changes."""
+        """Return when the next leg changes (ns), None if none does."""
         if self._start is None or self._next is None:
             return None
         return self._start + self._next[0]
 
     def handle(self, now: int) -> None:
-        """Make the next change."""
+        """Make the next change, and call what is to follow it."""
         assert self._next is not None
         _, action = self._next
         self._next = next(self._planned, None)
@@ -62,7 +62,7 @@ class Schedule:
 
 
 def _actions(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[float, Action]]:
-    """When (s), and what is to be done to the leg then."""
+    """Yield when (s) something is to be done to the leg, and what."""
     for begin, end in radio.outages:
         yield begin, partial(leg.set_up, False)
         yield end, partial(leg.set_up, True)
@@ -79,7 +79,7 @@ def _actions(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[float, Acti
 
 
 def _delays(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[int, Action]]:
-    """When (ns), and what delay the leg has from then on; that at the start it has already."""
+    """Yield when (ns) the leg gets another delay, and the change; the first delay is set before."""
     for moment, delay in radio.delays():
         if moment:
             yield moment, partial(leg.retune, delay=delay)

@@ -1,4 +1,4 @@
-"""The one file that configures an element."""
+"""The one file of settings that configures an element."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ElementLeg(Settings):
     @model_validator(mode="before")
     @classmethod
     def _radio_has_its_medium(cls, values: Any) -> Any:
-        """A file holds the medium once."""
+        """Copy the medium, which a file holds once, into the direction."""
         if not isinstance(values, Mapping) or not isinstance(values.get("shared"), Mapping):
             return values
         radio = values.get("radio")
@@ -70,7 +70,7 @@ class ElementLeg(Settings):
         return values
 
     def build(self, paths: Mapping[int, WifiPath], *, make: MakeLeg = Leg) -> AnyLeg[Any]:
-        """The leg; `paths` has those of legs over WiFi by their numbers (`wifi_paths`).
+        """Return the leg; `paths` has those of legs over WiFi by number (`wifi_paths`).
 
         `make` is the class of a leg that has neither `wifi` nor `rlc`.
 
@@ -82,14 +82,14 @@ class ElementLeg(Settings):
 
 
 class WireLeg(Settings):
-    """A leg through `interface` that is not the element's: what it sends there goes on at once."""
+    """A leg through `interface` that the element does not emulate: packets go on at once."""
 
     leg: LegNumber
     interface: Interface
 
 
 class NextHop(Settings):
-    """Where a leg leads, kept by the element for as long as the leg's interface is up.
+    """The far end of a leg, whose neighbour and route the element keeps while the interface is up.
 
     A leg that has one is watched: while its interface is down, bearers use the others.
     """
@@ -119,7 +119,7 @@ class ReportLeg(Settings):
 
 
 class ReportPath(Settings):
-    """How the receiver's reports of a bearer go back: a UDP datagram each."""
+    """The way back of the receiver's reports of a bearer, which are a UDP datagram each."""
 
     legs: Annotated[tuple[ReportLeg, ...], Field(min_length=1)]
     """A report takes the first one that is up then; with `pdcp.leg_failure_ms` all that are.
@@ -131,7 +131,7 @@ class ReportPath(Settings):
 
 
 class Bearer(Settings):
-    """What both ends of a bearer know."""
+    """Settings of a bearer that both its ends know."""
 
     bearer: Number
     match: Match = Match()
@@ -220,7 +220,7 @@ class ElementSettings(Settings):
         return self
 
     def _refuse_what_wires_lack(self) -> None:
-        """What is on a wire is not seen."""
+        """Refuse settings that have to see a leg which is a wire."""
         wires = {wire.leg for wire in self.wires}
         if wires and self.pcap:
             raise ValueError("pcap: needs legs of the element's own; wires are not seen here")
@@ -229,7 +229,7 @@ class ElementSettings(Settings):
                 check_wire_bearer(bearer.pdcp, len(bearer.legs))
 
     def _refuse_what_needs_legs(self) -> None:
-        """Legs of the kernel's are neither seen nor given packets of the element's own."""
+        """Refuse settings that have to see or fill a leg which is the kernel's."""
         if self.next_hops:
             raise ValueError("next_hops: needs backend: user; the kernel's legs cannot be down")
         if self.pcap:
@@ -239,20 +239,20 @@ class ElementSettings(Settings):
 
     @property
     def bearers(self) -> tuple[TransmitBearer | ReceiveBearer, ...]:
-        """Those that transmit, then those that receive."""
+        """Return the bearers that transmit, then those that receive."""
         return (*self.transmit, *self.receive)
 
     @property
     def ip_versions(self) -> tuple[IpVersion, ...]:
-        """What the legs carry."""
+        """Return the IP versions that the legs carry."""
         return (4,) if self.ip_version == 4 else (4, 6)
 
     def leg(self, number: int) -> ElementLeg:
-        """The leg of this number."""
+        """Return the leg of this number."""
         return next(leg for leg in self.legs if leg.leg == number)
 
     def interface(self, number: int) -> str:
-        """The interface of the leg of this number, also of a wire."""
+        """Return the interface of the leg of this number, also of a wire."""
         return next(leg.interface for leg in self._all_legs if leg.leg == number)
 
     @property
@@ -260,7 +260,7 @@ class ElementSettings(Settings):
         return (*self.legs, *self.wires)
 
     def queue_packets(self, bearer: TransmitBearer) -> int | None:
-        """What the queues of a bearer's legs hold together; None: one has no limit."""
+        """Return the packets that a bearer's legs can queue in total, None without a limit."""
         own = (leg for leg in self.legs if leg.leg in bearer.legs)
         queues = [leg.radio.queue_packets for leg in own]
         limits = [queue for queue in queues if queue is not None]
@@ -268,7 +268,7 @@ class ElementSettings(Settings):
 
 
 def wifi_paths(hosts: Iterable[ElementSettings]) -> dict[int, WifiPath]:
-    """What both directions of each leg over WiFi lead over, by the leg's number.
+    """Return the path of each leg over WiFi that both its directions share, by the leg's number.
 
     Args:
         hosts: those at both ends of the legs.

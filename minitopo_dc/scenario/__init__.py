@@ -1,4 +1,4 @@
-"""What fixes one run (docs/scenarios.md)."""
+"""Scenarios: all that fixes one run (docs/scenarios.md)."""
 
 from minitopo_dc.scenario.as_run import AsRun, as_run
 from minitopo_dc.scenario.bearer import DUAL_CONNECTIVITY, FlowMode, UplinkPdcpSettings

@@ -1,7 +1,7 @@
-"""A scenario as it is run: with what its handover rule and its trace offset say in plain fields.
+"""A scenario as it is run: its handover rule and trace offset written out in plain fields.
 
-`handover` and `trace_offset_s` say what is wanted of all legs; what runs has legs with outages and
-offsets of their own and a path schedule. So the rest of the project knows only these.
+`handover` and `trace_offset_s` say what is wanted of all legs. They become outages and offsets of
+single legs and a path schedule, so that the rest of the project knows only these.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OF_TRACE = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "en
 
 @dataclass(frozen=True)
 class AsRun:
-    """What a scenario's run is made from.
+    """The plain scenario of a run, and the handovers in it.
 
     Attributes:
         scenario: without `handover` and `trace_offset_s`: the given one when it has neither.
@@ -56,7 +56,7 @@ class AsRun:
 
 
 def as_run(given: Scenario) -> AsRun:
-    """Derive the scenario that is run; reads the legs' traces if there is a handover rule.
+    """Return the scenario that is run; reads the legs' traces if there is a handover rule.
 
     Raises:
         SettingsError, TraceError: a trace is missing or wrong, or no leg ever has any capacity.
@@ -78,24 +78,24 @@ def as_run(given: Scenario) -> AsRun:
 
 @lru_cache(maxsize=MOST_KEPT)
 def _plan(rates: Rates, rule: HandoverRule) -> HandoverPlan:
-    """What `plan_handovers` says; kept, as a campaign asks for each congestion control."""
+    """Return the plan of `plan_handovers`, cached for campaigns of many congestion controls."""
     return plan_handovers(rates, rule, STEP_S)
 
 
 def _with_offset(given: Scenario) -> Scenario:
-    """Each trace begins later, by the offset that all of them have."""
+    """Return the scenario whose traces begin later by the offset of all of them."""
     if not given.trace_offset_s:
         return given
     legs = tuple(
         leg.model_copy(update=_later(number, leg, given.trace_offset_s))
         for number, leg in enumerate(given.legs)
     )
-    # A copy, as nothing else can be wrong in it, and campaigns ask for thousands.
+    # A copy without validation: all else is valid, and campaigns ask for thousands.
     return given.model_copy(update={"legs": legs, "trace_offset_s": 0.0})
 
 
 def _later(number: int, leg: RadioLeg, offset_s: float) -> dict[str, LegSettings]:
-    """The directions that have a trace, as it is from an offset on."""
+    """Return the directions that have a trace, with the trace from an offset (s) on."""
     later = {}
     for name in get_args(Direction):
         radio: LegSettings = getattr(leg, name)
@@ -111,12 +111,12 @@ def _later(number: int, leg: RadioLeg, offset_s: float) -> dict[str, LegSettings
 
 
 def _plain(scenario: Scenario) -> dict[str, Any]:
-    """All fields but the rule, as they are: what was validated is not validated again."""
+    """Return all fields but the rule, as they are: they were validated before."""
     return {name: value for name, value in scenario if name != "handover"}
 
 
 def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, Any]:
-    """The fields of a scenario whose paths or legs follow a plan."""
+    """Return the fields of a scenario whose paths or legs follow a plan."""
     numbers = range(1, len(scenario.legs) + 1)
     followed = PathPlan(plan.initial, tuple(PathEvent(*event) for event in plan.events))
     down = {leg: _absences(rates[leg - 1]) for leg in numbers}
@@ -134,7 +134,7 @@ def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, 
 
 
 def _with_paths(scenario: Scenario, paths: Mapping[str, Any]) -> dict[str, Any]:
-    """The path schedule of each flow that has several paths."""
+    """Return the field with the path schedule of each flow that has several paths."""
     if scenario.mode == "multipath":
         return {"paths": paths}
     flows = [
@@ -145,13 +145,13 @@ def _with_paths(scenario: Scenario, paths: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _schedule(plan: PathPlan) -> dict[str, Any]:
-    """As fields of `paths`."""
+    """Return a plan as fields of `paths`."""
     changes = [{"at_s": event.at_s, event.action: event.leg} for event in plan.events]
     return {"initial": plan.initial, "schedule": changes}
 
 
 def _down(leg: RadioLeg, down: Sequence[Outage]) -> RadioLeg:
-    """A leg that is down in both directions then, beside its own outages."""
+    """Return a leg that is down in both directions at these times, beside its own outages."""
     directions = {
         name: radio.model_copy(
             update={"outages": tuple(_union([*leg.outages, *radio.outages, *down]))}
@@ -162,19 +162,19 @@ def _down(leg: RadioLeg, down: Sequence[Outage]) -> RadioLeg:
 
 
 def _absences(rates: Sequence[float]) -> list[Outage]:
-    """The whole seconds in which there is no capacity."""
+    """Return the whole seconds without capacity, as outages (s)."""
     return _union([(s * STEP_S, (s + 1) * STEP_S) for s, rate in enumerate(rates) if not rate])
 
 
 def _unused(plan: PathPlan, leg: int, end_s: float) -> list[Outage]:
-    """When a leg is not used, up to the end of the plan."""
+    """Return the times (s) when a leg is not used, up to the end of the plan."""
     used = [moment for period in plan.available_periods(leg) for moment in period]
     edges = [0.0, *(min(moment, end_s) for moment in used), end_s]
     return [(begin, end) for begin, end in list(pairwise(edges))[::2] if end > begin]
 
 
 def _union(outages: Sequence[Outage]) -> list[Outage]:
-    """The same times as outages that neither overlap nor touch, in ascending order."""
+    """Return the same times as outages that neither overlap nor touch, ascending."""
     made: list[Outage] = []
     for begin, end in sorted(outages):
         if made and begin <= made[-1][1]:
@@ -185,7 +185,7 @@ def _union(outages: Sequence[Outage]) -> list[Outage]:
 
 
 def _best_leg(scenario: Scenario, rates: Rates) -> dict[str, Any]:
-    """Leg 1 with the capacity, each second, of the leg that has most downlink.
+    """Return leg 1 with the capacity, each second, of the leg that has most downlink.
 
     Uplinks that are all alike and have no trace stay as they are.
     """
@@ -216,14 +216,14 @@ def _following(radio: LegSettings, name: str, best: Sequence[int], rates: Rates)
 
 
 def _queue_of_mean(radio: LegSettings) -> dict[str, Any]:
-    """The queue in bytes of a leg whose `queue_ms` is of its trace's mean."""
+    """Return the queue in bytes of a leg whose `queue_ms` is of its trace's mean."""
     if radio.trace_mean_mbps is None or radio.queue_ms is None:
         return {}
     return {"queue_ms": None, "queue_bytes": radio.queue_limit_bytes()}
 
 
 def _rates(scenario: Scenario, name: str) -> Rates:
-    """Mbit/s of each leg in each second to the run's time limit, less when it is down."""
+    """Return Mbit/s of each leg in each second to the run's time limit, less when it is down."""
     seconds = ceil(_limit_s(scenario)) + 1  # time zero of the legs is before the clients' start
     directions = [
         leg.direction("downlink" if name == "downlink" else "uplink") for leg in scenario.legs
@@ -233,18 +233,18 @@ def _rates(scenario: Scenario, name: str) -> Rates:
 
 @lru_cache(maxsize=MOST_KEPT)
 def _direction_rates(radio: LegSettings, seconds: int, _changed: int | None) -> tuple[float, ...]:
-    """Of one direction. A campaign has the same in hundreds of scenarios, so they are kept."""
+    """Return Mbit/s of one direction in each second, cached for campaigns of many scenarios."""
     return tuple(_each_second(radio.capacity(), radio.outages, seconds))
 
 
 def _limit_s(scenario: Scenario) -> float:
-    """When the last flow has ended or failed."""
+    """Return when the last flow has ended or failed (s)."""
     lasting = (flow.workload.lasts_s or 0.0 for flow in scenario.resolved_flows)
     return scenario.timeout_s + max(lasting)
 
 
 def _each_second(capacity: Capacity, outages: Sequence[Outage], seconds: int) -> Iterator[float]:
-    """Whole bits in each second, as Mbit/s."""
+    """Yield the whole bits of each second, in Mbit/s."""
     for second in range(seconds):
         begin, end = second * NS_PER_S, (second + 1) * NS_PER_S
         bits = capacity.bits_between(begin, end)

@@ -21,7 +21,7 @@ class UplinkPdcpSettings(PdcpSettings):
 
 
 def downlink_pdcp(mode: FlowMode, pdcp: PdcpSettings) -> PdcpSettings:
-    """With the split policy of the mode."""
+    """Return the PDCP parameters with the split policy of the mode."""
     if mode != "dc-duplicate":
         return pdcp
     return pdcp.model_copy(update={"split": "duplicate", "parameters": {}})
@@ -30,7 +30,9 @@ def downlink_pdcp(mode: FlowMode, pdcp: PdcpSettings) -> PdcpSettings:
 def uplink_pdcp(
     mode: FlowMode, downlink: PdcpSettings, own: UplinkPdcpSettings | None
 ) -> PdcpSettings:
-    """The uplink's own, over the downlink's legs if it names none; without, the downlink's.
+    """Return the uplink's own PDCP parameters; without any, the downlink's.
+
+    They are over the downlink's legs, if they name none.
 
     Raises:
         SettingsError: it does not fit the mode's split.
@@ -43,7 +45,7 @@ def uplink_pdcp(
 
 
 def bearer_legs(mode: FlowMode, leg: int, pdcp: PdcpSettings, legs: int) -> tuple[int, ...]:
-    """The legs of one direction of a bearer, in a scenario of so many."""
+    """Return the legs of one direction of a bearer, in a scenario of `legs` legs."""
     if mode == "sc":
         return (leg,)
     return pdcp.legs or tuple(range(1, legs + 1))

@@ -1,4 +1,4 @@
-"""Whether PDCP parameters, a handover rule and a trace offset fit legs and flows."""
+"""Checks that PDCP parameters, a handover rule and a trace offset fit legs and flows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minitopo_dc.settings import Direction, HandoverSettings, PdcpSettings
 def check_bearers(
     flow: ResolvedFlow, where: str, radios: Sequence[RadioLeg], *, uplink: bool
 ) -> None:
-    """That the parameters of each direction are those of such and so many legs as it has.
+    """Refuse PDCP parameters that do not fit the legs of their direction.
 
     Args:
         flow: whose bearers.
@@ -43,7 +43,7 @@ def check_bearers(
 
 
 def check_policy(where: str, pdcp: PdcpSettings, legs: int) -> None:
-    """That a split policy can be made for so many legs, else a ValueError."""
+    """Refuse a split policy that cannot be made for `legs` legs, with a ValueError."""
     try:
         pdcp.policy(legs)
     except ValueError as error:
@@ -77,7 +77,7 @@ def _check_order(
 def check_handover(
     handover: HandoverSettings, flows: Sequence[ResolvedFlow], legs: int, *, scheduled: bool
 ) -> None:
-    """That the rule can be followed.
+    """Refuse a handover rule that cannot be followed.
 
     Args:
         handover: the rule.
@@ -110,7 +110,7 @@ def check_handover(
 
 
 def check_offset(offset_s: float, legs: Sequence[RadioLeg]) -> None:
-    """That there is a trace which begins so much later, else a ValueError."""
+    """Refuse a trace offset where no leg has a trace, with a ValueError."""
     radios = (radio for leg in legs for radio in (leg.downlink, leg.uplink))
     if offset_s and all(radio.trace is None for radio in radios):
         raise ValueError("trace_offset_s: no leg has a trace; allowed: 0")

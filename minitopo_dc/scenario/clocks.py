@@ -1,4 +1,4 @@
-"""What only one of the clocks has."""
+"""Settings that only one of the clocks has."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SysctlValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_. \t-]+$")]
 
 
 class RealSettings(Settings):
-    """What kernels and processes have, and discrete events lack. Real clock only."""
+    """Settings that kernels and processes have, and discrete events lack. Real clock only."""
 
     backhaul: Annotated[tuple[RadioLeg, ...], Field(max_length=250)] = ()
     """Links between the server and gnb, the server having one address on each; none: a wire.
@@ -42,12 +42,15 @@ class RealSettings(Settings):
 
     @property
     def captured_hosts(self) -> tuple[str, ...]:
-        """The end hosts whose packets are captured."""
+        """Return the end hosts whose packets are captured."""
         return tuple(name for name in self.capture if name != "legs")
 
 
 class VirtualSettings(Settings):
-    """What a testbed has and a bare simulation lacks; 0 is an ideal machine. Virtual clock only."""
+    """Settings that give a simulation what a testbed has; 0 is an ideal machine.
+
+    Virtual clock only.
+    """
 
     processing_delay_ms: Milliseconds = 0.0
     """What a bearer's packet waits before it is split, and again before it is reordered.
@@ -62,5 +65,7 @@ class VirtualSettings(Settings):
     """Whether legs and bearers are computed in C or in Python; results are the same."""
     recovery: Recovery = "modern"
     """The installed aioquic's loss recovery, or that of aioquic in 2020 (docs/virtual-clock.md)."""
+    sysctl: LeftOut[dict[SysctlName, SysctlValue]] = Field(default_factory=dict)
+    """Kernel settings of server and client in guests, as `real.sysctl`."""
     packet_trace: bool = False
     """Write `packets.csv`: time, flow, direction and size of every datagram at the end hosts."""

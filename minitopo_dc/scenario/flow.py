@@ -25,10 +25,11 @@ WorkloadField = Annotated[Workload, PlainValidator(parse_workload), PlainSeriali
 
 
 class FlowSettings(Settings):
-    """One of several flows at once: its own server, client and PDCP bearer, the same legs.
+    """One of several flows at once: its own server, client and PDCP bearer, over the same legs.
 
-    A flow of `mode: multipath` has no bearer, and one client address per leg. What is None is the
-    scenario's; `options` only where the transport is the scenario's, else there are none.
+    A flow of `mode: multipath` has no bearer, and one client address for each leg. A field that is
+    None is the scenario's; `options` only where the transport is the scenario's, else there are
+    none.
     """
 
     mode: FlowMode

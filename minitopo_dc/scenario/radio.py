@@ -1,4 +1,4 @@
-"""A leg with both its directions."""
+"""A leg of a scenario with both its directions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Outage = tuple[Moment, MomentAbove]
 
 
 def _default_uplink() -> LegSettings:
-    """The papers' uplink; with another downlink it has that one's propagation (`_uplink`)."""
+    """Return the papers' uplink; another downlink's propagation replaces its own (`_uplink`)."""
     return LegSettings(rate_mbps=UPLINK_MBPS)
 
 
@@ -26,7 +26,7 @@ class RadioLeg(Settings):
     """One leg: a direction from the network to the terminal, and one back.
 
     A field of a direction that stands beside `downlink` and `uplink` is of both of them, and each
-    may say otherwise. An uplink that says nothing of it has the downlink's propagation
+    may override it. An uplink that does not name them has the downlink's propagation
     (`PROPAGATION`) and `UPLINK_MBPS`; one that names a column and no capacity has the downlink's
     trace.
     """
@@ -73,18 +73,18 @@ class RadioLeg(Settings):
         return self
 
     def direction(self, name: Direction) -> LegSettings:
-        """One direction, with the outages that it shares with the other."""
+        """Return one direction, with the outages that it shares with the other."""
         radio = self.downlink if name == "downlink" else self.uplink
         if not self.outages:
             return radio
         return radio.model_copy(update={"outages": _in_order(self.outages, radio.outages)})
 
     def down_periods(self) -> tuple[Outage, ...]:
-        """When one of the directions is down, or both: no path can use the leg then."""
+        """Return when one or both directions are down (s), so that no path can use the leg."""
         return _in_order(self.outages, self.downlink.outages, self.uplink.outages)
 
     def moments(self) -> Iterator[float]:
-        """When a change or an outage begins, or an outage ends (s), in no order; not of traces."""
+        """Yield when changes and outages begin and outages end (s), unordered; not of traces."""
         yield from (each.at_s for each in (*self.downlink.changes, *self.uplink.changes))
         yield from (moment for outage in self.down_periods() for moment in outage)
 
@@ -104,7 +104,7 @@ _INSTEAD = (
 
 
 def _check_both(both: Mapping[str, Any], *, with_rate: bool) -> None:
-    """Tell what is wrong once, not of each direction; what depends on a direction is told there."""
+    """Report an error of both directions once; errors of one direction are reported there."""
     capacity = {"rate_mbps": 1} if with_rate and not {"rate_mbps", "trace"} & both.keys() else {}
     try:
         LegSettings.model_validate({**both, **capacity})
@@ -116,14 +116,14 @@ def _check_both(both: Mapping[str, Any], *, with_rate: bool) -> None:
 
 
 def _fields(direction: Any) -> Any:
-    """What was given of a direction, but for the medium, which it has from here."""
+    """Return what was given of a direction, but for the medium, which it has from here."""
     if isinstance(direction, LegSettings):
         return direction.model_dump(exclude_unset=True)
     return direction
 
 
 def _merged(both: Mapping[str, Any], own: Any) -> Any:
-    """What both directions have, and what is this one's own in its place."""
+    """Return the fields of both directions, with this direction's own in their place."""
     if not isinstance(own, Mapping):
         return own
     said = {name for name, value in own.items() if value is not None}
@@ -135,7 +135,7 @@ def _merged(both: Mapping[str, Any], own: Any) -> Any:
 
 
 def _uplink(own: Any, downlink: Any, *, has_medium: bool) -> Any:
-    """An uplink with what it does not say; None where there is nothing to say."""
+    """Return an uplink with defaults for what it does not say; None where nothing is said."""
     if not isinstance(downlink, Mapping) or not (own is None or isinstance(own, Mapping)):
         return own
     given = {name: value for name, value in (own or {}).items() if value is not None}
@@ -147,7 +147,7 @@ def _uplink(own: Any, downlink: Any, *, has_medium: bool) -> Any:
 
 
 def _of_air(given: Mapping[str, Any], downlink: Mapping[str, Any]) -> dict[str, Any]:
-    """The downlink's propagation; nothing where it is wrong, which is told of the downlink."""
+    """Return the downlink's propagation, empty where it is wrong, which the downlink reports."""
     names = PROPAGATION[1:] if "delay_curve" in given else PROPAGATION
     found = {name: downlink[name] for name in names if name in downlink}
     try:
@@ -158,7 +158,7 @@ def _of_air(given: Mapping[str, Any], downlink: Mapping[str, Any]) -> dict[str, 
 
 
 def _medium(given: Any) -> dict[str, WifiSettings]:
-    """The medium, as a field of a direction; empty: there is none."""
+    """Return the medium as a field of a direction, empty if there is none."""
     if given is None:
         return {}
     try:

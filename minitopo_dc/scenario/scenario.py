@@ -39,7 +39,7 @@ Mode = Literal["sc", "dc", "dc-duplicate", "multipath", "flows"]
 
 
 class Scenario(Settings):
-    """One run. Which element is where, and who sends, is fixed by the two-path topology."""
+    """One run; the two-path topology fixes which element is where, and who sends."""
 
     MOVED: ClassVar[dict[str, str]] = {
         "size_mb": "workload: {size_mb: ...}",
@@ -96,7 +96,7 @@ class Scenario(Settings):
     @model_validator(mode="before")
     @classmethod
     def _load_plugins(cls, values: Any) -> Any:
-        """First of all: what they register may be named anywhere in the scenario."""
+        """Load the plugins first, as what they register may be named anywhere in the scenario."""
         if not isinstance(values, dict):
             return values
         names = values.get("plugins", ())
@@ -121,7 +121,7 @@ class Scenario(Settings):
         return self
 
     def _check_derived(self) -> None:
-        """What `as_run` makes of the rest."""
+        """Check the parts from which `as_run` derives the scenario of the run."""
         check_offset(self.trace_offset_s, self.legs)
         if self.handover is not None:
             given = bool(self.paths) or any(flow.paths for flow in self.flows)
@@ -135,7 +135,7 @@ class Scenario(Settings):
         if flow.mode in DUAL_CONNECTIVITY and legs < 2:
             raise ValueError(f"{where}mode {flow.mode} needs at least two legs")
         if flow.mode == "dc" and (flow.pdcp or self.pdcp).split == "duplicate":
-            # By its mode a duplicated run is told from a split one in every table.
+            # The mode distinguishes a duplicated run from a split one in every table.
             raise ValueError(f"{where}mode dc: pdcp.split duplicate is mode dc-duplicate")
         self._check_pdcp(flow, where)
         if flow.paths is not None and flow.mode != "multipath":
@@ -164,8 +164,16 @@ class Scenario(Settings):
         return (flow.paths or PathSchedule()).plan(len(self.legs))
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Scenario], tuple[dict[str, Any]]]:
-        """As plain values: another process has to load the plugins before their classes exist."""
+        """Pickle as plain values: another process loads the plugins before their classes."""
         return _restored, (self.model_dump(mode="json"),)
+
+    def on_clock(self, clock: Clock) -> Self:
+        """Return the same scenario on a clock, whose kernels get the kernel settings."""
+        sysctl = {**self.real.sysctl, **self.virtual.sysctl}
+        of = {"real": {}, "virtual": {}, clock: sysctl}
+        real = self.real.model_copy(update={"sysctl": of["real"]})
+        virtual = self.virtual.model_copy(update={"sysctl": of["virtual"]})
+        return self.model_copy(update={"clock": clock, "real": real, "virtual": virtual})
 
     def read_traces(self) -> None:
         """Read every trace once, so that a wrong one is found before a run begins.
@@ -177,7 +185,7 @@ class Scenario(Settings):
             radio.capacity()
 
     def directions(self) -> Iterator[tuple[str, LegSettings]]:
-        """Each direction of each leg and backhaul link, with its place in the scenario."""
+        """Yield each direction of each leg and backhaul link, with its place in the scenario."""
         for name, links in (("legs", self.legs), ("real.backhaul", self.real.backhaul)):
             for number, link in enumerate(links):
                 yield f"{name}.{number}.downlink", link.direction("downlink")
@@ -185,7 +193,7 @@ class Scenario(Settings):
 
     @property
     def resolved_flows(self) -> tuple[ResolvedFlow, ...]:
-        """The flows of `mode: flows`; in every other mode the one that the scenario itself is."""
+        """Return the flows of `mode: flows`; in other modes the one that the scenario is."""
         if self.mode != "flows":
             return (self._resolve(FlowSettings(mode=self.mode, leg=self.leg, paths=self.paths)),)
         return tuple(self._resolve(flow) for flow in self.flows)
@@ -212,14 +220,14 @@ class Scenario(Settings):
 
     @property
     def handover_by(self) -> Literal["paths", "legs"]:
-        """Who makes the handovers of `handover`."""
+        """Return whether paths or legs make the handovers of `handover`."""
         chosen = None if self.handover is None else self.handover.by
         several = all(flow.mode == "multipath" for flow in self.resolved_flows)
         return chosen or ("paths" if several else "legs")
 
     @property
     def label(self) -> str:
-        """Transport and mode, as one name of a file or of a curve."""
+        """Return transport and mode, as one name of a file or of a curve."""
         return f"{self.transport}-{self.mode}"
 
 

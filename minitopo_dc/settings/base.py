@@ -1,4 +1,4 @@
-"""What all validated settings share: strict fields, YAML files, one clear error."""
+"""The base of all validated settings: strict fields, YAML files, one clear error."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from minitopo_dc.numbers import QUANTITIES, Quantity, in_own_unit, is_plain, qua
 from minitopo_dc.settings.yaml_text import parse_yaml
 
 MOST_BYTES = 2_000_000
-"""Of a YAML file: as many as its characters may have in UTF-8."""
+"""The most bytes of a YAML file: as many as its characters may have in UTF-8."""
 MOST_PATH = 4095
-"""Bytes (PATH_MAX of linux/limits.h, without the final 0)."""
+"""The most bytes of a path (PATH_MAX of linux/limits.h, without the final 0)."""
 MOST_ERRORS = 20
-"""Wrong fields that are told of at once."""
+"""The most wrong fields that one message lists."""
 MOST_WORDS = 1000
-"""Characters of what is said of a field."""
+"""The most characters of what is said of a field."""
 MOST_QUOTED = 200
-"""Characters of a value in a message."""
+"""The most characters of a value in a message."""
 
 
 class SettingsError(InputError):
-    """A settings file or option is wrong; the message names the place and what is allowed."""
+    """A mistake in a settings file or option; the message names the place and what is allowed."""
 
 
 Value = TypeVar("Value")
 _LEFT_OUT = object()
 LeftOut = Annotated[Value, _LEFT_OUT]
-"""The type of a field that files leave out while it has its default: those of runs that do not use
-it stay as they were before there was one."""
+"""The type of a field that files leave out while it has its default: files of runs that do not use
+the field stay as they were before it existed."""
 
 
 @cache
@@ -79,13 +79,13 @@ _READERS: set[Any] = set()
 NUMBERS = ("int", "float")
 """Types of schemas whose values are numbers."""
 NO_SCHEMAS = ("metadata", "default", "expected", "serialization", "cls", "config")
-"""Parts of a schema that hold other things."""
+"""Parts of a schema that hold other things than schemas."""
 QUANTITY_OF = {"outages": QUANTITIES["s"]}
-"""Of fields whose names do not tell it."""
+"""The quantities of fields whose names do not tell them."""
 
 
 def _checking_numbers(schema: Any, quantity: Quantity | None = None) -> Any:
-    """Return a core schema whose whole and real numbers are read so; a union keeps names."""
+    """Return a core schema in which `_reader` reads whole and real numbers; a union keeps names."""
     if isinstance(schema, list | tuple):
         return type(schema)(_checking_numbers(item, quantity) for item in schema)
     if not isinstance(schema, dict):
@@ -119,11 +119,11 @@ def _checking_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Settings(BaseModel):
-    """Base of every validated settings class: immutable, and unknown fields are errors."""
+    """Base of every validated settings class; it is immutable, and unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     MOVED: ClassVar[dict[str, str]] = {}
-    """Fields that have another place, and which: who still writes them is told."""
+    """Fields that have moved, and their new place, which an error names."""
     BESIDE: ClassVar[tuple[str, ...]] = ()
     """Names that may be written among its fields and are put elsewhere before they are checked."""
 
@@ -154,7 +154,7 @@ class Settings(BaseModel):
 
     @model_serializer(mode="wrap")
     def _written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """All fields but those that are `LeftOut`."""
+        """Return all fields that are written to a file: those that are not `LeftOut`."""
         values: dict[str, Any] = handler(self)
         for name, default in _left_out(type(self)).items():
             if getattr(self, name) == default:
@@ -162,14 +162,14 @@ class Settings(BaseModel):
         return values
 
     def save(self, path: Path) -> None:
-        """Write as YAML, so that `load` gives these settings back."""
+        """Write the settings as YAML, so that `load` gives these settings back."""
         values = self.model_dump(mode="json")
         path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
 
 
 @cache
 def _left_out(kind: type[Settings]) -> Mapping[str, Any]:
-    """The fields of a class that are `LeftOut`, with their defaults."""
+    """Return the fields of a class that are `LeftOut`, with their defaults."""
     return {
         name: field.get_default(call_default_factory=True)
         for name, field in kind.model_fields.items()
@@ -178,7 +178,7 @@ def _left_out(kind: type[Settings]) -> Mapping[str, Any]:
 
 
 def possible_path(path: Path) -> Path:
-    """A path that the system can have.
+    """Return a path after checking that the system can have it.
 
     Raises:
         ValueError: it is too long, has NUL, or half a character.
@@ -193,7 +193,7 @@ def possible_path(path: Path) -> Path:
 
 
 def exists(name: str) -> bool:
-    """Whether there is such a file or folder; not of a name that the system cannot have."""
+    """Return whether a file or folder exists; false for a name that the system cannot have."""
     try:
         return Path(name).exists()
     except (OSError, ValueError):
@@ -207,7 +207,7 @@ def read_yaml(path: Path, within: Path | None = None) -> Any:
     """Return what a YAML file holds, which no link may lead out of the directory `within`.
 
     Raises:
-        SettingsError: it cannot be read or is no YAML; with its line where there is one.
+        SettingsError: the file cannot be read or is no YAML; with its line where there is one.
     """
     try:
         return parse_yaml(read_text(path, MOST_BYTES, within))
@@ -223,16 +223,16 @@ def read_yaml(path: Path, within: Path | None = None) -> Any:
 
 
 def quoted(value: object) -> str:
-    """A value for a message: what cannot be printed is escaped, what is long is cut."""
+    """Return a value for a message: unprintable characters are escaped, a long text is cut."""
     text = str(value)
     shown = text if text.isprintable() else ascii(text)
     return shown if len(shown) <= MOST_QUOTED else f"{shown[:MOST_QUOTED]}..."
 
 
 def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
-    """Return a line per wrong field: where, what, and for an unknown field which are known.
+    """Return a line per wrong field: where, what is wrong, and which fields are known instead.
 
-    Of a field that may be of several types the line says what each of them allows.
+    For a field that may be of several types the line says what each of them allows.
     """
     found: dict[tuple[int | str, ...], list[str]] = {}
     for item in error.errors(include_url=False):
@@ -254,7 +254,7 @@ def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
 
 
 CHOICE = re.compile(r"[a-z-]+\[.*\]|int|float|str|bool|none", re.DOTALL)
-"""What pydantic puts into the place of an error for one of several types that a field may have."""
+"""What pydantic adds to the place of an error for one of several types that a field may have."""
 
 
 def _is_choice(part: int | str) -> bool:
@@ -298,11 +298,11 @@ WORDS: Final[dict[str, str]] = {
     "string_unicode": "{input} has half a character",
     "string_pattern_mismatch": "{input}; allowed: what matches {pattern}",
 }
-"""What is said of an error, by pydantic's name of its type; of others, in its own words."""
+"""The message for an error, by pydantic's name of its type; other errors have pydantic's words."""
 
 
 def said_of(item: ErrorDetails) -> str:
-    """Return what is wrong with a field, and what is allowed."""
+    """Return what is wrong with a field, and what is allowed there."""
     known = WORDS.get(item["type"])
     if known is None:
         return item["msg"].removeprefix("Value error, ")
@@ -310,7 +310,7 @@ def said_of(item: ErrorDetails) -> str:
 
 
 def _unknown(cls: type[BaseModel], place: tuple[int | str, ...]) -> str:
-    """Where a field has gone, the nearest names, and those that are known in its place."""
+    """Return the message for an unknown field: where it has moved, similar and known names."""
     name, owners = str(place[-1]), _owners(cls, place)
     places = owners if len(place) == 1 else (*owners, *_subclasses(Settings))
     moves = (getattr(each, "MOVED", {}) for each in places)  # a program's settings have none
@@ -324,14 +324,14 @@ def _unknown(cls: type[BaseModel], place: tuple[int | str, ...]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a question for the one or two names that a name is like, if there are such."""
+    """Return a question that suggests the one or two names most similar to a name, if any are."""
     small = {each.lower(): each for each in known}
     close = difflib.get_close_matches(name.lower(), small, n=2)
     return f"; did you mean {' or '.join(small[each] for each in close)}?" if close else ""
 
 
 def _owners(cls: type[BaseModel], place: tuple[int | str, ...]) -> tuple[type[BaseModel], ...]:
-    """The classes that the mapping may be of in which the last part of a place is."""
+    """Return the settings classes that may hold the field that a place ends with."""
     owners: tuple[type[BaseModel], ...] = (cls,)
     for part in place[:-1]:
         fields = [each.model_fields[part] for each in owners if part in each.model_fields]

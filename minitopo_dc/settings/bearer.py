@@ -41,7 +41,7 @@ class PdcpSettings(PdcpFields):
         """Return the split policy for a bearer over `legs` legs.
 
         Raises:
-            PolicyError: it cannot be made, or needs what the bearer has not.
+            PolicyError: the policy cannot be made, or needs what the bearer has not.
         """
         if self.split not in policy_names():
             load_entry_points(SPLIT_POLICIES)
@@ -61,9 +61,9 @@ class PdcpSettings(PdcpFields):
         """Return a transmitting entity for a bearer over `legs` legs.
 
         Args:
-            legs: their number.
+            legs: the number of legs.
             states: the legs themselves, where they can be seen.
-            queue_packets: what their queues hold together, None: any number.
+            queue_packets: the packets that the legs' queues hold together; None: any number.
 
         Raises:
             PolicyError: legs have to be seen, and `states` has not one for each.

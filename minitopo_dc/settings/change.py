@@ -16,17 +16,17 @@ from minitopo_dc.units import NS_PER_S
 
 
 class LegChange(Settings):
-    """What a leg's direction is like from a moment on; what it does not name stays as it was."""
+    """What a leg's direction is like from a moment on; fields that are not named stay as before."""
 
     at_s: Moment
-    """In s after the start of the transfer."""
+    """The time in s after the start of the transfer."""
     rate_mbps: RateOrNone | None = None
-    """0: nothing passes."""
+    """The capacity in Mbit/s; 0: nothing passes."""
     delay_ms: Milliseconds | None = None
     jitter_ms: Milliseconds | None = None
     loss_percent: Percent | None = None
     block_error_percent: LeftOut[Percent | None] = None
-    """Of a leg with `rlc`."""
+    """The block error rate in percent of a leg with `rlc`."""
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
@@ -38,7 +38,7 @@ class LegChange(Settings):
         return self
 
     def named(self) -> dict[str, Any]:
-        """The fields that change, with their new values."""
+        """Return the fields that change, with their new values."""
         return {name: value for name, value in self if name != "at_s" and value is not None}
 
 
@@ -50,7 +50,10 @@ def check_order(changes: Sequence[LegChange]) -> None:
 
 
 def changing_capacity(rate_mbps: float, changes: Iterable[LegChange]) -> Capacity:
-    """A rate and its changes as a trace that holds its last rate: exact, whoever is late."""
+    """Return a rate and its changes as a trace that holds its last rate.
+
+    A trace is exact, however late the process is that applies the other changes.
+    """
     rates = {0: rate_mbps}
     for change in changes:
         if change.rate_mbps is not None:

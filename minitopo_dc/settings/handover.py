@@ -1,4 +1,4 @@
-"""Handovers between legs: which of them are used at each time, by their capacities."""
+"""Handovers between legs: which legs are used at each time, by their capacities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from minitopo_dc.settings.ranges import Factor, Number, Seconds, SecondsOrNone
 from minitopo_dc.trace.drives.handover import HandoverRule
 
 STEP_S = 1.0
-"""How often the terminal looks at its channels: the papers' capacities are of whole seconds."""
+"""The interval at which the terminal looks at its channels: the papers' capacities are of whole
+seconds."""
 
 
 class HandoverSettings(Settings):
@@ -28,11 +29,11 @@ class HandoverSettings(Settings):
     """How long another leg must be better. One step: the shortest with which a terminal "does not
     immediately switch away from radio stations with temporal drops" (section 4)."""
     hysteresis: Factor = 0.0
-    """By which part it must be better. None: the paper names none."""
+    """By which part the other leg must be better. The default is 0, as the paper names none."""
     overlap_s: Annotated[float, Field(ge=0, le=STEP_S)] = 0.02
-    """From the opening of a path to the end of the one that it replaces. In the paper's case 1 the
-    capacity of all open links is 0.01 Mbit/s above the best one's (tables 4 and 5), which is a path
-    too many for 0.1 % of the time, or for 20 ms at a handover every 20 s."""
+    """The time from the opening of a path to the end of the one that it replaces. In the paper's
+    case 1 the capacity of all open links is 0.01 Mbit/s above the best one's (tables 4 and 5),
+    which is a path too many for 0.1 % of the time, or for 20 ms at a handover every 20 s."""
     give_up_s: Seconds = 5.0
     """How long a leg without capacity keeps its path. In the paper's figure 6 one that is away for
     2 s keeps it."""
@@ -44,7 +45,7 @@ class HandoverSettings(Settings):
     else `legs`."""
 
     def rule(self) -> HandoverRule:
-        """The rule; of case `sp` there is none."""
+        """Return the handover rule; case `sp` (single path) has none."""
         assert self.case != "sp"
         return HandoverRule(
             most=self.case,

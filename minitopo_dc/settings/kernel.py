@@ -1,4 +1,4 @@
-"""What legs of the kernel (`backend: kernel`) cannot be, nor bearers over them or over wires."""
+"""Limits of legs of the kernel (`backend: kernel`), and of bearers over them or over wires."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ JITTER = "jitter_ms without 'jitter: uniform' and 'reorder: true'"
 
 
 def kernel_rates(radio: LegSettings) -> ConstantCapacity | RateCapacity:
-    """The capacity of a leg that the kernel can be; reads its trace, if any.
+    """Return the capacity of a leg that the kernel can emulate; read its trace, if any.
 
     Raises:
-        SettingsError, TraceError: the kernel has not what a field asks for, or the trace is wrong.
+        SettingsError, TraceError: the kernel lacks what a field asks for, or the trace is wrong.
     """
     names = list(_refused(radio))
     if names:
@@ -32,10 +32,10 @@ def kernel_rates(radio: LegSettings) -> ConstantCapacity | RateCapacity:
 
 
 def check_kernel_bearer(pdcp: PdcpSettings, legs: int) -> None:
-    """Refuse what a bearer over the kernel's legs has no leg of its own for.
+    """Refuse what needs to see a bearer's legs, and reports; legs of the kernel offer neither.
 
     Raises:
-        SettingsError: naming the field.
+        SettingsError: the message names the field.
         PolicyError: the split policy is wrong.
     """
     if words := _seeing(pdcp, legs):
@@ -47,10 +47,10 @@ def check_kernel_bearer(pdcp: PdcpSettings, legs: int) -> None:
 
 
 def check_wire_bearer(pdcp: PdcpSettings, legs: int) -> None:
-    """Refuse what a bearer over legs that are somebody else's has to see of them.
+    """Refuse features of a bearer that need to see legs, over legs that are others' wires.
 
     Raises:
-        SettingsError: naming the field.
+        SettingsError: the message names the field.
         PolicyError: the split policy is wrong.
     """
     if words := _seeing(pdcp, legs):
@@ -61,7 +61,7 @@ def check_wire_bearer(pdcp: PdcpSettings, legs: int) -> None:
 
 
 def _seeing(pdcp: PdcpSettings, legs: int) -> str:
-    """What of a bearer has to see its legs; empty: nothing."""
+    """Return what of a bearer has to see its legs; empty when nothing has to."""
     if sees_legs(pdcp.policy(legs)):
         return f"pdcp.split: {pdcp.split} sees its legs"
     if pdcp.follows_legs:
@@ -74,7 +74,7 @@ def _seeing(pdcp: PdcpSettings, legs: int) -> str:
 
 
 def _refused(radio: LegSettings) -> Iterator[str]:
-    """The fields that the kernel has nothing for, now or after one of the changes."""
+    """Yield the fields that the kernel has nothing for, now or after one of the changes."""
     if radio.outages:
         yield "outages"
     if radio.burst_loss is not None:

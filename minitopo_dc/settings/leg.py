@@ -50,22 +50,23 @@ from minitopo_dc.trace.offset import scaled_to_mean
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 Direction = Literal["downlink", "uplink"]
-"""Of a leg: from the network to the terminal, and back."""
+"""The direction of a leg: from the network to the terminal, or back."""
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 MakeLeg = Callable[[LegParameters, Capacity, random.Random], AnyLeg[Any]]
-"""Makes a leg of either core."""
+"""A function that makes a leg of either core."""
 _NOT_OF_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve", "queue_ms")
 """Fields that have no default, and no meaning beside `wifi`."""
 ONE_PACKET_BYTES = 1600
-"""An IP packet of Ethernet's MTU with a PDCP header: what any queue has room for."""
+"""The least size of a queue: an IP packet of Ethernet's MTU with a PDCP header."""
 
 
 class BurstLoss(Settings):
     """Gilbert-Elliott loss in the usual notation (Hasslinger and Hohlfeld, MMB 2008).
 
-    p: good to bad, r: bad to good, h: probability to pass in bad, k: to pass in good; per packet.
+    Per packet: p is the probability to go from good to bad, r from bad to good; h is the
+    probability to pass in bad, k to pass in good.
     """
 
     p: Probability
@@ -86,35 +87,38 @@ class LegSettings(Settings):
     trace_time_column: LeftOut[str | None] = None
     """Column of a table with the time, as `NAME:UNIT`; none: the first one."""
     trace_mean_mbps: LeftOut[Rate | None] = None
-    """The trace's rates times what makes this their mean over its length; none: as they are."""
+    """The mean to which the trace's rates are scaled, over its length; none: they are not
+    scaled."""
     end: EndRule = "loop"
-    """After the trace's end: `loop`, `hold` the last rate, or `stop`."""
+    """What follows the trace's end: `loop`, `hold` the last rate, or `stop`."""
     offset_s: LeftOut[Moment] = 0.0
     """The moment of the trace, in s, at which the transfer starts."""
     delay_ms: Milliseconds = DELAY_MS
     delay_curve: LeftOut[DelayCurve | None] = None
-    """In place of `delay_ms`: it follows the capacity (`minitopo_dc.link.models.delay_curve`)."""
+    """A delay that follows the capacity (`minitopo_dc.link.models.delay_curve`), in place of
+    `delay_ms`."""
     jitter_ms: Milliseconds = JITTER_MS
     jitter: Literal["normal", "uniform"] = "normal"
-    """Distribution: `jitter_ms` is its standard deviation (normal) or half width (uniform)."""
+    """The distribution: `jitter_ms` is its standard deviation (normal) or half width (uniform)."""
     reorder: bool = False
     """Whether jitter may reorder packets, as netem's does; by default order is kept."""
     loss_percent: Percent = 0.0
     burst_loss: BurstLoss | None = None
     rlc: LeftOut[RlcSettings | None] = None
-    """RLC and HARQ; none: nothing is sent again. Random loss is behind it, and not its own."""
+    """RLC and HARQ; none: nothing is sent again. Random loss comes after RLC, which does not repair
+    it."""
     wifi: WifiSettings | None = Field(default=None, exclude=True)
     """The medium of a leg over WiFi: both directions share it, so a scenario gives it (and a file
     holds it) beside them."""
     queue_packets: Count | None = QUEUE_PACKETS
     queue_bytes: Bytes | None = None
     queue_ms: LeftOut[MillisecondsAbove | None] = None
-    """How long a full queue takes at `rate_mbps` or `trace_mean_mbps`, at least one packet; then
-    `queue_packets` has no default."""
+    """The time in which a full queue is sent at `rate_mbps` or `trace_mean_mbps`, at least one
+    packet; then `queue_packets` has no default."""
     outages: tuple[tuple[Moment, MomentAbove], ...] = ()
     """When the leg is down, in s after the start of the transfer: [[from, to], ...]."""
     changes: tuple[LegChange, ...] = ()
-    """What the leg is like from some moments on, in ascending order."""
+    """Changes of the leg from some moments on, in ascending order."""
 
     @model_validator(mode="before")
     @classmethod
@@ -154,7 +158,7 @@ class LegSettings(Settings):
         return self
 
     def _is_of_wifi(self) -> None:
-        """Refuse what a WiFi medium has in its own way."""
+        """Refuse fields that a WiFi medium replaces with its own."""
         given = [name for name in _NOT_OF_WIFI if getattr(self, name) is not None]
         if given:
             raise ValueError(
@@ -182,7 +186,7 @@ class LegSettings(Settings):
         return self
 
     def stages(self) -> Iterator[tuple[LegChange, LegSettings]]:
-        """Each change, with what the leg is like from then on."""
+        """Yield each change, with the settings of the leg from then on."""
         stage: LegSettings = self
         for change in self.changes:
             named = change.named()
@@ -193,9 +197,9 @@ class LegSettings(Settings):
             yield change, stage
 
     def trace_age(self) -> int | None:
-        """When the trace's file was changed (ns, of `stat`), by which what was made of it is known.
+        """Return when the trace's file was changed (ns, of `stat`), or None without a trace.
 
-        None without a trace. SettingsError when it cannot be read.
+        What was made of a trace is cached by this time. SettingsError when the file cannot be read.
         """
         if self.trace is None:
             return None
@@ -203,7 +207,11 @@ class LegSettings(Settings):
             return self.trace.stat().st_mtime_ns
 
     def capacity(self) -> Capacity:
-        """Read the trace, if any. SettingsError or TraceError when it is missing or wrong."""
+        """Return the capacity, reading the trace if any.
+
+        Raises:
+            SettingsError, TraceError: the trace is missing or wrong.
+        """
         if any(change.rate_mbps is not None for change in self.changes):
             assert self.rate_mbps is not None
             return changing_capacity(self.rate_mbps, self.changes)
@@ -224,13 +232,16 @@ class LegSettings(Settings):
             raise SettingsError(f"offset_s, end: {error}") from None
 
     def delay_model(self) -> DelayModel:
-        """The propagation delay at the start, with its jitter if any."""
+        """Return the propagation delay at the start, with its jitter if any."""
         if self.delay_curve is not None:
             return next(self.delays())[1]
         return self._delay_of(round(self.delay_ms * NS_PER_MS))
 
     def delays(self) -> Iterator[tuple[int, DelayModel]]:
-        """What `delay_curve` makes of the capacity: the delay from each time on (ns), from 0."""
+        """Yield the delays that `delay_curve` makes of the capacity, each with its start.
+
+        The starts are in ns, from 0.
+        """
         assert self.delay_curve is not None
         for time, mean in delay_steps(self.delay_curve, self.capacity()):
             yield time, self._delay_of(mean)
@@ -244,17 +255,17 @@ class LegSettings(Settings):
         return UniformDelay(mean - spread, mean + spread)
 
     def loss_model(self) -> LossModel | None:
-        """The random loss after the leg, or None."""
+        """Return the model of random loss after the leg, or None."""
         if self.burst_loss:
             return GilbertElliott(**self.burst_loss.model_dump())
         return Bernoulli(self.loss_percent / 100) if self.loss_percent else None
 
     def goodput_share(self) -> float:
-        """What failed transmissions of blocks leave of the capacity."""
+        """Return the share of the capacity that failed transmissions of blocks leave (0 to 1)."""
         return 1 - self.rlc.block_error_percent / 100 if self.rlc else 1.0
 
     def queue_limit_bytes(self) -> int | None:
-        """The queue's limit in bytes, if it has one."""
+        """Return the queue's limit in bytes, or None without one."""
         if self.queue_ms is None:
             return self.queue_bytes
         mean = self._mean_mbps()
@@ -262,11 +273,14 @@ class LegSettings(Settings):
         return max(ONE_PACKET_BYTES, round(mean * self.queue_ms * 1000 / 8))
 
     def _mean_mbps(self) -> float | None:
-        """The rate for which a queue in ms is made."""
+        """Return the rate (Mbit/s) by which a queue in ms is converted to bytes."""
         return self.trace_mean_mbps if self.rate_mbps is None else self.rate_mbps
 
     def mean_loss_percent(self) -> float:
-        """Long-term loss in percent (Gilbert-Elliott: Hasslinger and Hohlfeld 2008, section 2)."""
+        """Return the long-term loss in percent.
+
+        That of Gilbert-Elliott is of Hasslinger and Hohlfeld 2008, section 2.
+        """
         if self.burst_loss is None:
             return self.loss_percent
         bad = self.burst_loss.p / (self.burst_loss.p + self.burst_loss.r)
@@ -283,9 +297,9 @@ class LegSettings(Settings):
         """Return the leg; `seed` fixes its losses and jitter on either clock.
 
         Args:
-            seed: of this direction.
-            path: of a leg with `wifi`: the one that the other direction is on, too.
-            uplink: of a leg with `wifi`: which of the two this is.
+            seed: the seed of this direction.
+            path: for a leg with `wifi`: the medium's path, which the other direction uses, too.
+            uplink: for a leg with `wifi`: whether this is the uplink.
             make: the class of a leg that has neither `wifi` nor `rlc`.
 
         Raises:
@@ -309,14 +323,14 @@ class LegSettings(Settings):
 
 
 def _read(trace: Path, column: str, time_column: str | None) -> Trace:
-    """The trace of a file. TraceError when it is wrong, SettingsError when it cannot be read."""
+    """Return the trace of a file; TraceError if it is wrong, SettingsError if it is unreadable."""
     with _named(trace):
         return _read_once(trace, column, time_column, trace.stat().st_mtime_ns)
 
 
 @contextmanager
 def _named(trace: Path) -> Iterator[None]:
-    """An OSError is one of a trace's file."""
+    """Turn an OSError of the block into a SettingsError that names the trace's file."""
     try:
         yield
     except OSError as error:
@@ -325,7 +339,10 @@ def _named(trace: Path) -> Iterator[None]:
 
 @lru_cache(maxsize=64)
 def _read_once(trace: Path, column: str, time_column: str | None, _changed: int) -> Trace:
-    """Read it unless it is as it was: a campaign has the same traces in hundreds of scenarios."""
+    """Read a trace, or return it from the cache when its file has not changed.
+
+    A campaign has the same traces in hundreds of scenarios.
+    """
     found = read_trace(trace, column=column, time_column=time_column)
     if found.duration_ns < SHORTEST_NS:
         raise TraceError(trace, 0, f"the trace lasts {found.duration_ns} ns", "1 ms or more")

@@ -1,4 +1,4 @@
-"""Settings that tell a bearer's packets from all others."""
+"""Filters that tell a bearer's packets from all others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Port = Field(default=None, ge=1, le=65535)
 
 
 class Match(Settings):
-    """Which packets belong to a bearer; what is left out matches everything."""
+    """The packets that belong to a bearer; a field that is left out matches everything."""
 
     source: IPvAnyNetwork | None = None
     destination: IPvAnyNetwork | None = None
@@ -40,6 +40,6 @@ class Match(Settings):
 
     @property
     def ip_version(self) -> IpVersion | None:
-        """The version of its networks; None when it has none and matches both versions."""
+        """Return the IP version of the networks; None when no network is given (either version)."""
         network = self.source or self.destination
         return None if network is None else network.version

@@ -1,6 +1,6 @@
 """Path schedules: which legs a multipath transport has a path on, and when that changes.
 
-The words are those of draft-ietf-quic-multipath: a path is opened, abandoned (PATH_ABANDON), and
+The terms are those of draft-ietf-quic-multipath: a path is opened, abandoned (PATH_ABANDON), and
 has the status backup or available. MPTCP (RFC 8684) has the same: MP_JOIN opens a subflow, removing
 its address closes it, MP_PRIO makes it a backup or not.
 """
@@ -21,17 +21,17 @@ from minitopo_dc.settings.ranges import Moment, Number
 
 PathAction = Literal["open", "abandon", "backup", "available"]
 PathStatus = Literal["available", "backup"]
-"""Of an open path. A backup carries data only where no path that is open is available."""
+"""The status of an open path. A backup carries data only where no open path is available."""
 ACTIONS: tuple[PathAction, ...] = get_args(PathAction)
 Period = tuple[float, float]
-"""From and to, in s since time zero of the legs; infinite: to the end."""
+"""Begin and end, in s since time zero of the legs; infinite: to the end."""
 
 
 class PathChange(Settings):
-    """What happens to the path on a leg at a moment: one of the four, with the leg's number."""
+    """A change of the path on a leg at a moment: one of four actions, with the leg's number."""
 
     at_s: Moment
-    """In s since time zero of the legs, as that of traces, outages and changes."""
+    """The time in s since time zero of the legs, as that of traces, outages and changes."""
     open: Number | None = None
     abandon: Number | None = None
     backup: Number | None = None
@@ -45,7 +45,7 @@ class PathChange(Settings):
 
     @property
     def event(self) -> PathEvent:
-        """The same, with its action by name."""
+        """Return the change as a `PathEvent`, which names its action."""
         ((action, leg),) = self._named()
         return PathEvent(self.at_s, action, leg)
 
@@ -54,13 +54,13 @@ class PathChange(Settings):
 
 
 class PathSchedule(Settings):
-    """Which paths a multipath flow has at first, and how they change."""
+    """The paths that a multipath flow has at first, and how they change."""
 
     initial: tuple[Number, ...] | None = None
     """The legs that have a path at first; on the first of them the connection begins. None: all
     legs of the scenario, in their order, as without a schedule."""
     schedule: tuple[PathChange, ...] = ()
-    """In the order of their times; of equal times the list's order holds."""
+    """The changes in the order of their times; of equal times the list's order holds."""
     each_carries: LeftOut[bool] = True
     """Whether a run fails in which a path that was there for 1 s carried no data; else only one
     that was worth using may not (`minitopo_dc.run.judge`), as a handover rule needs it."""
@@ -79,11 +79,11 @@ class PathSchedule(Settings):
         return self
 
     def plan(self, legs: int) -> PathPlan:
-        """What it means for so many legs.
+        """Return the schedule after checking it for a scenario with so many legs.
 
         Raises:
             SettingsError: a leg does not exist.
-            PathChangeError: a change is none of what is then open.
+            PathChangeError: a change does not fit the paths that are then open.
         """
         initial = tuple(range(1, legs + 1)) if self.initial is None else self.initial
         for leg in initial:
@@ -99,7 +99,7 @@ class PathSchedule(Settings):
 
 
 class PathEvent(NamedTuple):
-    """One change of a path."""
+    """One change of a path: when (s), which action, on which leg."""
 
     at_s: float
     action: PathAction
@@ -107,11 +107,11 @@ class PathEvent(NamedTuple):
 
 
 class PathChangeError(SettingsError):
-    """A change of a schedule cannot be.
+    """A change of a schedule that cannot be made.
 
     Attributes:
-        number: which one, from 0.
-        reason: why not.
+        number: which change, from 0.
+        reason: why it cannot be made.
     """
 
     def __init__(self, number: int, event: PathEvent, reason: str) -> None:
@@ -127,7 +127,7 @@ class PathPlan:
 
     Attributes:
         initial: legs that have a path at first; on the first of them the connection begins.
-        events: in the order in which they happen.
+        events: the changes, in the order in which they happen.
         each_carries: whether each path must carry data if it was there for 1 s.
     """
 
@@ -137,29 +137,29 @@ class PathPlan:
 
     @classmethod
     def whole(cls, legs: int) -> PathPlan:
-        """A path on every leg from the beginning to the end: what holds without a schedule."""
+        """Return the plan without a schedule: a path on every leg from the beginning to the end."""
         return cls(tuple(range(1, legs + 1)))
 
     def is_whole(self, legs: int) -> bool:
-        """Whether its paths are those without a schedule for so many legs."""
+        """Return whether the paths are those without a schedule for so many legs."""
         return (self.initial, self.events) == (self.whole(legs).initial, ())
 
     @property
     def legs(self) -> tuple[int, ...]:
-        """The legs that ever have a path, in the order in which they get their first one."""
+        """Return the legs that ever have a path, in the order in which they get their first one."""
         opened = (event.leg for event in self.events if event.action == "open")
         return tuple(dict.fromkeys((*self.initial, *opened)))
 
     def open_periods(self, leg: int) -> list[Period]:
-        """When a leg has a path, whatever its status."""
+        """Return the periods (s) in which a leg has a path, whatever its status."""
         return list(self._periods(leg, begins=("open",), ends=("abandon",)))
 
     def available_periods(self, leg: int) -> list[Period]:
-        """When a leg has a path that is no backup."""
+        """Return the periods (s) in which a leg has a path that is no backup."""
         return list(self._periods(leg, begins=("open", "available"), ends=("abandon", "backup")))
 
     def status(self, leg: int, at_s: float) -> PathStatus | None:
-        """What a leg's path was asked to be at a moment; None: not open."""
+        """Return the status that a leg's path was asked to have at a moment; None when not open."""
         for name, periods in (
             ("available", self.available_periods(leg)),
             ("backup", self.open_periods(leg)),
@@ -175,7 +175,7 @@ class PathPlan:
         least_s: float,
         down: Mapping[int, Sequence[Period]] = MappingProxyType({}),
     ) -> dict[int, list[Period]]:
-        """The periods in which a leg's path was open, available and up for at least `least_s`.
+        """Return the periods of `least_s` or more in which a leg's path was open, available and up.
 
         Args:
             start_s: what was before it does not count: when the flow began to connect.
@@ -212,7 +212,7 @@ class PathPlan:
 
 
 def without(period: Period, down: Sequence[Period]) -> Iterator[Period]:
-    """What is left of a period between those of `down`."""
+    """Yield what is left of a period between those of `down`."""
     begin, end = period
     for down_from, down_to in down:
         if down_to > begin:
@@ -227,7 +227,7 @@ def _check_leg(where: str, leg: int, legs: int) -> None:
 
 
 def _why_not(event: PathEvent, status: dict[int, PathStatus]) -> str | None:
-    """Why an event is none of the paths that are open."""
+    """Return why an event does not fit the paths that are open, or None."""
     now = f"at {event.at_s:g} s open: {_listed(status)}"
     if event.action == "open":
         return f"its path is open; {now}" if event.leg in status else None
@@ -258,15 +258,15 @@ FORM = f"LEG[,LEG...] [SECONDS:{'|'.join(ACTIONS)}:LEG ...]"
 
 
 def parse_path_words(words: Sequence[str], source: str, *, first: int = 1) -> PathSchedule:
-    """The schedule that words describe.
+    """Return the schedule that the words of an option or file describe.
 
     Args:
-        words: the first one has the initial legs.
-        source: begins an error: the option's or the file's name.
+        words: the first one has the initial legs, each of the others a change.
+        source: the option's or the file's name, with which an error begins.
         first: the number of the first leg in these words.
 
     Raises:
-        SettingsError: a word has another form, or the schedule cannot be.
+        SettingsError: a word has another form, or the schedule cannot be kept.
     """
     initial, *changes = words
     values = {

@@ -29,23 +29,23 @@ from minitopo_dc.settings.ranges import (
 from minitopo_dc.units import NS_PER_MS
 
 Dscp = Annotated[int, Field(ge=0, le=63)]
-"""RFC 2474."""
+"""A differentiated services code point (RFC 2474)."""
 CONDITIONS = ("packets", "below_bytes", "dscp", "retransmissions", "loss_percent", "deadline_ms")
 
 
 class DuplicationSettings(Settings):
-    """When an SDU goes on all legs that are up: if one of the conditions holds."""
+    """The conditions for duplication: an SDU goes on all legs that are up if one of them holds."""
 
     packets: tuple[Literal["handshake", "ack"], ...] = ()
     """`handshake`: SYN, FIN and RST of TCP, long headers of QUIC. `ack`: pure acknowledgements of
     TCP, UDP of at most `small_bytes`."""
     small_bytes: Bytes | None = None
-    """Of an IP packet; none: `SMALL_BYTES`."""
+    """The most bytes of such an IP packet; none: `SMALL_BYTES`."""
     below_bytes: Bytes | None = None
-    """IP packets smaller than this."""
+    """IP packets smaller than this are duplicated."""
     dscp: tuple[Dscp, ...] = ()
     retransmissions: bool = False
-    """TCP segments that were sent before."""
+    """TCP segments that were sent before are duplicated."""
     loss_percent: Percent | None = None
     """The leg that the split names lost more than this lately; needs reports."""
     deadline_ms: MillisecondsAbove | None = None
@@ -60,7 +60,7 @@ class DuplicationSettings(Settings):
         return self
 
     def rule(self) -> DuplicationRule:
-        """What the core is told."""
+        """Return the duplication rule for the PDCP core."""
         deadline = self.deadline_ms
         return DuplicationRule(
             handshake="handshake" in self.packets,
@@ -78,20 +78,20 @@ class FlowControlSettings(Settings):
     """DL DELIVERY STATUS of TS 38.425 from each leg's node, over a backhaul."""
 
     interval_ms: Interval = 5.0
-    """From one status to the next, at least a slot of 1 ms. TS 38.425 leaves it to who polls; 5 ms
-    is this project's choice, a quarter of the papers' round trip."""
+    """The time from one status to the next, at least a slot of 1 ms. TS 38.425 leaves it to the
+    node that polls; 5 ms is this project's choice, a quarter of the papers' round trip."""
     backhaul_ms: Milliseconds | tuple[Milliseconds, ...] = 0.0
-    """One way, of PDUs and statuses: one for all legs, or one per leg of the bearer. 0: the leg is
-    at the node that splits."""
+    """The one-way delay of PDUs and statuses: one for all legs, or one per leg of the bearer. 0:
+    the leg is at the node that splits."""
     desired_ms: MillisecondsAbove | None = None
     """What a node wants to have, in ms of its leg's rate; none: what a status and its answer take,
     `interval_ms` + 2 `backhaul_ms` + 2 ms."""
 
     def of_legs(self, legs: int) -> tuple[FlowControl, ...]:
-        """One for each of a bearer's `legs` legs.
+        """Return a flow control for each of a bearer's `legs` legs.
 
         Raises:
-            PolicyError: not as many delays as legs.
+            PolicyError: there are not as many delays as legs.
         """
         delays = self.backhaul_ms
         if not isinstance(delays, tuple):
@@ -107,7 +107,7 @@ class FlowControlSettings(Settings):
 
 
 class PdcpFields(Settings):
-    """The fields and their checks; the defaults are those of the DC papers (thesis, table 4.3)."""
+    """PDCP fields and their checks; the defaults are those of the DC papers (thesis, table 4.3)."""
 
     split: str = "batch"
     """Split policy: one of `policy_names()`, also one registered by the user.
@@ -115,16 +115,14 @@ class PdcpFields(Settings):
     In a scenario `duplicate` is chosen by mode `dc-duplicate`, not here.
     """
     batch: Count = 100
-    """Packets of one cycle over all legs (policy `batch`)."""
+    """The packets of one cycle over all legs (policy `batch`)."""
     ratio: tuple[Factor, ...] | None = None
     """Shares of the legs in a cycle, one per leg (policy `batch`); none = equal."""
     parameters: dict[str, Any] = Field(default_factory=dict)
     """Parameters of a policy other than `batch`."""
     sn_bits: Literal[12, 16, 18] = 18
-    """Bits of the sequence number: 12 or 18 of TS 38.323, or the papers' plain 16.
-
-    18 by default: the window of 12 bits (2,048 PDUs) is shorter than 200 ms at 25,000 PDU/s.
-    """
+    """The bits of the sequence number: 12 or 18 of TS 38.323, or the papers' plain 16. 18 by
+    default: the window of 12 bits (2,048 PDUs) is shorter than 200 ms at 25,000 PDU/s."""
     t_reordering_ms: Milliseconds | Literal["infinity", "adaptive"] = 200.0
     """A value of TS 38.331; or `adaptive`, beyond the standard: what the receiver sees to do."""
     delivery: Literal["in-order", "out-of-order", "off"] = "in-order"
@@ -152,9 +150,10 @@ class PdcpFields(Settings):
     discard_timer_ms: LeftOut[Milliseconds | Literal["infinity"]] = "infinity"
     """discardTimer: an SDU that waits so long is dropped. TS 38.331: infinity unless configured."""
     flow_control: LeftOut[FlowControlSettings | None] = None
-    """How the legs' nodes tell what they want, over a backhaul; none: legs are beside the split."""
+    """How the legs' nodes tell what they want, over a backhaul; none: the legs are at the node that
+    splits."""
     duplication: LeftOut[DuplicationSettings | None] = None
-    """Which packets go on all legs, whatever the split policy says; none: none."""
+    """Which packets go on all legs, whatever the split policy says; none: no packet does."""
     legs_keep_order: LeftOut[bool] = False
     """Each leg delivers in order: what every leg has passed is lost, and given up at once.
 
@@ -163,10 +162,9 @@ class PdcpFields(Settings):
     data_recovery: LeftOut[bool] = False
     """Reports carry a PDCP status report, for data recovery (TS 38.323 clauses 5.4.1, 5.5)."""
     leg_failure_ms: LeftOut[Interval | None] = None
-    """How long nothing has come by a leg that should have, by the reports, when it has failed.
-
-    None: nobody looks, as in the papers. It is then as a leg that is down. At least `report_ms`.
-    """
+    """The time without any PDU on a leg that should have some, by the reports, after which it has
+    failed and counts as down. None: failures are not detected, as in the papers. At least
+    `report_ms`."""
 
     @field_validator("legs")
     @classmethod
@@ -236,6 +234,6 @@ class PdcpFields(Settings):
 
     @property
     def follows_legs(self) -> bool:
-        """Whether a transmitting entity has to know how far its legs are."""
+        """Return whether a transmitting entity has to follow what its legs send and deliver."""
         follows = self.numbering == "late" or self.data_recovery or self.flow_control is not None
         return follows or self.leg_failure_ms is not None

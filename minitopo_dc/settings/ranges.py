@@ -1,7 +1,7 @@
-"""Ranges of numbers that settings share: what is beyond them is a wrong unit or a slip.
+"""Ranges of numbers that settings share; a number outside is a wrong unit or a slip.
 
 Every number of a settings class has one of these types, a `Literal`, or a range of its own, so that
-no number overflows what it is made into: whole nanoseconds, bit/s, bytes, a C int.
+no number overflows what it is converted to: whole nanoseconds, bit/s, bytes, a C int.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from minitopo_dc.settings.base import quoted, said_of
 DAY_S = 86_400
 YEAR_S = 365 * DAY_S
 MOST_MBPS = 1_000_000
-"""1 Tbit/s, far above any radio; who writes bit/s for Mbit/s is above it from 1 Mbit/s on."""
+"""1 Tbit/s, far above any radio; bit/s mistaken for Mbit/s are above it from 1 Mbit/s on."""
 LEAST_MBPS = 1e-6
 """1 bit/s: capacities are whole bit/s."""
 MOST_DELAY_MS = 3_600_000
 """An hour; to Mars light takes up to 22 minutes."""
 MOST_COUNT = 10**9
-"""Of packets: below 2^31, so that a C int holds it."""
+"""The most packets: below 2^31, so that a C int holds it."""
 MOST_BYTES = 10**12
 """What two legs of 10 Gbit/s carry in 6 minutes, and more than a run can."""
 MOST_SEED = 2**53
-"""Up to here every JSON reader knows a whole number exactly (RFC 8259, section 6)."""
+"""The greatest whole number that every JSON reader knows exactly (RFC 8259, section 6)."""
 LEAST_S = 1e-6
-"""1 us: what ends sooner is no time."""
+"""The shortest duration, 1 us."""
 MOST_REPETITIONS = 1_000_000
 
 
 def within(
     least: float, most: float, unit: str = "", *, above: bool = False, reason: str = ""
 ) -> tuple[Any, Any, WrapValidator]:
-    """A field's range, as metadata of `Annotated`; what is outside is told the whole range.
+    """Return a field's range, as metadata of `Annotated`; an error states the whole range.
 
     Args:
         least: the least that is allowed.
         most: the greatest that is allowed.
-        unit: of both.
+        unit: the unit of both.
         above: whether only what is above `least` is allowed.
         reason: for the message: what is mostly wrong with a number that is too large.
     """
@@ -87,24 +87,23 @@ _factor = within(0, MOST_COUNT)
 
 Rate = Annotated[float, *_rate]
 RateOrNone = Annotated[float, *_rate_or_none]
-"""0: nothing passes."""
+"""A rate in Mbit/s; 0: nothing passes."""
 Milliseconds = Annotated[float, *_milliseconds]
 MillisecondsAbove = Annotated[float, *_milliseconds_above]
 Interval = Annotated[float, *_interval]
-"""ms from one report or status to the next; at least a slot of 15 kHz (TS 38.211)."""
+"""The time in ms from one report or status to the next; at least a slot of 15 kHz (TS 38.211)."""
 WholeInterval = Annotated[int, *within(1, DAY_S * 1000, "ms")]
 Moment = Annotated[float, *_moment]
-"""s after the start of the transfer, or into a trace."""
+"""A time in s after the start of the transfer, or into a trace."""
 MomentAbove = Annotated[float, *_moment_above]
 Seconds = Annotated[float, *_seconds]
-"""How long something takes. A day at most: far below what overflows poll(2), which counts ms in a C
-int."""
+"""A duration in s. A day at most: far below what overflows poll(2), which counts ms in a C int."""
 SecondsOrNone = Annotated[float, *_seconds_or_none]
 Percent = Annotated[float, *_percent]
 Count = Annotated[int, *_count]
 Bytes = Annotated[int, *_bytes]
 Number = Annotated[int, *within(1, 1_000_000)]
-"""Of a leg, a bearer: the message of one that does not exist says which do."""
+"""The number of a leg or a bearer: the message for one that does not exist says which do."""
 Seed = Annotated[int, *_seed]
 Repetitions = Annotated[int, *_repetitions]
 Factor = Annotated[float, *_factor]
@@ -112,22 +111,24 @@ Factor = Annotated[float, *_factor]
 Megabytes = Annotated[float, *within(1e-6, MOST_BYTES // 10**6, "MB (of 10^6 bytes)")]
 Microseconds = Annotated[float, *within(0, 1_000_000, "us")]
 CpuPercent = Annotated[float, *within(1, 100, "% of one CPU")]
-"""At least what the kernel's shortest quota, 1 ms, is of a period of 100 ms."""
+"""A share of a CPU, at least the kernel's shortest quota, 1 ms, of a period of 100 ms."""
 RttIncrease = Annotated[float, *within(0, 100, "of the least round-trip time")]
 RoundTrips = Annotated[float, *within(1, 100, "round-trip times")]
-"""Below one, what is not yet acknowledged would be lost."""
+"""A number of round trips: below one, what is not yet acknowledged would be lost."""
 Packets = Annotated[int, *within(1, MOST_COUNT, "packets")]
 PacingGain = Annotated[float, *within(0.1, 1000, "windows per round-trip time")]
-"""1,000 is as good as none; below 0.1 a window takes more than ten round trips."""
+"""A gain of pacing: 1,000 is as good as none; below 0.1 a window takes more than ten round
+trips."""
 AckDelay = Annotated[float, *within(0, 25, "ms")]
-"""RFC 9000, section 18.2: the max_ack_delay of who announces none, as aioquic does."""
+"""The max_ack_delay of an endpoint that announces none (RFC 9000, section 18.2), as aioquic
+does."""
 
 
 def checked(name: str, value: float, least: float, most: float, unit: str = "") -> float:
-    """The same range for a number that is no field: an option, an argument.
+    """Return a number that is no field (an option, an argument) after checking its range.
 
     Raises:
-        ValueError: naming it and what is allowed; also for NaN.
+        ValueError: the number is outside, or NaN; the message names it and what is allowed.
     """
     if not least <= value <= most:
         raise ValueError(f"{name}: {value:g}; allowed: {_range(least, most, unit)}")

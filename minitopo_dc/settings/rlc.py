@@ -12,7 +12,8 @@ from minitopo_dc.settings.ranges import Milliseconds, Percent
 from minitopo_dc.units import NS_PER_MS
 
 SLOTS_MS = (1.0, 0.5, 0.25, 0.125, 0.0625)
-"""LTE's subframe and NR's slot at 15 kHz; NR's at 30 to 240 kHz (TS 38.211, clause 4.3.2)."""
+"""The durations in ms of LTE's subframe and NR's slot at 15 kHz, and of NR's at 30 to 240 kHz (TS
+38.211, clause 4.3.2)."""
 DISCARD_MS = (10, 20, 30, 40, 50, 60, 75, 100, 150, 200, 250, 300, 500, 750, 1500)
 """Values of discardTimer (TS 38.331, PDCP-Config), but for infinity."""
 MaxRetxThreshold = Literal[1, 2, 3, 4, 6, 8, 16, 32]
@@ -26,14 +27,15 @@ class RlcSettings(Settings):
     mode: RlcMode = _DEFAULT.mode
     """`am`: what HARQ gives up is sent again; `um`: it is lost."""
     block_error_percent: Percent = _DEFAULT.block_error * 100
-    """How many of the transmissions of a block cannot be decoded."""
+    """The percentage of the transmissions of a block that cannot be decoded."""
     slot_ms: float = _DEFAULT.slot_ns / NS_PER_MS
     harq_rtt_ms: Annotated[float, Field(gt=0, le=1000)] = _DEFAULT.harq_rtt_ns / NS_PER_MS
-    """From one transmission of a block to the next."""
+    """The time from one transmission of a block to the next."""
     harq_retransmissions: Annotated[int, Field(ge=0, le=27)] = _DEFAULT.harq_retransmissions
-    """At most 27, as maxHARQ-Tx ends at n28 (TS 36.331)."""
+    """The most retransmissions; at most 27, as maxHARQ-Tx ends at n28 (TS 36.331)."""
     status_ms: Milliseconds = _DEFAULT.status_ns / NS_PER_MS
-    """From a block's first transmission to the first by RLC of what HARQ could not bring over."""
+    """The time from a block's first transmission to the first by RLC of what HARQ could not
+    deliver."""
     max_retx_threshold: MaxRetxThreshold = 8
     in_order: bool = _DEFAULT.in_order
     """Whether SDUs leave RLC in order, as LTE's do, or when they are complete, as NR's do."""
@@ -61,7 +63,7 @@ class RlcSettings(Settings):
         return self
 
     def parameters(self) -> RlcParameters:
-        """What the leg's core takes."""
+        """Return the RLC parameters for the leg's core."""
         discard = None if self.discard_ms == "infinity" else self.discard_ms * NS_PER_MS
         return RlcParameters(
             mode=self.mode,

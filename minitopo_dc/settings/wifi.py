@@ -24,26 +24,27 @@ from minitopo_dc.units import NS_PER_MS
 
 _DEFAULT = WifiParameters()
 MOST_STATIONS = 2007
-"""Association identifiers of an access point (IEEE 802.11)."""
+"""The association identifiers of an access point (IEEE 802.11)."""
 
 
 MOST_HOPS = 16
-"""Far beyond the 5 of the longest path in "QUIC in wireless mesh networks" (table 1)."""
+"""The most hops, far beyond the 5 of the longest path in "QUIC in wireless mesh networks" (table
+1)."""
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class ErrorBurstSettings(Settings):
-    """Good and Bad, with a step per TXOP (Gilbert and Elliott)."""
+    """A Gilbert-Elliott model of errors with states Good and Bad and a step per TXOP."""
 
     p: Probability
-    """From Good to Bad."""
+    """The probability to go from Good to Bad."""
     r: Probability
-    """From Bad to Good."""
+    """The probability to go from Bad to Good."""
     bad_percent: Percent = 100.0
-    """How many transmissions of MPDUs fail in Bad; default as Gilbert's: all."""
+    """The percentage of transmissions of MPDUs that fail in Bad; by default all, as Gilbert's."""
 
     def bursts(self) -> ErrorBursts:
-        """What the leg's core takes."""
+        """Return the error bursts for the leg's core."""
         return ErrorBursts(self.p, self.r, self.bad_percent / 100)
 
 
@@ -52,38 +53,40 @@ class WiredSettings(Settings):
 
     rate_mbps: Rate
     delay_ms: Milliseconds
-    """One way."""
+    """The one-way delay in ms."""
 
 
 class WifiHop(Settings):
-    """802.11n; the defaults are those of `minitopo_dc.link.WifiParameters`."""
+    """One hop over 802.11n; the defaults are those of `minitopo_dc.link.WifiParameters`."""
 
     rate_mbps: Rate = _DEFAULT.rate_bps / 1e6
-    """Of the PHY while it sends MPDUs, e.g. 6.5, 13, 19.5, 26, 39, 52, 58.5, 65: MCS 0 to 7."""
+    """The rate of the PHY while it sends MPDUs, e.g. 6.5, 13, 19.5, 26, 39, 52, 58.5, 65: MCS 0 to
+    7."""
     aggregation: Aggregation = _DEFAULT.aggregation
     """`a-mpdu`: what waits goes in one TXOP; `a-msdu`: in one MPDU, which waits; `none`."""
     max_mpdus: Annotated[int, Field(ge=1, le=64)] = _DEFAULT.max_mpdus
-    """In an A-MPDU; also the block-ack window."""
+    """The most MPDUs in an A-MPDU; also the block-ack window."""
     max_bytes: Bytes = _DEFAULT.max_bytes
-    """Of an A-MPDU."""
+    """The most bytes of an A-MPDU."""
     ppdu_ms: Annotated[float, *within(0.001, MOST_DELAY_MS, "ms")] = _DEFAULT.ppdu_ns / NS_PER_MS
-    """So long preamble and MPDUs last at most."""
+    """The longest duration of preamble and MPDUs."""
     amsdu_bytes: Bytes = _DEFAULT.amsdu_bytes
     amsdu_wait_ms: Milliseconds = _DEFAULT.amsdu_wait_ns / NS_PER_MS
-    """So long the first packet of an A-MSDU waits for others."""
+    """How long the first packet of an A-MSDU waits for others."""
     mpdu_error_percent: Percent = _DEFAULT.mpdu_error * 100
-    """How many transmissions of MPDUs fail, collisions not counted."""
+    """The percentage of transmissions of MPDUs that fail, collisions not counted."""
     error_bursts: LeftOut[ErrorBurstSettings | None] = None
-    """When another share of them fails, in each direction for itself."""
+    """Bursts in which another percentage of them fails, in each direction for itself."""
     retries: Annotated[int, Field(ge=0, le=255)] = _DEFAULT.retries
-    """Of an MPDU; then it is dropped."""
+    """The retransmissions of an MPDU before it is dropped."""
     load_percent: Annotated[float, Field(ge=0, lt=100)] = _DEFAULT.load * 100
-    """Of the time, what others' transmissions would take had they the medium alone."""
+    """The percentage of the time that others' transmissions would take had they the medium
+    alone."""
     stations: Annotated[int, *within(1, MOST_STATIONS)] = _DEFAULT.stations
-    """How many others there are, if there is any load."""
+    """The number of other stations, if there is any load."""
 
     def parameters(self) -> WifiParameters:
-        """What the leg's core takes."""
+        """Return the WiFi parameters for the leg's core."""
         return WifiParameters(
             rate_bps=round(self.rate_mbps * 1e6),
             aggregation=self.aggregation,
@@ -104,14 +107,14 @@ class WifiSettings(WifiHop):
     """A leg over WiFi: its hops, and what is before them."""
 
     hops: LeftOut[Annotated[tuple[WifiHop, ...], Field(max_length=MOST_HOPS)]] = ()
-    """Given as how many there are, all alike, or as the fields of each in which it differs; none:
-    one hop."""
+    """The number of hops that are all alike, or the fields in which each hop differs; none: one
+    hop."""
     wired: LeftOut[WiredSettings | None] = None
 
     @model_validator(mode="before")
     @classmethod
     def _hops_take_its_fields(cls, values: Any) -> Any:
-        """Each hop has the leg's fields but for its own."""
+        """Give each hop the leg's fields except those that the hop has set."""
         hops = values.get("hops") if isinstance(values, Mapping) else None
         if isinstance(hops, int):
             if not 1 <= hops <= MOST_HOPS:
@@ -123,17 +126,17 @@ class WifiSettings(WifiHop):
         return {**values, "hops": [_with(common, hop) for hop in hops]}
 
     def every_hop(self) -> tuple[WifiHop, ...]:
-        """The hops in the order of the downlink."""
+        """Return the hops in the order of the downlink."""
         return self.hops or (self,)
 
     def path(self, seed: str) -> WifiPath:
-        """The path; `seed` fixes its mediums' back-offs, errors and others."""
+        """Return the path; `seed` fixes the back-offs, errors and other stations of its mediums."""
         hops = [hop.parameters() for hop in self.every_hop()]
         seeds = [seed, *(f"{seed}/{number}" for number in range(2, len(hops) + 1))]
         return WifiPath(hops, [random.Random(each) for each in seeds], self._wires())
 
     def capacity(self) -> Capacity:
-        """What a direction carries that has the mediums alone, but for others' load."""
+        """Return the capacity of a direction that has the mediums to itself, less others' load."""
         rates = [saturated_bps(hop.parameters()) for hop in self.every_hop()]
         wires = self._wires()
         return make_capacity(min(rates if wires is None else [*rates, wires.rate_bps]))

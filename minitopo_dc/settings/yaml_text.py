@@ -1,4 +1,4 @@
-"""All YAML of this project is read here: safe types, limits of size and depth, each key once.
+"""The reader of all YAML of this project: safe types, limits of size and depth, each key once.
 
 Beyond PyYAML's safe loader these are errors, each with its line: a key that stands twice in a
 mapping (YAML 1.2, section 3.2.1.3; PyYAML takes the last one), a value that is not of the type that
@@ -20,15 +20,16 @@ from minitopo_dc.numbers import is_plain
 HALF = re.compile("[\ud800-\udfff]")
 """A surrogate code point alone, which an escape can write: no UTF-8 has it, so no file can."""
 MOST_CHARACTERS = 500_000
-"""Of a file: far above any scenario or campaign; PyYAML takes up to 10 s for so many."""
+"""The most characters of a file: far above any scenario or campaign; PyYAML takes up to 10 s for so
+many."""
 MOST_DEPTH = 50
-"""Of mappings and lists in each other; a scenario has 6."""
+"""The deepest nesting of mappings and lists; a scenario has 6."""
 MOST_NODES = 1_000_000
-"""Values of a document with its aliases written out."""
+"""The most values of a document with its aliases written out."""
 
 
 class TooMuchError(yaml.YAMLError):
-    """A text is longer than `MOST_CHARACTERS`."""
+    """A text that is longer than `MOST_CHARACTERS`."""
 
     problem = f"too long; allowed: {MOST_CHARACTERS:,} characters"
 
@@ -40,7 +41,7 @@ else:
 
 
 class _Limits(_Base):
-    """What a loader of PyYAML's keeps to."""
+    """A mix-in that makes a PyYAML loader keep to the limits."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -48,7 +49,7 @@ class _Limits(_Base):
         self._sizes: dict[int, int] = {}
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Count the depth, and what the node is with its aliases written out."""
+        """Count the depth, and the nodes with all aliases written out."""
         if self._depth > MOST_DEPTH:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             _fail(f"nested too deeply; allowed: {MOST_DEPTH} levels", mark)
@@ -75,7 +76,7 @@ class _Limits(_Base):
         return size
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
-        """A value; one that is not of its type is an error with its line."""
+        """Return a value; raise an error with its line if it is not of the type of its tag."""
         kind = str(node.tag).rpartition(":")[2]
         if kind in ("int", "float") and not _is_number(str(node.value)):
             _fail(f"{str(node.value)[:60]!r} is no number in digits, such as 10", node.start_mark)
@@ -87,7 +88,7 @@ class _Limits(_Base):
             _fail(f"{str(node.value)[:60]!r} is no {kind}", node.start_mark)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        """A mapping; a key that stands twice is an error with its line."""
+        """Return a mapping; raise an error with its line if a key stands twice."""
         seen = set()
         for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             key = (key_node.tag, key_node.value)
@@ -104,7 +105,7 @@ class _Loader(_Limits, yaml.SafeLoader):
 
 
 def _fast_loader() -> Any:
-    """Return the same on libyaml's events, which takes a quarter of the time; None without it."""
+    """Return the same loader on libyaml's events, which takes a quarter of the time, or None."""
     if not yaml.__with_libyaml__:
         return None
     from yaml.composer import Composer  # noqa: PLC0415
@@ -125,7 +126,7 @@ _FastLoader = _fast_loader()
 
 
 def parse_yaml(text: str) -> Any:
-    """What a text holds.
+    """Return the value that a YAML text holds.
 
     Raises:
         yaml.YAMLError: it is no YAML, or more of it than is allowed; with `problem` and mostly
@@ -149,12 +150,12 @@ def _parsed(loader: Any) -> Any:
 
 
 def _is_number(text: str) -> bool:
-    """Return whether people read it as YAML does; it also has `.inf` and `.nan`."""
+    """Return whether people read a number as YAML does; `.inf` and `.nan` are numbers, too."""
     return is_plain(text) or text.lstrip("+-").lower() in (".inf", ".nan")
 
 
 def _parts(child: Any) -> tuple[yaml.Node, ...]:
-    """Of a list's node an item, of a mapping's a key and its value."""
+    """Return the nodes of a child: an item of a list, or a key and value of a mapping."""
     return child if isinstance(child, tuple) else (child,)
 
 

@@ -1,4 +1,7 @@
-"""Capacity traces: reading, writing, describing and making them. Sans-IO but for the files."""
+"""Capacity traces: to read, write, describe and make them.
+
+Only the readers and writers of files do input and output.
+"""
 
 from __future__ import annotations
 

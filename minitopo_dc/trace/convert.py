@@ -1,4 +1,4 @@
-"""From one kind of trace to another, keeping the integral."""
+"""Conversion from one kind of trace to another that keeps the integral."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MS = 1_000_000
 
 
 def resample(trace: Trace, step_ns: int) -> RateTrace:
-    """Mean rates over windows of `step_ns` (the last one may be shorter).
+    """Return the mean rates over windows of `step_ns` (the last one may be shorter).
 
     The integral is kept: what a window's rate loses by being a whole number of bit/s goes into the
     next window, so that at the end of each window less than 1 bit/s x `step_ns` is missing.
@@ -40,7 +40,7 @@ def resample(trace: Trace, step_ns: int) -> RateTrace:
 
 
 def to_opportunities(trace: RateTrace) -> OpportunityTrace:
-    """Delivery opportunities (1500 bytes each) that follow the exact integral of the rate.
+    """Return delivery opportunities (1500 bytes each) that follow the exact integral of the rate.
 
     Opportunity k comes in the first whole ms at which the trace has carried k x 1500 bytes: never
     early, at most 1 ms late, and what does not fill an opportunity is carried over to the next.

@@ -1,7 +1,7 @@
-"""The recipes of the traces that the repository carries: `python -m minitopo_dc.trace.embedded`.
+"""Recipes of the traces in the repository: `python -m minitopo_dc.trace.embedded`.
 
-Each pair is two operators' cells at the same time and place; both are independent draws. A drive is
-all carriers of two operators at once.
+Each pair of traces stands for two operators' cells at the same time and place; both are independent
+draws. A drive has all carriers of two operators at once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ of the two pedestrian files of Raca et al., -1.1 and 4.6 dB."""
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What makes one file. The seeds are picked: see `traces/README.md`."""
+    """The parameters of one trace file, whose seed was picked: see `traces/README.md`."""
 
     name: str
     seed: int
@@ -40,7 +40,7 @@ class Recipe:
     cell: CellParameters
 
     def make(self) -> RateTrace:
-        """The trace."""
+        """Return the trace of this recipe."""
         return synthesise(
             self.seed,
             _DURATION_S,
@@ -51,7 +51,7 @@ class Recipe:
         )
 
     def comment(self) -> str:
-        """The head of the file."""
+        """Return the comment at the head of the file."""
         arguments = f"{self.seed}, {_DURATION_S}, {self.mean_mbps}, step_ms={_STEP_MS}"
         return (
             f"Synthetic LTE-like downlink capacity, no measurement (docs/traces.md).\n"
@@ -71,23 +71,23 @@ RECIPES = (
 
 @dataclass(frozen=True, slots=True)
 class DriveRecipe:
-    """What makes the channels of a drive. The seeds are picked: see `traces/README.md`."""
+    """The parameters of a drive's channels, whose seed was picked: see `traces/README.md`."""
 
     environment: Environment
     seed: int
 
     @property
     def name(self) -> str:
-        """Of the file, without its ending."""
+        """Return the name of the file, without its ending."""
         return f"drive_{self.environment.name}"
 
     def make(self) -> Capacities:
-        """The channels."""
+        """Return the channels of the drive."""
         log = synthesise_drive(self.seed, DRIVE_S, self.environment, name=f"{self.name}.csv")
         return channels_of(log, RadioSettings(scale=self.environment.scale))
 
     def comment(self) -> str:
-        """The head of the file."""
+        """Return the comment at the head of the file."""
         return (
             f"Synthetic channels of two operators on a drive, no measurement (docs/cellular.md).\n"
             f"Made by: python -m minitopo_dc.trace.embedded traces\n"
@@ -104,7 +104,7 @@ DRIVES = (
 
 
 def write_embedded(directory: Path) -> None:
-    """Write all of them to `directory`."""
+    """Write all traces of the repository to `directory`."""
     for recipe in RECIPES:
         write_csv(recipe.make(), directory / f"{recipe.name}.csv", comment=recipe.comment())
     for drive in DRIVES:

@@ -8,7 +8,7 @@ from minitopo_dc.errors import InputError
 
 
 class TraceError(InputError):
-    """A trace file says something that cannot be read.
+    """Error: a trace file says something that cannot be read.
 
     Attributes:
         path: the file.

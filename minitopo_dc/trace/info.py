@@ -1,4 +1,4 @@
-"""What a trace is like, in numbers."""
+"""Statistics of a capacity trace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WINDOW = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class TraceInfo:
-    """Statistics of a capacity trace; rates in Mbit/s, weighted by the time that they hold.
+    """Statistics of a capacity trace; rates in Mbit/s, weighted by how long they hold.
 
     `percentiles_mbps` are (5, 25, 50, 75, 95 %). `variation` is the coefficient of variation
     (standard deviation / mean, 0 for a trace of zeros), `changes` the number of moments at which
@@ -36,7 +36,7 @@ class TraceInfo:
 
 
 def trace_info(trace: Trace) -> TraceInfo:
-    """Statistics of `trace`; of delivery opportunities, those of their means over 100 ms."""
+    """Return the statistics of `trace`; of opportunities, those of their means over 100 ms."""
     rates = resample(trace, _WINDOW) if isinstance(trace, OpportunityTrace) else trace
     weighted = _sorted_weights(rates)
     mean = rates.cumulative_nbit()[-1] / rates.duration_ns
@@ -62,9 +62,9 @@ def trace_info(trace: Trace) -> TraceInfo:
 
 
 def autocorrelation(trace: Trace, lag_s: int) -> float | None:
-    """Of the means over whole seconds, at a lag of `lag_s` (> 0) seconds.
+    """Return the autocorrelation of the means over whole seconds at a lag of `lag_s` (> 0) s.
 
-    None if they do not vary or are not more than `lag_s` + 1.
+    It is None if the means do not vary, or if there are no more than `lag_s` + 1 of them.
     """
     whole = trace.duration_ns // _SECOND
     means = resample(trace, _SECOND).rates_bps[:whole]
@@ -77,14 +77,14 @@ def autocorrelation(trace: Trace, lag_s: int) -> float | None:
 
 
 def _sorted_weights(trace: RateTrace) -> list[tuple[int, float]]:
-    """(rate, share of the duration) of each segment, by rate."""
+    """Return (rate, share of the duration) of each segment, sorted by rate."""
     spans = pairwise((*trace.times_ns, trace.duration_ns))
     shares = ((end - start) / trace.duration_ns for start, end in spans)
     return sorted(zip(trace.rates_bps, shares, strict=True))
 
 
 def _percentile(weighted: list[tuple[int, float]], share: float) -> float:
-    """The least rate (Mbit/s) that is not exceeded for `share` of the time."""
+    """Return the least rate (Mbit/s) that is not exceeded for `share` of the time."""
     passed = 0.0
     for rate, weight in weighted:
         passed += weight

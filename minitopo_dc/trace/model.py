@@ -1,4 +1,4 @@
-"""What a capacity trace is: the types that readers produce and legs consume."""
+"""The types of capacity traces, which readers produce and legs consume."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class RateTrace:
                 raise ValueError(f"trace {self.name}: entry {index} has the rate {rate} bit/s < 0")
 
     def cumulative_nbit(self) -> tuple[int, ...]:
-        """Integral from 0 to each of `times_ns` and to `duration_ns`, in 1e-9 bit, exact."""
+        """Return the exact integral from 0 to each of `times_ns` and to the end, in 1e-9 bit."""
         steps = pairwise((*self.times_ns, self.duration_ns))
         work = (r * (end - start) for r, (start, end) in zip(self.rates_bps, steps, strict=True))
         return tuple(accumulate(work, initial=0))
@@ -111,7 +111,7 @@ class OpportunityTrace:
 
     @property
     def duration_ns(self) -> int:
-        """Length of the trace in ns."""
+        """Return the length of the trace in ns."""
         return self.times_ms[-1] * 1_000_000
 
 

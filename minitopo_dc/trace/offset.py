@@ -1,4 +1,4 @@
-"""A trace from a later moment on, or about another mean."""
+"""Traces derived from another: from a later moment on, or with another mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from minitopo_dc.trace.model import MOST_BPS, EndRule, RateTrace, Trace
 
 
 def scaled_to_mean(trace: Trace, mean_bps: int) -> RateTrace:
-    """The trace with all rates times one factor, so that their mean over its length is another.
+    """Return the trace with all rates times one factor, so that their mean is another.
 
     Args:
         trace: of rates.
@@ -30,7 +30,10 @@ def scaled_to_mean(trace: Trace, mean_bps: int) -> RateTrace:
 
 
 def begun_at(trace: RateTrace, offset_ns: int, end: EndRule) -> RateTrace:
-    """The trace whose time 0 is the moment `offset_ns` (ns, >= 0) of this one, by its end rule.
+    """Return the trace whose time 0 is the moment `offset_ns` (ns, >= 0) of this one.
+
+    `loop`: it is as long as before, and what came before the moment follows at its end. `hold`: it
+    is what is left, behind the trace's end its last rate. `stop`: it is what is left.
 
     `loop`: as long as before; what came before the moment follows at its end. `hold`: what is left,
     behind the trace's end its last rate. `stop`: what is left.
@@ -64,7 +67,7 @@ def _rotated(trace: RateTrace, offset_ns: int) -> RateTrace:
 
 
 def _rest(trace: RateTrace, offset_ns: int) -> RateTrace:
-    """What begins at `offset_ns`, which is before the trace's end."""
+    """Return what begins at `offset_ns`, which is before the trace's end."""
     pieces = list(_pieces(trace))
     first = max(index for index, (time, _) in enumerate(pieces) if time <= offset_ns)
     return RateTrace(

@@ -1,4 +1,4 @@
-"""A synthetic LTE-like downlink, so that nobody needs a download to begin.
+"""A synthetic LTE-like downlink, so that no download of traces is needed to begin.
 
 For every step of time::
 
@@ -43,7 +43,7 @@ _RANGES = {
 
 @dataclass(frozen=True, slots=True)
 class CellParameters:
-    """What the terminal and its cell are like.
+    """Parameters of the terminal and its cell.
 
     Raises:
         ValueError: a value is out of its range.
@@ -62,7 +62,7 @@ class CellParameters:
     user_stay_s: float = 30.0
 
     def __post_init__(self) -> None:
-        """Refuse values outside their range."""
+        """Refuse values outside their range with a ValueError."""
         for name, (least, most, unit) in _RANGES.items():
             in_range(name, getattr(self, name), least, most, unit)
 
@@ -112,10 +112,10 @@ def synthesise(
 
 
 def spectral_efficiency(sinr_db: float) -> float:
-    """Downlink throughput in bit/s per Hz at a SINR: 3GPP TR 36.942 Annex A.
+    """Return downlink throughput in bit/s per Hz at a SINR: 3GPP TR 36.942 Annex A.
 
-    0 below -10 dB, else 0.6 log2(1 + SINR), at most 4.4 (baseline E-UTRA downlink: 1 x 2 antennas,
-    typical urban, 10 km/h).
+    It is 0 below -10 dB, else 0.6 log2(1 + SINR), at most 4.4 (baseline E-UTRA downlink: 1 x 2
+    antennas, typical urban, 10 km/h).
     """
     if sinr_db < -10.0:
         return 0.0
@@ -123,7 +123,7 @@ def spectral_efficiency(sinr_db: float) -> float:
 
 
 def _shape(rng: Random, cell: CellParameters, steps: int, step_s: float) -> list[float]:
-    """Spectral efficiency times share at each step, in bit/s per Hz."""
+    """Return spectral efficiency times share of the cell at each step, in bit/s per Hz."""
     fades = list(_shadowing_db(rng, cell, steps, step_s))
     shares = _shares(rng, cell, steps, step_s)
     return [
@@ -133,7 +133,7 @@ def _shape(rng: Random, cell: CellParameters, steps: int, step_s: float) -> list
 
 
 def _shadowing_db(rng: Random, cell: CellParameters, steps: int, step_s: float) -> Iterator[float]:
-    """Gauss-Markov process, stationary from its first value on."""
+    """Yield a Gauss-Markov process in dB, stationary from its first value on."""
     kept = math.exp(-cell.speed_kmh / 3.6 * step_s / cell.correlation_m)
     fresh = math.sqrt(1 - kept * kept)
     fade = rng.gauss(0.0, cell.shadowing_sd_db)
@@ -143,7 +143,7 @@ def _shadowing_db(rng: Random, cell: CellParameters, steps: int, step_s: float) 
 
 
 def _shares(rng: Random, cell: CellParameters, steps: int, step_s: float) -> Iterator[float]:
-    """1 / (1 + number of other users) at each step, stationary from its first value on."""
+    """Yield 1 / (1 + number of other users) at each step, stationary from its first value on."""
     leaving = 1 - math.exp(-step_s / cell.user_stay_s)
     users = _poisson(rng, cell.other_users)
     for _ in range(steps):
@@ -153,7 +153,7 @@ def _shares(rng: Random, cell: CellParameters, steps: int, step_s: float) -> Ite
 
 
 def _poisson(rng: Random, mean: float) -> int:
-    """A Poisson number by counting factors until their product falls below exp(-mean) (Knuth)."""
+    """Return a Poisson number: count factors until their product is below exp(-mean) (Knuth)."""
     bound = math.exp(-mean)
     product = rng.random()
     count = 0

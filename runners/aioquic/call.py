@@ -1,4 +1,4 @@
-"""A call over aioquic, sans-IO: its connection as the ends see it, and the client."""
+"""A call over aioquic: its connection as the ends see it, and the client."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from minitopo_dc.workloads import Realtime
 
 
 class AioquicPipe:
-    """A connection of aioquic."""
+    """A connection of aioquic as both ends of a call see it."""
 
     def __init__(self, connection: QuicConnection) -> None:
         self._connection = connection
 
     def open(self, *, unidirectional: bool) -> int:
-        """A new stream of this end; it is there when something is written on it."""
+        """Return a new stream of this end, which exists when something is written on it."""
         return self._connection.get_next_available_stream_id(is_unidirectional=unidirectional)
 
     def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
@@ -42,7 +42,7 @@ class AioquicPipe:
         self._connection.reset_stream(stream, LATE)
 
     def send_datagram(self, data: bytes) -> None:
-        """Send a DATAGRAM frame."""
+        """Send bytes in a DATAGRAM frame."""
         self._connection.send_datagram_frame(data)
 
 
@@ -76,11 +76,11 @@ class CallingClient:
 
     @property
     def outcome(self) -> CallOutcome:
-        """What has become of the call until now."""
+        """Return what has become of the call until now."""
         return self._call.outcome
 
     def start(self, server: Address) -> float | None:
-        """Connect; returns when to be called again."""
+        """Connect; return when to be called again (s)."""
         now = self._clock()
         self._call.connecting(to_ns(now))
         self._connection.connect(server, now)
@@ -88,7 +88,7 @@ class CallingClient:
         return self._connection.get_timer()
 
     def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
-        """Take in what arrived, send what is due; returns when to be called again."""
+        """Take in what arrived, send what is due; return when to be called again (s)."""
         connection, call = self._connection, self._call
         for data, address in datagrams:
             connection.receive_datagram(data, address, now)
@@ -113,14 +113,14 @@ class CallingClient:
 
 
 def to_ns(seconds: float) -> int:
-    """A moment as calls count it."""
+    """Return a moment in ns, as calls count it."""
     return round(seconds * NS_PER_S)
 
 
 def sooner(timer: float | None, timeout_ns: float) -> float | None:
-    """The earlier one of a connection's timer (s) and a call's (ns; infinity: none)."""
+    """Return the earlier one of a connection's timer (s) and a call's (ns; infinity: none)."""
     if timeout_ns == math.inf:
         return timer
-    # As late as its ns is reached, whatever the rounding to a float does.
+    # One ns later, so that rounding to a float never makes it too early.
     timeout = (timeout_ns + 1) / NS_PER_S
     return timeout if timer is None else min(timer, timeout)

@@ -1,7 +1,7 @@
 """HTTP/3 client on aioquic: a download of `/bytes/N`, or requests for `/respond/N`.
 
-It prints one line of JSON about what it saw. What went wrong is told there too (`error`): the
-exit code is 0 all the same.
+It prints one line of JSON about what it saw. An error is in there too (`error`): the exit code is 0
+all the same.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from minitopo_dc.workloads import Realtime, RequestResponse, Video, Workload, as
 
 @dataclass
 class Outcome:
-    """What the client saw; times in seconds from the first datagram it sent."""
+    """The client's results; times in seconds from the first datagram it sent."""
 
     status: int = 0
     bytes_received: int = 0
@@ -59,6 +59,8 @@ class Outcome:
 
 class Download(Http3Client):
     """One HTTP/3 connection that downloads one resource.
+
+    After its deadline nothing counts any more, and the connection is closed.
 
     From its deadline on nothing counts any more, and the connection is closed.
     """
@@ -147,7 +149,7 @@ def make_client(
 
 
 def run(client: Http3Client | CallingClient, udp: socket.socket, server: Address) -> None:
-    """Connect, do what the client is for, close; returns when the connection has ended."""
+    """Connect, do what the client is for, close; return when the connection has ended."""
     timer = client.start(server)
     while not client.ended:
         wait_readable([udp], timer)

@@ -51,13 +51,13 @@ def advance(connection: QuicConnection, now: float) -> None:
 
 
 def events(connection: QuicConnection) -> Iterator[QuicEvent]:
-    """The events of a connection that were not taken yet."""
+    """Yield the events of a connection that were not taken yet."""
     while (event := connection.next_event()) is not None:
         yield event
 
 
 def transmit(connection: QuicConnection, udp: socket.socket) -> int:
-    """Send what a connection has to send now; returns the number of bytes."""
+    """Send what a connection has to send now; return the number of bytes."""
     sent = 0
     for data, address in connection.datagrams_to_send(time.monotonic()):
         udp.sendto(data, address)

@@ -1,4 +1,4 @@
-"""A client's HTTP/3 connection on aioquic: what downloads and requests have in common."""
+"""A client's HTTP/3 connection on aioquic: the common parts of downloads and requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from minitopo_dc.runners.processes.udp_socket import Address
 
 
 class Http3Client(ABC):
-    """One HTTP/3 connection, from its handshake to its end; sans-IO.
+    """One HTTP/3 connection, from its handshake to its end, without input or output.
+
+    A subclass decides what is asked for, and when.
 
     What is asked for, and when, is a subclass's.
     """
@@ -39,7 +41,7 @@ class Http3Client(ABC):
         self._only_receives = False
 
     def start(self, server: Address) -> float | None:
-        """Connect; returns when to be called again."""
+        """Connect; return when to be called again (s)."""
         now = self._clock()
         self._on_start(now)
         self._connection.connect(server, now)
@@ -47,33 +49,33 @@ class Http3Client(ABC):
         return self._next(self._connection.get_timer())
 
     def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
-        """Take in what arrived, send what is due; returns when to be called again."""
+        """Take in what arrived, send what is due; return when to be called again (s)."""
         self._on_time(now)
         return self._next(self._advance(now, datagrams))
 
     @abstractmethod
     def _on_start(self, now: float) -> None:
-        """The connection is about to begin."""
+        """Note that the connection is about to begin."""
 
     @abstractmethod
     def _on_time(self, now: float) -> None:
-        """Do what is due at `now`."""
+        """Do what is due at `now` (s)."""
 
     @abstractmethod
     def _timeout(self) -> float:
-        """When `_on_time` is to be called next; infinity: it need not."""
+        """Return when `_on_time` is to be called next (s), infinity for never."""
 
     @abstractmethod
     def _on_handshake(self) -> None:
-        """Requests may be sent."""
+        """Send requests, as the handshake is complete."""
 
     @abstractmethod
     def _on_event(self, event: H3Event) -> None:
-        """Something of HTTP arrived."""
+        """Act on an HTTP event."""
 
     @abstractmethod
     def _on_end(self, reason: str) -> None:
-        """The connection has ended; `reason` is the words of the side that closed it."""
+        """Note that the connection has ended; `reason` is the words of the side that closed it."""
 
     def _next(self, timer: float | None) -> float | None:
         timeout = self._timeout()
@@ -82,7 +84,7 @@ class Http3Client(ABC):
         return timeout if timer is None else min(timer, timeout)
 
     def _advance(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
-        """Take in what arrived, send what is due; returns the connection's timer.
+        """Take in what arrived, send what is due; return the connection's timer (s).
 
         While the body of a download arrives, all that this side sends is acknowledgements, and
         aioquic sends them when its timer says so (1 ms after the first datagram that they cover):
@@ -112,7 +114,7 @@ class Http3Client(ABC):
             self._on_event(received)
 
     def _request(self, method: str, path: str, body: bytes | None = None) -> int:
-        """Ask for `path`; returns the stream's ID."""
+        """Ask for `path`; return the stream's ID."""
         stream_id = self._connection.get_next_available_stream_id()
         headers = [
             (b":method", method.encode()),

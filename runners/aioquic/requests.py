@@ -1,4 +1,4 @@
-"""A client that sends requests at a steady pace on one HTTP/3 connection, sans-IO."""
+"""A client without input or output that sends requests at a steady pace over HTTP/3."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RequestClient(Http3Client):
 
     @property
     def outcome(self) -> RequestsOutcome:
-        """What has become of the requests until now."""
+        """Return what has become of the requests until now."""
         return self._requests.outcome
 
     def _on_start(self, now: float) -> None:

@@ -16,7 +16,7 @@ from minitopo_dc.workloads import Measurement
 
 @runner("quic")
 class QuicRunner(OwnQuicRunner):
-    """QUIC on one path; NewReno or CUBIC, as aioquic has them."""
+    """QUIC on one path, with aioquic's NewReno or CUBIC."""
 
     stack: ClassVar[str] = "aioquic"
     multipath: ClassVar[bool] = False
@@ -28,13 +28,13 @@ class QuicRunner(OwnQuicRunner):
     essential: ClassVar[bool] = True
 
     def missing(self) -> str | None:
-        """Both sides are aioquic's."""
+        """Return how to get aioquic, on which both sides run, None if it is here."""
         if importlib.util.find_spec("aioquic") is None:
             return "aioquic is not installed (pip install aioquic)"
         return None
 
     def server_command(self, transfer: Transfer) -> list[str]:
-        """`minitopo_dc.runners.aioquic.server`."""
+        """Return the command of `minitopo_dc.runners.aioquic.server`."""
         told = ServerSettings(
             **self._end(transfer, "server"),
             key=transfer.key,
@@ -43,7 +43,7 @@ class QuicRunner(OwnQuicRunner):
         return told.command("minitopo_dc.runners.aioquic.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """`minitopo_dc.runners.aioquic.client`."""
+        """Return the command of `minitopo_dc.runners.aioquic.client`."""
         told = ClientSettings(
             **self._end(transfer, "client"),
             bind=transfer.client_addresses[0],
@@ -52,11 +52,11 @@ class QuicRunner(OwnQuicRunner):
         return told.command("minitopo_dc.runners.aioquic.client", transfer.client_settings)
 
     def virtual(self) -> VirtualTransport | None:
-        """Aioquic takes time as an argument, and so do both ends."""
+        """Return both ends for the virtual clock, as aioquic takes time as an argument."""
         from minitopo_dc.runners.aioquic.virtual import QuicConnectionPair  # noqa: PLC0415 (aioquic)
 
         return QuicConnectionPair
 
     def read(self, transfer: Transfer) -> Measurement:
-        """The client's report; what arrived is checked."""
+        """Return the client's report, after a check of what arrived."""
         return read_report(last_json(transfer.client_output, "client"), transfer.workload)

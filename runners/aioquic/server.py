@@ -54,7 +54,7 @@ class Session:
     """One HTTP/3 connection and the responses that it sends, any number of them at once."""
 
     def __init__(self, connection: QuicConnection, find: Find = requested_content) -> None:
-        """Take what there is for GET requests."""
+        """Take the connection and the function that finds the content of GET requests."""
         self.connection = connection
         self._find = find
         self.ended = False
@@ -77,7 +77,7 @@ class Session:
         self._unsent = max(0, self._unsent - transmit(self.connection))
 
     def timer(self) -> float | None:
-        """When to drive it next (s)."""
+        """Return when to drive it next (s), None for never."""
         timeout = math.inf if self._call is None else self._call.next_timeout()
         return sooner(self.connection.get_timer(), timeout)
 
@@ -144,7 +144,7 @@ class Session:
                 self._bodies.append((stream_id, body))
 
     def _give_next(self, http: H3Connection, stream_id: int, body: Iterator[bytes]) -> bool:
-        """Give the connection a block of a body, or its end; returns whether there is more."""
+        """Give the connection a block of a body, or its end; return whether there is more."""
         block = next(body, None)
         http.send_data(stream_id, block or b"", end_stream=block is None)
         self._unsent += len(block or b"")
@@ -200,10 +200,10 @@ class Server:
 
 
 def initial_destination(data: bytes) -> bytes | None:
-    """The destination connection ID of a client's first packet; None if it is no such packet.
+    """Return the destination connection ID of a client's first packet, None for another.
 
-    An Initial packet of version 1 (RFC 9000, section 17.2.2) in a datagram of 1,200 bytes or more
-    (section 14.1).
+    It has to be an Initial packet of version 1 (RFC 9000, section 17.2.2) in a datagram of 1,200
+    bytes or more (section 14.1).
     """
     if len(data) < 1200 or data[0] & 0xF0 != 0xC0 or data[1:5] != b"\0\0\0\1":
         return None
@@ -211,7 +211,7 @@ def initial_destination(data: bytes) -> bytes | None:
 
 
 def main() -> None:
-    """Serve until SIGTERM or SIGINT."""
+    """Serve connections until SIGTERM or SIGINT."""
     told = ServerSettings.given()
     configuration = QuicConfiguration(
         is_client=False,

@@ -1,4 +1,4 @@
-"""What the programs of `quic` are told."""
+"""Settings of the programs of `quic`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ ANY_DATAGRAM = 65_535
 
 
 def protocols(workload: Workload) -> list[str]:
-    """By which application protocol (ALPN) a workload is carried."""
+    """Return the application protocols (ALPN) that carry a workload."""
     return [CALL] if isinstance(workload, Realtime) else H3_ALPN
 
 
 def datagram_frame(workload: Workload) -> int | None:
-    """Bytes of a DATAGRAM frame that both ends take for a workload; None: they take none."""
+    """Return the bytes of a DATAGRAM frame that both ends take for a workload, None for none."""
     needed = isinstance(workload, Realtime) and workload.delivery == "datagrams"
     return ANY_DATAGRAM if needed else None
 
 
 class ServerSettings(QuicEnd):
-    """Of the server."""
+    """Settings of the server program."""
 
     options: AioquicOptions
     key: Path
@@ -35,7 +35,7 @@ class ServerSettings(QuicEnd):
 
 
 class ClientSettings(QuicEnd):
-    """Of the client."""
+    """Settings of the client program."""
 
     options: AioquicOptions
     bind: str

@@ -1,7 +1,7 @@
 """aioquic with another slow start exit, loss detection, acknowledgements and pacing.
 
-Each is a subclass of aioquic's own class. Its connection has no parameters for them: what that
-makes in its constructor is replaced, or becomes the subclass, right behind it.
+Each class here is a subclass of aioquic's own one. Its connection has no parameters for them: what
+its constructor makes is replaced, or becomes the subclass, right behind it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Draft27Recovery(QuicPacketRecovery):
     """
 
     def reschedule_data(self, *, now: float, speed_up_handshake: bool = False) -> None:  # noqa: ARG002
-        """At a probe timeout: CRYPTO data again, if any, and a probe."""
+        """Send CRYPTO data again at a probe timeout, if there is any, and a probe."""
         super().reschedule_data(now=now, speed_up_handshake=True)
 
     def _in_persistent_congestion(self, *, packets: list[QuicSentPacket]) -> bool:  # noqa: ARG002
@@ -74,7 +74,7 @@ def make_connection(
     destination: bytes | None = None,
     draft_27: bool = False,
 ) -> OrderedConnection:
-    """A client's connection, or with the destination of its first packet a server's.
+    """Return a client's connection, or with its first packet's destination a server's.
 
     Args:
         configuration: aioquic's.
@@ -93,7 +93,7 @@ def make_connection(
 
 
 class TunedConnection(OrderedConnection):
-    """Sends and acknowledges as asked.
+    """A connection that sends and acknowledges as asked.
 
     An acknowledgement that is due after a packet is made before the next one is taken, so that as
     many are sent as asked for when many packets arrive at once.
@@ -107,7 +107,7 @@ class TunedConnection(OrderedConnection):
         destination: bytes | None,
         draft_27: bool,
     ) -> None:
-        """Take what `make_connection` does."""
+        """Take the arguments of `make_connection`."""
         super().__init__(
             configuration=configuration, original_destination_connection_id=destination
         )
@@ -137,12 +137,12 @@ class TunedConnection(OrderedConnection):
             self._acknowledge(now)
 
     def datagrams_to_send(self, now: float) -> list[tuple[bytes, NetworkAddress]]:
-        """What is to be sent now."""
+        """Return the datagrams that are to be sent now."""
         early, self._early = self._early, []
         return early + super().datagrams_to_send(now)
 
     def get_timer(self) -> float | None:
-        """At once while something waits that was made due."""
+        """Return a past time while an early datagram waits to be sent, else aioquic's timer (s)."""
         timer = super().get_timer()
         return DUE if self._early else timer
 
@@ -195,16 +195,16 @@ class RoundMonitor(QuicRttMonitor):
         self._samples_left = SAMPLES
 
     def on_sent(self, number: int) -> None:
-        """A packet was sent."""
+        """Note that a packet of this number was sent."""
         self._last_sent = number
 
     def on_acked(self, number: int) -> None:
-        """A packet was acknowledged."""
+        """Note that a packet of this number was acknowledged."""
         if number > self._round_end:
             self._begin_round()
 
     def is_rtt_increasing(self, *, now: float, rtt: float) -> bool:  # noqa: ARG002
-        """Take a sample; whether the round has become too slow."""
+        """Take a sample (s); return whether the round has become too slow."""
         self._least = min(self._least, rtt)
         if self._samples_left > 0:
             self._samples_left -= 1
@@ -233,7 +233,7 @@ class TunedRecovery(QuicPacketRecovery):
     rounds: RoundMonitor | None
 
     def on_packet_sent(self, *, packet: QuicSentPacket, space: QuicPacketSpace) -> None:
-        """Also: a packet of a round."""
+        """Note also that the packet belongs to a round."""
         super().on_packet_sent(packet=packet, space=space)
         if self.rounds is not None:
             self.rounds.on_sent(packet.packet_number)
@@ -241,7 +241,7 @@ class TunedRecovery(QuicPacketRecovery):
     def on_ack_received(
         self, *, ack_rangeset: RangeSet, ack_delay: float, now: float, space: QuicPacketSpace
     ) -> None:
-        """Also: perhaps the end of a round."""
+        """Note also that the acknowledgement may end a round."""
         if self.rounds is not None:
             self.rounds.on_acked(ack_rangeset.bounds().stop - 1)
         super().on_ack_received(
@@ -273,11 +273,11 @@ class TunedRecovery(QuicPacketRecovery):
 
 
 class TunedDraft27Recovery(TunedRecovery, Draft27Recovery):
-    """The thresholds with the probe timeouts of 2020."""
+    """Other loss detection thresholds with the probe timeouts of 2020."""
 
 
 class TunedPacer(QuicPacketPacer):
-    """Paces by so many windows in a round-trip time, in slow start and after it."""
+    """Paces by a number of windows in a round-trip time, in slow start and after it."""
 
     def __init__(
         self, control: QuicCongestionControl, gains: tuple[float, float], max_datagram_size: int
@@ -288,7 +288,7 @@ class TunedPacer(QuicPacketPacer):
         self._slow_start, self._avoidance = gains
 
     def update_rate(self, congestion_window: int, smoothed_rtt: float) -> None:
-        """As many windows as it is now; bursts are as long as aioquic's."""
+        """Update the rate for the present phase; bursts are as long as aioquic's."""
         threshold = self._control.ssthresh
         is_slow_start = threshold is None or congestion_window < threshold
         gain = self._slow_start if is_slow_start else self._avoidance
@@ -296,7 +296,7 @@ class TunedPacer(QuicPacketPacer):
 
 
 def tune_recovery(recovery: QuicPacketRecovery, tuning: Tuning, datagram_bytes: int) -> None:
-    """Let the recovery of a connection that was just made, and what belongs to it, do as asked."""
+    """Tune the recovery of a connection that was just made, and its monitor and pacer."""
     control: Any = recovery._cc  # reno or cubic, both of which have a monitor
     is_draft_27 = isinstance(recovery, Draft27Recovery)
     recovery.__class__ = TunedDraft27Recovery if is_draft_27 else TunedRecovery

@@ -1,4 +1,4 @@
-"""What of aioquic's congestion control, loss detection, acknowledgements and pacing can be chosen.
+"""Options of aioquic's congestion control, loss detection, acknowledgements and pacing.
 
 The presets `v43` and `bquic` are from "QUIC in wireless mesh networks": gQUIC v43 as section 2.2
 describes it, and the authors' changes to it (section 6.1).
@@ -20,7 +20,7 @@ OF_DECIMATION = ("ack_decimation_after", "ack_decimation_rtt_share")
 
 
 class Tuning(Options):
-    """None: as the installed aioquic has it."""
+    """Options of aioquic's behaviour; None leaves one as the installed aioquic has it."""
 
     slow_start_exit: RttIncrease | Off | None = None
     """Slow start also ends when the least round-trip time of a round is above the connection's
@@ -78,7 +78,7 @@ class AioquicOptions(QuicOptions, Tuning):
 
     @property
     def tuning(self) -> Tuning:
-        """The preset's with what was given in its place."""
+        """Return the preset's tuning with the given options in its place."""
         given = self.model_dump(include=set(Tuning.model_fields), exclude_none=True)
         return PRESETS[self.preset].model_copy(update=given)
 

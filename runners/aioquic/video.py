@@ -1,4 +1,4 @@
-"""A client that watches a video on one HTTP/3 connection, sans-IO."""
+"""A client that watches a video on one HTTP/3 connection, without input or output."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class VideoClient(Http3Client):
 
     @property
     def outcome(self) -> WatchingOutcome:
-        """What has become of the session until now."""
+        """Return what has become of the session until now."""
         return self._watching.outcome
 
     def _on_start(self, now: float) -> None:

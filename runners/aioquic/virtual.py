@@ -38,12 +38,12 @@ seconds, and a timer that fires a rounding error too early would be asked for ag
 
 
 def seconds(moment: int) -> float:
-    """A moment as aioquic takes it; to the ns for 100 days (2^53 ns)."""
+    """Return a moment in s, as aioquic takes it; exact to the ns for 100 days (2^53 ns)."""
     return moment / NS_PER_S
 
 
 def moment_of(timer: float | None) -> int | None:
-    """When to fire a connection's timer."""
+    """Return when to fire a connection's timer (ns), None for never."""
     return None if timer is None else int(timer * NS_PER_S) + TIMER_MARGIN_NS
 
 
@@ -51,7 +51,7 @@ class Sender(Protocol):
     """A connection that has datagrams to send; aioquic's is one."""
 
     def datagrams_to_send(self, now: float) -> Iterable[tuple[bytes, Any]]:
-        """What is to be sent at `now` (s), and where to."""
+        """Return what is to be sent at `now` (s), and where to."""
 
 
 class SecondsHost:
@@ -61,11 +61,11 @@ class SecondsHost:
         self._host = host
 
     def clock(self) -> float:
-        """The time in s."""
+        """Return the time in s."""
         return seconds(self._host.now)
 
     def transmit(self, connection: Sender) -> int:
-        """Send what a connection has to send now; the number of bytes."""
+        """Send what a connection has to send now; return the number of bytes."""
         datagrams = [
             (data, None, address) for data, address in connection.datagrams_to_send(self.clock())
         ]
@@ -81,7 +81,7 @@ class VirtualTrace(QuicLoggerTrace):
         self._clock = clock
 
     def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
-        """Add an event."""
+        """Add an event to the log."""
         self._events.append(
             {
                 "data": data,
@@ -100,20 +100,20 @@ class VirtualLogger(QuicLogger):
         self._clock = clock
 
     def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
-        """Aioquic's hook: a connection begins."""
+        """Start the log of a connection (aioquic's hook)."""
         trace = VirtualTrace(is_client=is_client, odcid=odcid, clock=self._clock)
         self._traces.append(trace)
         return trace
 
     def save(self) -> None:
-        """Write the file."""
+        """Write the log into its file."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._path.write_text(json.dumps(self.to_dict()), encoding="utf-8")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What both ends of a connection are to do alike."""
+    """Settings that both ends of a connection share."""
 
     congestion_control: str
     recovery: str
@@ -122,7 +122,7 @@ class Wanted:
 
 
 class QuicConnectionPair:
-    """A client, a server, and their logs."""
+    """A client, a server, and their logs, on one path."""
 
     def __init__(self, flow: VirtualFlow) -> None:
         options = AioquicOptions.check(flow.options, "runner quic")
@@ -144,11 +144,11 @@ class QuicConnectionPair:
         self.server = Server(wanted, flow.server_host, server_log)
 
     def start(self) -> int | None:
-        """Begin to connect; when the client is to be called again."""
+        """Begin to connect; return when the client is to be called again (ns)."""
         return moment_of(self.client.application.start(self._flow.server_address))
 
     def measure(self) -> Measurement:
-        """The client's report, as runner quic's, and what the server's socket dropped."""
+        """Return the client's report, as runner quic's, and the server socket's drops."""
         outcome, client, server = (
             self.client.application.outcome,
             self._flow.client_host,
@@ -173,17 +173,17 @@ class QuicConnectionPair:
         )
 
     def path_samples(self) -> Sequence[PathSample]:
-        """None: it has one path."""
+        """Return no samples, as it has one path."""
         return ()
 
     def save_logs(self) -> None:
-        """Write the qlog files."""
+        """Write both ends' qlog files."""
         for log in self._logs:
             log.save()
 
 
 class Client:
-    """Does what the workload asks for, and says when it has ended."""
+    """The client's end: it does what the workload asks for, and says when it has ended."""
 
     def __init__(self, wanted: Wanted, flow: VirtualFlow, qlog: QuicLogger | None) -> None:
         configuration = QuicConfiguration(
@@ -204,7 +204,7 @@ class Client:
         self._ended = flow.ended
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
-        """Act on what arrived and on what is due; when to be called again."""
+        """Act on what arrived and on what is due; return when to be called again (ns)."""
         arrived = [(data, source) for data, source, _ in datagrams]
         timer = self.application.step(seconds(now), arrived)
         if self.application.ended:
@@ -214,7 +214,7 @@ class Client:
 
 
 class Server:
-    """Accepts one connection and answers its requests."""
+    """The server's end: it accepts one connection and answers its requests."""
 
     def __init__(self, wanted: Wanted, host: VirtualHost, qlog: QuicLogger | None) -> None:
         self.session: Session | None = None
@@ -231,7 +231,7 @@ class Server:
         identify(self._configuration)
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
-        """Act on what arrived and on what is due; when to be called again."""
+        """Act on what arrived and on what is due; return when to be called again (ns)."""
         now_s = seconds(now)
         for data, address, _ in datagrams:
             if self.session is None:

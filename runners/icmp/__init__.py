@@ -1,1 +1,1 @@
-"""Echoes: transport `icmp`."""
+"""Echoes by ping(8): transport `icmp`."""

@@ -1,7 +1,7 @@
-"""Runs ping(8) from each of some addresses to each of others; prints one line of JSON about it.
+"""Runs ping(8) between all pairs of some addresses; prints one line of JSON about it.
 
-All at the same time, and each pair a part of the interval after the one before, so that no echo
-waits for another.
+All pairs run at the same time, each begun a part of the interval after the one before, so that no
+echo waits for another.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _TIMES = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+) ms")
 
 
 class ClientSettings(ProgramSettings):
-    """What the program is told."""
+    """Settings of this client program."""
 
     count: int
-    """Of echoes per pair of addresses."""
+    """Number of echoes per pair of addresses."""
     interval_s: float
-    """Between echoes of a pair."""
+    """Time (s) between echoes of a pair."""
     clients: tuple[str, ...]
     """Addresses to ping from."""
     servers: tuple[str, ...]
@@ -42,7 +42,7 @@ class ClientSettings(ProgramSettings):
 
 
 class PingFailedError(MinitopoDcError):
-    """A ping said nothing that can be read."""
+    """Error: a ping printed nothing that can be read."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,16 @@ class Pair:
 
 
 def pairs(clients: Sequence[str], servers: Sequence[str]) -> Iterator[Pair]:
-    """All of them, leg by leg for each of the server's addresses."""
+    """Yield all pairs of addresses, leg by leg for each of the server's addresses."""
     for link, server in enumerate(servers, start=1):
         for leg, client in enumerate(clients, start=1):
             yield Pair(leg, link, client, server)
 
 
 def read(pair: Pair, printed: str, start: float) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A pair's summary, and a row per echo that came back; times in s since `start` and in ms.
+    """Return a pair's summary, and a row per echo that came back.
+
+    Times are in s since `start`, round-trip times in ms.
 
     Raises:
         PingFailedError: ping printed no totals.
@@ -90,7 +92,7 @@ def read(pair: Pair, printed: str, start: float) -> tuple[dict[str, Any], list[d
 
 
 def main() -> None:
-    """Ping all pairs and print the report."""
+    """Run ping for all pairs and print the report."""
     told = ClientSettings.given()
     started_ns, begin, start = time.monotonic_ns(), time.monotonic(), time.time()
     report: dict[str, Any] = {"round_trips": [], "rows": [], "error": None}

@@ -13,7 +13,7 @@ from minitopo_dc.workloads import Measurement, Ping, Workload
 
 @runner("icmp")
 class IcmpRunner(Runner):
-    """From each of the client's addresses to each of the server's, all at the same time."""
+    """Echoes from each of the client's addresses to each of the server's, all at the same time."""
 
     stack: ClassVar[str] = "ping"
     multipath: ClassVar[bool] = False
@@ -26,19 +26,19 @@ class IcmpRunner(Runner):
     set_up: ClassVar[bool] = True
 
     def missing(self) -> str | None:
-        """The client is ping."""
+        """Return what this machine lacks, None if it has the client, ping."""
         return not_installed(self.tools)
 
     def unsupported(self, congestion_control: str) -> str | None:  # noqa: ARG002 (it has none)
-        """Only the program counts."""
+        """Return what this machine lacks; echoes have no congestion control."""
         return self.missing()
 
     def server_command(self, transfer: Transfer) -> list[str]:
-        """There is none."""
+        """Refuse with TypeError, as there is no server program."""
         raise TypeError(f"{self.name} has no server: {transfer.server_address} answers by itself")
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """`minitopo_dc.runners.icmp.client`, which runs a ping per pair of addresses."""
+        """Return the command of `minitopo_dc.runners.icmp.client`, which pings all pairs."""
         wanted = _ping(transfer.workload)
         told = ClientSettings(
             count=wanted.count,
@@ -49,7 +49,7 @@ class IcmpRunner(Runner):
         return told.command("minitopo_dc.runners.icmp.client", transfer.client_settings)
 
     def read(self, transfer: Transfer) -> Measurement:
-        """The client's report: a summary per pair, and a row per echo that came back."""
+        """Return the client's report: a summary per pair, and a row per echo that came back."""
         report: dict[str, Any] = last_json(transfer.client_output, "client")
         if report["error"] is not None:
             raise TransferFailed(f"client: {report['error']}")

@@ -29,7 +29,7 @@ POLL_S = 0.001
 
 
 class ClientSettings(ProgramSettings):
-    """What the program is told."""
+    """Settings of this client program."""
 
     words: tuple[str, ...]
     """The command line of gtlsclient."""
@@ -38,7 +38,7 @@ class ClientSettings(ProgramSettings):
 
 
 def run(command: Sequence[str], receive_buffer_bytes: int | None) -> tuple[int, dict[str, Any]]:
-    """Run a program to its end; returns its exit code, negative for a signal, and the report.
+    """Run a program to its end; return its exit code, negative for a signal, and the report.
 
     Raises:
         OSError: it cannot be started, or its socket not be borrowed.
@@ -66,7 +66,7 @@ def run(command: Sequence[str], receive_buffer_bytes: int | None) -> tuple[int, 
 
 
 def _socket_of(child: subprocess.Popen[bytes]) -> socket.socket | None:
-    """The child's UDP socket as soon as it has one; None: it has ended without."""
+    """Return the child's UDP socket as soon as it has one, None if it ended without."""
     pidfd = os.pidfd_open(child.pid)
     try:
         while child.poll() is None:
@@ -90,9 +90,9 @@ def _socket_numbers(pid: int) -> Iterator[int]:
 
 
 def _borrow(pidfd: int, number: int) -> socket.socket | None:
-    """A copy of another process's socket if it is a UDP socket; its mode is not touched.
+    """Return a copy of another process' socket if it is a UDP socket, and leave its mode.
 
-    None also when it was closed, or the process has ended, since its number was read.
+    It is None also when the socket was closed, or the process has ended, since its number was read.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     descriptor = libc.syscall(PIDFD_GETFD, pidfd, number, 0)
@@ -109,7 +109,7 @@ def _borrow(pidfd: int, number: int) -> socket.socket | None:
 
 
 def main() -> None:
-    """End as the program did."""
+    """Run the program, print the report, and end as the program did."""
     told = ClientSettings.given()
     code, report = run(told.words, told.receive_buffer_bytes)
     print(json.dumps(report), flush=True)  # noqa: T201

@@ -46,13 +46,14 @@ class Ngtcp2Runner(DatagramRunner):
     stop_signal: ClassVar[signal.Signals | None] = signal.SIGINT
 
     def missing(self) -> str | None:
-        """Both tools are needed."""
+        """Return what this machine lacks of both tools, None if nothing."""
         return not_installed(self.tools, "Debian")
 
     def server_command(self, transfer: Transfer) -> list[str]:
-        """The server of the files in the transfer's directory.
+        """Return the command of the server of the files in the transfer's directory.
 
-        Not of `www` alone: to a request for `/N` it answers with N bytes of its own making.
+        They are not those of `www` alone: to a request for `/N` it would answer with N bytes of its
+        own.
         """
         return [
             *(self.tool("gtlsserver"), "--quiet", "--htdocs", str(transfer.directory)),
@@ -67,7 +68,7 @@ class Ngtcp2Runner(DatagramRunner):
         ]
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """`minitopo_dc.runners.ngtcp2.client`, which runs gtlsclient."""
+        """Return the command of `minitopo_dc.runners.ngtcp2.client`, which runs gtlsclient."""
         told = ClientSettings(
             words=self._gtlsclient(transfer),
             receive_buffer_bytes=self._options(transfer).receive_buffer_bytes,
@@ -107,11 +108,11 @@ class Ngtcp2Runner(DatagramRunner):
         server: Host,  # noqa: ARG002 (only the client chooses an address)
         client: Host,
     ) -> AbstractContextManager[None]:
-        """Let the client send from its address: it takes the one that the route names."""
+        """Let the client send from its address, as it takes the one that the route names."""
         return source_address(client, transfer.client_addresses[0], transfer.server_address)
 
     def read(self, transfer: Transfer) -> Measurement:
-        """The times of the client's qlog; the downloaded file's hash and the address are checked.
+        """Return the times of the client's qlog, after a check of the file's hash and the address.
 
         The client exits with 0 in any case, also after no connection and after status 404.
         """
@@ -141,7 +142,7 @@ class Ngtcp2Runner(DatagramRunner):
 
 
 def read_times(qlog: Path) -> tuple[float, dict[str, Any]]:
-    """The completion time in seconds, and details, from a client's qlog.
+    """Return the completion time (s) and details from a client's qlog.
 
     From its first packet sent to its last one received with the answer, after which it closes the
     connection. Both are cut to whole milliseconds, so that the time is exact to 1 ms.

@@ -1,1 +1,1 @@
-"""What is transferred: content, requests, certificates."""
+"""Contents of transfers: deterministic bytes, requests, certificates."""

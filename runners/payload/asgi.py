@@ -1,4 +1,4 @@
-"""The application behind the TCP servers.
+"""The ASGI application behind the TCP servers.
 
 A GET request is answered at once with what is found at its path (at `/bytes/N` N deterministic
 bytes), `POST /respond/N` with N such bytes when its body is complete. `POST /call/...` is for calls
@@ -24,11 +24,11 @@ class Application:
     """ASGI 3 application: 200 with what was found, 400 for a wrong body, 404 otherwise."""
 
     def __init__(self, find: Find = requested_content) -> None:
-        """Take what there is for GET requests."""
+        """Take the function that finds the content of GET requests."""
         self._find = find
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request, as ASGI 3 asks for."""
         if scope["type"] == "lifespan":
             await _lifespan(receive, send)
             return
@@ -43,7 +43,7 @@ class Application:
             await _until_gone(receive, _respond(wanted, send))
 
     async def _wanted(self, scope: Message, receive: Receive) -> Content | HTTPStatus | None:
-        """The answer, or the error; None: the client went before its body was complete."""
+        """Return the answer or an error, None if the client went before its body was complete."""
         if scope["method"] != "POST":
             return self._find(scope["path"]) or HTTPStatus.NOT_FOUND
         posted = await _posted(Posted(scope["path"], dict(scope["headers"])), receive)
@@ -54,7 +54,7 @@ class Application:
 
 
 application = Application()
-"""That of the runners."""
+"""The application that the runners use."""
 
 
 async def _posted(posted: Posted, receive: Receive) -> tuple[HTTPStatus, int] | None:
@@ -73,13 +73,13 @@ async def _respond(content: Content, send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     for block in content.pieces:
         await send({"type": "http.response.body", "body": block, "more_body": True})
-        # Once the client has gone, hypercorn's send does nothing at all: let the others notice.
+        # Once the client has gone, hypercorn's send does nothing at all: let other tasks notice.
         await asyncio.sleep(0)
     await send({"type": "http.response.body"})
 
 
 async def _call(path: str, receive: Receive, send: Send) -> None:
-    """One direction of a call."""
+    """Serve one direction of a call."""
     body, taken, more = b"", Taken(), True
     while more:
         message = await receive()

@@ -21,21 +21,21 @@ DOWN, UP = "/call/down", "/call/up"
 
 
 class Queue:
-    """What is to be sent on the only stream of a direction; a `Pipe` for what needs no more."""
+    """A pipe for the only stream of a direction, which keeps what is to be sent."""
 
     def __init__(self) -> None:
         self._waiting: list[bytes] = []
 
     def open(self, *, unidirectional: bool) -> int:  # noqa: ARG002
-        """The stream that there is."""
+        """Return the number of the only stream."""
         return 0
 
     def write(self, stream: int, data: bytes, *, end: bool = False) -> None:  # noqa: ARG002
-        """Send bytes on it."""
+        """Queue bytes to be sent on the stream."""
         self._waiting.append(data)
 
     def reset(self, stream: int) -> None:
-        """It cannot be given up: other frames are on it.
+        """Refuse to give the stream up, as other frames are on it.
 
         Raises:
             RuntimeError: always.
@@ -43,7 +43,7 @@ class Queue:
         raise RuntimeError(f"stream {stream} cannot be reset")
 
     def send_datagram(self, data: bytes) -> None:
-        """There are none over TCP.
+        """Refuse to send a datagram, as TCP has none.
 
         Raises:
             RuntimeError: always.
@@ -51,14 +51,14 @@ class Queue:
         raise RuntimeError(f"{len(data)} bytes cannot be sent as a datagram")
 
     def take(self) -> bytes:
-        """What is to be sent now."""
+        """Return what is to be sent now, and forget it."""
         taken = b"".join(self._waiting)
         self._waiting.clear()
         return taken
 
 
 def wanted(body: bytes) -> Realtime | None:
-    """The call that a client asks for; None: that is none."""
+    """Return the call for which a client asks, None if the body is no call."""
     try:
         call = Realtime.check(json.loads(body), "call")
     except (ValueError, SettingsError):
@@ -67,7 +67,7 @@ def wanted(body: bytes) -> Realtime | None:
 
 
 async def frames(call: Realtime) -> AsyncIterator[bytes]:
-    """The frames, each when it is due."""
+    """Yield the bytes of the frames, each when it is due."""
     queue = Queue()
     sending = Sending(call, queue, time.monotonic_ns())
     while (due := sending.next_timeout()) != math.inf:
@@ -80,15 +80,15 @@ async def frames(call: Realtime) -> AsyncIterator[bytes]:
 
 
 class Taken:
-    """What a client sends up, as it arrives."""
+    """The frames that a client sends up, as they arrive."""
 
     def __init__(self) -> None:
         self._receiving = Receiving()
 
     def take(self, data: bytes) -> None:
-        """The next piece."""
+        """Take the next piece of the body."""
         self._receiving.on_stream(0, data, time.monotonic_ns())
 
     def report(self) -> bytes:
-        """What was received when."""
+        """Return as JSON when each frame was received (ns)."""
         return json.dumps({"received_ns": self._receiving.received_ns}).encode()

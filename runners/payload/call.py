@@ -1,9 +1,10 @@
-"""Both ends of a call over one QUIC connection, sans-IO: frames out, frames in.
+"""Both ends of a call over QUIC, without input or output: frames out and in.
 
 On its first stream the client says what is to be sent, as JSON; on its second one the server
 answers at the end what it has received. Frames have streams of one direction, or none. A frame
-begins with its number, its size and when it was captured. Times are int ns; the clocks of both ends
-must be the same, as between processes of one machine.
+begins with its number, its size and when it was captured. Key frames may have a second connection,
+on which there is nothing else. Times are int ns; the clocks of both ends must be the same, as
+between processes of one machine.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Pipe(Protocol):
     """A connection, as both ends of a call see it."""
 
     def open(self, *, unidirectional: bool) -> int:
-        """A new stream of this end."""
+        """Return a new stream of this end."""
 
     def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
         """Send bytes on a stream."""
@@ -53,12 +54,12 @@ class Pipe(Protocol):
         """Give a stream up, unless all of it was acknowledged."""
 
     def send_datagram(self, data: bytes) -> None:
-        """Send a DATAGRAM frame."""
+        """Send bytes in a DATAGRAM frame."""
 
 
 @dataclass
 class CallOutcome:
-    """What the client knows at the end; times in seconds since it began to connect."""
+    """The client's results at the end; times in seconds since it began to connect."""
 
     frames: list[Row] = field(default_factory=list)
     completion_s: float | None = None
@@ -71,15 +72,18 @@ class CallOutcome:
 
 
 class Sending:
-    """One direction's sender: each frame when it is due."""
+    """The sender of one direction, which sends each frame when it is due."""
 
-    def __init__(self, workload: Realtime, pipe: Pipe, first_ns: int) -> None:
+    def __init__(
+        self, workload: Realtime, pipe: Pipe, first_ns: int, key_pipe: Pipe | None = None
+    ) -> None:
+        """Take the connection, and that of key frames if they have one of their own."""
         self.first_ns = first_ns
         """When the first frame is captured."""
         self._plan, self._delivery = workload.plan, workload.delivery
-        self._pipe = pipe
+        self._pipes = (pipe, key_pipe or pipe)  # of other frames, and of key frames
         self._next = 0
-        self._only_stream: int | None = None
+        self._only_streams: dict[Pipe, int] = {}
         self._deadline = round(workload.deadline_ms * NS_PER_MS) if workload.reset_late else None
         self._open: dict[int, int] = {}  # streams by their frames, while they may become late
 
@@ -90,10 +94,10 @@ class Sending:
             self._next += 1
         if self._deadline is not None:
             for number in [n for n in self._open if self._captured(n) + self._deadline <= now]:
-                self._pipe.reset(self._open.pop(number))
+                self._pipe(number).reset(self._open.pop(number))
 
     def next_timeout(self) -> float:
-        """When `on_time` is to be called; infinity: it need not."""
+        """Return when `on_time` is to be called (ns), infinity for never."""
         is_over = self._next == len(self._plan.sizes_bytes)
         frame = math.inf if is_over else self._captured(self._next)
         if self._deadline is None or not self._open:
@@ -103,22 +107,26 @@ class Sending:
     def _captured(self, number: int) -> int:
         return self.first_ns + self._plan.due_ns(number)
 
+    def _pipe(self, number: int) -> Pipe:
+        return self._pipes[self._plan.keys[number]]
+
     def _send(self, number: int) -> None:
+        pipe = self._pipe(number)
         if self._delivery == "datagrams":
             for piece in self._pieces(number):
-                self._pipe.send_datagram(piece)
+                pipe.send_datagram(piece)
             return
         size = self._plan.sizes_bytes[number]
         data = HEAD.pack(number, size, self._captured(number)) + _content(size - HEAD.size)
         if self._delivery == "streams":
-            stream = self._pipe.open(unidirectional=True)
-            self._pipe.write(stream, data, end=True)
+            stream = pipe.open(unidirectional=True)
+            pipe.write(stream, data, end=True)
             if self._deadline is not None:
                 self._open[number] = stream
             return
-        if self._only_stream is None:
-            self._only_stream = self._pipe.open(unidirectional=True)
-        self._pipe.write(self._only_stream, data)
+        if pipe not in self._only_streams:
+            self._only_streams[pipe] = pipe.open(unidirectional=True)
+        pipe.write(self._only_streams[pipe], data)
 
     def _pieces(self, number: int) -> Iterator[bytes]:
         size, captured = self._plan.sizes_bytes[number], self._captured(number)
@@ -134,7 +142,7 @@ def _content(size: int) -> bytes:
 
 
 class Receiving:
-    """One direction's receiver: when each frame was complete."""
+    """The receiver of one direction, which notes when each frame was complete."""
 
     def __init__(self) -> None:
         self.received_ns: dict[int, int] = {}
@@ -146,7 +154,7 @@ class Receiving:
         self._pieces: dict[int, set[int]] = {}
 
     def on_stream(self, stream: int, data: bytes, now: int) -> None:
-        """Bytes of a stream, which holds one frame or one after another."""
+        """Take bytes of a stream, which holds one frame or one after another."""
         waiting = self._streams.setdefault(stream, bytearray())
         waiting += data
         while len(waiting) >= HEAD.size:
@@ -159,12 +167,12 @@ class Receiving:
             self.received_ns.setdefault(number, now)
 
     def on_reset(self, stream: int) -> None:
-        """A stream was given up."""
+        """Note that the sender gave a stream up."""
         self._streams.pop(stream, None)
         self.resets += 1
 
     def on_datagram(self, data: bytes, now: int) -> None:
-        """A piece of a frame; pieces may come in any order, and twice."""
+        """Take a piece of a frame; pieces may come in any order, and twice."""
         number, offset, size, _ = PIECE.unpack_from(data)
         pieces = self._pieces.setdefault(number, set())
         pieces.add(offset)
@@ -173,32 +181,46 @@ class Receiving:
 
 
 class End:
-    """What both ends of a call have in common."""
+    """Common parts of both ends of a call."""
 
-    def __init__(self, pipe: Pipe) -> None:
+    def __init__(self, pipe: Pipe, key_pipe: Pipe | None = None) -> None:
+        """Take the connection, and that of key frames if they have one of their own."""
         self.receiving = Receiving()
         self.sending: Sending | None = None
-        self._pipe = pipe
+        self._pipe, self._key_pipe = pipe, key_pipe
 
     def on_reset(self, stream: int) -> None:
-        """A stream was given up by the other end."""
+        """Note that the other end gave a stream up."""
         self.receiving.on_reset(stream)
 
     def on_datagram(self, data: bytes, now: int) -> None:
-        """A DATAGRAM frame arrived."""
+        """Take a DATAGRAM frame that arrived, on either connection."""
         self.receiving.on_datagram(data, now)
+
+    def on_key_stream(self, stream: int, data: bytes, now: int) -> None:
+        """Take bytes of a stream of the connection of key frames."""
+        self.receiving.on_stream(_of_keys(stream), data, now)
+
+    def on_key_reset(self, stream: int) -> None:
+        """Note that the other end gave a stream of the connection of key frames up."""
+        self.receiving.on_reset(_of_keys(stream))
+
+
+def _of_keys(stream: int) -> int:
+    """Return a number that no stream of the first connection has."""
+    return -1 - stream
 
 
 class CallServer(End):
     """The server's end: it does what the client says, and reports when it is asked to."""
 
-    def __init__(self, pipe: Pipe) -> None:
-        super().__init__(pipe)
+    def __init__(self, pipe: Pipe, key_pipe: Pipe | None = None) -> None:
+        super().__init__(pipe, key_pipe)
         self._first_ns: int | None = None
         self._asked: dict[int, bytes] = {}  # by streams of both directions
 
     def on_stream(self, stream: int, data: bytes, end: bool, now: int) -> None:
-        """Bytes of a stream arrived, perhaps the last ones."""
+        """Take bytes of a stream that arrived, perhaps its last ones."""
         if stream % 4:  # of one direction (RFC 9000, section 2.1)
             self.receiving.on_stream(stream, data, now)
             return
@@ -211,7 +233,7 @@ class CallServer(End):
         self._first_ns = now
         workload = Realtime.check(json.loads(asked[len(GREETING) :]), "call")
         if "down" in workload.directions:
-            self.sending = Sending(workload, self._pipe, now)
+            self.sending = Sending(workload, self._pipe, now, self._key_pipe)
             self.sending.on_time(now)
         return b""
 
@@ -225,20 +247,20 @@ class CallServer(End):
         return json.dumps(report).encode()
 
     def on_time(self, now: int) -> None:
-        """Send what is due."""
+        """Send the frames that are due."""
         if self.sending is not None:
             self.sending.on_time(now)
 
     def next_timeout(self) -> float:
-        """When `on_time` is to be called (ns); infinity: it need not."""
+        """Return when `on_time` is to be called (ns), infinity for never."""
         return math.inf if self.sending is None else self.sending.next_timeout()
 
 
 class CallClient(End):
     """The client's end: from connecting to the server's report."""
 
-    def __init__(self, workload: Realtime, pipe: Pipe) -> None:
-        super().__init__(pipe)
+    def __init__(self, workload: Realtime, pipe: Pipe, key_pipe: Pipe | None = None) -> None:
+        super().__init__(pipe, key_pipe)
         self.ended = False
         self.outcome = CallOutcome()
         self._workload = workload
@@ -249,11 +271,11 @@ class CallClient(End):
         self._answer = b""
 
     def connecting(self, now: int) -> None:
-        """The client begins to connect."""
+        """Note that the client begins to connect."""
         self._start = now
 
     def connected(self, now: int) -> None:
-        """Streams may be opened: say what is to be sent, and begin."""
+        """Say what is to be sent, and begin, as streams may be opened now."""
         self._ready = now
         self.outcome.handshake_s = (now - self._start) / NS_PER_S
         told = self._workload.model_dump_json(exclude_defaults=True).encode()
@@ -261,7 +283,7 @@ class CallClient(End):
         last_ns = self._workload.plan.due_ns(self._workload.frames - 1)
         self._over = now + last_ns + PATIENCE_NS
         if "up" in self._workload.directions:
-            self.sending = Sending(self._workload, self._pipe, now)
+            self.sending = Sending(self._workload, self._pipe, now, self._key_pipe)
             self.sending.on_time(now)
 
     def on_time(self, now: int) -> None:
@@ -278,19 +300,19 @@ class CallClient(End):
             self.failed(f"the server's report did not come within {REPORT_NS // NS_PER_S} s")
 
     def _is_complete(self) -> bool:
-        """Whether nothing is to be waited for; of frames up only the server knows."""
+        """Return whether nothing more is awaited; only the server knows of frames up."""
         is_here = len(self.receiving.received_ns) == self._workload.frames
         return self._workload.direction == "down" and is_here
 
     def next_timeout(self) -> float:
-        """When `on_time` is to be called (ns); infinity: it need not."""
+        """Return when `on_time` is to be called (ns), infinity for never."""
         if self.ended or self._over is None:
             return math.inf
         wait = self._over if self._report is None else self._asked + REPORT_NS
         return min(wait, math.inf if self.sending is None else self.sending.next_timeout())
 
     def on_stream(self, stream: int, data: bytes, end: bool, now: int) -> None:
-        """Bytes of a stream arrived, perhaps the last ones."""
+        """Take bytes of a stream that arrived, perhaps its last ones."""
         if stream == self._report:
             self._answer += data
             if end and not self.ended:
@@ -299,7 +321,7 @@ class CallClient(End):
             self.receiving.on_stream(stream, data, now)
 
     def failed(self, reason: str) -> None:
-        """Nothing more will come."""
+        """End with an error, as nothing more will come."""
         if not self.ended:
             self.ended = True
             self.outcome.error = reason
@@ -343,7 +365,7 @@ def complete(
 
 
 def read_call(report: dict[str, Any]) -> Measurement:
-    """What a client's report (`CallOutcome`) says; its bytes are those of frames in time.
+    """Return the measurement in a client's report (`CallOutcome`); bytes count in time.
 
     Raises:
         TransferFailed: the connection failed.

@@ -8,8 +8,8 @@ import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from aioquic.quic.configuration import QuicConfiguration
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -20,6 +20,9 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 from cryptography.x509.oid import NameOID
+
+if TYPE_CHECKING:  # half of what a client of HTTP/2 would import
+    from aioquic.quic.configuration import QuicConfiguration
 
 _KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 """Nothing secret: it signs in simulations only. Ed25519, because its signatures all have 64 bytes;
@@ -37,16 +40,19 @@ def identify(server: QuicConfiguration) -> None:
     server.certificate, server.private_key = _certificate(), _KEY
 
 
-def write_files(directory: Path) -> tuple[Path, Path]:
-    """Write the certificate and its key as PEM files; their paths."""
+def write_files(directory: Path, addresses: Sequence[str] = ()) -> tuple[Path, Path]:
+    """Write the certificate and its key as PEM files; return their paths.
+
+    It is for `server.test` and the addresses.
+    """
     certificate, key = directory / "certificate.pem", directory / "key.pem"
-    certificate.write_bytes(_certificate().public_bytes(Encoding.PEM))
+    certificate.write_bytes(_certificate(*addresses).public_bytes(Encoding.PEM))
     key.write_bytes(_KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     return certificate, key
 
 
 @functools.cache
-def _certificate() -> x509.Certificate:
+def _certificate(*addresses: str) -> x509.Certificate:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, SERVER_NAME)])
     return (
         x509.CertificateBuilder()
@@ -56,7 +62,7 @@ def _certificate() -> x509.Certificate:
         .serial_number(1)
         .not_valid_before(_VALID[0])
         .not_valid_after(_VALID[1])
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(SERVER_NAME)]), critical=False)
+        .add_extension(_names(addresses), critical=False)
         .sign(_KEY, None)
     )
 
@@ -104,8 +110,6 @@ def make_certificate(
 def _self_signed(key: ec.EllipticCurvePrivateKey, addresses: Sequence[str]) -> x509.Certificate:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, SERVER_NAME)])
     now = datetime.datetime.now(datetime.UTC)
-    names: list[x509.GeneralName] = [x509.DNSName(SERVER_NAME)]
-    names += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
     return (
         x509.CertificateBuilder()
         .subject_name(name)
@@ -114,6 +118,12 @@ def _self_signed(key: ec.EllipticCurvePrivateKey, addresses: Sequence[str]) -> x
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - CLOCK_SKEW)
         .not_valid_after(now + VALIDITY)
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(_names(addresses), critical=False)
         .sign(key, hashes.SHA256())
     )
+
+
+def _names(addresses: Sequence[str]) -> x509.SubjectAlternativeName:
+    names: list[x509.GeneralName] = [x509.DNSName(SERVER_NAME)]
+    names += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
+    return x509.SubjectAlternativeName(names)

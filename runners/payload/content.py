@@ -1,4 +1,4 @@
-"""What every server sends: N deterministic bytes, so that every client can be checked by hash."""
+"""The content of every server: N deterministic bytes, so that clients are checked by hash."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def blocks(size_bytes: int) -> Iterator[bytes]:
-    """The content of a transfer of `size_bytes`: one block repeated, the last one cut."""
+    """Yield the content of a transfer of `size_bytes`: one block repeated, the last one cut."""
     whole, rest = divmod(size_bytes, BLOCK_BYTES)
     for _ in range(whole):
         yield BLOCK
@@ -22,10 +22,10 @@ def blocks(size_bytes: int) -> Iterator[bytes]:
 
 @lru_cache(maxsize=8)
 def content_sha256(size_bytes: int) -> str:
-    """SHA-256 of the content of a transfer of `size_bytes`, in hexadecimal digits.
+    """Return the SHA-256 of the content of a transfer of `size_bytes`, in hexadecimal digits.
 
-    Also of the first `size_bytes` of a longer transfer, whose content begins with the same bytes:
-    so what a client had when it stopped can be checked.
+    It is also that of the first `size_bytes` of a longer transfer, whose content begins with the
+    same bytes: so what a client had when it stopped can be checked.
     """
     digest = hashlib.sha256()
     for block in blocks(size_bytes):
@@ -34,7 +34,7 @@ def content_sha256(size_bytes: int) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -46,9 +46,9 @@ def write_content(path: Path, size_bytes: int) -> None:
 
 
 class Received:
-    """What has arrived of something whose bytes are to be the content's first ones.
+    """Bytes that arrived, compared with the first bytes of the content.
 
-    Each byte is compared: a tenth of what it takes to hash it.
+    Each byte is compared, which takes a tenth of the time of a hash.
     """
 
     def __init__(self) -> None:
@@ -57,17 +57,17 @@ class Received:
         """Whether all that has arrived is what was sent."""
 
     def take(self, data: bytes) -> None:
-        """The next piece."""
+        """Take the next piece of the bytes."""
         self.is_right = self.is_right and _is_at(self.size_bytes, data)
         self.size_bytes += len(data)
 
     def is_content(self, size_bytes: int) -> bool:
-        """Whether it is the content of a transfer of `size_bytes`, no byte more or less."""
+        """Return whether it is the content of a transfer of `size_bytes`, no byte more or less."""
         return self.is_right and self.size_bytes == size_bytes
 
 
 def _is_at(offset: int, data: bytes) -> bool:
-    """Whether these are the content's bytes from `offset` on."""
+    """Return whether these are the content's bytes from `offset` on."""
     start = offset % BLOCK_BYTES
     if start + len(data) <= len(SEVERAL_BLOCKS):
         return SEVERAL_BLOCKS.startswith(data, start)
@@ -76,13 +76,13 @@ def _is_at(offset: int, data: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a server answers to a GET request."""
+    """The content that a server sends for a GET request."""
 
     size_bytes: int
     pieces: Iterable[bytes]
     """Its bytes, in order; they can be taken once."""
     headers: tuple[tuple[bytes, bytes], ...] = ()
-    """Beside `content-length`."""
+    """Headers beside `content-length`."""
 
 
 Find = Callable[[str], Content | None]
@@ -90,18 +90,18 @@ Find = Callable[[str], Content | None]
 
 
 def requested_content(path: str) -> Content | None:
-    """What `/bytes/N` asks for; None for any other path."""
+    """Return the content that `/bytes/N` asks for, None for any other path."""
     size = requested_size(path)
     return None if size is None else Content(size, blocks(size))
 
 
 def requested_size(path: str) -> int | None:
-    """N of the request path `/bytes/N`; None for any other path."""
+    """Return N of the request path `/bytes/N`, None for any other path."""
     return _size(path, "/bytes")
 
 
 def response_size(path: str) -> int | None:
-    """N of the request path `/respond/N`; None for any other path."""
+    """Return N of the request path `/respond/N`, None for any other path."""
     return _size(path, "/respond")
 
 
@@ -111,7 +111,7 @@ def _size(path: str, folder: str) -> int | None:
 
 
 class Posted:
-    """One `POST` whose body arrives in pieces; sans-IO.
+    """One `POST` whose body arrives in pieces.
 
     A server takes the whole body before it answers, whatever the answer will be.
     """
@@ -122,14 +122,14 @@ class Posted:
         self._body = Received()
 
     def take(self, data: bytes) -> None:
-        """The next piece of the body."""
+        """Take the next piece of the body."""
         self._body.take(data)
 
     def answer(self) -> tuple[HTTPStatus, int]:
-        """The status and the size of the answer in bytes, once the body is complete.
+        """Return the status and the size of the answer in bytes, once the body is complete.
 
-        404 for another path. 400 for a body that has not the length that it was announced with
-        (`content-length`), or that was announced with none, or that is not the content.
+        It is 404 for another path. It is 400 for a body whose length is not the announced one
+        (`content-length`), that was announced without a length, or that is not the content.
         """
         if self._size is None:
             return HTTPStatus.NOT_FOUND, 0

@@ -1,4 +1,4 @@
-"""Workload `request-response` as its clients are told of it, and as they report on it."""
+"""Workload `request-response` in its clients' settings and reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minitopo_dc.workloads.request_response import request_rows
 
 
 def plan_of(workload: RequestResponse) -> RequestPlan:
-    """What a client is told of a workload."""
+    """Return a client's plan of requests for a workload."""
     return RequestPlan(
         request_bytes=workload.request_bytes,
         response_bytes=workload.response_bytes,
@@ -22,7 +22,7 @@ def plan_of(workload: RequestResponse) -> RequestPlan:
 
 
 def read_requests(report: dict[str, Any]) -> Measurement:
-    """What a client's report (`RequestsOutcome`) says.
+    """Return the measurement in a client's report (`RequestsOutcome`).
 
     Raises:
         TransferFailed: the connection failed, or an answer was wrong.

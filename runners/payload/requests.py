@@ -1,8 +1,8 @@
-"""Requests at a steady pace: when each is due, when it was sent and when its answer was there.
+"""Requests at a steady pace: when each is due, was sent, and was answered.
 
 The handover experiment of "Multipath QUIC: Design and Evaluation" (De Coninck and Bonaventure,
 CoNEXT 2017) has such a client: 750 bytes each way, again and again, whether or not the requests
-before were answered. What is here does no input or output; HTTP/2 and HTTP/3 share it.
+before were answered. This module does no input or output; HTTP/2 and HTTP/3 share it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from minitopo_dc.runners.payload.content import Received
 
 @dataclass(frozen=True, slots=True)
 class RequestPlan:
-    """What a client asks for on its connection.
+    """A client's requests on its connection.
 
     Raises:
         ValueError: a field has a value that cannot be.
@@ -36,17 +36,17 @@ class RequestPlan:
 
     @property
     def path(self) -> str:
-        """What is asked for."""
+        """Return the path of the requests."""
         return f"/respond/{self.response_bytes}"
 
 
 class WrongAnswer(MinitopoDcError):  # noqa: N818 (it is the server's, not this program's)
-    """An answer is not the one that was asked for; the text says of which request and why."""
+    """Error: an answer is not the one asked for; the text says of which request and why."""
 
 
 @dataclass
 class RequestsOutcome:
-    """What the client saw; times in seconds since it began to connect."""
+    """The client's results; times in seconds since it began to connect."""
 
     # Of each request that was sent: when it was handed to the transport, and when the last byte of
     # its answer arrived (None: it had not when the client's patience was over).
@@ -59,7 +59,7 @@ class RequestsOutcome:
 
 
 class Requests:
-    """The schedule of a plan's requests and the record of what became of them; sans-IO.
+    """The schedule of a plan's requests, and the record of what became of them.
 
     Times are seconds on one clock of the caller's. The first request is due when the connection is
     there, the k-th one k intervals later: a late one delays none of the others.
@@ -74,30 +74,30 @@ class Requests:
         self._waiting: dict[int, Received] = {}  # what has arrived of answers, by request
 
     def connecting(self, now: float) -> None:
-        """The client begins to connect."""
+        """Note that the client begins to connect at `now` (s)."""
         self._start = now
 
     def connected(self, now: float) -> None:
-        """Requests may be sent."""
+        """Note that requests may be sent from `now` (s) on."""
         self._first = now
         self.outcome.handshake_s = now - self._start
 
     def due(self, now: float) -> range:
-        """The numbers of the requests to be sent now, from 0 on."""
+        """Return the numbers of the requests to be sent now, from 0 on."""
         sent = end = len(self.outcome.requests)
         while end < self.plan.count and self._due_at(end) <= now:
             end += 1
         return range(sent, end)
 
     def next_timeout(self) -> float:
-        """When the next request is due, or when patience is over; infinity before `connected`."""
+        """Return when a request is due or patience is over (s), infinity before `connected`."""
         sent = len(self.outcome.requests)
         if sent < self.plan.count:
             return self._due_at(sent)
         return self._last_sent + self.plan.patience_s
 
     def sent(self, number: int, now: float) -> None:
-        """A request was handed to the transport.
+        """Note that a request was handed to the transport at `now` (s).
 
         Raises:
             ValueError: it is not the next one.
@@ -110,7 +110,7 @@ class Requests:
             self._last_sent = now
 
     def status(self, number: int, status: int) -> None:
-        """An answer begins with a status of HTTP.
+        """Check the HTTP status with which an answer begins.
 
         Raises:
             WrongAnswer: it is not 200.
@@ -119,12 +119,12 @@ class Requests:
             raise WrongAnswer(f"request {number} got status {status}, not 200")
 
     def arrived(self, number: int, data: bytes) -> None:
-        """A piece of an answer's body arrived."""
+        """Take a piece of an answer's body that arrived."""
         self.outcome.bytes_received += len(data)
         self._waiting[number].take(data)
 
     def answered(self, number: int, now: float) -> None:
-        """An answer is complete.
+        """Note that an answer is complete at `now` (s), and check its bytes.
 
         Raises:
             WrongAnswer: it has not the bytes asked for.
@@ -137,7 +137,7 @@ class Requests:
         self.outcome.requests[number] = (sent_s, now - self._start)
 
     def ended(self, now: float) -> bool:
-        """Whether all were sent, and all were answered or the client's patience is over."""
+        """Return whether all requests were sent, and were answered or patience is over."""
         if len(self.outcome.requests) < self.plan.count:
             return False
         return not self._waiting or now >= self.next_timeout()

@@ -1,4 +1,4 @@
-"""A directory with one file for the servers that serve files, and where the client puts it."""
+"""A directory with one file for servers that serve files, and one for the client's copy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minitopo_dc.runners.payload.content import write_content
 
 @contextmanager
 def website(transfer: Transfer) -> Iterator[None]:
-    """Directories `www`, holding a file named by its size, and `download`, until the end."""
+    """Give directories `www`, with a file named by its size, and `download`, for a block."""
     www, download = transfer.directory / "www", transfer.directory / "download"
     try:
         for directory in (www, download):
@@ -28,7 +28,7 @@ def website(transfer: Transfer) -> Iterator[None]:
 
 
 def downloaded_file(transfer: Transfer) -> Path:
-    """The file that the client wrote.
+    """Return the file that the client wrote.
 
     Raises:
         TransferFailed: it wrote none, or more than one.

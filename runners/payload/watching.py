@@ -1,6 +1,6 @@
 """A video session as the clients of all transports do it: one player, requests by their numbers.
 
-What is here does no input or output; times are int ns on one clock of the caller's.
+This module does no input or output; times are int ns on one clock of the caller's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from minitopo_dc.workloads.video import segment_rows
 
 @dataclass
 class WatchingOutcome:
-    """What the client saw; times in seconds since it began to connect."""
+    """The client's results; times in seconds since it began to connect."""
 
     segments: list[Row] = field(default_factory=list)
     startup_s: float | None = None
@@ -39,7 +39,7 @@ class Watching:
     """A session, from the client's start of connecting to the last segment's last byte."""
 
     def __init__(self, workload: Video) -> None:
-        """Take what is watched; VideoError when it cannot be read."""
+        """Take the workload; raise VideoError when its video cannot be read."""
         self.ended = False
         """Whether all is there, or something went wrong."""
         self._player = workload.player()
@@ -51,7 +51,7 @@ class Watching:
 
     @property
     def outcome(self) -> WatchingOutcome:
-        """What has become of the session until now."""
+        """Return what has become of the session until now."""
         outcome, player = self._outcome, self._player
         outcome.segments = segment_rows(player, self._start)
         if player.started_ns is not None:
@@ -59,16 +59,19 @@ class Watching:
         return outcome
 
     def connecting(self, now: int) -> None:
-        """The client begins to connect."""
+        """Note that the client begins to connect at `now` (ns)."""
         self._start = now
 
     def connected(self, now: int) -> None:
-        """Requests may be sent."""
+        """Note that requests may be sent from `now` (ns) on."""
         self._connected = True
         self._outcome.handshake_s = (now - self._start) / NS_PER_S
 
     def todo(self, now: int) -> Iterator[Request | Cancel]:
-        """What is to be asked for and to be given up now, in this order; then `next_timeout`."""
+        """Yield what is to be asked for and to be given up now, in this order.
+
+        Ask `next_timeout` then.
+        """
         while self._connected and not self.ended:
             action = self._next(now)
             if isinstance(action, Wait):
@@ -91,11 +94,11 @@ class Watching:
             return End()
 
     def next_timeout(self) -> float:
-        """When `todo` is to be called (ns) if nothing arrives before; infinity: it need not."""
+        """Return when to call `todo` (ns) if nothing arrives before, infinity for never."""
         return math.inf if self.ended else self._wake
 
     def status(self, number: int, status: int, now: int) -> None:
-        """An answer begins with a status of HTTP.
+        """Check the HTTP status with which an answer begins.
 
         Raises:
             WrongAnswer: it is not 200.
@@ -105,7 +108,7 @@ class Watching:
         self._player.first_byte(number, now)
 
     def arrived(self, number: int, data: bytes, now: int) -> None:
-        """A piece of an answer arrived.
+        """Take a piece of an answer that arrived, and check its bytes.
 
         Raises:
             WrongAnswer: it is not what was asked for.
@@ -122,7 +125,7 @@ class Watching:
             del self._arriving[number]
 
     def answered(self, number: int) -> None:
-        """An answer has ended.
+        """Note that an answer has ended, and check that it is complete.
 
         Raises:
             WrongAnswer: it has fewer bytes than were asked for.
@@ -133,7 +136,7 @@ class Watching:
             raise WrongAnswer(f"request {number} was answered with {sizes}")
 
     def gave_up(self, number: int) -> None:
-        """The server gave an answer up.
+        """Note that the server gave an answer up, and check that it was asked to.
 
         Raises:
             WrongAnswer: it was not asked to.
@@ -142,7 +145,7 @@ class Watching:
             raise WrongAnswer(f"the server gave request {number} up")
 
     def failed(self, reason: str) -> None:
-        """Nothing more will come."""
+        """End with an error, as nothing more will come."""
         if not self.ended:
             self.ended = True
             self._outcome.error = reason
@@ -154,7 +157,7 @@ class Watching:
 
 
 def read_watching(report: dict[str, Any]) -> Measurement:
-    """What a client's report (`WatchingOutcome`) says; its bytes are those of what was watched.
+    """Return the measurement in a client's report (`WatchingOutcome`); bytes are those watched.
 
     Raises:
         TransferFailed: the connection failed, an answer was wrong, or the ABR algorithm was.

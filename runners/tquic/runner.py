@@ -33,7 +33,7 @@ REQUESTS = re.compile(r"^requests: sent 1, finish 1, success 1$", re.MULTILINE)
 
 
 class TquicOptions(Options):
-    """Options of runner `mpquic`."""
+    """Options of runner `mpquic`, which are TQUIC's."""
 
     # TQUIC's own default, and the one that the papers' Picoquic comes nearest to.
     scheduler: Literal["minrtt", "redundant", "roundrobin"] = "minrtt"
@@ -59,12 +59,12 @@ class MpquicRunner(Runner):
     server_exit_codes: ClassVar[frozenset[int]] = frozenset({-signal.SIGTERM})
 
     def missing(self) -> str | None:
-        """Both tools are needed."""
+        """Return which of both tools this machine lacks, None if none."""
         lacking = [tool for tool in self.tools if tool.find() is None]
         return _not_built(lacking[0]) if lacking else None
 
     def server_command(self, transfer: Transfer) -> list[str]:
-        """The server on the service address: it answers from the address it is bound to."""
+        """Return the command of the server, which answers from the address it is bound to."""
         return [
             *(self.tool("tquic_server"), "--listen", _endpoint(transfer)),
             *("--cert", str(transfer.certificate), "--key", str(transfer.key)),
@@ -74,7 +74,7 @@ class MpquicRunner(Runner):
         ]
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """The client with one path per client address."""
+        """Return the command of the client, with one path per client address."""
         return [
             *(self.tool("tquic_client"), "--alpn", "h3", "--enable-multipath"),
             *("--connect-to", _endpoint(transfer)),
@@ -92,7 +92,7 @@ class MpquicRunner(Runner):
             yield
 
     def read(self, transfer: Transfer) -> Measurement:
-        """The client's own time and counters; the downloaded file's hash is checked."""
+        """Return the client's time and counters, after a check of the downloaded file's hash."""
         printed = transfer.client_output.read_text(encoding="utf-8", errors="replace")
         completion_s, details = parse_client(printed)
         body = downloaded_file(transfer)
@@ -117,7 +117,7 @@ def _endpoint(transfer: Transfer) -> str:
 
 
 def parse_client(printed: str) -> tuple[float, dict[str, Any]]:
-    """The completion time in seconds and the packet counters that tquic_client prints.
+    """Return the completion time (s) and the packet counters that tquic_client prints.
 
     Its exit code is 0 in any case, also after no connection and after status 404.
 
@@ -132,7 +132,7 @@ def parse_client(printed: str) -> tuple[float, dict[str, Any]]:
 
 
 def _not_built(tool: Tool) -> str:
-    """Why a tool is not here: the set-up's reason, if it left one, and how to get it."""
+    """Return why a tool is not here: the set-up's reason, if it left one, and how to get it."""
     root = checkout()
     if root is not None and (root / CACHE / "unavailable").exists():
         return (root / CACHE / "unavailable").read_text(encoding="utf-8").strip()

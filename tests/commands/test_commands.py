@@ -91,7 +91,9 @@ def test_the_ratio_is_written_with_colons() -> None:
 
 def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
     found = rows(
-        parsed("--transports", "tcp", "mptcp", "--modes", "dc", "multipath"), "real", "download"
+        parsed("--transports", "tcp", "mptcp", "--modes", "dc", "multipath"),
+        "real",
+        Download(size_mb=10),
     )
     assert [(row["transport"], row["mode"]) for row in found] == [
         ("tcp", "dc"),
@@ -105,7 +107,7 @@ def test_only_dual_connectivity_has_a_row_for_each_split_and_timer() -> None:
     found = rows(
         parsed("--split", "batch,credit", *timers, "--transports", "tcp,mptcp", "--modes", *MODES),
         "real",
-        "download",
+        Download(size_mb=10),
     )
     told = [
         (row["mode"], *(row["pdcp"][name] for name in ("split", "t_reordering_ms")))
@@ -124,12 +126,12 @@ def test_only_dual_connectivity_has_a_row_for_each_split_and_timer() -> None:
 @pytest.mark.parametrize("given", [("batch", "batch"), (",",)])
 def test_a_value_given_twice_or_not_at_all_is_one_error(given: tuple[str, ...]) -> None:
     with pytest.raises(SettingsError, match=r"--split: .*; one value or more, each once"):
-        rows(parsed("--split", *given), "virtual", "download")
+        rows(parsed("--split", *given), "virtual", Download())
 
 
 def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PicoquicRunner, "missing", lambda _: "not built")
-    found = {row["transport"] for row in rows(parsed(), "virtual", "download")}
+    found = {row["transport"] for row in rows(parsed(), "virtual", Download())}
     assert found == {"tcp", "mptcp", "quic", "mpquic-picoquic"}
 
 
@@ -184,6 +186,14 @@ def test_an_uplink_is_another_column_of_its_leg_s_trace(tmp_path: Path) -> None:
         wrong.capacity()
 
 
+def test_one_column_of_uplinks_is_that_of_the_legs_with_a_trace(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("time_s,down_mbps,up_mbps\n0,20,2\n1,10,1\n")
+    columns = ("--trace-column", "down_mbps", "--uplink-column", "up_mbps")
+    first, second = base_of(parsed("--legs", str(table), "12", *columns)).legs
+    assert (first.uplink.capacity().rate_at(0), second.uplink.rate_mbps) == (2e6, 20)
+
+
 def test_an_uplink_does_not_follow_a_curve() -> None:
     legs = base_of(parsed("--delay", "power")).legs
     assert [leg.uplink.delay_ms for leg in legs] == [10, 10]
@@ -195,14 +205,14 @@ def test_one_leg_alone_is_the_better_one() -> None:
 
 
 def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> None:
-    assert [(row["transport"], row["mode"]) for row in rows(parsed(), "virtual", "download")] == [
+    assert [(row["transport"], row["mode"]) for row in rows(parsed(), "virtual", Download())] == [
         *(("tcp", mode) for mode in ("sc", "dc", "dc")),
         ("mptcp", "multipath"),
         *(("quic-picoquic", mode) for mode in ("sc", "dc", "dc")),
         ("mpquic-picoquic", "multipath"),
     ]
     assert {
-        row["transport"] for row in rows(parsed("--transports", "tcp"), "virtual", "download")
+        row["transport"] for row in rows(parsed("--transports", "tcp"), "virtual", Download())
     } == {"tcp"}
 
 
@@ -252,7 +262,7 @@ def test_help_says_the_stack_of_each_transport(capsys: pytest.CaptureFixture[str
 
 def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
     named = ["--transports", "tcp", "quic", "quic-ngtcp2", "--modes", "sc"]
-    found = rows(parsed(*named, "--receive-buffer", "1"), "real", "download")
+    found = rows(parsed(*named, "--receive-buffer", "1"), "real", Download())
     buffer = {"receive_buffer_bytes": 1}
     assert [row["options"] for row in found] == [{}, buffer, buffer]
 
@@ -265,7 +275,7 @@ def test_a_name_alone_gives_a_user_s_runner_no_receive_buffer(
 
     base.runner_names()
     monkeypatch.setitem(base._RUNNERS._found, "quic-own", Own)
-    (row,) = rows(parsed("--transports", "quic-own", "--modes", "sc"), "real", "download")
+    (row,) = rows(parsed("--transports", "quic-own", "--modes", "sc"), "real", Download())
     assert row["options"] == {}
 
 
@@ -458,6 +468,18 @@ def test_parameters_of_the_split_policy_are_named_one_by_one() -> None:
     assert (pdcp.split, pdcp.parameters) == ("bandit", {"epoch_ms": 500, "seed": 3})
     assert pdcp.report_ms == 20
     assert (scenario().pdcp.parameters, scenario().pdcp.report_ms) == ({}, None)
+
+
+def test_a_parameter_is_of_those_of_several_policies_that_have_it() -> None:
+    options = ("--split", "least-delay", "threshold", "--split-parameter", "threshold_bytes=25600")
+    found = rows(parsed(*options, "--modes", "dc"), "virtual", Download())
+    given = {row["pdcp"]["split"]: row["pdcp"]["parameters"] for row in found}
+    assert given == {"least-delay": {}, "threshold": {"threshold_bytes": 25600}}
+
+
+def test_a_parameter_that_no_policy_has_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"'least-delay': no parameter 'treshold'"):
+        base_of(parsed("--split", "least-delay", "threshold", "--split-parameter", "treshold=1"))
 
 
 @pytest.mark.parametrize("words", ["epoch_ms", "=5", "seed=", "seed=[", "seed=1 seed=2"])

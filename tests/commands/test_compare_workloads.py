@@ -64,6 +64,10 @@ def test_a_workload_is_its_name_and_its_parameters(arguments: list[str], wanted:
         (["--workload", "ping:count"], "count; allowed: NAME:KEY=VALUE,KEY=VALUE,..."),
         (["--workload", "ping:count=few"], "ping: count: few is no number in digits"),
         (["--workload", "ping:count=0"], "ping: count: 0; allowed: 1"),
+        (
+            ["--workload", "command:client=curl"],
+            "command: client: curl is no list; write lists in a scenario file",
+        ),
         (["--workload", "ping:size=1"], "ping: size: unknown field; known: count, interval_s"),
         (
             ["--workload", "request-response", "--size", "3"],
@@ -85,7 +89,8 @@ def test_a_wrong_workload_is_one_error_that_begins_with_the_option(
 
 
 def compared(*arguments: str, clock: str = "real", workload: str = "download") -> set[str]:
-    found = rows(parsed(*arguments), "virtual" if clock == "virtual" else "real", workload)
+    asked = base_of(parsed("--workload", workload)).workload
+    found = rows(parsed(*arguments), "virtual" if clock == "virtual" else "real", asked)
     return {f"{row['transport']} {row['mode']}" for row in found}
 
 
@@ -93,6 +98,13 @@ def test_requests_are_compared_over_the_transports_that_carry_them() -> None:
     below_ip = {f"{name} {mode}" for name in ("tcp", "quic-picoquic") for mode in ("sc", "dc")}
     found = compared("--modes", "sc", "dc", "multipath", workload="request-response")
     assert found == below_ip | {"mptcp multipath", "mpquic-picoquic multipath"}
+
+
+def test_transports_that_carry_a_call_otherwise_are_not_compared_unless_named() -> None:
+    assert compared("--modes", "sc", workload="realtime") == {"quic-picoquic sc"}
+    one_stream = compared("--modes", "sc", workload="realtime:delivery=stream")
+    assert one_stream == {"tcp sc", "quic-picoquic sc"}
+    assert compared("--modes", "sc", "--transports", "tcp", workload="realtime") == {"tcp sc"}
 
 
 def test_on_the_virtual_clock_requests_are_compared_over_tcp_and_quic() -> None:

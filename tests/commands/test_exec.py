@@ -14,7 +14,7 @@ from minitopo_dc.cli import main
 from minitopo_dc.commands import exec  # the project's name, as its command line has it
 from minitopo_dc.emulation.run import own_program
 from minitopo_dc.emulation.run.own_program import OwnProgram, Say, program_environment
-from minitopo_dc.emulation.run.program_result import (
+from minitopo_dc.run.program_result import (
     LegCount,
     ProgramResult,
     leg_counts,
@@ -178,6 +178,14 @@ def test_who_is_not_root_is_told_so(
     monkeypatch.setattr(clocks, "why_not_real", lambda: "not root")
     assert main(["exec", *LEGS, "--", "true"]) == 2
     assert capsys.readouterr().err == "minitopo-dc: exec needs the real clock: not root\n"
+
+
+def test_a_shell_on_the_virtual_clock_is_refused_with_the_reason(
+    fake: Fake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["shell", *LEGS, "--clock", "virtual"]) == 2
+    assert "--clock: virtual; a shell needs the real clock" in capsys.readouterr().err
+    assert not fake.programs
 
 
 @pytest.mark.usefixtures("fake")

@@ -86,7 +86,7 @@ def test_a_file_gives_its_path_and_no_transport_or_workload(tmp_path: Path) -> N
             {"transport": "mptcp", "mode": "multipath", "options": {}, "paths": {"initial": [1]}},
             "paths: a program opens its paths itself",
         ),
-        ({"clock": "virtual"}, "clock: virtual; your own program needs the real clock"),
+        ({"clock": "virtual"}, "clock: virtual; exec has that with --clock virtual"),
     ],
 )
 def test_a_file_that_no_program_can_use_is_refused(

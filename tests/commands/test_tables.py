@@ -215,6 +215,15 @@ def test_what_check_prints_is_not_cut() -> None:
     check(report(findings, WIDTH).plain, report(findings, WIDE).plain)
 
 
+def test_flows_have_jains_index_below_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flow = {"mode": "dc", "transport": "quic", "goodput_mbps": 12.0, "completion_s": 4.0}
+    several = result(mode="flows", details={"flows": [flow, flow], "jain_index": 1.0})
+    run.tell_run(several, tmp_path, as_json=False)
+    assert "Jain's fairness index of the flows: 1.000" in capsys.readouterr().out
+
+
 def test_what_does_not_fit_is_a_record_with_units() -> None:
     heads = [
         Head("mode", text=True),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.minitopo import ParameterError, read_minitopo
-from minitopo_dc.workloads import Ping, RequestResponse
+from minitopo_dc.workloads import Download, Ping, RequestResponse
 from tests.minitopo.files import DUAL, PING, THREE_SERVER_PATHS, TWO_PATHS, read
 
 
@@ -78,6 +78,13 @@ def test_requests_and_answers_last_as_long_as_the_file_says(tmp_path: Path) -> N
         assert scenario.workload == RequestResponse(duration_s=seconds)
 
 
+def test_the_size_in_minitopo_s_file_for_iperf_is_named_as_ignored(tmp_path: Path) -> None:
+    made = read(tmp_path, TWO_PATHS, "xpType:iperf\nsize:10M\n")
+    assert isinstance(made.scenario.workload, Download)
+    assert made.scenario.workload.duration_s == 10
+    assert any("xp:2: size: ignored, as Minitopo does" in note for note in made.notes)
+
+
 def test_iperf_is_a_download_for_its_time(tmp_path: Path) -> None:
     for text, seconds in (("", 10), ("iperfTime:2.5\niperfParallel:1\n", 2.5)):
         run = read(tmp_path, DUAL, f"xpType:iperf\n{text}")
@@ -100,6 +107,14 @@ def test_sizes_congestion_control_and_buffers_are_taken_over(tmp_path: Path) -> 
         "net.ipv4.tcp_rmem": "4096 87380 300000",
         "net.ipv4.tcp_autocorking": "0",
     }
+
+
+def test_buffers_on_the_virtual_clock_are_those_of_the_guest_s_kernel(tmp_path: Path) -> None:
+    text = "xpType:tcp\nclock:virtual\nwmem:4096 16384 300000\n"
+    scenario = read(tmp_path, TWO_PATHS, text).scenario
+    assert scenario.virtual.sysctl == {"net.ipv4.tcp_wmem": "4096 16384 300000"}
+    assert scenario.real.sysctl == {}
+    assert scenario.on_clock("real").real.sysctl == scenario.virtual.sysctl
 
 
 def test_pcap_switches_capture_at_the_end_hosts(tmp_path: Path) -> None:

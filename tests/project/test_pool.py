@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.compare import run_all
-from minitopo_dc.pool import Killed, in_processes
+from minitopo_dc.pool import Killed, Pool, in_processes
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.campaign.campaigns import document, pretend
@@ -34,6 +34,22 @@ def test_who_stops_asking_ends_what_is_under_way() -> None:
     calls = in_processes(act, [("a",), ("sleep",)], 2)
     next(calls)
     calls.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - begin < 60
+
+
+def test_a_process_makes_one_lot_of_calls_after_the_other() -> None:
+    with Pool(act, 1) as pool:
+        first = list(pool.results([("pid",), ("die",)]))
+        second = list(pool.results([("pid",), ("pid",)]))
+    assert first[1].outcome == Killed(-signal.SIGKILL)
+    assert first[0].outcome != second[0].outcome == second[1].outcome
+
+
+def test_what_has_not_ended_in_time_is_given_up() -> None:
+    begin = time.monotonic()
+    with Pool(act, 1) as pool:
+        assert list(pool.results([("sleep",), ("a",)], begin + 1)) == []
+        assert [each.outcome for each in pool.results([("a",)])] == ["a"]
     assert time.monotonic() - begin < 60
 
 

@@ -21,6 +21,7 @@ from minitopo_dc.commands.entry import unexpected
 from minitopo_dc.commands.screen import new_directory
 from minitopo_dc.emulation.machine.run_registry import VARIABLE
 from minitopo_dc.run.results import load_as_run
+from minitopo_dc.runners.processes.environment import clean_environment
 
 PACKAGE = Path(cli.__file__).resolve().parent
 SOURCES = sorted(
@@ -72,14 +73,11 @@ def test_an_output_that_is_a_link_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_programs_of_a_run_get_a_clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("mininet", reason="needs Mininet")
-    from minitopo_dc.emulation.network import hosts
-
     meddling = ["LD_PRELOAD", "BASH_ENV", "https_proxy", "ALL_PROXY", "SSLKEYLOGFILE", "PYTHONHOME"]
     for name in meddling:
         monkeypatch.setenv(name, "/nowhere")
     monkeypatch.setenv(VARIABLE, "kept")
-    clean = hosts.clean_environment()
+    clean = clean_environment()
     assert not set(meddling) & clean.keys()
     assert clean[VARIABLE] == "kept"
     assert clean["PATH"] == os.environ["PATH"]

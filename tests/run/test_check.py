@@ -126,10 +126,6 @@ def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[st
             "allowed: a scenario of its own, with mode sc or dc or dc-duplicate or multipath",
         ),
         (
-            COMMAND | {"clock": "virtual"},
-            "transport: command runs programs, which live in real time; allowed: clock: real",
-        ),
-        (
             COMMAND | {"mode": "multipath", "paths": {"initial": [1]}},
             "paths: transport command has a path on every leg from the beginning to the end; ",
         ),
@@ -183,11 +179,11 @@ def test_a_transport_without_a_virtual_clock_makes_the_run_unsupported() -> None
     check_fields(wanted)
     assert why_unsupported(wanted, runners_of(wanted)) == (
         "transport icmp needs the real clock (Linux, root, Mininet); "
-        "the virtual clock has tcp, quic, mptcp, quic-picoquic, mpquic-picoquic"
+        "the virtual clock has tcp, quic, mptcp, quic-picoquic, mpquic-picoquic, command"
     )
 
 
-@pytest.mark.parametrize("fields", [REQUESTS | {"transport": "tcp"}, REQUESTS | MULTIPATH])
+@pytest.mark.parametrize("fields", [REQUESTS | {"transport": "tcp"}, REQUESTS | MULTIPATH, COMMAND])
 def test_without_a_guest_the_kernel_s_transports_are_unsupported_there(
     fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,6 +192,28 @@ def test_without_a_guest_the_kernel_s_transports_are_unsupported_there(
     check_fields(wanted)
     assert why_unsupported(wanted, runners_of(wanted)) == (
         "the guest kernel is not built (get it: minitopo-dc build linux)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("clock", "fields"),
+    [
+        ("real", {"transport": "tcp"}),
+        ("real", {"transport": "quic"}),
+        ("virtual", {"transport": "quic"}),
+        ("virtual", MULTIPATH | {"transport": "mpquic-picoquic"}),
+    ],
+)
+def test_key_frames_that_cannot_be_marked_make_a_run_unsupported(
+    clock: str, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minitopo_dc.runners.picoquic.runner.missing", lambda: None)
+    call = {"kind": "realtime", "delivery": "stream", "key_frame_dscp": 46}
+    wanted = scenario(clock=clock, workload=call, **fields)
+    check_fields(wanted)
+    assert why_unsupported(wanted, runners_of(wanted)) == (
+        f"key_frame_dscp: transport {fields['transport']} has one connection for all frames of a "
+        "call, and its packets do not tell which are key frames; a second one has quic-picoquic"
     )
 
 

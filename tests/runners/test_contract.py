@@ -264,7 +264,11 @@ def test_a_multipath_runner_with_schedules_may_have_one(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("tcp", {"qlog": True}, r"runner tcp: no option 'qlog' \(known: tcp_info, tls\)"),
+        (
+            "tcp",
+            {"qlog": True},
+            r"runner tcp: no option 'qlog' \(known: mss_bytes, tcp_info, tls\)",
+        ),
         (
             "quic",
             {"window": 1},
@@ -315,7 +319,7 @@ def test_options_have_the_documented_defaults() -> None:
     }
     assert get_runner("quic-ngtcp2").options_type is QuicOptions
     assert TquicOptions().scheduler == "minrtt"
-    assert TcpOptions().model_dump() == {"tls": "1.3", "tcp_info": False}
+    assert TcpOptions().model_dump() == {"tls": "1.3", "tcp_info": False, "mss_bytes": None}
     assert get_runner("icmp").options_type is Options
     assert Options.check({}, "runner icmp").model_dump() == {}
 

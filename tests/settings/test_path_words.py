@@ -13,6 +13,7 @@ from minitopo_dc.minitopo import ParameterError
 from minitopo_dc.run.check import check_fields
 from minitopo_dc.settings import PathPlan, SettingsError, parse_path_words
 from minitopo_dc.settings.paths import PathEvent
+from minitopo_dc.workloads import Download
 from tests.commands.test_commands import parsed, scenario
 from tests.minitopo.files import DUAL, TWO_PATHS, read
 
@@ -45,7 +46,7 @@ def test_a_wrong_word_is_one_clear_error(words: tuple[str, ...], message: str) -
 
 def test_a_comparison_schedules_the_paths_of_its_multipath_runs_only() -> None:
     given = ("--legs", "10", "10", "--paths", *WORDS, "--transports", "tcp", "mptcp")
-    found = rows(parsed(*given, "--modes", *MODES), "real", "download")
+    found = rows(parsed(*given, "--modes", *MODES), "real", Download())
     planned = [each for _, each in planned_runs(scenario(*given), found, 1)]
     plans = {each.mode: each.resolved_flows[0].paths for each in planned}
     assert plans == {"sc": None, "dc": None, "dc-duplicate": None, "multipath": PLAN}
@@ -53,9 +54,9 @@ def test_a_comparison_schedules_the_paths_of_its_multipath_runs_only() -> None:
 
 def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named() -> None:
     given = ("--legs", "10", "10", "--paths", *WORDS)
-    compared = {row["transport"] for row in rows(parsed(*given), "real", "download")}
+    compared = {row["transport"] for row in rows(parsed(*given), "real", Download())}
     assert compared == {"mptcp", "tcp", "quic-picoquic", "mpquic-picoquic"}
-    named = rows(parsed(*given, "--transports", "mpquic"), "real", "download")
+    named = rows(parsed(*given, "--transports", "mpquic"), "real", Download())
     (run,) = [each for _, each in planned_runs(scenario(*given), named, 1)]
     with pytest.raises(SettingsError, match="paths: transport mpquic has a path on every leg"):
         check_fields(run)
@@ -63,7 +64,7 @@ def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named
 
 def test_a_schedule_for_no_multipath_run_is_refused() -> None:
     with pytest.raises(SettingsError, match="--paths: no row of mode multipath"):
-        rows(parsed("--paths", "1", "--transports", "tcp"), "real", "download")
+        rows(parsed("--paths", "1", "--transports", "tcp"), "real", Download())
 
 
 LEG = "{downlink: {rate_mbps: 9}}"

@@ -1,6 +1,6 @@
-"""What can happen to a process: it gets a signal, stands still, or has no CPU time.
+"""Blows that can hit a process: it gets a signal, stands still, or has no CPU time.
 
-Of a process that stands still for a while, or waits for the CPU, nobody is to blame: its run may go
+A run may not be blamed for a process that stands still for a while, or waits for the CPU: it may go
 well, be disturbed, or fail with a reason.
 """
 
@@ -39,7 +39,7 @@ def _signal(number: signal.Signals) -> Strike:
 
 
 def _stop(pid: int, rng: Random, _: ExitStack) -> None:
-    """SIGSTOP, and SIGCONT some time later."""
+    """Stop a process by SIGSTOP, and continue it some time later by SIGCONT."""
     os.kill(pid, signal.SIGSTOP)
     try:
         time.sleep(rng.uniform(*STOPS_S))
@@ -49,7 +49,7 @@ def _stop(pid: int, rng: Random, _: ExitStack) -> None:
 
 
 def _hogs(_: int, rng: Random, __: ExitStack) -> None:
-    """As many busy processes as processors for some time, whoever the victim is."""
+    """Run as many busy processes as processors for some time, whatever the victim is."""
     nice = ("nice", "-n", str(rng.choice(NICE)))
     hogs = [subprocess.Popen([*nice, *HOG]) for _ in range(os.cpu_count() or 1)]
     try:
@@ -61,7 +61,7 @@ def _hogs(_: int, rng: Random, __: ExitStack) -> None:
 
 
 def _limit(pid: int, rng: Random, stack: ExitStack) -> None:
-    """A share of one CPU to its end; an element loses its real-time priority, which has none."""
+    """Limit a process to a share of one CPU to its end, without real-time priority."""
     os.sched_setscheduler(pid, os.SCHED_OTHER, os.sched_param(0))
     stack.enter_context(cpu_limit(rng.uniform(*LIMITS_PERCENT))).add(pid)
 

@@ -1,6 +1,6 @@
 """A command in the background whose processes are found by a mark that all of them inherit.
 
-So they are found also when the command does not know them any more, or has been killed.
+So they are found also when the command has lost track of them, or has been killed.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class Marked:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the command has; others of its processes may be there."""
+        """Return whether the command has ended; others of its processes may be there."""
         return self.process.poll() is not None
 
     def handles(self, number: int) -> bool:
-        """Whether the command handles a signal (proc(5)): Python itself takes a moment to."""
+        """Return whether the command handles a signal (proc(5)), as Python needs a moment to."""
         status = _read(self.process.pid, "status").decode().splitlines()
         caught = next((line.split()[1] for line in status if line.startswith("SigCgt")), "0")
         return bool(int(caught, 16) >> (number - 1) & 1)
 
     def others(self) -> list[int]:
-        """The processes that it started, and theirs."""
+        """Return the processes that it started, and theirs."""
         pids = (int(path.name) for path in Path("/proc").glob("[0-9]*"))
         mark = self._mark.encode()
         return [
@@ -57,11 +57,11 @@ class Marked:
         ]
 
     def with_word(self, word: str) -> list[int]:
-        """Those of them with this word in their command line."""
+        """Return those of them with this word in their command line."""
         return [pid for pid in self.others() if word.encode() in _read(pid, "cmdline")]
 
     def entries(self) -> list[Path]:
-        """Its runs in the registry."""
+        """Return its entries in the register of runs."""
         return [path for path in REGISTRY.glob("*.json") if _owner(path) == self.process.pid]
 
 
@@ -74,7 +74,7 @@ def _owner(entry: Path) -> int | None:
 
 
 def _read(pid: int, name: str) -> bytes:
-    """A file of proc(5); empty for a process that has ended."""
+    """Return a file of proc(5), empty for a process that has ended."""
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:

@@ -43,7 +43,7 @@ MOMENT_S = 1.0
 """So long the last processes may take to see that the command has ended, and end."""
 LEG = {"downlink": {"rate_mbps": 4}}
 SIZE = 4_000_000
-"""Takes 4 s."""
+"""Bytes of the download, which takes 4 s."""
 SCENARIO = {
     "transport": "tcp",
     "mode": "dc",
@@ -66,14 +66,14 @@ ARRIVED = ("ok", "disturbed")
 
 
 class Victim(NamedTuple):
-    """Who is hit."""
+    """A kind of process that is hit."""
 
     name: str
     """What a failure has to have in its reason."""
     word: str
-    """Of its command line; empty: the command itself."""
+    """A word of its command line; empty: the command itself."""
     lives_s: float
-    """About, so that the moment of the blow is anywhere in its life."""
+    """About how long it lives (s), so that a blow can hit at any moment of its life."""
 
 
 VICTIMS = {
@@ -92,31 +92,31 @@ COUNTED = (
 
 
 class Blow(NamedTuple):
-    """What happens to a run."""
+    """An event that hits a run."""
 
     victim: str
     name: str
-    """Of `BLOWS`."""
+    """The name of one of `BLOWS`."""
     rng: Random
     undone: ExitStack
-    """Behind the run's end."""
+    """What is undone after the run's end."""
 
     @property
     def kills(self) -> bool:
-        """Whether it is a signal that ends its victim."""
+        """Return whether it is a signal that ends its victim."""
         return self.name in KILLS
 
 
 @dataclass
 class _Row:
-    """What became of the runs of one kind of victim, and one kind of blow."""
+    """Outcomes of the runs of one kind of victim, and one kind of blow."""
 
     counts: Counter[str] = field(default_factory=Counter)
     longest_s: float = 0.0
 
 
 def run(count: int, seed: int, victims: Sequence[str], blows: Sequence[str]) -> Report:
-    """So many runs, over all victims and blows in turn."""
+    """Run `count` runs, over all victims and blows in turn; return the report."""
     rows: dict[tuple[str, str], _Row] = {}
     faults = []
     for each in range(seed, seed + count):
@@ -140,7 +140,7 @@ def run(count: int, seed: int, victims: Sequence[str], blows: Sequence[str]) -> 
 
 
 def _try(blow: Blow, row: _Row) -> list[str]:
-    """One run; what was wrong with it."""
+    """Run one run; return what was wrong with it."""
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-kills-") as name:
         directory = Path(name)
         run = Marked(_words(blow.victim, directory), directory / "said")
@@ -153,7 +153,7 @@ def _try(blow: Blow, row: _Row) -> list[str]:
 
 
 def _words(victim: str, directory: Path) -> list[str]:
-    """The command that has such a victim; its files go to `out`."""
+    """Return the command that has such a victim; its files go to `out`."""
     of_campaign = victim == "worker"
     file = directory / "file.yaml"
     file.write_text(yaml.safe_dump(CAMPAIGN if of_campaign else SCENARIO))
@@ -183,7 +183,7 @@ def _judge(run: Marked, blow: Blow, output: Path, row: _Row) -> list[str]:
 
 
 def _hit(run: Marked, blow: Blow) -> bool:
-    """Hit at a random moment from when the victim is there; False when it has gone."""
+    """Hit at a random moment from when the victim is there; return False when it has gone."""
     _await(run, lambda: run.handles(signal.SIGTERM))
     _await(run, lambda: bool(_victims(run, blow.victim)))
     time.sleep(blow.rng.uniform(0, VICTIMS[blow.victim].lives_s))
@@ -198,7 +198,7 @@ def _hit(run: Marked, blow: Blow) -> bool:
 
 
 def _await(run: Marked, condition: Callable[[], bool]) -> None:
-    """Return when it holds, or never can."""
+    """Return when a condition holds, or never can."""
     while not run.has_ended and not condition():
         time.sleep(0.005)
 
@@ -209,7 +209,7 @@ def _victims(run: Marked, victim: str) -> list[int]:
 
 
 def _left(run: Marked, row: _Row) -> list[str]:
-    """What of a run is still there after `clean`."""
+    """Return what of a run is still there after `clean`."""
     deadline = time.monotonic() + MOMENT_S
     while run.others() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -223,7 +223,7 @@ def _left(run: Marked, row: _Row) -> list[str]:
 
 
 def _wrong_campaign(output: Path, code: int, _: Blow | None, row: _Row) -> list[str]:
-    """Nothing is lost with a worker."""
+    """Return what is wrong with a campaign, which must lose nothing with a worker."""
     done = Store(output).done()
     ok = sum(each.status == "ok" and each.size_bytes == SIZE for each in done.values())
     if (ok, code) == (REPETITIONS, 0):
@@ -234,7 +234,7 @@ def _wrong_campaign(output: Path, code: int, _: Blow | None, row: _Row) -> list[
 
 
 def _wrong_result(output: Path, code: int, blow: Blow | None, row: _Row) -> list[str]:
-    """What is wrong with a run's result and exit status; no blow: it was not hit."""
+    """Return what is wrong with a run's result and exit status; no blow: it was not hit."""
     path = output / "result.json"
     result = json.loads(path.read_text()) if path.exists() else None
     row.counts["no result" if result is None else result["status"]] += 1
@@ -257,7 +257,7 @@ def _wrong_result(output: Path, code: int, blow: Blow | None, row: _Row) -> list
 
 
 def _statuses(result: dict[str, Any] | None, blow: Blow | None) -> set[int]:
-    """The exit statuses that go with a result; a late signal may find one that is whole."""
+    """Return the exit statuses that fit a result; a late signal may find a whole one."""
     by_status = {"ok": {0}, "disturbed": {0, 1}, "failed": {1}}
     allowed = set() if result is None else set(by_status[result["status"]])
     if blow is not None and blow.victim == "command" and blow.kills:
@@ -267,7 +267,7 @@ def _statuses(result: dict[str, Any] | None, blow: Blow | None) -> set[int]:
 
 
 def _is_named(reason: str, blow: Blow | None) -> bool:
-    """Whether a failure's reason names who was killed, or says anything where nobody was."""
+    """Return whether a failure's reason names the killed one, or says anything if none was."""
     if blow is None or (blow.kills and blow.victim == "command"):
         return False
     return VICTIMS[blow.victim].name in reason if blow.kills else bool(reason.strip())

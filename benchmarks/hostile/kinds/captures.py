@@ -1,4 +1,4 @@
-"""A run of TCP with both ends' captures, made here, and what can be wrong with one of them."""
+"""A run of TCP with both ends' captures, made here, and damage to one of them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def tcp_run(run: Path) -> None:
 
 
 def damaged(rng: Random, capture: bytes) -> bytes:
-    """A capture in which one field of the file, of a packet or of its headers is another."""
+    """Return a capture in which one field of the file, of a packet or of its headers is changed."""
     changed = bytearray(capture)
     packets = _places(capture)
     for _ in range(rng.choice((1, 1, 2))):
@@ -90,7 +90,7 @@ def damaged(rng: Random, capture: bytes) -> bytes:
 
 
 def _places(capture: bytes) -> list[int]:
-    """Where each packet's header begins."""
+    """Return where each packet's header begins (byte offset)."""
     places, at = [], HEADER
     while at < len(capture):
         places.append(at)
@@ -99,7 +99,7 @@ def _places(capture: bytes) -> list[int]:
 
 
 def _seen(host: str) -> list[tuple[int, bytes]]:
-    """What a host's capture has: when (ms), and the datagram."""
+    """Return what a host's capture has: when (ms), and the datagram."""
     return [
         (at + (0 if sender == host else DELAY_MS), _datagram(number, sender, start, data, flags))
         for number, (sender, at, start, data, flags) in enumerate(SEGMENTS)
@@ -107,7 +107,7 @@ def _seen(host: str) -> list[tuple[int, bytes]]:
 
 
 def _datagram(number: int, sender: str, start: int, data: bytes, flags: int) -> bytes:
-    """IPv4 and TCP without options; checksums are nobody's here."""
+    """Return a datagram of IPv4 and TCP without options; checksums are checked by nobody here."""
     ports = (SERVER_PORT, CLIENT_PORT) if sender == "server" else (CLIENT_PORT, SERVER_PORT)
     addresses = bytes((10, 1, 1, 2, 10, 0, 0, 2))
     segment = struct.pack("!HHIIBBHHH", *ports, 1000 + start, 0, 5 << 4, flags, 65_535, 0, 0) + data

@@ -1,4 +1,4 @@
-"""Malformed files and options that a user gives, by who reads them.
+"""Malformed files and options that a user gives, by the code that reads them.
 
 Each kind makes an input and gives it to its reader, yields when the file itself was accepted, and
 then goes on as cheaply as it can: a scenario is run on the virtual clock with few bytes, a campaign
@@ -74,7 +74,7 @@ def _minitopo(rng: Random, directory: Path) -> Iterator[None]:
 
 
 def _run(files: list[str], directory: Path) -> None:
-    """`minitopo-dc run` on the virtual clock, of a small version; none of its errors is a row."""
+    """Run a small version by `minitopo-dc run` on the virtual clock; errors of runs are raised."""
     errors: list[Exception] = []
 
     def small(scenario: Scenario, place: Path) -> RunResult:
@@ -95,7 +95,7 @@ def _run(files: list[str], directory: Path) -> None:
 
 
 def _smaller(scenario: Scenario) -> Scenario:
-    """The same with few bytes, in little time."""
+    """Return the same scenario with few bytes, in little time."""
     flows = [
         flow.model_copy(update={"workload": flow.workload and _less(flow.workload)})
         for flow in scenario.flows
@@ -133,7 +133,7 @@ def _element(rng: Random, directory: Path) -> Iterator[None]:
 
 
 def _element_process(rng: Random, directory: Path) -> Iterator[None]:
-    """The process itself, in an empty network namespace; where there is none, what it reads."""
+    """Start an element in an empty network namespace, or only read its settings without one."""
     if not _alone():
         yield from _element(rng, directory)
         return
@@ -163,7 +163,7 @@ def _element_process(rng: Random, directory: Path) -> Iterator[None]:
 
 @cache
 def _alone() -> tuple[str, ...]:
-    """What begins a command in an empty network namespace; empty: this user may not have any."""
+    """Return the words that begin a command in an empty network namespace, none if forbidden."""
     words = ("unshare", "--map-root-user", "--net", "--kill-child")
     if shutil.which(words[0]) is None:
         return ()
@@ -179,7 +179,7 @@ def _element_file(rng: Random, directory: Path) -> Path:
 
 
 def _build(settings: ElementSettings) -> None:
-    """The cores that an element makes of its settings, on either clock."""
+    """Build the cores that an element makes of its settings, on either clock."""
     paths = wifi_paths((settings,))
     legs = {leg.leg: leg.build(paths) for leg in settings.legs}
     Schedule(settings.legs, legs, lambda _: None)
@@ -216,7 +216,7 @@ def _trace(rng: Random, directory: Path) -> Iterator[None]:
 
 
 def _changed_text(rng: Random, text: str, after: str = "") -> str:
-    """A text with one field of a line changed, or garbled."""
+    """Return a text with one field of a line changed, or garbled."""
     if rng.random() < GARBLED:
         return garbled(rng, text)
     lines = text.splitlines()
@@ -245,7 +245,7 @@ def _options(rng: Random, directory: Path) -> Iterator[None]:
     # What `compare` does before it runs anything.
     base = compare.base_of(parsed).model_copy(update={"clock": "virtual"})
     chosen_jobs(parsed.jobs, "virtual")
-    for row in options.rows(parsed, "virtual", base.workload.kind):
+    for row in options.rows(parsed, "virtual", base.workload):
         check_scenario(Scenario.check({**base.model_dump(), **row}, "options"))
 
 
@@ -255,7 +255,7 @@ def _placed(word: str, directory: Path) -> str:
 
 
 def _main(words: list[str]) -> None:
-    """As the command line does, but that an error nobody foresaw is one here."""
+    """Run a command as the command line does, but let unforeseen errors through."""
     parsed = entry.parser().parse_args(words)
     entry.command(parsed.command).execute(parsed)
 

@@ -40,13 +40,13 @@ from minitopo_dc.shipped import PACKAGE
 MOST_RUNS = 60
 """Of a changed campaign that are recorded: more find nothing else, and take seconds."""
 NOTEBOOK = PACKAGE.parent / "notebooks" / "comparison.ipynb"
-"""Which reads results, and runs nothing."""
+"""A notebook that reads results, and runs nothing."""
 NOTEBOOKS = 0.02
 """The share of inputs of the kind `notebooks` that the notebook reads: a second each."""
 
 
 def _expressions(rng: Random, directory: Path) -> Iterator[None]:
-    """A campaign of expressions, with results made up, to its claims and answers."""
+    """Read a campaign of expressions, with made-up results, up to its claims and answers."""
     path = directory / "campaign.yaml"
     path.write_bytes(_with_expressions(rng).encode("utf-8", "surrogatepass"))
     CampaignFile.load(path)
@@ -89,14 +89,14 @@ def _expressions_of(value: Any) -> Iterator[tuple[Any, Any]]:
 
 @cache
 def _tcp() -> tuple[tempfile.TemporaryDirectory[str], Path]:
-    """A run with captures, to be copied; it is removed when this process ends."""
+    """Return a run with captures, to be copied; it is removed when this process ends."""
     place = tempfile.TemporaryDirectory(prefix="minitopo-dc-hostile-")
     tcp_run(Path(place.name) / "run")
     return place, Path(place.name) / "run"
 
 
 def _captures(rng: Random, directory: Path) -> Iterator[None]:
-    """A capture of an end host's, to the features of its connection."""
+    """Read a capture of an end host's, up to the features of its connection."""
     run = directory / "run"
     run.mkdir()
     for path in _tcp()[1].iterdir():
@@ -111,7 +111,7 @@ def _captures(rng: Random, directory: Path) -> Iterator[None]:
 
 
 def _notebooks(rng: Random, directory: Path) -> Iterator[None]:
-    """A damaged store, to the names of the public API that read one."""
+    """Read a damaged store by the names of the public API that read one."""
     runs = damaged_store(rng, directory) / "runs"
     if rng.random() < NOTEBOOKS:
         yield
@@ -142,7 +142,7 @@ def _as_in_a_notebook() -> Iterator[None]:
 
 
 def _execute(notebook: Path, results: Path) -> None:
-    """Run a notebook's cells here; an error of its own lines tells what is wrong with its input."""
+    """Run a notebook's cells here; an error of its own lines means that its input is wrong."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     names: dict[str, Any] = {"display": str}
@@ -153,7 +153,7 @@ def _execute(notebook: Path, results: Path) -> None:
 
 
 def _in_cell(code: CodeType, names: dict[str, Any], results: Path) -> None:
-    """Run a cell; an error in which nothing of the project's has a part is the notebook's own."""
+    """Run a cell; an error in which the project's code has no part is the notebook's own."""
     try:
         exec(code, names)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:

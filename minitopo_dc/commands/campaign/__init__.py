@@ -49,7 +49,7 @@ HELP = "run, resume and report many scenarios from one file"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the three actions."""
+    """Add the actions `run`, `status`, `report` and `papers`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     _add_run(actions.add_parser("run", help="run what is missing"))
     status = actions.add_parser("status", help="tell what is done and what failed, and why")
@@ -71,6 +71,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=(),
         help="also write each figure for a paper, a column wide, to figures/",
     )
+    papers = actions.add_parser("papers", help="say which published tables these results repeat")
+    papers.add_argument(
+        "directories", type=Path, nargs="+", metavar="DIR", help="those of `campaign run`"
+    )
+    add_plugin_option(papers)
     status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
 
 
@@ -78,7 +83,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "campaign",
         metavar="CAMPAIGN",
-        help=f"a file (docs/campaigns.md), or one of {', '.join(campaign_names())}",
+        help=f"a file (docs/campaign-file.md), or one of {', '.join(campaign_names())}",
     )
     parser.add_argument(
         "--output",
@@ -136,7 +141,7 @@ def _add_versions(group: argparse._MutuallyExclusiveGroup) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Do the action; return 1 when it tells of runs that failed or are missing."""
-    actions = {"run": _run, "status": _status, "report": _report}
+    actions = {"run": _run, "status": _status, "report": _report, "papers": _papers}
     return actions[arguments.action](arguments)
 
 
@@ -164,12 +169,12 @@ def _run(arguments: argparse.Namespace) -> int:
                 ended=progress.end,
                 retry_disturbed=arguments.retry_disturbed,
             )
-    # What was damaged has been run again, and what was run is not read once more.
+    # Damaged runs have been run again, and the new runs are not read once more.
     return tell_campaign(store, {}, as_json=False)
 
 
 def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
-    """Say how much there is to do, and how long it will take here."""
+    """Print how much there is to do, and how long it will take here; return 0."""
     count = count_plan(file, _overrides(arguments))
     _workers(arguments, count.clock)
     print(f"{count.cells} cells, {count.runs} runs on the {count.clock} clock")  # noqa: T201
@@ -215,7 +220,7 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    # Not above: Matplotlib and Jinja2 take a second.
+    # Imported here, as Matplotlib and Jinja2 take a second.
     from minitopo_dc.campaign.report.evaluation import load_sources  # noqa: PLC0415
     from minitopo_dc.campaign.report.report import write_report  # noqa: PLC0415
 
@@ -238,6 +243,17 @@ def _report(arguments: argparse.Namespace) -> int:
         Console().print(answer.read_text(encoding="utf-8"), markup=False)
     more = f" (figures/ has {', '.join(arguments.figures)})" if arguments.figures else ""
     Console().print(f"Report: {path}{more}", markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def _papers(arguments: argparse.Namespace) -> int:
+    # Not above: SciPy takes a second.
+    from minitopo_dc.campaign.report.evaluation import load_sources  # noqa: PLC0415
+    from minitopo_dc.campaign.report.papers import papers_page  # noqa: PLC0415
+
+    load_plugins(arguments.plugins)
+    become_owner(arguments.directories)
+    print(papers_page(load_sources(arguments.directories)), end="")  # noqa: T201
     return 0
 
 
@@ -279,5 +295,5 @@ def _workers(arguments: argparse.Namespace, clock: Clock) -> Workers:
 
 
 def _directory(file: Path, version: Version, clock: Clock) -> Path:
-    """The same for the same options, so that the same command resumes."""
+    """Return the results directory, the same for the same options, so that a command resumes."""
     return Path("results") / f"{file.stem}-{clock}{'' if version == 'full' else f'-{version}'}"

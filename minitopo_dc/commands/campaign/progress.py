@@ -1,4 +1,4 @@
-"""What is said of a campaign while its runs are under way."""
+"""Progress of a campaign, printed while its runs are under way."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from minitopo_dc.commands.screen import StatusLine, about_left
 from minitopo_dc.run.results import FINE, RunResult
 
 LINE_EVERY_S = 30.0
-"""Where no terminal shows the status: often enough to see that it goes on."""
+"""The interval of lines where no terminal shows the status: often enough to see that it goes on."""
 
 
 class CampaignProgress(StatusLine):
-    """Says how many runs are done, each failure, and about how long the rest will take.
+    """A progress display: how many runs are done, each failure, and the approximate time left.
 
     Args:
         missing: the runs that are to be done.
-        planned: how many the campaign has.
-        known: those that were done before and timed.
+        planned: how many runs the campaign has.
+        known: runs that were done and timed before.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class CampaignProgress(StatusLine):
             )
 
     def end(self, run: Run, result: RunResult) -> None:
-        """A run has ended and is recorded."""
+        """Count a run that has ended and is recorded, and print its failure, if any."""
         self._done += 1
         self._time_left.end(run.scenario, result)
         if result.status in self._counts:

@@ -1,4 +1,4 @@
-"""What is done of a campaign, and why the rest is not."""
+"""The state of a campaign: which runs are done, and why others are not."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from minitopo_dc.run.results import FINE, RunResult, exit_status
 
 
 def tell_campaign(store: Store, damaged: Mapping[str, str], *, as_json: bool) -> int:
-    """Print the state.
+    """Print the state of a campaign.
 
     Returns:
-        0 when every run is ok or unsupported, 1 when one is not, damaged or missing, 3 when
-        none can run here.
+        0 when every run is ok or unsupported, 1 when one is not, damaged or missing, 3 when none
+        can
+        run here.
     """
     plan, done = store.plan(), store.done()
     wanted = {run: done[run] for run in plan.needed_by if run in done}
@@ -46,7 +47,7 @@ def tell_campaign(store: Store, damaged: Mapping[str, str], *, as_json: bool) ->
 
 
 def _tell_counts(plan: Plan, done: Mapping[str, RunResult], counts: Mapping[str, int]) -> None:
-    """Print how many runs of each experiment ended how; a run of several is in each."""
+    """Print how many runs of each experiment have each status; a shared run counts in each."""
     names = [name for name, count in counts.items() if count or name in ("runs", "ok")]
     sheet = Sheet([Head("experiment", text=True), *map(Head, names)])
     experiments: dict[str, list[str]] = {}

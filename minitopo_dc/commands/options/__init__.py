@@ -1,1 +1,1 @@
-"""Options of several commands, and what they make."""
+"""Options that several commands share, and the settings that they make."""

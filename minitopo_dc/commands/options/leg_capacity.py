@@ -1,4 +1,4 @@
-"""A leg's capacity as an option names it: a rate, a trace file, or both halves of a recording."""
+"""A leg's capacity as an option names it: a rate, a trace file, or both files of a recording."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOWN, UP = ".down", ".up"
 
 
 def add(group: argparse._ArgumentGroup) -> None:
-    """What is read of trace files, and how."""
+    """Add the options that say how trace files are read."""
     group.add_argument(
         "--trace-column",
         nargs="+",
@@ -31,8 +31,8 @@ def add(group: argparse._ArgumentGroup) -> None:
         "--uplink-column",
         nargs="+",
         metavar="NAME:UNIT",
-        help="as --trace-column, of uplinks: another column of the same trace, or of --uplink's "
-        "(the uplink has a rate of its own)",
+        help="as --trace-column, of uplinks: another column of the same trace, or of --uplink's; "
+        "legs without a trace keep their rate (the uplink has a rate of its own)",
     )
     group.add_argument(
         "--trace-time-column",
@@ -55,7 +55,7 @@ def add(group: argparse._ArgumentGroup) -> None:
 
 
 def downlink(leg: str, column: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Fields of a downlink: a number is a rate in Mbit/s, anything else a trace or a recording."""
+    """Return the fields of a downlink: a number is a rate in Mbit/s, else a trace or recording."""
     value = f"{leg}{DOWN}" if is_recording(leg) else leg
     return _capacity("--legs", value, arguments, column)
 
@@ -63,10 +63,10 @@ def downlink(leg: str, column: str, arguments: argparse.Namespace) -> dict[str, 
 def uplink(
     rate: str | None, leg: str, column: str | None, arguments: argparse.Namespace
 ) -> dict[str, Any]:
-    """Fields of an uplink; of what is None it has the default, and that of its leg's recording.
+    """Return the fields of an uplink; where an argument is None, the default or the recording's.
 
     Raises:
-        SettingsError: a column, and no trace that could have it.
+        SettingsError: a column is given, but no trace that could have it.
     """
     if rate is None and is_recording(leg):
         rate = f"{leg}{UP}"
@@ -74,12 +74,20 @@ def uplink(
         rate = leg
     fields = {} if rate is None else _capacity("--uplink", rate, arguments, column)
     if column is not None and "trace" not in fields:
-        raise SettingsError(f"--uplink-column: {column}: {rate} is a rate and no trace")
+        raise SettingsError(
+            f"--uplink-column: {column}: {rate} is a rate and no trace; one column for all legs is "
+            "that of each leg with a trace"
+        )
     return fields
 
 
+def is_rate(value: str) -> bool:
+    """Return whether an option's value is a number, with or without a unit, and no file."""
+    return is_plain(value) or (WITH_UNIT.fullmatch(value) is not None and not exists(value))
+
+
 def is_recording(leg: str) -> bool:
-    """Whether a leg is the beginning of two files' names, `LEG.down` and `LEG.up`."""
+    """Return whether a leg names a recording: the common part of `LEG.down` and `LEG.up`."""
     return not exists(leg) and all(
         exists(leg + each) and Path(leg + each).is_file() for each in (DOWN, UP)
     )
@@ -88,7 +96,7 @@ def is_recording(leg: str) -> bool:
 def _capacity(
     option: str, value: str, arguments: argparse.Namespace, column: str | None
 ) -> dict[str, Any]:
-    if is_plain(value) or (WITH_UNIT.fullmatch(value) and not exists(value)):
+    if is_rate(value):
         return {"rate_mbps": quantities.of_field(option, "rate_mbps", value)}
     fields = {"trace": os.path.realpath(value), "end": arguments.trace_end}
     if column is None:

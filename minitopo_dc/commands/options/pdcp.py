@@ -11,26 +11,27 @@ import yaml
 
 from minitopo_dc.commands.options import quantities
 from minitopo_dc.numbers import whole
+from minitopo_dc.pdcp.policies.policy import policy_parameters
 from minitopo_dc.settings import PdcpSettings, SettingsError
 from minitopo_dc.settings.base import quoted
 from minitopo_dc.settings.yaml_text import parse_yaml
 
 
 def listed(values: Sequence[str]) -> list[str]:
-    """`A B` and `A,B` mean the same."""
+    """Return the values one by one, whether they were given as `A B` or as `A,B`."""
     return [part for value in values for part in value.split(",") if part]
 
 
 PAPERS = PdcpSettings()
-"""The defaults, as a scenario has them."""
+"""The defaults, which are those of a scenario."""
 SPLITS = (PAPERS.split, "least-delay")
-"""What a comparison has unless it is told: the papers' split, and the adaptive one that needs no
+"""The default split policies of a comparison: the papers' split, and the adaptive one that needs no
 reports. In campaign `dc-or-multipath` it was as good as MP-QUIC in 354 of 512 networks, and
 `proportional`, which needs them, in 359 (docs/measurements/designs.md)."""
 
 
 def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Parameters of the split bearer; `several`: of some, each value is a row of its own."""
+    """Add the parameters of the split bearer; with `several`, some make a row for each value."""
     group = parser.add_argument_group("Dual Connectivity")
     waits = f"{PAPERS.t_reordering_ms:g}"
     if several:
@@ -51,7 +52,9 @@ def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) ->
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a parameter of the split policy (docs/pdcp.md); repeatable",
+        help="a parameter of the split policy (docs/split-policies.md)"
+        + (", of each of several that has it" if several else "")
+        + "; repeatable",
     )
     group.add_argument(
         "--report-interval",
@@ -113,7 +116,7 @@ def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) ->
 
 
 def each_pdcp(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
-    """Yield the options with each split policy and each t-Reordering of a comparison.
+    """Yield the options once for each split policy and t-Reordering of a comparison.
 
     Raises:
         SettingsError: no value is given, or one twice.
@@ -125,18 +128,19 @@ def each_pdcp(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
                 f"{option}: {quoted(' '.join(values))}; one value or more, each once"
             )
     for split, timer in itertools.product(splits, timers):
-        yield argparse.Namespace(**{**vars(arguments), "split": split, "t_reordering": timer})
+        one = {"split": split, "t_reordering": timer, "splits": splits}
+        yield argparse.Namespace(**{**vars(arguments), **one})
 
 
 def pdcp_fields(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The downlink's.
+    """Return the PDCP fields of the downlink.
 
     Raises:
         SettingsError: a parameter or field is not given as it has to be.
     """
     named = {
         "split": arguments.split,
-        "parameters": _assignments("--split-parameter", arguments.split_parameters),
+        "parameters": _parameters(arguments),
         "report_ms": arguments.report_ms,
         "batch": arguments.batch,
         "ratio": arguments.ratio.split(":") if arguments.ratio else None,
@@ -152,8 +156,22 @@ def pdcp_fields(arguments: argparse.Namespace) -> dict[str, Any]:
     return named | others
 
 
+def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of the split policy.
+
+    One that others of a comparison have, and it has not, is left out; one that none has stays, and
+    is refused with the names of those that there are.
+    """
+    given = _assignments("--split-parameter", arguments.split_parameters)
+    own = policy_parameters(arguments.split)
+    others = {name for each in getattr(arguments, "splits", ()) for name in policy_parameters(each)}
+    return {name: value for name, value in given.items() if name in own or name not in others}
+
+
 def uplink_pdcp_fields(arguments: argparse.Namespace) -> dict[str, Any] | None:
-    """As the downlink's but for its split policy; None: no own one.
+    """Return the PDCP fields of the uplink, or None when it has none of its own.
+
+    They are the downlink's with another split policy.
 
     Raises:
         SettingsError: the uplink is not split.
@@ -166,10 +184,10 @@ def uplink_pdcp_fields(arguments: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def _assignments(option: str, given: Sequence[str]) -> dict[str, Any]:
-    """`NAME=VALUE` each, values as in a scenario file.
+    """Return `NAME=VALUE` assignments by name; values are written as in a scenario file.
 
     Raises:
-        SettingsError: not so, or a name twice.
+        SettingsError: an assignment has another form, or a name comes twice.
     """
     values: dict[str, Any] = {}
     for words in given:

@@ -1,4 +1,4 @@
-"""The options of `exec` and `shell`, and the scenario they make."""
+"""Options of `exec` and `shell`, and the scenario that they make."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 from pwd import getpwnam
-from typing import Any
+from typing import Any, get_args
 
 from minitopo_dc.commands.options.pdcp import add_dc_options
 from minitopo_dc.commands.options.scenario import (
@@ -24,14 +24,14 @@ from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.check import check_scenario
-from minitopo_dc.scenario import Mode, Scenario
+from minitopo_dc.scenario import Clock, Mode, Scenario
 from minitopo_dc.settings import SettingsError, defaults
 
 ITSELF = "a program opens its paths itself"
 
 
 def add_program_options(parser: argparse.ArgumentParser) -> None:
-    """The path, the server, and where the run is kept."""
+    """Add the options of the path, the server, and where the run is kept."""
     parser.add_argument(
         "--scenario",
         type=Path,
@@ -42,6 +42,12 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     _add_path_options(parser)
     add_outage_option(parser)
     add_ip_option(parser, default=None)
+    parser.add_argument(
+        "--clock",
+        choices=get_args(Clock),
+        default="real",
+        help="virtual: programs of exec in a guest, without root (docs/linux-guest.md) (real)",
+    )
     add_capture_option(parser)
     add_plugin_option(parser)
     group = parser.add_argument_group("server")
@@ -86,10 +92,10 @@ def program_user(arguments: argparse.Namespace) -> str:
 
 
 def program_scenario(arguments: argparse.Namespace) -> Scenario:
-    """The path that the options describe, checked.
+    """Return the scenario of the path that the options describe, after checking it.
 
     Raises:
-        SettingsError, TraceError: an option or the file is wrong, with what is allowed.
+        SettingsError, TraceError: an option or the file is wrong; the message says what is allowed.
     """
     load_plugins(arguments.plugins)
     source, found = _path(arguments)
@@ -101,7 +107,7 @@ def program_scenario(arguments: argparse.Namespace) -> Scenario:
 
 
 def _path(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    """What describes the path, and the scenario's fields that it gives."""
+    """Return the source of the path's description, and the scenario's fields that it gives."""
     if arguments.scenario is not None and arguments.topology is not None:
         raise SettingsError("--scenario, -t: both describe the path; give one of them")
     if arguments.scenario is not None:
@@ -114,7 +120,7 @@ def _path(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
 
 
 def _add_path_options(parser: argparse.ArgumentParser) -> None:
-    """What a scenario file has too."""
+    """Add the options that a scenario file can replace."""
     add_leg_options(parser)
     add_dc_options(parser)
     parser.add_argument("--mode", choices=MODES, default="dc", help="(dc)")
@@ -129,7 +135,7 @@ def _from_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _from_topology(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The fields of a Minitopo topology; its notes go to standard error."""
+    """Return the fields of a Minitopo topology; print its notes to standard error."""
     values, notes = path_of_topology(arguments.topology)
     for note in notes:
         print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
@@ -150,8 +156,8 @@ def _from_file(arguments: argparse.Namespace) -> dict[str, Any]:
         raise SettingsError(f"{path}: paths: a program opens its paths itself; leave them out")
     if scenario.handover is not None:
         raise SettingsError(f"{path}: handover: a program has its paths to the end; leave it out")
-    if scenario.clock == "virtual":
-        raise SettingsError(f"{path}: clock: virtual; your own program needs the real clock")
+    if scenario.clock == "virtual" and arguments.clock != "virtual":
+        raise SettingsError(f"{path}: clock: virtual; exec has that with --clock virtual")
     values = scenario.model_dump()
     capture = dict.fromkeys((*scenario.real.capture, *arguments.capture))
     return {
@@ -163,7 +169,7 @@ def _from_file(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _refuse_path_options(arguments: argparse.Namespace, option: str) -> None:
-    """Beside a file they would have to be mixed with what it says."""
+    """Refuse options that describe a path beside a file that describes it, too."""
     alone = argparse.ArgumentParser(add_help=False)
     _add_path_options(alone)
     defaults = vars(alone.parse_args([]))
@@ -175,7 +181,7 @@ def _refuse_path_options(arguments: argparse.Namespace, option: str) -> None:
 
 
 def _any_transport(mode: Mode) -> dict[str, Any]:
-    """One that the mode allows stands for the program, whose own is not known."""
+    """Return a transport that the mode allows, as a stand-in for the program's unknown one."""
     return {
         "transport": "mptcp" if mode == "multipath" else "tcp",
         "workload": {"kind": "download"},
@@ -185,7 +191,7 @@ def _any_transport(mode: Mode) -> dict[str, Any]:
 
 
 def path_of_topology(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Fields of a scenario (`legs`, `mode`, its bearer, `real.backhaul`), and what is ignored.
+    """Return a scenario's fields (`legs`, `mode`, its bearer, `real.backhaul`), and ignored lines.
 
     Over a bearer where the topology has one, else over all `c2r` paths, or the only one.
 
@@ -211,7 +217,7 @@ def _mode(topology: Topology) -> str:
 
 
 def _notes(topology: Topology, mode: str) -> list[str]:
-    """What one program on one client has no use for."""
+    """Return notes on what one program on one client has no use for."""
     lines = topology.path_lines
     scheduled = (
         [] if lines is None else [lines.first.says(f"ignored, as all pathAt lines: {ITSELF}")]
@@ -229,5 +235,5 @@ WITHOUT_TRANSFER: dict[str, Any] = {
     "congestion_control": defaults.CONGESTION_CONTROL,
     "timeout": 300.0,
 }
-"""Transfers' options (`add_transfer_options`): a program of the user's has no use for their values,
-a scenario has them."""
+"""Values of the transfers' options (`add_transfer_options`), which a scenario has and a user's
+program has no use for."""

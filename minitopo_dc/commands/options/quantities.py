@@ -11,7 +11,7 @@ from minitopo_dc.settings.base import quoted
 
 
 def of(name: str) -> Callable[[str], float]:
-    """Return what reads an option's number into the unit of this name (`ms`, `mb`, ...)."""
+    """Return the function that converts an option's number to this unit (`ms`, `mb`, ...)."""
 
     def read(text: str) -> float:
         try:
@@ -26,7 +26,8 @@ def of_field(option: str, field: str, text: str) -> float | str:
     """Return an option's number in the unit of a field; the text where its name tells no unit.
 
     Raises:
-        SettingsError: it is no number, or its unit is of something else, with what is allowed.
+        SettingsError: it is no number, or has a unit of something else; the message says what is
+            allowed.
     """
     quantity = quantity_of(field)
     try:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the scenario they make."""
+"""Options that several commands share, and the scenario that they make."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
 MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "multipath")
 COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")
 BETTER_OVER_S = 60.0
-"""Over which the rates of legs are compared: as long as the embedded traces."""
+"""The time over which the rates of legs are compared: as long as the embedded traces."""
 BOTH = {"delay": "delay_ms", "jitter": "jitter_ms", "loss": "loss_percent"} | {
     "queue": "queue_packets"
 }
-"""Options of both directions, with their fields; `--uplink-...` says what differs there."""
+"""Options of both directions, with their fields; `--uplink-...` gives other values for the
+uplink."""
 
 
 def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LEGS) -> None:
-    """Legs: one value for all legs, or one per leg."""
+    """Add the options of legs: one value for all legs, or one per leg."""
     shown = " ".join(Path(leg).name for leg in legs)
     group = parser.add_argument_group(
         "legs (one value for all legs, or one per leg; numbers may have a unit: 8ms, 20Mbit, 0.1%)"
@@ -85,7 +86,7 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
 
 
 def add_ip_option(parser: argparse.ArgumentParser, default: int | None = 4) -> None:
-    """The IP version of the addresses; without a default: that of the scenario file."""
+    """Add the option for the IP version; without a default, that of the scenario file holds."""
     parser.add_argument(
         "--ip",
         dest="ip_version",
@@ -97,7 +98,7 @@ def add_ip_option(parser: argparse.ArgumentParser, default: int | None = 4) -> N
 
 
 def add_clock_option(parser: argparse.ArgumentParser) -> None:
-    """What drives the runs."""
+    """Add the option that chooses the clock of the runs."""
     parser.add_argument(
         "--clock",
         choices=get_args(Clock),
@@ -106,7 +107,7 @@ def add_clock_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_core_option(parser: argparse.ArgumentParser) -> None:
-    """What computes the legs and bearers of runs on the virtual clock."""
+    """Add the option for the core that computes legs and bearers on the virtual clock."""
     parser.add_argument(
         "--core",
         choices=get_args(Core),
@@ -115,10 +116,10 @@ def add_core_option(parser: argparse.ArgumentParser) -> None:
 
 
 def with_core(scenario: Scenario, core: Core | None) -> Scenario:
-    """A scenario with the core that the command line names; None: as it is.
+    """Return a scenario with the core that the command line names; None leaves it as it is.
 
     Raises:
-        SettingsError: it is one of the real clock.
+        SettingsError: the scenario is one of the real clock.
     """
     if core is None:
         return scenario
@@ -129,7 +130,7 @@ def with_core(scenario: Scenario, core: Core | None) -> Scenario:
 
 
 def add_plugin_option(parser: argparse.ArgumentParser) -> None:
-    """What a user's own runners, workloads and split policies are in."""
+    """Add the option that loads a user's own runners, workloads and split policies."""
     parser.add_argument(
         "--plugin",
         dest="plugins",
@@ -141,7 +142,7 @@ def add_plugin_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_jobs_option(parser: argparse.ArgumentParser) -> None:
-    """Runs at once (`chosen_jobs`)."""
+    """Add the option for the number of runs at once (`chosen_jobs`)."""
     parser.add_argument(
         "--jobs",
         type=whole,
@@ -153,7 +154,7 @@ def add_jobs_option(parser: argparse.ArgumentParser) -> None:
 def add_output_option(
     parser: argparse.ArgumentParser, command: str, may_be: str = "must not exist"
 ) -> None:
-    """Where `new_directory` puts the results of `command`, and what else may be there."""
+    """Add the option for where `new_directory` puts a command's results, and what may be there."""
     parser.add_argument(
         "--output",
         type=Path,
@@ -163,7 +164,7 @@ def add_output_option(
 
 
 def add_retry_option(parser: argparse.ArgumentParser) -> None:
-    """How often a run is done again that the machine disturbed."""
+    """Add the option for how often a run is repeated that the machine disturbed."""
     parser.add_argument(
         "--retry-disturbed",
         type=whole,
@@ -175,9 +176,9 @@ def add_retry_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_minitopo_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    """Minitopo's two files, by the names that they have on its own command line.
+    """Add Minitopo's two files, by the names that they have on its own command line.
 
-    Without an experiment, its command line and ours open Mininet's.
+    Without an experiment, Minitopo's command line and this one open Mininet's.
     """
     add_topology_option(parser, required=required)
     parser.add_argument(
@@ -190,7 +191,7 @@ def add_minitopo_options(parser: argparse.ArgumentParser, *, required: bool) -> 
 
 
 def add_topology_option(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    """Minitopo's topology file alone."""
+    """Add the option for Minitopo's topology file alone."""
     parser.add_argument(
         *("-t", "--topo_param_file"),
         dest="topology",
@@ -202,7 +203,7 @@ def add_topology_option(parser: argparse.ArgumentParser, *, required: bool) -> N
 
 
 def add_capture_option(parser: argparse.ArgumentParser) -> None:
-    """Whether the elements write captures."""
+    """Add the option that makes the elements write captures."""
     parser.add_argument(
         "--pcap",
         dest="capture",
@@ -214,7 +215,7 @@ def add_capture_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_transfer_options(parser: argparse.ArgumentParser) -> None:
-    """What is transferred, and by whom."""
+    """Add the options for what is transferred, and by which transports."""
     group = parser.add_argument_group("transfer")
     group.add_argument(
         "--transports",
@@ -234,6 +235,11 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--leg", type=whole, metavar="N", help="the leg of mode sc (that with the highest rate)"
     )
+    add_load_options(group)
+
+
+def add_load_options(group: argparse._ArgumentGroup) -> None:
+    """Add what is transferred, whoever does it."""
     group.add_argument(
         "--size",
         type=quantities.of("mb"),
@@ -274,38 +280,49 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
 
 
 def base_scenario(arguments: argparse.Namespace) -> Scenario:
-    """The scenario that the options describe, in its simplest mode.
+    """Return the scenario that the options describe, in its simplest mode.
 
     Args:
-        arguments: with one split policy and one t-Reordering (`each_pdcp`).
+        arguments: the options, with one split policy and one t-Reordering (`each_pdcp`).
 
     Raises:
-        SettingsError: an option's value is wrong, with the allowed ones.
+        SettingsError: an option's value is wrong; the message says which are allowed.
     """
     return Scenario.check(
         {
-            "plugins": load_plugins(arguments.plugins),
+            **base_fields(arguments),
             "transport": "tcp",
             "mode": "sc",
             "leg": arguments.leg or 1,
-            "legs": with_outages(leg_settings(arguments), arguments),
-            "trace_offset_s": arguments.trace_offset,
-            "ip_version": arguments.ip_version,
             "pdcp": pdcp_fields(arguments),
             "split_uplink": arguments.split_uplink,
             "uplink_pdcp": uplink_pdcp_fields(arguments),
-            "workload": _workload(arguments),
-            "congestion_control": arguments.congestion_control,
-            "timeout_s": arguments.timeout,
-            "seed": arguments.seed,
             "real": {"capture": arguments.capture},
         },
         "options",
     )
 
 
+def base_fields(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the legs and what is transferred, as fields of a scenario.
+
+    Raises:
+        SettingsError: an option's value is wrong, with the allowed ones.
+    """
+    return {
+        "plugins": load_plugins(arguments.plugins),
+        "legs": with_outages(leg_settings(arguments), arguments),
+        "trace_offset_s": arguments.trace_offset,
+        "ip_version": arguments.ip_version,
+        "workload": _workload(arguments),
+        "congestion_control": arguments.congestion_control,
+        "timeout_s": arguments.timeout,
+        "seed": arguments.seed,
+    }
+
+
 def _workload(arguments: argparse.Namespace) -> Workload:
-    """`NAME:key=value,key=value`; `--size` is a download's."""
+    """Return the workload of `NAME:key=value,key=value`; `--size` is that of a download."""
     kind, _, rest = arguments.workload.partition(":")
     given = [part.partition("=") for part in rest.split(",") if part]
     for key, equals, _ in given:
@@ -316,11 +333,16 @@ def _workload(arguments: argparse.Namespace) -> Workload:
     try:
         return parse_workload({"kind": kind, **size, **values})
     except SettingsError as error:
-        raise SettingsError(f"--workload: {error}") from None
+        hint = "; write lists in a scenario file" if str(error).endswith("is no list") else ""
+        raise SettingsError(f"--workload: {error}{hint}") from None
 
 
 def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """The legs as fields of a scenario. SettingsError when the numbers of values do not fit."""
+    """Return the legs as fields of a scenario.
+
+    Raises:
+        SettingsError: the numbers of values do not fit the number of legs.
+    """
     legs = listed(arguments.legs)
     both, only_up = (_given(arguments, prefix, len(legs)) for prefix in ("", "uplink_"))
     down, up = _downlinks(arguments, legs), _uplinks(arguments, legs)
@@ -330,21 +352,24 @@ def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 def _leg(
     both: dict[str, Any], only_up: dict[str, Any], down: dict[str, Any], up: dict[str, Any]
 ) -> dict[str, Any]:
-    """A curve is a downlink's: it follows a capacity, and the uplink's is mostly no trace."""
+    """Return the fields of a leg from its common ones and those of each direction.
+
+    A delay curve is the downlink's: it follows a capacity, and the uplink's is mostly no trace.
+    """
     curve = {name: both.pop(name) for name in ("delay_curve",) if name in both}
     return both | {"downlink": down | curve, "uplink": up | only_up}
 
 
-def rows(arguments: argparse.Namespace, clock: Clock, workload: str) -> list[dict[str, Any]]:
-    """Each transport with those of the wanted modes that it can do, as fields of a scenario.
+def rows(arguments: argparse.Namespace, clock: Clock, workload: Workload) -> list[dict[str, Any]]:
+    """Return each transport with those of the wanted modes that it can do, as fields of a scenario.
 
     Args:
         arguments: the options.
-        clock: of the runs.
-        workload: its kind.
+        clock: the clock of the runs.
+        workload: what all transports carry.
 
     Raises:
-        SettingsError: an unknown transport or mode, or nothing to run.
+        SettingsError: a transport or mode is unknown, or nothing is left to run.
     """
     paths = path_schedule(arguments)
     modes = listed(arguments.modes)
@@ -369,7 +394,7 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: str) -> list[dic
     if not found:
         raise SettingsError(
             "--transports, --modes: no transport here can do any of these modes "
-            f"with workload {workload} on the {clock} clock"
+            f"with workload {workload.kind} on the {clock} clock"
         )
     return found
 
@@ -381,7 +406,7 @@ def better_leg(scenario: Scenario) -> int:
 
 
 def _bearers(arguments: argparse.Namespace, mode: str) -> list[dict[str, Any]]:
-    """Return the bearers of a mode, each a row: only `dc` depends on the split policy."""
+    """Return the bearers of a mode, each for a row: only `dc` depends on the split policy."""
     if mode not in DUAL_CONNECTIVITY:
         return [{}]
     several = list(each_pdcp(arguments))
@@ -392,8 +417,8 @@ def _bearers(arguments: argparse.Namespace, mode: str) -> list[dict[str, Any]]:
     ]
 
 
-def _compared(clock: Clock, workload: str, paths: PathSchedule | None) -> list[str]:
-    """What is compared unless the user says otherwise: one stack of QUIC, and the kernel's TCP.
+def _compared(clock: Clock, workload: Workload, paths: PathSchedule | None) -> list[str]:
+    """Return the default transports of a comparison: one stack of QUIC, and the kernel's TCP.
 
     Where picoquic is not built, aioquic's single path stands in for picoquic's.
     """
@@ -402,7 +427,7 @@ def _compared(clock: Clock, workload: str, paths: PathSchedule | None) -> list[s
         each.name if built or each.name != "quic-picoquic" else "quic"
         for each in all_runners()
         if each.compared
-        and workload in each.workloads
+        and each.refusal(workload) is None
         and (clock == "real" or each.has_virtual)
         and (paths is None or each.takes_paths or not each.multipath)
     ]
@@ -429,7 +454,7 @@ def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[
 
 
 def _rlc(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any] | None]:
-    """Fields of each leg's RLC; either option asks for it, what it does not name is the default."""
+    """Return the RLC fields of each leg; each option switches RLC on, with defaults besides."""
     if arguments.rlc is None and arguments.block_errors is None:
         return [None] * legs
     mode = {} if arguments.rlc is None else {"mode": arguments.rlc}
@@ -442,6 +467,12 @@ def _rlc(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any] | None
 def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
     rates = _each_or_none("--uplink", arguments.uplink, len(legs))
     columns = _each_or_none("--uplink-column", arguments.uplink_column, len(legs))
+    if len(set(columns)) == 1:  # one for all: legs that are no trace have none
+        of_traces = [
+            None if leg_capacity.is_rate(rate or leg) else column
+            for rate, leg, column in zip(rates, legs, columns, strict=True)
+        ]
+        columns = of_traces if any(of_traces) else columns
     return [
         leg_capacity.uplink(rate, leg, column, arguments)
         for rate, leg, column in zip(rates, legs, columns, strict=True)
@@ -467,7 +498,7 @@ def _each_or_none(option: str, values: Sequence[str] | None, legs: int) -> Seque
 
 
 def _each(option: str, values: Sequence[str], legs: int) -> list[str]:
-    """One value per leg."""
+    """Return one value per leg, from a value for all legs or a list."""
     given = listed(values)
     if len(given) == 1:
         return given * legs

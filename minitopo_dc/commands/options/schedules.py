@@ -1,4 +1,4 @@
-"""The options for outages of legs and for path schedules."""
+"""Options for outages of legs and for path schedules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minitopo_dc.settings.paths import ACTIONS
 
 
 def add_paths_option(parser: argparse.ArgumentParser) -> None:
-    """When the paths of mode `multipath` are opened, abandoned and ranked."""
+    """Add the option for when the paths of mode `multipath` are opened, abandoned and ranked."""
     parser.add_argument(
         "--paths",
         nargs="+",
@@ -23,10 +23,10 @@ def add_paths_option(parser: argparse.ArgumentParser) -> None:
 
 
 def path_schedule(arguments: argparse.Namespace) -> PathSchedule | None:
-    """That of `--paths`.
+    """Return the path schedule of `--paths`, or None.
 
     Raises:
-        SettingsError: a word is wrong, with what is allowed.
+        SettingsError: a word is wrong; the message says what is allowed.
     """
     return None if arguments.paths is None else parse_path_words(arguments.paths, "--paths")
 
@@ -35,7 +35,7 @@ OUTAGE = re.compile(r"(\d+):(\d+(?:\.\d*)?)-(\d+(?:\.\d*)?)", re.ASCII)
 
 
 def add_outage_option(parser: argparse.ArgumentParser) -> None:
-    """When legs are down in both directions."""
+    """Add the option for when legs are down in both directions."""
     parser.add_argument(
         "--outage",
         dest="outages",
@@ -49,7 +49,7 @@ def add_outage_option(parser: argparse.ArgumentParser) -> None:
 def with_outages(
     legs: Sequence[Mapping[str, Any]], arguments: argparse.Namespace
 ) -> list[dict[str, Any]]:
-    """Legs as fields of a scenario, with the outages of `--outage` beside those that they have.
+    """Return legs as fields of a scenario, with the outages of `--outage` added to their own.
 
     Raises:
         SettingsError: a value has another form, or names no leg.

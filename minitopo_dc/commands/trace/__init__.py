@@ -26,7 +26,7 @@ from minitopo_dc.trace import (
 )
 
 LONGEST_STEP_MS = 86_400_000
-"""A day."""
+"""The longest step, a day."""
 HELP = "describe, make and convert capacity traces"
 
 
@@ -48,7 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Do the action. TraceError or SettingsError when something is wrong with the input."""
+    """Do the action; raise TraceError or SettingsError when something is wrong with the input."""
     match arguments.action:
         case "info":
             print(_info(arguments))  # noqa: T201
@@ -62,7 +62,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _info(arguments: argparse.Namespace) -> str:
-    """Of a drive whose channel is not named, what there is over all."""
+    """Return facts of a trace as JSON; of a drive without a named channel, overall statistics."""
     if arguments.column == DEFAULT_COLUMN and cells.is_drive(arguments.trace):
         return cells.statistics_json(arguments.trace)
     trace = _read(arguments)

@@ -53,7 +53,7 @@ def add(actions: Any) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> None:
-    """Do the action. TraceError or SettingsError when something is wrong with the input."""
+    """Do the action; raise TraceError or SettingsError when something is wrong with the input."""
     match arguments.action:
         case "cells":
             _show(arguments)
@@ -70,12 +70,12 @@ def execute(arguments: argparse.Namespace) -> None:
 
 
 def is_drive(path: Path) -> bool:
-    """Whether a file has cells or channels. SettingsError when it cannot be opened."""
+    """Return whether a file has cells or channels; SettingsError when it cannot be opened."""
     return _checked(lambda: kind_of_drive(path)) is not None
 
 
 def statistics_json(path: Path) -> str:
-    """What there is over a drive, as `trace info` prints it."""
+    """Return the statistics of a whole drive, as `trace info` prints them."""
     return json.dumps(asdict(channel_statistics(*_drive([path], RadioSettings()))), indent=1)
 
 
@@ -125,7 +125,7 @@ def _show(arguments: argparse.Namespace) -> None:
 
 
 def _checked(action: Callable[[], T]) -> T:
-    """What it returns; SettingsError when a file or a value is refused."""
+    """Return what an action returns; SettingsError when a file or a value is refused."""
     try:
         return action()
     except OSError as error:

@@ -1,1 +1,1 @@
-"""What the element asks of the kernel: queues, rules, interfaces, time."""
+"""What the element uses of the kernel: queues, rules, interfaces, time."""

@@ -1,4 +1,7 @@
-"""Packets of the element's own: copies for a second leg (the kernel holds one packet), reports."""
+"""Packets that the element sends itself: copies for a second leg, and reports.
+
+Copies are needed as the kernel holds one packet and gives one verdict.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,16 @@ class Injector:
     """
 
     def __init__(self, leg: int, host: int | None = None) -> None:
-        """Take the leg's number, and a process of its host if that is not this process' own."""
+        """Take the leg's number; `host` is a process of its host, None for this process' own."""
         self._mark = leg_mark(leg)
         self._host = host
         self._sockets: dict[socket.AddressFamily, socket.socket] = {}
         self.refused = 0
 
     def send(self, datagram: bytes) -> None:
-        """Send; the kernel writes IPv4's checksum (raw(7)).
+        """Send a datagram; the kernel writes IPv4's checksum (raw(7)).
 
-        What it refuses is counted: a full buffer, a destination without a route, too many bytes.
+        Refused datagrams are counted: a full buffer, a destination without a route, too many bytes.
         """
         if _is_ipv6(datagram):
             family, destination = socket.AF_INET6, datagram[24:40]
@@ -44,11 +47,11 @@ class Injector:
             self.refused += 1
 
     def descriptor(self, version: IpVersion) -> int:
-        """The socket of a version of IP, for who sends by it in C."""
+        """Return the descriptor of the socket of an IP version, for a sender in C."""
         return self._socket(socket.AF_INET if version == 4 else socket.AF_INET6).fileno()
 
     def close(self) -> None:
-        """Close the sockets."""
+        """Close the sockets of both IP versions."""
         for each in self._sockets.values():
             each.close()
 
@@ -64,7 +67,7 @@ class Injector:
 
 
 class Injected:
-    """A datagram of this host's own that waits in a leg like a packet of the kernel's."""
+    """A datagram of this host's own, which waits in a leg like a packet of the kernel's."""
 
     __slots__ = ("_datagram", "_injector")
 
@@ -73,19 +76,19 @@ class Injected:
         self._injector = injector
 
     def get_payload(self) -> bytes:
-        """What is sent, but for IPv4's header checksum, which the kernel writes."""
+        """Return what is sent, without IPv4's header checksum, which the kernel writes."""
         return self._datagram
 
     def accept(self) -> None:
-        """Send it."""
+        """Send the datagram on its leg."""
         self._injector.send(self._datagram)
 
     def drop(self) -> None:
-        """Forget it."""
+        """Forget the datagram without sending it."""
 
 
 class Copy(Injected):
-    """A copied datagram. The kernel forwards the original and lowers its TTL: so does this."""
+    """A copied datagram, whose TTL is one lower, as of an original that the kernel forwards."""
 
     __slots__ = ()
 

@@ -1,6 +1,6 @@
-"""What the IP layer of this network namespace refused, as the kernel counts it.
+"""Counters of packets that the IP layer of this network namespace refused.
 
-An element sees what reaches its queues only. The kernel may refuse a packet before, or behind: one
+An element sees only what reaches its queues. The kernel may refuse a packet before, or behind: one
 that has its number, or its verdict on a leg.
 """
 
@@ -35,7 +35,7 @@ def refused_since(before: dict[str, int]) -> dict[str, int]:
 
 
 def _counters() -> Iterator[tuple[str, int]]:
-    """IPv4's are pairs of lines, names and values; IPv6's a line each (proc(5))."""
+    """Yield each counter; IPv4's are in pairs of lines, IPv6's in single ones (proc(5))."""
     for file in ("snmp", "netstat"):
         lines = [line.split() for line in (NET / file).read_text(encoding="ascii").splitlines()]
         for names, values in zip(lines[::2], lines[1::2], strict=True):

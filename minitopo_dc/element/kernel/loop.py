@@ -1,4 +1,4 @@
-"""Waiting for packets and moments: the only place of the element that reads a clock."""
+"""The event loop of an element: the only place that waits and reads a clock."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ ORDERS = 0
 
 
 class Source(Protocol):
-    """Where packets come from: a kernel queue, or an interface."""
+    """A source of packets: a kernel queue or an interface."""
 
     def fileno(self) -> int:
-        """The descriptor to wait on."""
+        """Return the file descriptor to wait on."""
 
     def read(self) -> None:
-        """Take what is waiting, up to a budget."""
+        """Take the packets that wait, up to a budget."""
 
 
 class Timed(Protocol):
     """Something that has to act at a moment it names."""
 
     def next_timeout(self) -> int | None:
-        """When, in ns of `clock`."""
+        """Return when it has to act (ns of `clock`), None for not at all."""
 
     def handle(self, now: int) -> None:
-        """Do what is due at `now`."""
+        """Do what is due at `now` (ns)."""
 
 
 class Loop:
@@ -73,15 +73,15 @@ class Loop:
         """When `serve` was late by `STALL_NS` or more, and by how much (ns)."""
 
     def add_source(self, source: Source) -> None:
-        """Read this source."""
+        """Read this source whenever packets wait."""
         self._sources[source.fileno()] = source
 
     def add_timed(self, part: Timed, *, first: bool = False) -> None:
-        """Call this part when it is due; one that changes what others wait for comes first."""
+        """Call this part when it is due; a part that changes what others wait for comes first."""
         self._timed.insert(0 if first else len(self._timed), part)
 
     def wake_at(self, moment: int | None) -> None:
-        """Some part has to act at `moment`."""
+        """Note that some part has to act at `moment` (ns)."""
         if moment is not None and moment < self.due:
             self.due = moment
 
@@ -120,11 +120,11 @@ class Loop:
             self._read(self._wait(descriptors, now), order)
 
     def _descriptors(self) -> list[int]:
-        """Those to wait on."""
+        """Return the file descriptors to wait on."""
         return [ORDERS, *self._sources]
 
     def _read(self, descriptors: Iterable[int], order: Callable[[str], None]) -> None:
-        """Take what can be read there."""
+        """Take what can be read from these descriptors."""
         for ready in descriptors:
             if ready == ORDERS:
                 self._read_orders(order)
@@ -132,7 +132,7 @@ class Loop:
                 self._sources[ready].read()
 
     def _wait(self, descriptors: Sequence[int], now: int) -> list[int]:
-        """The descriptors that can be read; none when the sleep is over."""
+        """Return the descriptors that can be read, none when the sleep is over."""
         alarm = self.due - min(self._lead, (self.due - self._served) // SLEPT_PER_POLLED)
         if now >= alarm:
             return select.select(descriptors, (), (), 0)[0]

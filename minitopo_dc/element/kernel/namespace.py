@@ -1,7 +1,7 @@
-"""Being in the network namespace of another host for a moment: one process, several hosts.
+"""Stays in other hosts' network namespaces, so that one process can serve several hosts.
 
-A socket, a queue of the kernel and a TAP interface belong for good to the namespace that they were
-opened in, so a process needs to be there only then.
+A socket, a queue of the kernel and a TAP interface belong for good to the namespace in which they
+were opened, so a process has to be there only then.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CLONE_NEWNET = 0x40000000
 
 @contextmanager
 def inside(pid: int | None) -> Iterator[None]:
-    """Be in the network namespace of a process meanwhile; None: stay in one's own.
+    """Enter the network namespace of a process for a block; None stays in the own one.
 
     Raises:
         OSError: there is no such process, or this one may not.

@@ -1,7 +1,7 @@
 """The kernel's packet queues (NFQUEUE) on one netlink socket, which C reads and answers.
 
-The same settings as `kernel.queue` has through the package NetfilterQueue; one socket lets all
-packets that wait be read, and all verdicts be given, in one call each.
+The settings are those of `kernel.queue`, which uses the package NetfilterQueue; with one socket a
+single call reads all packets that wait, and another gives all verdicts.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class NetlinkQueues:
         self._set_buffer(SO_SNDBUFFORCE, VERDICTS)
 
     def fileno(self) -> int:
-        """The descriptor to read packets from and to write verdicts to."""
+        """Return the descriptor from which packets are read and to which verdicts are written."""
         return self._socket.fileno()
 
     def add(self, copy: int) -> int:
-        """Open the next queue, of which `copy` bytes of each packet are read; its number.
+        """Open the next queue, which gives `copy` bytes of each packet; return its number.
 
         Raises:
             ElementError: it is somebody else's, or this process may not.
@@ -76,7 +76,7 @@ class NetlinkQueues:
         return number
 
     def close(self) -> None:
-        """Unbind all; the kernel drops what is still held."""
+        """Unbind all queues; the kernel drops what is still held."""
         self._socket.close()
 
     def _set_buffer(self, option: int, size: int) -> None:
@@ -93,7 +93,7 @@ class NetlinkQueues:
             raise OSError(number, os.strerror(number))
 
     def _answer(self) -> int:
-        """The error in the kernel's answer, 0 for none; no rule sends packets yet."""
+        """Return the error in the kernel's answer, 0 for none; no rule sends packets yet."""
         while True:
             answer = self._socket.recv(4096)
             _, kind, *_ = _header.unpack_from(answer)

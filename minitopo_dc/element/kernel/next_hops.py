@@ -1,8 +1,8 @@
-"""Legs whose interfaces may go down and come up: their state, and the way to their far ends.
+"""Next hops of legs whose interfaces may go down and come up.
 
 The kernel forgets an interface's neighbours and routes when it goes down, and does not bring them
-back (`ip link set DEVICE down`, Mininet's `link A B down`). So they are put there whenever
-the interface is seen up; what is there already stays the same.
+back (`ip link set DEVICE down`, Mininet's `link A B down`). So they are put there whenever the
+interface is seen up; what is there already stays the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Changed = Callable[[Mapping[int, bool], int], None]
 
 
 class NextHops:
-    """The way to the far end of each leg; a source of packets, which are the kernel's news.
+    """Neighbour and route of each leg's far end; its packets are the kernel's news of interfaces.
 
     Args:
         hops: of the legs.
@@ -52,7 +52,7 @@ class NextHops:
         self._up = {hop.leg: True for hop in hops}
 
     def start(self) -> None:
-        """Make the ways of the legs that are up; the others are told as down.
+        """Add the neighbours and routes of the legs that are up; report the others as down.
 
         Raises:
             ElementError: the kernel refused one.
@@ -63,11 +63,11 @@ class NextHops:
         self._look(clock())
 
     def fileno(self) -> int:
-        """The descriptor to wait on."""
+        """Return the descriptor to wait on."""
         return self._news.fileno()
 
     def read(self) -> None:
-        """Something happened to an interface: look at all, as one may have gone down and up."""
+        """Look at all interfaces, as something happened to one, which may have gone down and up."""
         with contextlib.suppress(OSError):  # empty at last; or too much to hold (ENOBUFS)
             while self._news.recv(MESSAGES):
                 pass
@@ -77,7 +77,7 @@ class NextHops:
         self._look(clock())
 
     def close(self) -> None:
-        """Close the sockets."""
+        """Close both of its netlink sockets."""
         self._news.close()
         self._asking.close()
 
@@ -98,7 +98,7 @@ class NextHops:
 
 
 def _make(hop: NextHop, interface: str) -> str:
-    """Put neighbour and route there; why not, if the kernel refused."""
+    """Add neighbour and route; return why not if the kernel refused, else empty text."""
     gateway, table = str(hop.gateway), str(hop.table)
     device = ("dev", interface)
     commands = (

@@ -29,24 +29,24 @@ NFQUEUE_STATE = Path("/proc/net/netfilter/nfnetlink_queue")
 
 
 class KernelPacket(Protocol):
-    """What an element uses of a queued packet: the packet waits in the kernel for its verdict."""
+    """What an element uses of a queued packet, which waits in the kernel for its verdict."""
 
     indev: int
 
     def get_payload(self) -> bytes:
-        """The IP datagram, or its first bytes; only inside the callback."""
+        """Return the IP datagram, or its first bytes; it works only in the callback."""
 
     def set_payload(self, payload: bytes) -> None:
-        """Replace the datagram."""
+        """Replace the datagram by other bytes."""
 
     def set_mark(self, mark: int) -> None:
-        """Set the firewall mark that the packet goes on with."""
+        """Set the firewall mark with which the packet goes on."""
 
     def accept(self) -> None:
-        """Let it go on."""
+        """Let the packet go on."""
 
     def drop(self) -> None:
-        """Discard it."""
+        """Discard the packet for good."""
 
 
 class QueueDrops(NamedTuple):
@@ -96,16 +96,16 @@ class KernelQueue:
         self._ration.setsockopt(SOL_NETLINK, NETLINK_NO_ENOBUFS, 1)
 
     def fileno(self) -> int:
-        """The descriptor to wait on."""
+        """Return the descriptor to wait on."""
         return int(self._queue.get_fd())
 
     def read(self) -> None:
-        """Call back for what is waiting, at most `BUDGET` packets."""
+        """Call back for the packets that wait, at most `BUDGET` of them."""
         self._ration.left = BUDGET
         self._queue.run_socket(self._ration)
 
     def close(self) -> None:
-        """Unbind; the kernel drops what is still held."""
+        """Unbind the queue; the kernel drops what is still held."""
         self._queue.unbind()
         self._ration.close()
 

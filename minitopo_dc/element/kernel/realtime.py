@@ -1,4 +1,4 @@
-"""Turning an ordinary process into one whose timers are exact and whose pauses are short."""
+"""Makes an ordinary process one whose timers are exact and whose pauses are short."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _held: list[int] = []
 
 
 class ElementError(MinitopoDcError, RuntimeError):
-    """The element cannot run; the message says what to do."""
+    """Error: the element cannot run; the message says what to do."""
 
 
 def become_exact(*, realtime: bool) -> list[str]:

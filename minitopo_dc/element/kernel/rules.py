@@ -48,11 +48,11 @@ class Rule(NamedTuple):
 
 
 class RuleError(MinitopoDcError, RuntimeError):
-    """iptables refused a rule."""
+    """Error: iptables refused a rule."""
 
 
 def leg_mark(leg: int) -> int:
-    """The mark of a packet that has been through leg `leg`."""
+    """Return the firewall mark of a packet that has been through leg `leg`."""
     return THROUGH_LEG | leg
 
 
@@ -89,7 +89,10 @@ def forwarded(
 
 
 def accepts_own(interface: str) -> bool:
-    """Whether IPv4 packets with a source of this host's may enter by `interface` (ip-sysctl)."""
+    """Return whether packets from this host's IPv4 addresses may enter by `interface`.
+
+    The kernel setting `accept_local` says so (ip-sysctl).
+    """
     files = (CONFIGURATION / name / "accept_local" for name in ("all", interface))
     return any(file.exists() and file.read_text(encoding="ascii").strip() != "0" for file in files)
 
@@ -101,10 +104,10 @@ def outgoing(interface: str, queue: int, version: IpVersion) -> Rule:
 
 
 def unshaped() -> Iterator[Rule]:
-    """Let pass what IPv6 hosts say to find their neighbours: a leg must not delay or lose it.
+    """Yield rules that let IPv6 neighbour discovery pass, which a leg must not delay or lose.
 
     Else the first packets would wait for an exchange through both legs, and on a lossy leg
-    addresses would be given up now and then: what is measured is to be the traffic's own.
+    addresses would be given up now and then, which is not part of the traffic to be measured.
     """
     link_messages = (("-p", "icmpv6", "--icmpv6-type", str(number)) for number in LINK_MESSAGES)
     link_addresses = (("-s", LINK_LOCAL), ("-d", LINK_LOCAL), ("-d", LINK_MULTICAST))
@@ -116,7 +119,7 @@ def unshaped() -> Iterator[Rule]:
 
 @contextmanager
 def installed(rules: Iterable[Rule], host: int | None = None) -> Iterator[None]:
-    """Hold `rules` in a network namespace; a refused rule takes back those before it.
+    """Install `rules` in a network namespace for a block; a refused one takes back those before it.
 
     Where there are any for IPv6, `unshaped` comes before them.
 
@@ -135,7 +138,7 @@ def installed(rules: Iterable[Rule], host: int | None = None) -> Iterator[None]:
 
 
 def _arguments(match: Match, version: IpVersion) -> Iterator[str]:
-    """The iptables matches of a bearer."""
+    """Yield the iptables arguments that match a bearer's packets."""
     if match.source is not None:
         yield from ("-s", str(match.source))
     if match.destination is not None:

@@ -71,11 +71,11 @@ class Tap:
         self._view = memoryview(self._buffer)
 
     def fileno(self) -> int:
-        """The descriptor to wait on."""
+        """Return the descriptor to wait on."""
         return self._descriptor
 
     def receive(self) -> bytes | None:
-        """The next frame that the host has sent, if any."""
+        """Return the next Ethernet frame that the host has sent, None if there is none."""
         try:
             size = os.readv(self._descriptor, (self._buffer,))
         except BlockingIOError:
@@ -83,7 +83,7 @@ class Tap:
         return bytes(self._view[:size])
 
     def send(self, frame: bytes) -> bool:
-        """Let the host receive a frame; False when its interface is down."""
+        """Let the host receive a frame; return False when its interface is down."""
         try:
             os.write(self._descriptor, frame)
         except OSError:
@@ -91,14 +91,14 @@ class Tap:
         return True
 
     def dropped(self) -> int:
-        """Frames that the kernel has dropped because they were not read in time."""
+        """Return how many frames the kernel dropped because they were not read in time."""
         table = Path(f"/proc/{self._pid}/net/dev").read_text(encoding="ascii")
         rows = dict(line.split(":", 1) for line in table.splitlines() if ":" in line)
         counts = {name.strip(): row.split() for name, row in rows.items()}
         return int(counts[self.interface][TRANSMIT_DROPS])
 
     def close(self) -> None:
-        """Remove the interface."""
+        """Remove the TAP interface from its host."""
         os.close(self._descriptor)
 
     def _request(self, number: int, name: bytes, value: bytes) -> None:

@@ -1,1 +1,1 @@
-"""Models that a leg is made of: capacity, delay, loss."""
+"""Models of which a leg is made: capacity, delay, loss."""

@@ -1,4 +1,4 @@
-"""How fast a leg serialises: exact integrals of a rate, or delivery opportunities.
+"""Capacities of a leg: exact integrals of a rate, or delivery opportunities.
 
 Rules that every capacity keeps:
 
@@ -27,23 +27,26 @@ class Capacity(Protocol):
     """The serialiser of one direction of a leg."""
 
     def finish(self, start: int, bits: int) -> int | None:
-        """When `bits` (> 0) that may begin at `start` are through; None: never."""
+        """Return when `bits` (> 0) that may begin at `start` are through (ns), None if never."""
 
     def left(self, now: int) -> int:
-        """Bits that the packet of the last `finish`, which is later than `now`, has to go."""
+        """Return the bits that are left, at `now`, of the packet of the last `finish`.
+
+        Its end must be later than `now`.
+        """
 
     def interrupt(self, now: int) -> int:
-        """Stop that packet; what `left` says."""
+        """Stop the packet of the last `finish`; return the bits left of it."""
 
     def bits_between(self, start: int, end: int) -> int:
-        """Whole bits that could pass in [start, end)."""
+        """Return how many whole bits could pass in [start, end), in ns."""
 
     def rate_at(self, time: int) -> int:
-        """Rate in bit/s at a moment, of what is known by then."""
+        """Return the rate in bit/s at a moment, of what is known by then."""
 
 
 def make_capacity(source: int | Trace, end: EndRule = "loop", offset_ns: int = 0) -> Capacity:
-    """Capacity of a constant rate (bit/s) or of a trace with its end rule.
+    """Return the capacity of a constant rate (bit/s) or of a trace with its end rule.
 
     Args:
         source: the rate or the trace.
@@ -82,11 +85,11 @@ class ConstantCapacity:
 
     @property
     def rate_bps(self) -> int:
-        """The rate."""
+        """Return the constant rate in bit/s."""
         return self._rate
 
     def finish(self, start: int, bits: int) -> int:
-        """When `bits` are through; see the module's rules."""
+        """Return when `bits` are through (ns); see the module's rules."""
         if start != self._last:
             self._origin = start
             self._bits = 0
@@ -95,24 +98,24 @@ class ConstantCapacity:
         return finish
 
     def left(self, now: int) -> int:
-        """Bits left of the packet in service."""
+        """Return the bits left of the packet in service."""
         return -((self._rate * (now - self._origin) - self._bits * NBIT) // NBIT)
 
     def interrupt(self, now: int) -> int:
-        """Stop the packet in service: its bits left."""
+        """Stop the packet in service and return its bits left."""
         self._last = None
         return self.left(now)
 
     def bits_between(self, start: int, end: int) -> int:
-        """Whole bits that could pass in [start, end)."""
+        """Return how many whole bits could pass in [start, end), in ns."""
         return self._rate * (end - start) // NBIT
 
     def rate_at(self, time: int) -> int:  # noqa: ARG002 (the protocol's)
-        """The rate."""
+        """Return the constant rate in bit/s."""
         return self._rate
 
     def steps(self) -> Iterator[tuple[int, int]]:
-        """The rate from time 0 on."""
+        """Yield the one step: the rate (bit/s) from time 0 on."""
         yield 0, self._rate
 
 
@@ -148,7 +151,7 @@ class RateCapacity:
         return self._edges, self._rates[:-1]
 
     def finish(self, start: int, bits: int) -> int | None:
-        """When `bits` are through; see the module's rules."""
+        """Return when `bits` are through (ns), None if never; see the module's rules."""
         if start == self._last:
             work = self._reached
         else:
@@ -166,24 +169,24 @@ class RateCapacity:
         return finish
 
     def left(self, now: int) -> int:
-        """Bits left of the packet in service."""
+        """Return the bits left of the packet in service."""
         return -((self._work_at(now) - self._reached) // NBIT)
 
     def interrupt(self, now: int) -> int:
-        """Stop the packet in service: its bits left."""
+        """Stop the packet in service and return its bits left."""
         self._last = None
         return self.left(now)
 
     def bits_between(self, start: int, end: int) -> int:
-        """Whole bits that could pass in [start, end)."""
+        """Return how many whole bits could pass in [start, end), in ns."""
         return (self._work_at(end) - self._work_at(start)) // NBIT
 
     def rate_at(self, time: int) -> int:
-        """Rate in bit/s at a moment."""
+        """Return the rate in bit/s at a moment (ns)."""
         return self._segment_at(time)[4]
 
     def steps(self) -> Iterator[tuple[int, int]]:
-        """Each time from 0 on at which a rate begins, and that rate; endless for `loop`."""
+        """Yield each time (ns, from 0) at which a rate begins, and the rate; endless for `loop`."""
         start, end, *_, rate = self._segment_at(0)
         yield start, rate
         while end < _FAR:
@@ -198,14 +201,14 @@ class RateCapacity:
         return w0 + rate * (time - t0)
 
     def _segment_at(self, time: int) -> _Segment:
-        """The segment that holds at `time`."""
+        """Return the segment of constant rate that holds at `time` (ns)."""
         if time < 0:
             return self._before()
         lap, local = divmod(time, self._duration) if self._loop else (0, time)
         return self._segment(lap, bisect_right(self._edges, local) - 1)
 
     def _segment_reaching(self, work: int) -> _Segment | None:
-        """The segment in which `work` is first complete; None if it never is."""
+        """Return the segment in which `work` is first complete; None if it never is."""
         if work <= 0:
             return self._before()
         total = self._cumulative[-1]
@@ -216,7 +219,7 @@ class RateCapacity:
         return self._segment(lap, index)
 
     def _segment(self, lap: int, index: int) -> _Segment:
-        """Segment `index` of a lap; the one after the last is what follows the trace's end."""
+        """Return segment `index` of a lap; the one after the last follows the trace's end."""
         start = lap * self._duration + self._edges[index]
         work = lap * self._cumulative[-1] + self._cumulative[index]
         rate = self._rates[index]

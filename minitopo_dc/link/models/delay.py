@@ -1,4 +1,4 @@
-"""Propagation delay with jitter: models that draw one delay (ns) per packet."""
+"""Propagation delay with jitter: models that draw one delay (ns) for each packet."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Protocol
 
 
 class DelayModel(Protocol):
-    """Draws delays."""
+    """Draws the propagation delay of each packet."""
 
     @property
     def mean_ns(self) -> int:
-        """Their mean in ns, as configured."""
+        """Return the configured mean of the delays in ns."""
 
     def sample(self, rng: Random) -> int:
-        """One delay in ns, >= 0."""
+        """Return the delay of one packet in ns, 0 or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +29,22 @@ class ConstantDelay:
     delay_ns: int
 
     def __post_init__(self) -> None:
-        """Refuse a negative delay."""
+        """Refuse a negative delay with a ValueError."""
         _require(self.delay_ns >= 0, "delay_ns", self.delay_ns, "0 or more")
 
     @property
     def mean_ns(self) -> int:
-        """The delay."""
+        """Return the constant delay in ns."""
         return self.delay_ns
 
     def sample(self, rng: Random) -> int:  # noqa: ARG002 (the protocol's)
-        """The delay."""
+        """Return the constant delay in ns."""
         return self.delay_ns
 
 
 @dataclass(frozen=True, slots=True)
 class NormalDelay:
-    """A normal distribution; what falls below 0 becomes 0, as in netem.
+    """A normal distribution of delays; values below 0 become 0, as in netem.
 
     `mean_ns` and `sd_ns` are those of the distribution before that.
 
@@ -56,19 +56,19 @@ class NormalDelay:
     sd_ns: int
 
     def __post_init__(self) -> None:
-        """Refuse negative parameters."""
+        """Refuse negative parameters with a ValueError."""
         _require(self.mean_ns >= 0, "mean_ns", self.mean_ns, "0 or more")
         _require(self.sd_ns >= 0, "sd_ns", self.sd_ns, "0 or more")
 
     def sample(self, rng: Random) -> int:
-        """One draw."""
+        """Return one drawn delay in ns."""
         delay = int(rng.gauss(self.mean_ns, self.sd_ns))
         return delay if delay > 0 else 0
 
 
 @dataclass(frozen=True, slots=True)
 class UniformDelay:
-    """Every delay from `low_ns` to `high_ns` alike.
+    """A uniform distribution of delays from `low_ns` to `high_ns`, both included.
 
     Raises:
         ValueError: the limits are negative or in the wrong order.
@@ -78,17 +78,17 @@ class UniformDelay:
     high_ns: int
 
     def __post_init__(self) -> None:
-        """Refuse limits that are none."""
+        """Refuse negative or swapped limits with a ValueError."""
         _require(self.low_ns >= 0, "low_ns", self.low_ns, "0 or more")
         _require(self.high_ns >= self.low_ns, "high_ns", self.high_ns, f"{self.low_ns} or more")
 
     @property
     def mean_ns(self) -> int:
-        """The middle of the limits, rounded down."""
+        """Return the middle of the limits in ns, rounded down."""
         return (self.low_ns + self.high_ns) // 2
 
     def sample(self, rng: Random) -> int:
-        """One draw."""
+        """Return one drawn delay in ns."""
         return self.low_ns + int(rng.random() * (self.high_ns - self.low_ns + 1))
 
 

@@ -28,12 +28,12 @@ NS_PER_US = 1000
 
 
 def curve_delay_ns(curve: DelayCurve, rate_bps: int) -> int:
-    """The one-way delay in ns at a capacity, in whole µs: no digit hangs on the platform."""
+    """Return the one-way delay (ns) at a capacity, in whole µs so that platforms agree."""
     return round(_delay_ms(curve, rate_bps / 1e6) * 1000) * NS_PER_US
 
 
 def delay_steps(curve: DelayCurve, capacity: Capacity) -> Iterator[tuple[int, int]]:
-    """Each time from 0 on (ns) at which a capacity begins, and the delay (ns) from then on.
+    """Yield each time (ns, from 0) at which a capacity begins, and the delay (ns) from then on.
 
     While the capacity is 0 nothing passes, and the delay stays as it was. The delay of
     opportunities, which have no rate, follows their mean over each second.

@@ -1,4 +1,4 @@
-"""Random loss on the air: models that decide packet by packet."""
+"""Random loss on the air: models that decide for each packet."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Protocol
 
 
 class LossModel(Protocol):
-    """Decides which packets are lost."""
+    """Decides for each packet whether it is lost."""
 
     def lost(self, rng: Random) -> bool:
-        """Whether the next packet is lost."""
+        """Return whether the next packet is lost."""
 
     def moments(self, packets: int) -> tuple[float, float]:
-        """Return mean and variance of how many of the first packets are lost."""
+        """Return mean and variance of the number of losses among the first packets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +28,15 @@ class Bernoulli:
     p: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no probability."""
+        """Refuse a `p` that is no probability with a ValueError."""
         _require_probability("p", self.p)
 
     def lost(self, rng: Random) -> bool:
-        """Whether the next packet is lost."""
+        """Return whether the next packet is lost."""
         return rng.random() < self.p
 
     def moments(self, packets: int) -> tuple[float, float]:
-        """Return mean and variance of how many are lost: those of a binomial distribution."""
+        """Return mean and variance of the number of losses: those of a binomial distribution."""
         return packets * self.p, packets * self.p * (1 - self.p)
 
 
@@ -66,12 +66,12 @@ class GilbertElliott:
     _bad: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what is no probability."""
+        """Refuse a parameter that is no probability with a ValueError."""
         for name in ("p", "r", "h", "k"):
             _require_probability(name, getattr(self, name))
 
     def lost(self, rng: Random) -> bool:
-        """Whether the next packet is lost."""
+        """Return whether the next packet is lost."""
         arrives, change = (self.h, self.r) if self._bad else (self.k, self.p)
         lost = rng.random() >= arrives
         if rng.random() < change:
@@ -79,7 +79,7 @@ class GilbertElliott:
         return lost
 
     def moments(self, packets: int) -> tuple[float, float]:
-        """Return mean and variance of how many are lost.
+        """Return mean and variance of the number of losses among the first packets.
 
         The mean counts from the first packet, in Good; the variance, which bursts enlarge, is that
         of a chain that is stationary: k packets apart the states have the correlation

@@ -14,7 +14,7 @@ RATE_WINDOW_NS = 100 * NS_PER_MS
 
 
 class OpportunityCapacity:
-    """Serves packets at moments instead of at a rate.
+    """A capacity that serves packets at moments instead of at a rate.
 
     Rules:
 
@@ -52,11 +52,11 @@ class OpportunityCapacity:
         self._left = 0  # bits that it can still pass
 
     def table(self) -> tuple[tuple[int, ...], int, int]:
-        """Return the first lap's moments (ns), its length (ns), the bits of an opportunity."""
+        """Return the first lap's moments (ns), its length (ns) and the bits of one opportunity."""
         return self._moments, self._duration, self._size
 
     def finish(self, start: int, bits: int) -> int | None:
-        """When `bits` are through; None: the opportunities end before."""
+        """Return when `bits` are through (ns), None if the opportunities end before."""
         if start > self._time:
             self._index = self._first_from(start)
             self._time = self._moment(self._index)
@@ -76,16 +76,16 @@ class OpportunityCapacity:
         return self._time
 
     def left(self, now: int) -> int:
-        """Bits left of the packet in service.
+        """Return the bits left of the packet in service at `now` (ns).
 
-        It takes what was taken of its last opportunity, and all of those between: the one that it
-        may share with the packet before it is not after `now`.
+        These are what it takes of its last opportunity, and all opportunities between that one and
+        `now`: the opportunity that it may share with the packet before it is not after `now`.
         """
         between = self._index - self._count_before(now + 1)
         return self._size - self._left + between * self._size
 
     def interrupt(self, now: int) -> int:
-        """Stop the packet in service: its bits left. The opportunities up to `now` stay used."""
+        """Stop the packet in service, return its bits left; opportunities to `now` stay used."""
         bits = self.left(now)
         self._index = self._count_before(now + 1) - 1
         self._time = self._moment(self._index)
@@ -93,11 +93,11 @@ class OpportunityCapacity:
         return bits
 
     def bits_between(self, start: int, end: int) -> int:
-        """Bits of the opportunities in [start, end)."""
+        """Return the bits of the opportunities in [start, end)."""
         return (self._first_from(end) - self._first_from(start)) * self._size
 
     def rate_at(self, time: int) -> int:
-        """Mean rate in bit/s of the `RATE_WINDOW_NS` before a moment."""
+        """Return the mean rate in bit/s over the `RATE_WINDOW_NS` before a moment."""
         return self.bits_between(time - RATE_WINDOW_NS, time) * NS_PER_S // RATE_WINDOW_NS
 
     def _moment(self, index: int) -> int:
@@ -105,12 +105,12 @@ class OpportunityCapacity:
         return lap * self._duration + self._moments[place]
 
     def _first_from(self, time: int) -> int:
-        """The first opportunity that serves what arrives at `time`."""
+        """Return the number of the first opportunity for a packet that arrives at `time`."""
         first = self._count_before(time)
         return max(first, 0) if time >= 0 else first
 
     def _count_before(self, time: int) -> int:
-        """The number of the first opportunity at or after `time`."""
+        """Return the number of the first opportunity at or after `time`."""
         # A lap is open at its start and closed at its end: its last opportunity belongs to it.
         lap = (time - 1) // self._duration
         before = bisect_left(self._moments, time - lap * self._duration)
@@ -118,7 +118,7 @@ class OpportunityCapacity:
 
 
 def _moments(trace: OpportunityTrace, end: EndRule, offset_ns: int) -> list[int]:
-    """When the opportunities of the first lap are, in ns from the offset on."""
+    """Return the moments of the first lap's opportunities, in ns from the offset on."""
     moments = [time * NS_PER_MS for time in trace.times_ms]
     if not offset_ns:
         return moments

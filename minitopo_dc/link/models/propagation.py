@@ -1,4 +1,4 @@
-"""Packets in propagation: serialised, not yet arrived."""
+"""Packets in propagation: they are serialised and have not arrived yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class OrderedPropagation(Generic[T]):
-    """Keeps the order: no packet arrives before the one put in earlier, whatever its delay."""
+    """Keeps the order: no packet arrives before one put in earlier, whatever its delay."""
 
     __slots__ = ("_packets", "put", "taken_bytes", "taken_packets")
 
@@ -23,15 +23,15 @@ class OrderedPropagation(Generic[T]):
         self.taken_bytes = 0
 
     def __len__(self) -> int:
-        """Packets in propagation."""
+        """Return the number of packets in propagation."""
         return len(self._packets)
 
     def first(self) -> int | None:
-        """When the next one arrives."""
+        """Return when the next packet arrives (ns), None if there is none."""
         return self._packets[0][0] if self._packets else None
 
     def take(self, now: int) -> list[T]:
-        """All that have arrived by `now`, in order of arrival."""
+        """Remove and return all that have arrived by `now`, in order of arrival."""
         packets = self._packets
         arrived = []
         while packets and packets[0][0] <= now:
@@ -54,21 +54,21 @@ class ReorderingPropagation(Generic[T]):
         self.taken_bytes = 0
 
     def __len__(self) -> int:
-        """Packets in propagation."""
+        """Return the number of packets in propagation."""
         return len(self._packets)
 
     def put(self, sent: tuple[int, int, T]) -> None:
-        """Take when a packet arrives, its size, and the packet."""
+        """Take a packet in, as its time of arrival (ns), its size (bytes) and the packet itself."""
         arrival, size, packet = sent
         self._number += 1
         heappush(self._packets, (arrival, self._number, size, packet))
 
     def first(self) -> int | None:
-        """When the next one arrives."""
+        """Return when the next packet arrives (ns), None if there is none."""
         return self._packets[0][0] if self._packets else None
 
     def take(self, now: int) -> list[T]:
-        """All that have arrived by `now`, in order of arrival."""
+        """Remove and return all that have arrived by `now`, in order of arrival."""
         arrived = []
         while self._packets and self._packets[0][0] <= now:
             _, _, size, packet = heappop(self._packets)

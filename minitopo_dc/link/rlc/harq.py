@@ -1,4 +1,4 @@
-"""HARQ: transport blocks, sent again until they are decoded or given up (TS 38.321, clause 5.3)."""
+"""HARQ: transport blocks are sent again until decoded or given up (TS 38.321, clause 5.3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Outcome(Enum):
-    """Of one transmission of a block."""
+    """The outcome of one transmission of a transport block."""
 
     DECODED = "decoded"
     AGAIN = "again"
@@ -25,7 +25,7 @@ class Outcome(Enum):
 
 
 class Block(Generic[T]):
-    """A transport block."""
+    """A transport block and what became of it."""
 
     __slots__ = ("bits", "due", "fate", "first", "retransmissions", "segments", "unsent")
 
@@ -60,14 +60,14 @@ class Harq(Generic[T]):
         self._rng = rng
         self._waiting: deque[Block[T]] = deque()  # in order of `due`
         self.blocks = self.retries = self.failures = 0
-        """New ones, transmissions of old ones, those given up."""
+        """Counts of new blocks, of retransmissions, and of blocks given up."""
 
     def first_due(self) -> int | None:
-        """When the next retransmission may be sent."""
+        """Return when the next retransmission may be sent (ns), None if there is none."""
         return self._waiting[0].due if self._waiting else None
 
     def resend(self, room: int, begin: int) -> tuple[list[Block[T]], int]:
-        """Use a slot of `room` bits for the retransmissions that are due at its `begin`.
+        """Use a slot of `room` bits for the retransmissions that are due at its `begin` (ns).
 
         Returns:
             Those sent to the end in it, and the room left. One that does not fit goes on in the
@@ -87,12 +87,12 @@ class Harq(Generic[T]):
         return sent, room
 
     def new_block(self, segments: Sequence[Segment[T]], begin: int) -> Block[T]:
-        """A block of these segments, sent in the slot that begins at `begin`."""
+        """Return a new block of these segments, sent in the slot that begins at `begin` (ns)."""
         self.blocks += 1
         return Block(segments, begin, self._rng.random())
 
     def outcome(self, block: Block[T], begin: int) -> Outcome:
-        """What became of a transmission in the slot that began at `begin`."""
+        """Return what became of a transmission in the slot that began at `begin` (ns)."""
         if block.fate >= self.error:
             return Outcome.DECODED
         block.fate /= self.error
@@ -105,7 +105,7 @@ class Harq(Generic[T]):
         return Outcome.AGAIN
 
     def mean_wait_ns(self) -> int:
-        """What HARQ adds to the delay of a block on average, of those that it does not give up."""
+        """Return the mean delay (ns) that HARQ adds to a block that it does not give up."""
         decoded = [self.error**k for k in range(self._limit + 1)]
         mean = sum(k * share for k, share in enumerate(decoded)) / sum(decoded)
         return round(mean * self._rtt)

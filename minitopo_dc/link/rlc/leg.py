@@ -81,13 +81,13 @@ class RlcLeg(QueuedLeg[T]):
         self._dropped_discard = self._dropped_radio = self._resent = 0
 
     def poll(self, now: int) -> list[T]:
-        """All that has arrived at the other end by `now`, in order of arrival."""
+        """Return all that has arrived at the other end by `now`, in order of arrival."""
         self._advance(now)
         self._news = None
         return self._reassembly.air.take(now)
 
     def next_timeout(self) -> int | None:
-        """When to poll next (ns), or None if nothing is under way."""
+        """Return when to poll next (ns), or None if nothing is under way."""
         if self._news is not None:
             return self._news
         first = self._reassembly.air.first()
@@ -99,7 +99,7 @@ class RlcLeg(QueuedLeg[T]):
         return min(first, self._wake) if self._reorder else first
 
     def start(self, now: int) -> None:
-        """Make `now` the capacity's time 0 and a slot's begin; what the slot before sent is not."""
+        """Start a slot and the capacity's time 0 at `now`; a slot in progress carries nothing."""
         self._advance(now)
         self._slots.anchor(now)
         self._free = now
@@ -164,27 +164,27 @@ class RlcLeg(QueuedLeg[T]):
 
     @property
     def mean_delay_ns(self) -> int:
-        """Mean propagation delay as configured, and what HARQ adds to it on average."""
+        """Return the mean propagation delay in ns as configured, and what HARQ adds on average."""
         return self._reassembly.delay.mean_ns + self._harq.mean_wait_ns()
 
     def backlog_bytes(self, *, now: int) -> int:
-        """Bytes not sent yet, and those that RLC is to send again (TS 38.322, clause 5.5)."""
+        """Return the bytes not sent yet, and those to be sent again (TS 38.322, clause 5.5)."""
         self._advance(now)
         return -(-(self._queue.unsent_bits + self._retransmissions.bits) // 8)
 
     def has_room(self, *, now: int, size: int) -> bool:
-        """Whether the queue would take a packet of `size` bytes at `now`."""
+        """Return whether the queue would take a packet of `size` bytes at `now`."""
         self._advance(now)
         return self._queue.has_room(size)
 
     def served_packets(self, *, now: int) -> int:
-        """Number of the last of them that left the queue with all before it by `now`."""
+        """Return the number of the last packet that left the queue, with all before, by `now`."""
         self._advance(now)
         first = self._queue.first()
         return self._joined_packets if first is None else first.number - 1
 
     def service_end(self, *, now: int) -> int | None:
-        """The end of the next slot that may carry of the queue (ns); None: none will as it is."""
+        """Return the end (ns) of the next slot that may carry data of the queue, or None."""
         self._advance(now)
         first = self._queue.first()
         if first is None or self._begin == _NEVER:
@@ -193,15 +193,15 @@ class RlcLeg(QueuedLeg[T]):
         return max(self._begin, earliest) + self._slots.length
 
     def rate_bps(self, *, now: int) -> int:
-        """Rate of `now` in bit/s, HARQ's part included; 0 also when it is down, or has ended.
+        """Return the rate at `now` in bit/s, HARQ's part included; 0 if down or ended.
 
-        HARQ's retransmissions, of which nobody knows before, take some of it.
+        HARQ's retransmissions, which are not known before, take some of it.
         """
         self._advance(now)
         return self._slots.rate_at(now) if self._up and not self._stopped else 0
 
     def statistics(self) -> RlcStatistics:
-        """Counters and gauges as of the last call."""
+        """Return the counters and gauges as of the last call."""
         reassembly = self._reassembly
         under_way = self._joined_packets - reassembly.settled - len(self._queue)
         return RlcStatistics(
@@ -232,7 +232,7 @@ class RlcLeg(QueuedLeg[T]):
         return waiting
 
     def _advance(self, now: int) -> None:
-        """Let every slot that has ended by `now` carry what it carries."""
+        """Run all slots that have ended by `now` (ns)."""
         if self._wake > now:
             return
         before = len(self._dropped)
@@ -256,19 +256,19 @@ class RlcLeg(QueuedLeg[T]):
         self._wake = min(self._begin + self._slots.length, self._expiry())
 
     def _ready(self) -> int | None:
-        """From when on there is something to send."""
+        """Return from when on there is something to send (ns), None if there is nothing."""
         first = self._queue.first()
         queued = None if first is None else first.pushed
         moments = (queued, self._harq.first_due(), self._retransmissions.first_due())
         return min((moment for moment in moments if moment is not None), default=None)
 
     def _expiry(self) -> int:
-        """When the next SDU is discarded: at a slot's begin."""
+        """Return when the next SDU is discarded (ns), which is at the begin of a slot."""
         expiry = self._queue.expiry()
         return _NEVER if expiry is None else self._slots.following(expiry)
 
     def _carry(self, begin: int) -> None:
-        """Use the slot that begins at `begin`, and learn what was decoded."""
+        """Use the slot that begins at `begin` (ns), and learn what was decoded."""
         self._discard(begin)
         self._free = end = begin + self._slots.length
         blocks, room = self._harq.resend(self._slots.bits(begin), begin)
@@ -284,7 +284,7 @@ class RlcLeg(QueuedLeg[T]):
         self._reassembly.release(end)
 
     def _segments(self, room: int, begin: int) -> Iterator[Segment[T]]:
-        """What a new block of `room` bits carries."""
+        """Yield the segments that a new block of `room` bits carries."""
         for segment in self._retransmissions.take(room, begin):
             self._resent += 1
             room -= segment[1]
@@ -298,7 +298,7 @@ class RlcLeg(QueuedLeg[T]):
             yield sdu, bits
 
     def _given_up(self, block: Block[T], end: int) -> None:
-        """HARQ could not bring a block over: RLC sends its segments again, or drops their SDUs."""
+        """Let RLC send the segments of a block again that HARQ gave up, or drop their SDUs."""
         for sdu in dict.fromkeys(sdu for sdu, _ in block.segments):
             sdu.retransmitted += 1
             if self._rlc.mode == "um" or sdu.retransmitted > self._rlc.max_retx_threshold:
@@ -309,7 +309,7 @@ class RlcLeg(QueuedLeg[T]):
                 self._retransmissions.put(due, segment)
 
     def _lose(self, sdu: Sdu[T]) -> None:
-        """Give up an SDU; the rest of it is not sent."""
+        """Give up an SDU, so that the rest of it is not sent."""
         if sdu.gone:
             return
         if sdu.unsent:
@@ -319,7 +319,7 @@ class RlcLeg(QueuedLeg[T]):
         self._retransmissions.forget_gone()
 
     def _discard(self, now: int) -> None:
-        """Drop those whose discardTimer has expired before a slot that begins by `now`."""
+        """Drop the SDUs whose discardTimer has expired before a slot that begins by `now`."""
         while self._expiry() <= now:
             self._dropped_discard += 1
             self._drop(self._queue.expire())

@@ -1,4 +1,4 @@
-"""What RLC and HARQ of a leg are like, and what they count."""
+"""Parameters of a leg's RLC and HARQ, and what these count."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RlcParameters:
     discard_ns: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is none."""
+        """Refuse a value out of range with a ValueError that names the field."""
         if self.mode not in get_args(RlcMode):
             raise ValueError(f"mode = {self.mode} (allowed: {', '.join(get_args(RlcMode))})")
         check_block_error(self.block_error)
@@ -81,16 +81,17 @@ class RlcParameters:
 
 
 def check_block_error(probability: float) -> None:
-    """Refuse what is no probability, with a ValueError."""
+    """Refuse a block error that is no probability with a ValueError."""
     if not 0.0 <= probability <= 1.0:
         raise ValueError(f"block_error = {probability} (allowed: a probability, 0 to 1)")
 
 
 @dataclass(frozen=True, slots=True)
 class RlcStatistics(LegStatistics):
-    """A leg's, and what RLC and HARQ count; `pushed_packets` is the sum with two drops more.
+    """Counters of a leg with RLC: those of every leg, and those of RLC and HARQ.
 
-    `queue_packets` are those that are not sent once, `air_packets` those that are and have not
+    `pushed_packets` is the sum of every leg's counters with two kinds of drops more.
+    `queue_packets` are those that were not sent once, `air_packets` those that were and have not
     arrived: in HARQ, missing at the receiver, waiting for their order, or in propagation.
 
     Attributes:

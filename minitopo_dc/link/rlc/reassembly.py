@@ -1,4 +1,4 @@
-"""The receiving half of a leg with RLC: SDUs put together, in order, and sent into propagation."""
+"""The receiving half of a leg with RLC: reassembly of SDUs, order, and propagation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Reassembly(Generic[T]):
-    """SDUs from when they join the leg's queue until they arrive, or are dropped.
+    """SDUs from the moment they join the leg's queue until they arrive or are dropped.
 
     Args:
         delay: of propagation.
@@ -29,7 +29,7 @@ class Reassembly(Generic[T]):
     def __init__(self, delay: DelayModel, rng: Random, *, in_order: bool, reorder: bool) -> None:
         self._in_order = in_order
         self._rng = rng
-        # In order of joining: what is neither delivered nor dropped, and some that is.
+        # In order of joining: SDUs neither delivered nor dropped, and some that are.
         self._active: deque[Sdu[T]] = deque()
         self.delay = delay
         self.air: OrderedPropagation[T] | ReorderingPropagation[T]
@@ -41,24 +41,24 @@ class Reassembly(Generic[T]):
         """SDUs lost behind the radio."""
 
     def expect(self, sdu: Sdu[T]) -> None:
-        """An SDU joins the leg's queue."""
+        """Note that an SDU joins the leg's queue."""
         self._active.append(sdu)
 
     def forget_last(self) -> None:
-        """The SDU that joined last was taken back."""
+        """Forget the SDU that joined last, as it was taken back."""
         self._active.pop()
 
     def pending(self, which: Callable[[T], bool]) -> list[Sdu[T]]:
-        """SDUs neither complete nor dropped, of those that `which` holds for."""
+        """Return the SDUs neither complete nor dropped for whose packet `which` is true."""
         return [sdu for sdu in self._active if sdu.pending and which(sdu.packet)]
 
     def give_up(self, sdu: Sdu[T]) -> None:
-        """An SDU is dropped: it never comes."""
+        """Drop an SDU, which will never arrive."""
         sdu.gone = True
         self.settled += 1
 
     def receive(self, segments: Iterable[Segment[T]], now: int) -> None:
-        """A block with these segments was decoded."""
+        """Take in the segments of a block that was decoded at `now` (ns)."""
         for sdu, bits in segments:
             sdu.missing -= bits
             if not sdu.missing and not sdu.gone:
@@ -67,7 +67,7 @@ class Reassembly(Generic[T]):
                     self._deliver(sdu, now)
 
     def release(self, now: int) -> None:
-        """Let go from the front what is complete or dropped; in order, this delivers it."""
+        """Remove from the front what is complete or dropped; in order, this delivers it."""
         active = self._active
         while active and not active[0].pending:
             sdu = active.popleft()

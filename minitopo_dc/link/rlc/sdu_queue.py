@@ -1,4 +1,4 @@
-"""The transmitting half's queue of a leg with RLC: a drop-tail queue with discardTimer."""
+"""The queue of a leg with RLC at the transmitting half: drop-tail, with discardTimer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNLIMITED: Final = 1 << 100
 
 
 class SduQueue(Generic[T]):
-    """SDUs that are not sent once to their last bit; of the first some may be sent.
+    """SDUs that are not completely sent yet; the first may be sent in part.
 
     Args:
         parameters: the queue's limits.
@@ -32,18 +32,18 @@ class SduQueue(Generic[T]):
         self._discard = discard
         self._sdus: deque[Sdu[T]] = deque()
         self.bytes = 0
-        """Of its SDUs, with what is sent of the first."""
+        """Bytes of its SDUs, with those of the first that are sent already."""
 
     def __len__(self) -> int:
-        """SDUs in it."""
+        """Return the number of SDUs in the queue."""
         return len(self._sdus)
 
     def __iter__(self) -> Iterator[Sdu[T]]:
-        """Its SDUs, the first one first."""
+        """Return an iterator over the SDUs, from the first."""
         return iter(self._sdus)
 
     def has_room(self, more: int) -> bool:
-        """Whether it takes an SDU of `more` bytes."""
+        """Return whether the queue takes an SDU of `more` bytes."""
         return len(self._sdus) < self._limit_packets and self.bytes + more <= self._limit_bytes
 
     def append(self, sdu: Sdu[T]) -> None:
@@ -52,38 +52,38 @@ class SduQueue(Generic[T]):
         self.bytes += sdu.size
 
     def first(self) -> Sdu[T] | None:
-        """The first SDU, left where it is."""
+        """Return the first SDU and leave it where it is."""
         return self._sdus[0] if self._sdus else None
 
     def pop(self) -> Sdu[T]:
-        """Take the first SDU."""
+        """Remove and return the first SDU."""
         sdu = self._sdus.popleft()
         self.bytes -= sdu.size
         return sdu
 
     def take_back(self) -> Sdu[T]:
-        """Take the last SDU."""
+        """Remove and return the last SDU."""
         sdu = self._sdus.pop()
         self.bytes -= sdu.size
         return sdu
 
     @property
     def unsent_bits(self) -> int:
-        """What of it is not sent."""
+        """Return the bits in the queue that were not sent."""
         if not self._sdus:
             return 0
         first = self._sdus[0]
         return self.bytes * 8 - first.size * 8 + first.unsent
 
     def expiry(self) -> int | None:
-        """When discardTimer of the first SDU of which nothing was sent ends (ns)."""
+        """Return when discardTimer ends for the first SDU of which nothing was sent (ns)."""
         position = self._first_whole()
         if self._discard is None or len(self._sdus) <= position:
             return None
         return self._sdus[position].pushed + self._discard
 
     def expire(self) -> Sdu[T]:
-        """Take that SDU."""
+        """Remove and return the first SDU of which nothing was sent."""
         position = self._first_whole()
         sdu = self._sdus[position]
         del self._sdus[position]

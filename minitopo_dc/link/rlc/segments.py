@@ -10,7 +10,10 @@ T = TypeVar("T")
 
 
 class Sdu(Generic[T]):
-    """A packet in RLC. Counted in bits, of the packet alone: headers of RLC and MAC have none."""
+    """A packet in RLC, counted in bits of the packet alone.
+
+    Headers of RLC and MAC are not modelled.
+    """
 
     __slots__ = (
         *("complete", "gone", "lost", "missing", "number", "packet", "pushed"),
@@ -27,21 +30,21 @@ class Sdu(Generic[T]):
         self.unsent = size * 8
         """Bits that no block has carried yet."""
         self.missing = size * 8
-        """Bits that the receiver has not."""
+        """Bits that the receiver does not have yet."""
         self.retransmitted = 0
         """How often RLC was to send some of it again."""
         self.complete = False
         self.gone = False
-        """Whether it was dropped: what of it still comes is nothing to anybody."""
+        """Whether it was dropped: bits of it that still come are ignored."""
 
     @property
     def started(self) -> bool:
-        """Whether some of it was sent."""
+        """Return whether some of it was sent."""
         return self.unsent < self.size * 8
 
     @property
     def pending(self) -> bool:
-        """Whether it is neither complete nor dropped."""
+        """Return whether it is neither complete nor dropped."""
         return not (self.complete or self.gone)
 
 
@@ -50,7 +53,7 @@ Segment = tuple[Sdu[T], int]
 
 
 class RetransmissionBuffer(Generic[T]):
-    """Segments that RLC sends again, each from a moment on (ns)."""
+    """Segments that RLC sends again, each from its due time (ns) on."""
 
     __slots__ = ("_number", "_segments", "bits")
 
@@ -58,20 +61,20 @@ class RetransmissionBuffer(Generic[T]):
         self._segments: list[tuple[int, int, Sdu[T], int]] = []
         self._number = 0  # decides between equal times, so that SDUs are never compared
         self.bits = 0
-        """Sum of all of them."""
+        """Bits of all segments in the buffer."""
 
     def put(self, due: int, segment: Segment[T]) -> None:
-        """Add one that may be sent from `due` on."""
+        """Add a segment that may be sent from `due` (ns) on."""
         self._number += 1
         heappush(self._segments, (due, self._number, *segment))
         self.bits += segment[1]
 
     def first_due(self) -> int | None:
-        """When the next one may be sent."""
+        """Return when the next segment may be sent (ns), None if there is none."""
         return self._segments[0][0] if self._segments else None
 
     def take(self, room: int, begin: int) -> Iterator[Segment[T]]:
-        """Those due at `begin`, up to `room` bits of them; the last may be a part of one."""
+        """Yield the segments due at `begin`, up to `room` bits; the last may be cut."""
         while room and self._segments and self._segments[0][0] <= begin:
             due, number, sdu, bits = heappop(self._segments)
             sent = min(bits, room)

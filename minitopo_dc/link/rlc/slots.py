@@ -1,4 +1,4 @@
-"""The grid of slots of a leg, and how many bits each of them carries."""
+"""The grid of a leg's slots, and how many bits each of them carries."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Slots:
     __slots__ = ("_at", "_capacity", "_work", "length", "zero")
 
     def __init__(self, capacity: Capacity, length: int, zero: int) -> None:
-        """Take a capacity of its own, and the begin of slot 0, which is the capacity's time 0."""
+        """Make the grid; the begin of slot 0, `zero`, is time 0 of the capacity, which it owns."""
         self.length = length
         self.anchor(zero, capacity)
 
     def anchor(self, zero: int, capacity: Capacity | None = None) -> None:
-        """Slot 0 begins at `zero`; another capacity, if given, counts from there."""
+        """Let slot 0 begin at `zero` (ns); another capacity, if given, counts from there."""
         self.zero = zero
         if capacity is not None:
             self._capacity = capacity
@@ -30,18 +30,18 @@ class Slots:
         self._work = 0
 
     def following(self, time: int) -> int:
-        """The begin of the first slot that does not begin before `time`."""
+        """Return the begin (ns) of the first slot that does not begin before `time`."""
         return time + (self.zero - time) % self.length
 
     def bits(self, begin: int) -> int:
-        """What the slot that begins at `begin` carries."""
+        """Return how many bits the slot that begins at `begin` carries."""
         work = self._work if begin == self._at else self._bits_until(begin)
         self._at = begin + self.length
         self._work = self._bits_until(self._at)
         return self._work - work
 
     def carrying(self, begin: int) -> int | None:
-        """The begin of the first slot from `begin` on that carries a bit; None: none ever will."""
+        """Return the begin of the first slot from `begin` on that carries a bit, or None."""
         work = self._bits_until(begin)
         if self._bits_until(begin + self.length) > work:
             return begin
@@ -58,7 +58,7 @@ class Slots:
         return begin + (low - 1) * self.length
 
     def rate_at(self, time: int) -> int:
-        """The capacity's rate in bit/s."""
+        """Return the capacity's rate in bit/s at a moment (ns)."""
         return self._capacity.rate_at(time - self.zero)
 
     def _bits_until(self, time: int) -> int:

@@ -1,4 +1,4 @@
-"""Legs in series inside one leg: what one lets go the next one gets, each with its own queue.
+"""Legs in series that form one leg: each has its own queue and feeds the next one.
 
 Rules:
 
@@ -33,17 +33,17 @@ _MAXIMA = ("queue_max", "mpdus_max")
 
 
 class ChainPair:
-    """Both directions of a chain, as they join."""
+    """Both directions of a chain, which run together."""
 
     def __init__(self) -> None:
         self._chains: list[Chain[Any]] = []
 
     def join(self, chain: Chain[Any]) -> None:
-        """Let a direction go on with the other."""
+        """Add a direction, which then runs together with the other."""
         self._chains.append(chain)
 
     def advance(self, now: int) -> None:
-        """Let happen what happens until `now`."""
+        """Process the events of both directions up to `now` (ns), in order of time."""
         while True:
             events = [event for each in self._chains if (event := each.next_event()) is not None]
             moment = min(events, default=now + 1)
@@ -73,12 +73,12 @@ class Chain(AnyLeg[T]):
         pair.join(self)
 
     def next_event(self) -> int | None:
-        """When something happens to one of the links (ns)."""
+        """Return when something happens next to one of the links (ns), None if nothing will."""
         moments = [moment for each in self._links if (moment := each.next_timeout()) is not None]
         return min(moments, default=None)
 
     def step(self, moment: int) -> None:
-        """Hand on what the links let go at `moment`, before which nothing is left to happen."""
+        """Hand on what the links let go at `moment` (ns), the earliest moment of all events."""
         for position, link in enumerate(self._links):
             due = link.next_timeout()
             if due is None or due > moment:
@@ -89,25 +89,25 @@ class Chain(AnyLeg[T]):
                 self._drop(packet, moment)
 
     def push(self, packet: T, size: int, now: int) -> bool:
-        """A packet of `size` bytes (> 0) arrives; False if the first link drops it or will."""
+        """Take a packet of `size` bytes (> 0); return False if the first link drops or loses it."""
         self._pair.advance(now)
         self._pushed_packets += 1
         self._pushed_bytes += size
         return self._links[0].push((packet, size), size, now)
 
     def poll(self, now: int) -> list[T]:
-        """All that has arrived at the other end by `now`, in order of arrival."""
+        """Return all that has arrived at the other end by `now`, in order of arrival."""
         self._pair.advance(now)
         self._news = None
         arrived, self._arrived = self._arrived, []
         return arrived
 
     def next_timeout(self) -> int | None:
-        """When to poll next (ns), or None if nothing is under way in this direction."""
+        """Return when to poll next (ns), None if nothing is under way in this direction."""
         return self.next_event() if self._news is None else self._news
 
     def start(self, now: int) -> None:
-        """Time 0 of all links."""
+        """Start the time of all links: make `now` (ns) their time 0."""
         self._pair.advance(now)
         for link in self._links:
             link.start(now)
@@ -120,7 +120,7 @@ class Chain(AnyLeg[T]):
             link.set_up(up, now)
 
     def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
-        """Take packets out of all links, by default all; those that will not come."""
+        """Take packets out of all links, by default all; return those that will not come."""
         self._pair.advance(now)
         flushed = (link.flush(now, lambda sized: which(sized[0])) for link in self._links)
         return [packet for each in flushed for packet, _ in each]
@@ -133,49 +133,49 @@ class Chain(AnyLeg[T]):
         delay: DelayModel | None = None,
         loss: LossModel | None = None,
     ) -> None:
-        """Change delay or loss of the last radio link; ValueError: a capacity is given."""
+        """Change delay or loss of the last radio link; a capacity raises ValueError."""
         self._pair.advance(now)
         self._radio[-1].retune(now, capacity=capacity, delay=delay, loss=loss)
 
     @property
     def mean_delay_ns(self) -> int:
-        """Mean delays of all links together, as configured."""
+        """Return the sum of the configured mean delays of all links, in ns."""
         return sum(link.mean_delay_ns for link in self._links)
 
     def backlog_bytes(self, *, now: int) -> int:
-        """Bytes that wait in any of the links."""
+        """Return the bytes that wait in any of the links."""
         self._pair.advance(now)
         return sum(link.backlog_bytes(now=now) for link in self._links)
 
     def has_room(self, *, now: int, size: int) -> bool:
-        """Whether the first queue would take a packet of `size` bytes at `now`."""
+        """Return whether the first queue would take a packet of `size` bytes at `now`."""
         self._pair.advance(now)
         return self._links[0].has_room(now=now, size=size)
 
     @property
     def joined_packets(self) -> int:
-        """Packets that joined the first queue so far."""
+        """Return how many packets joined the first queue so far."""
         return self._links[0].joined_packets
 
     def served_packets(self, *, now: int) -> int:
-        """Number of the last of them that left it with all before it by `now`."""
+        """Return the number of the last packet that left it, with all before it, by `now`."""
         self._pair.advance(now)
         return self._links[0].served_packets(now=now)
 
     def service_end(self, *, now: int) -> int | None:
-        """When packets leave the first queue next at the earliest (ns)."""
+        """Return when packets leave the first queue next at the earliest (ns)."""
         self._pair.advance(now)
         return self._links[0].service_end(now=now)
 
     def rate_bps(self, *, now: int) -> int:
-        """That of the slowest link; 0 when the direction is down."""
+        """Return the rate of the slowest link in bit/s; 0 when the direction is down."""
         self._pair.advance(now)
         return min(link.rate_bps(now=now) for link in self._links)
 
     def statistics(self) -> LegStatistics:
-        """Counters and gauges as of the last call: sums over the links, maxima of maxima.
+        """Return counters and gauges as of the last call: sums over the links, maxima of maxima.
 
-        What is between its entrance and its exit, and in no queue, is in the air.
+        Packets between the chain's entrance and its exit that are in no queue count as in the air.
         """
         links = [link.statistics() for link in self._links]
         counters = {

@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class Reordering(Generic[T]):
-    """Holds what has come before its turn, then hands it to propagation.
+    """Holds packets that came before their turn, and hands them to propagation in order.
 
     Args:
         delay: of the propagation behind the hop.
@@ -62,11 +62,11 @@ class Reordering(Generic[T]):
         self._held: dict[int, Sequence[Msdu[T]]] = {}
 
     def put(self, sequence: int, msdus: Sequence[Msdu[T]]) -> None:
-        """An MPDU has come, or, without packets, never will."""
+        """Take in an MPDU that has come or, without packets, never will."""
         self._held[sequence] = msdus
 
     def release(self, now: int) -> None:
-        """Hand on what is in order now."""
+        """Hand on the packets that are in order now."""
         while (msdus := self._held.pop(self._expected, None)) is not None:
             self._expected += 1
             for msdu in msdus:
@@ -86,7 +86,7 @@ class WifiLeg(QueuedLeg[T]):
     __slots__ = ("_dropped_radio", "_medium", "_rate", "_receiver", "_station")
 
     def __init__(self, parameters: LegParameters, medium: WifiMedium, rng: Random) -> None:
-        """Join the medium, and draw two seeds from `rng`; those of the MAC are the medium's."""
+        """Join the medium, and draw two seeds from `rng`; seeds of the MAC are the medium's."""
         super().__init__(parameters, rng)
         self._medium = medium
         self._receiver: Reordering[T] = Reordering(
@@ -100,13 +100,13 @@ class WifiLeg(QueuedLeg[T]):
         self._dropped_radio = 0
 
     def poll(self, now: int) -> list[T]:
-        """All that has arrived at the other end by `now`, in order of arrival."""
+        """Return all that has arrived at the other end by `now`, in order of arrival."""
         self._medium.advance(now)
         self._news = None
         return self._receiver.air.take(now)
 
     def next_timeout(self) -> int | None:
-        """When to poll next (ns), or None if nothing is under way in this direction."""
+        """Return when to poll next (ns), None if nothing is under way in this direction."""
         if self._news is not None:
             return self._news
         event = self._medium.next_event() if self._station.has_work else NEVER
@@ -115,7 +115,7 @@ class WifiLeg(QueuedLeg[T]):
         return None if moment >= NEVER else moment
 
     def start(self, now: int) -> None:
-        """Others' load begins, when the first of both directions is started."""
+        """Start the load of others, with the first of both directions that is started."""
         self._medium.start(now)
 
     def set_up(self, up: bool, now: int) -> None:
@@ -165,27 +165,27 @@ class WifiLeg(QueuedLeg[T]):
 
     @property
     def mean_delay_ns(self) -> int:
-        """Mean delay behind the hop, as configured."""
+        """Return the configured mean delay behind the hop, in ns."""
         return self._receiver.delay.mean_ns
 
     def backlog_bytes(self, *, now: int) -> int:
-        """Bytes that the other end of the hop does not have."""
+        """Return the bytes that the other end of the hop does not have yet."""
         self._medium.advance(now)
         return self._station.backlog_bytes
 
     def has_room(self, *, now: int, size: int) -> bool:
-        """Whether the queue would take a packet of `size` bytes at `now`."""
+        """Return whether the queue would take a packet of `size` bytes at `now`."""
         self._medium.advance(now)
         return self._station.has_room(size)
 
     def served_packets(self, *, now: int) -> int:
-        """Number of the last of them that left the queue with all before it by `now`."""
+        """Return the number of the last packet that left the queue, with all before, by `now`."""
         self._medium.advance(now)
         queue = self._station.queue
         return queue[0].number - 1 if queue else self._joined_packets
 
     def service_end(self, *, now: int) -> int | None:
-        """When packets leave the queue next at the earliest (ns); None: it is empty, or down."""
+        """Return when packets leave the queue next at the earliest (ns); None: empty or down."""
         self._medium.advance(now)
         if not self._station.queue or not self._up:
             return None
@@ -194,12 +194,12 @@ class WifiLeg(QueuedLeg[T]):
         return self._medium.begin_of(self._station)
 
     def rate_bps(self, *, now: int) -> int:
-        """What it carries while it is never idle and the other direction is; 0 when it is down."""
+        """Return the rate (bit/s) while never idle, with the other direction idle; 0 when down."""
         self._medium.advance(now)
         return self._rate if self._up else 0
 
     def statistics(self) -> WifiStatistics:
-        """Counters and gauges as of the last call."""
+        """Return the counters and gauges as of the last call."""
         medium, station, receiver = self._medium, self._station, self._receiver
         settled = receiver.released + self._dropped_flush + self._dropped_radio
         return WifiStatistics(
@@ -225,7 +225,7 @@ class WifiLeg(QueuedLeg[T]):
         return len(self._station.queue)
 
     def _settle(self, outcome: Outcome[T], now: int) -> None:
-        """A TXOP has ended."""
+        """Take in the outcome of a TXOP that ended at `now` (ns)."""
         for mpdu in outcome.received:
             self._receiver.put(mpdu.sequence, mpdu.msdus)
         for mpdu in outcome.given_up:

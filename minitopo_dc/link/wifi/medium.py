@@ -23,21 +23,21 @@ class Contender(Protocol):
     """A station as the medium sees it."""
 
     ready: int
-    """From when on it wants the medium (ns), NEVER: not at all."""
+    """When it begins to want the medium (ns), NEVER for not at all."""
     backoff: Backoff
 
     def begin(self, now: int) -> int:
-        """It has the medium from `now` on; returns for how long."""
+        """Take the medium from `now` (ns) on; return for how long (ns)."""
 
     def end(self, now: int, *, collided: bool) -> None:
-        """That time is over."""
+        """Give the medium back at `now` (ns), after a collision or not."""
 
     def count(self, airtime: int) -> None:
-        """It had the medium alone for so long."""
+        """Count an airtime (ns) in which it had the medium alone."""
 
 
 class Backoff:
-    """Slots that a station has yet to wait: drawn from a window that doubles with each failure."""
+    """Slots that a station still has to wait, from a window that doubles with each failure."""
 
     __slots__ = ("_rng", "_window", "slots")
 
@@ -48,13 +48,13 @@ class Backoff:
         self.draw(failed=False)
 
     def draw(self, *, failed: bool) -> None:
-        """After a transmission, or what the first one waits."""
+        """Draw the slots to wait after a transmission, or before the first one."""
         self._window = min(2 * self._window + 1, CW_MAX) if failed else CW_MIN
         self.slots = self._rng.randint(0, self._window)
 
 
 class WifiMedium:
-    """Shared by both directions of a leg, and by others if there is any load.
+    """The medium that both directions of a leg share, with others if there is any load.
 
     Each of its stations, in the order in which they join, has generators of its own from `rng`.
 
@@ -77,27 +77,27 @@ class WifiMedium:
         self._began: int | None = None
 
     def new_rng(self) -> Random:
-        """A generator of its own for a station."""
+        """Return a new random generator for a station."""
         return Random(self._rng.getrandbits(64))
 
     def join(self, station: Contender) -> None:
-        """Let a station send."""
+        """Let a station contend for the medium."""
         self._stations.append(station)
 
     def start(self, now: int) -> None:
-        """Others' load begins, if it has not yet."""
+        """Start the load of others, if it has not begun yet."""
         self.advance(now)
         for other in self._others:
             other.start(now)
 
     @property
     def sending(self) -> bool:
-        """Whether somebody has the medium, as of the last call."""
+        """Return whether some station has the medium, as of the last call."""
         return bool(self._sending)
 
     @property
     def accounted_ns(self) -> int:
-        """Length of the time that all airtimes add up to: to the end of the last transmission."""
+        """Return the time (ns) that all airtimes add up to, up to the last transmission's end."""
         return 0 if self._began is None else self._accounted - self._began
 
     @property
@@ -105,7 +105,7 @@ class WifiMedium:
         return self._begin if self._sending else self._end
 
     def advance(self, now: int) -> None:
-        """Let happen what happens until `now`."""
+        """Process all transmissions up to `now` (ns)."""
         if self._began is None:
             self._began = self._end = now
         while True:
@@ -120,18 +120,18 @@ class WifiMedium:
                 self._transmit(start)
 
     def next_event(self) -> int:
-        """When a transmission begins or ends next (ns), as of now."""
+        """Return when a transmission begins or ends next (ns), as of now."""
         return self._end if self._sending else self._next_start()
 
     def begin_of(self, station: Contender) -> int:
-        """When a station's next transmission begins at the earliest."""
+        """Return when a station's next transmission begins at the earliest (ns)."""
         return max(station.ready, self._end) + DIFS_NS + station.backoff.slots * SLOT_NS
 
     def _next_start(self) -> int:
         return min(map(self.begin_of, self._stations), default=NEVER)
 
     def _transmit(self, start: int) -> None:
-        """Whoever's back-off ends now sends; the others' slots stand still."""
+        """Let the stations send whose back-off ends now, and freeze the slots of the others."""
         begins = [(self.begin_of(station), station) for station in self._stations]
         self._sending = [station for begin, station in begins if begin < start + SLOT_NS]
         wanted = max(self._end, min(station.ready for station in self._stations))
@@ -158,7 +158,7 @@ class WifiMedium:
 
 
 class Foreign:
-    """Somebody else on the medium, who sends packets of 1,500 bytes one by one as they come.
+    """Another station on the medium, which sends single packets of 1,500 bytes as they come.
 
     They come at random (Poisson), such that their transmissions would take the station's part of
     the load.
@@ -173,22 +173,22 @@ class Foreign:
         self._mean = self._airtime * parameters.stations / parameters.load
 
     def start(self, now: int) -> None:
-        """Its first packet comes."""
+        """Let its first packet come, at or after `now` (ns)."""
         if self.ready == NEVER:
             self._next(now)
 
     def begin(self, now: int) -> int:  # noqa: ARG002
-        """It has the medium."""
+        """Take the medium; return the airtime of one packet (ns)."""
         return self._airtime
 
     def end(self, now: int, *, collided: bool) -> None:  # noqa: ARG002
-        """It has had it; what failed is sent again."""
+        """Give the medium back; a packet that collided is sent again."""
         self.backoff.draw(failed=collided)
         if not collided:
             self._next(self.ready)
 
     def count(self, airtime: int) -> None:
-        """It had the medium alone for so long."""
+        """Count an airtime (ns) in which it had the medium alone."""
         self._medium.foreign_ns += airtime
 
     def _next(self, earlier: int) -> None:

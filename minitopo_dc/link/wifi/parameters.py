@@ -1,4 +1,4 @@
-"""What the medium and the MAC of a WiFi leg are like, and what such a leg counts."""
+"""Parameters of the medium and the MAC of a WiFi leg, and what such a leg counts."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ PPDU_NS = 10 * NS_PER_MS
 AMSDU_BYTES = 3839
 """The smaller of 802.11n's two limits, 3839 and 7935 bytes (IEEE 802.11-2012, clause 8.4.2.58)."""
 AMSDU_WAIT_NS = NS_PER_MS
-"""Ours: the standard has none, and drivers differ."""
+"""This project's choice: the standard has no value, and drivers differ."""
 RETRIES = 7
 """dot11ShortRetryLimit's default (IEEE 802.11-2012, annex C)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorBursts:
-    """A direction's errors come in bursts: Good and Bad, a Markov chain with a step per TXOP.
+    """Bursts of errors of a direction: states Good and Bad, a Markov chain with a step per TXOP.
 
     A TXOP has the state that it finds, then the state may change; the first one finds Good.
 
@@ -60,20 +60,20 @@ class ErrorBursts:
     bad: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what is none."""
+        """Refuse a value that is no probability with a ValueError."""
         for name in ("p", "r", "bad"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} = {getattr(self, name)} (allowed: a probability, 0 to 1)")
 
     @property
     def bad_share(self) -> float:
-        """Of TXOPs in the long run."""
+        """Return the share of TXOPs in Bad in the long run, 0 to 1."""
         return self.p / (self.p + self.r) if self.p else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class WifiParameters:
-    """The medium of both directions and their MAC; each default's source is with its constant.
+    """Parameters of both directions' medium and MAC; each default's source is at its constant.
 
     Attributes:
         rate_bps: of MPDUs; preamble and BlockAck have times of their own.
@@ -108,7 +108,7 @@ class WifiParameters:
     stations: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what is none."""
+        """Refuse a value out of range with a ValueError that names the field."""
         if self.aggregation not in get_args(Aggregation):
             allowed = ", ".join(get_args(Aggregation))
             raise ValueError(f"aggregation = {self.aggregation} (allowed: {allowed})")
@@ -125,7 +125,7 @@ class WifiParameters:
 
     @property
     def mean_mpdu_error(self) -> float:
-        """In the long run, if TXOPs are equally long."""
+        """Return the mean MPDU error in the long run, if TXOPs are equally long."""
         if self.error_bursts is None:
             return self.mpdu_error
         share = self.error_bursts.bad_share
@@ -134,10 +134,11 @@ class WifiParameters:
 
 @dataclass(frozen=True, slots=True)
 class WifiStatistics(LegStatistics):
-    """A leg's, and what its MAC counts; `pushed_packets` is the sum with `dropped_radio` more.
+    """Counters of a WiFi leg: those of every leg, and those of its MAC.
 
-    `queue_packets` are those that were in no TXOP yet, `air_packets` those that were and have not
-    arrived: being sent, to be sent again, waiting for their order, or in propagation.
+    `pushed_packets` is the sum of every leg's counters with `dropped_radio` more. `queue_packets`
+    are those that were in no TXOP yet, `air_packets` those that were and have not arrived: being
+    sent, to be sent again, waiting for their order, or in propagation.
 
     Attributes:
         dropped_radio: packets given up after the last retry of their MPDU.

@@ -1,4 +1,4 @@
-"""What a leg over WiFi leads over: one hop or several in series, and wires before the first one.
+"""The path of a leg over WiFi: one hop or several in series, and wires before the first one.
 
 Each hop is a channel of its own, with a medium that both directions share, so hops do not disturb
 each other. A downlink packet meets the wires first, then the hops from the first to the last; an
@@ -24,7 +24,7 @@ from minitopo_dc.link.wifi.parameters import WifiParameters
 
 @dataclass(frozen=True, slots=True)
 class WiredPart:
-    """Wires: a rate (bit/s) and a delay (ns) that both directions have, each for itself."""
+    """Wires before the hops: a rate (bit/s) and a delay (ns), of each direction for itself."""
 
     rate_bps: int
     delay_ns: int
@@ -50,7 +50,7 @@ class WifiPath:
         self._pair = ChainPair()
 
     def leg(self, parameters: LegParameters, rng: Random, *, uplink: bool) -> AnyLeg[Any]:
-        """One direction; each is to be made once.
+        """Return one direction; make each of them once.
 
         Args:
             parameters: each hop's queue and that of the wires; delay and loss are behind the last

@@ -21,7 +21,7 @@ _UNLIMITED: Final = 1 << 100
 
 @dataclass(slots=True)
 class Msdu(Generic[T]):
-    """A packet.
+    """A packet in the MAC of a WiFi leg (MSDU).
 
     Attributes:
         number: from 1, of those that joined the queue.
@@ -38,7 +38,7 @@ class Msdu(Generic[T]):
 
 @dataclass(slots=True)
 class Mpdu(Generic[T]):
-    """What is sent, acknowledged and sent again as a whole; without packets it was flushed.
+    """An MPDU: sent, acknowledged and sent again as a whole; one without packets was flushed.
 
     Attributes:
         sequence: from 0, without an end.
@@ -54,7 +54,7 @@ class Mpdu(Generic[T]):
 
 @dataclass(slots=True)
 class Outcome(Generic[T]):
-    """Of a TXOP: what arrived, and what was given up."""
+    """The outcome of a TXOP: MPDUs that arrived, and MPDUs given up."""
 
     received: list[Mpdu[T]]
     given_up: list[Mpdu[T]]
@@ -99,17 +99,17 @@ class Station(Generic[T]):
 
     @property
     def has_work(self) -> bool:
-        """Whether anything waits or is being sent."""
+        """Return whether any packet waits or is being sent."""
         return bool(self.queue or self._again or self._flying)
 
     @property
     def backlog_bytes(self) -> int:
-        """Of packets that the other end does not have."""
+        """Return the bytes of packets that the other end does not have yet."""
         sent = (msdu.size for mpdu in (*self._again, *self._flying) for msdu in mpdu.msdus)
         return self.queue_bytes + sum(sent)
 
     def has_room(self, more: int) -> bool:
-        """Whether the queue takes a packet of `more` bytes."""
+        """Return whether the queue takes a packet of `more` bytes."""
         within = self.queue_bytes + more <= self._limit_bytes
         return within and len(self.queue) < self._limit_packets
 
@@ -121,7 +121,7 @@ class Station(Generic[T]):
             self._contend()
 
     def set_up(self, up: bool, now: int) -> None:
-        """Down: it does not contend, and what it is sending arrives not, but is sent again."""
+        """Take the station up or down; what it is sending when it goes down is sent again."""
         self._up = up
         self._free = now
         self._interrupted |= bool(self._flying) and not up
@@ -148,7 +148,7 @@ class Station(Generic[T]):
         return flushed, emptied
 
     def begin(self, now: int) -> int:  # noqa: ARG002
-        """A TXOP begins: what it carries is what waits now, what failed first."""
+        """Begin a TXOP, with MPDUs that failed first, then what waits; return its length (ns)."""
         flying: list[Mpdu[T]] = []
         self._flying = flying
         first = self._again[0].sequence if self._again else self._sequence
@@ -191,11 +191,11 @@ class Station(Generic[T]):
         self._settle(outcome, now)
 
     def count(self, airtime: int) -> None:
-        """It had the medium alone for so long."""
+        """Count an airtime (ns) in which it had the medium alone."""
         self.airtime_ns += airtime
 
     def _error(self) -> float:
-        """Probability that an MPDU of this TXOP fails; the next one may have another."""
+        """Return the probability that an MPDU of this TXOP fails, and step the bursts' chain."""
         bursts = self._wifi.error_bursts
         if bursts is None or self._bursts is None:
             return self._wifi.mpdu_error
@@ -204,7 +204,7 @@ class Station(Generic[T]):
         return error
 
     def _contend(self) -> None:
-        """Find from when on it wants the medium."""
+        """Find from when on the station wants the medium."""
         if not self._up or self._flying:
             self.ready = NEVER
         elif self._again:
@@ -215,7 +215,7 @@ class Station(Generic[T]):
             self.ready = NEVER
 
     def _worth_sending(self) -> int:
-        """From when on the queue's first packets are sent: an A-MSDU waits until it is full."""
+        """Return when (ns) the queue's first packets are worth sending: an A-MSDU waits to fill."""
         first = self.queue[0].pushed
         if self._wifi.aggregation != "a-msdu":
             return first
@@ -237,7 +237,7 @@ class Station(Generic[T]):
         )
 
     def _next(self, first: int) -> Mpdu[T] | None:
-        """The next new MPDU, left in the queue, if the window that begins at `first` has room."""
+        """Return the next new MPDU, left in the queue, if the window from `first` on has room."""
         if not self.queue or self._sequence >= first + self._wifi.max_mpdus:
             return None
         msdus: list[Msdu[T]] = []
@@ -252,7 +252,7 @@ class Station(Generic[T]):
         return Mpdu(self._sequence, msdus, MPDU_BYTES + total)
 
     def _take(self, mpdu: Mpdu[T]) -> None:
-        """Remove an MPDU from where it waits."""
+        """Remove an MPDU from the queue or from those to be sent again."""
         if self._again:
             self._again.popleft()
             self.retransmissions += 1

@@ -1,4 +1,4 @@
-"""How long what takes on a WiFi medium, and what throughput follows from it: arithmetic only."""
+"""Durations on a WiFi medium, and the throughput that follows from them: arithmetic only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from minitopo_dc.link.wifi.parameters import (
 from minitopo_dc.units import NS_PER_S
 
 MPDU_BYTES = MAC_BYTES + FCS_BYTES + DELIMITER_BYTES
-"""Of an MPDU without what it carries."""
+"""Bytes of an MPDU besides what it carries."""
 MEAN_ACCESS_NS = DIFS_NS + CW_MIN * SLOT_NS // 2
 """DIFS and the mean first back-off: who is alone waits so long for the medium."""
 LARGE_PACKET_BYTES = 1500
@@ -27,23 +27,23 @@ LARGE_PACKET_BYTES = 1500
 
 
 def carried_bytes(parameters: WifiParameters, packet: int) -> int:
-    """What a packet of so many bytes takes inside an MPDU."""
+    """Return the bytes that a packet of `packet` bytes takes inside an MPDU."""
     header = SUBFRAME_BYTES if parameters.aggregation == "a-msdu" else 0
     return packet + LLC_BYTES + header
 
 
 def ppdu_ns(parameters: WifiParameters, mpdus_bytes: int) -> int:
-    """Preamble and MPDUs of so many bytes together."""
+    """Return the duration (ns) of the preamble and of MPDUs of so many bytes together."""
     return PREAMBLE_NS - (-mpdus_bytes * 8 * NS_PER_S // parameters.rate_bps)
 
 
 def transmission_ns(parameters: WifiParameters, mpdus_bytes: int) -> int:
-    """A TXOP with MPDUs of so many bytes together: from the preamble to the BlockAck's end."""
+    """Return the duration (ns) of a TXOP, from its preamble to the end of the BlockAck."""
     return ppdu_ns(parameters, mpdus_bytes) + SIFS_NS + BLOCK_ACK_NS
 
 
 def exchange_ns(parameters: WifiParameters, packets: int, packet: int) -> int:
-    """The same with the mean wait for the medium, for packets of one size that a TXOP has."""
+    """Return the duration (ns) of a TXOP of equal packets, with the mean wait for the medium."""
     return MEAN_ACCESS_NS + transmission_ns(parameters, _bytes(parameters, packets, packet))
 
 
@@ -56,7 +56,7 @@ def goodput_bps(
     acknowledgement: int,
     packets_per_acknowledgement: int = 2,
 ) -> float:
-    """What a download gets without errors, collisions and others, its acknowledgements sent back.
+    """Return a download's goodput (bit/s) without errors, collisions and other stations.
 
     Data and acknowledgements have as many MPDUs in a TXOP as fit each other: `mpdus` packets of
     data, then the acknowledgements of them all; with fewer packets than one acknowledges, several
@@ -79,7 +79,7 @@ def goodput_bps(
 
 
 def saturated_bps(parameters: WifiParameters, packet: int = LARGE_PACKET_BYTES) -> int:
-    """What one direction carries that is never idle, beside others but not its opposite: IP bits/s.
+    """Return what one direction carries (IP bit/s) that is never idle, the opposite one being idle.
 
     Whoever is never idle has as many TXOPs as everybody else who is, however long: so others get
     their load, but not more than one packet each for every TXOP of the direction. One of them who
@@ -97,13 +97,13 @@ def saturated_bps(parameters: WifiParameters, packet: int = LARGE_PACKET_BYTES) 
 
 
 def foreign_ns(parameters: WifiParameters) -> int:
-    """A TXOP of somebody else: one packet of 1,500 bytes."""
+    """Return the duration (ns) of another station's TXOP: one packet of 1,500 bytes."""
     single = MPDU_BYTES + LLC_BYTES + LARGE_PACKET_BYTES
     return transmission_ns(parameters, single)
 
 
 def _most_packets(parameters: WifiParameters, packet: int) -> int:
-    """How many packets of one size a TXOP has at most."""
+    """Return how many packets of one size a TXOP has at most."""
     if parameters.aggregation == "none":
         return 1
     if parameters.aggregation == "a-msdu":
@@ -115,6 +115,6 @@ def _most_packets(parameters: WifiParameters, packet: int) -> int:
 
 
 def _bytes(parameters: WifiParameters, packets: int, packet: int) -> int:
-    """Bytes of a TXOP's MPDUs."""
+    """Return the bytes of all MPDUs of a TXOP."""
     mpdus = 1 if parameters.aggregation == "a-msdu" else packets
     return mpdus * MPDU_BYTES + packets * carried_bytes(parameters, packet)

@@ -1,1 +1,1 @@
-"""PDUs and what is read of packets: headers, trailers, reports."""
+"""Wire formats of PDCP PDUs and reports, and what is read of the packets that PDUs carry."""

@@ -1,7 +1,8 @@
-"""What a packet's headers tell about it, for rules that treat packets differently.
+"""Facts from a packet's headers, for rules that treat packets differently.
 
-From an IP datagram (real clock) or from a UDP payload alone (virtual clock, which has no headers).
-Of bytes that are no such packet nothing is told; no bytes are an error.
+They come from an IP datagram (real clock) or from a UDP payload alone (virtual clock, where packets
+have no headers). Bytes that are no packet of a known kind give the default facts and raise no
+error.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ class PacketKind(Enum):
     ACK = auto()
     """TCP with nothing but an acknowledgement."""
     UDP = auto()
-    """Other UDP: QUIC encrypts what else it is."""
+    """Other UDP; QUIC encrypts all that would tell more."""
     OTHER = auto()
-    """Everything else, what is malformed and what follows in fragments included."""
+    """Everything else, also malformed packets and all fragments but the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class PacketFacts:
-    """What headers tell of a packet.
+    """Facts that a packet's headers tell of it.
 
     Attributes:
         dscp: code point of RFC 2474, 0 to 63; 0 without an IP header.
@@ -77,7 +78,7 @@ class _Payload(NamedTuple):
 
 
 def classify_datagram(datagram: bytes) -> PacketFacts:
-    """What an IPv4 or IPv6 datagram is."""
+    """Return what the headers of an IPv4 or IPv6 datagram tell, defaults where they are cut."""
     try:
         payload = _ip_payload(datagram)
         if payload.protocol == TCP:
@@ -89,13 +90,13 @@ def classify_datagram(datagram: bytes) -> PacketFacts:
     return PacketFacts(payload.dscp)
 
 
-def classify_udp(payload: bytes) -> PacketFacts:
-    """What a UDP datagram with this payload is."""
-    return PacketFacts(kind=_udp_kind(payload))
+def classify_udp(payload: bytes, dscp: int = 0) -> PacketFacts:
+    """Return what the payload of a UDP datagram with a code point tells of it."""
+    return PacketFacts(dscp, _udp_kind(payload))
 
 
 def _ip_payload(datagram: bytes) -> _Payload:
-    """Raises struct.error or IndexError: it is none, or cut."""
+    """Return the transport payload; raise struct.error or IndexError if it is missing or cut."""
     return _ipv4_payload(datagram) if datagram[0] >> 4 == 4 else _ipv6_payload(datagram)
 
 
@@ -140,7 +141,10 @@ def _udp_kind(payload: bytes) -> PacketKind:
 
 
 def _has_long_header(payload: bytes) -> bool:
-    """Of QUIC: 1 byte, 4 of version, both connection IDs with a byte of length before each."""
+    """Return whether a UDP payload begins with a QUIC long header (RFC 9000, section 17.2).
+
+    That is 1 byte, 4 of version, then both connection IDs, each behind a byte with its length.
+    """
     if len(payload) < 7 or payload[0] & _LONG_HEADER != _LONG_HEADER:
         return False
     source_length = 6 + payload[5]

@@ -17,11 +17,11 @@ from minitopo_dc.errors import MinitopoDcError
 
 
 class PduError(MinitopoDcError, ValueError):
-    """A PDU or the IP datagram that carries it is not what its format says."""
+    """Error: a PDU, or the IP datagram that carries it, does not follow its format."""
 
 
 class SnFormat:
-    """One header format. Use `sn_format(bits)`; there is one instance a format.
+    """One format of the data PDU header; `sn_format(bits)` gives the single instance of each.
 
     Attributes:
         bits: length of the SN in bits.
@@ -42,7 +42,7 @@ class SnFormat:
         return f"sn_format({self.bits})"
 
     def encode(self, sn: int) -> bytes:
-        """Header of the data PDU with this SN.
+        """Return the header of the data PDU with this SN.
 
         Raises:
             ValueError: the SN is not in 0..modulus - 1.
@@ -52,7 +52,7 @@ class SnFormat:
         return (self._whole | sn).to_bytes(self.size, "big")
 
     def decode(self, buffer: bytes, offset: int = 0) -> int:
-        """SN of the data PDU whose header starts at `offset`.
+        """Return the SN of the data PDU whose header starts at `offset`.
 
         Raises:
             PduError: too few bytes, a control PDU, or a reserved bit that is not zero.
@@ -78,11 +78,11 @@ _FORMATS: Final = {
 }
 
 SN_BITS: Final = tuple(_FORMATS)
-"""The lengths that there are."""
+"""The lengths of an SN in bits that are known."""
 
 
 def sn_format(bits: int) -> SnFormat:
-    """The header format with an SN of 12 or 18 (TS 38.323) or 16 bits (the papers).
+    """Return the header format with an SN of 12 or 18 bits (TS 38.323) or 16 bits (the papers).
 
     Raises:
         ValueError: another number of bits.

@@ -36,7 +36,7 @@ _LEG: Final = struct.Struct("!5Q")
 
 @dataclass(frozen=True, slots=True)
 class LegReception:
-    """What came by one leg.
+    """What a receiving entity got by one leg since the entity was made.
 
     Attributes:
         next_count: highest COUNT received on the leg plus 1; 0: nothing was.
@@ -55,7 +55,10 @@ class LegReception:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One report; `number` is its place on the grid, from 1. A `status` has its FMC modulo 2^32."""
+    """One report; `number` is its place on the grid of report times, from 1.
+
+    The FMC of its `status`, if it has one, is modulo 2^32.
+    """
 
     number: int
     legs: tuple[LegReception, ...]
@@ -63,7 +66,7 @@ class Report:
 
 
 def encode_report(report: Report) -> bytes:
-    """The bytes of a report."""
+    """Return the bytes of a report, in the format of this module."""
     version = VERSION if report.status is None else WITH_STATUS
     head = _HEAD.pack(version, len(report.legs), report.number)
     status = b"" if report.status is None else encode_status(report.status)
@@ -71,12 +74,12 @@ def encode_report(report: Report) -> bytes:
 
 
 def report_size(legs: int) -> int:
-    """Bytes of a report without status report."""
+    """Return the bytes of a report that has no status report."""
     return _HEAD.size + legs * _LEG.size
 
 
 def decode_report(data: bytes, legs: int) -> Report:
-    """The report of a bearer with this number of legs.
+    """Return the report that these bytes hold, for a bearer with this number of legs.
 
     Raises:
         PduError: it is none.

@@ -27,7 +27,7 @@ HEADER_BYTES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """What a receiving entity has, from `fmc` on; what lies below it is settled.
+    """What a receiving entity has from COUNT `fmc` on; all COUNTs below it are settled.
 
     Attributes:
         fmc: first missing COUNT.
@@ -39,7 +39,7 @@ class StatusReport:
 
     @classmethod
     def of(cls, fmc: int, received: Iterable[int], limit: int = MOST_BYTES) -> Self:
-        """The report that `fmc` is missing and each COUNT of `received` (above it) is not.
+        """Return the report that `fmc` is missing and each COUNT of `received` (above it) is not.
 
         The bitmap ends with the highest one, rounded up to bytes, or when the PDU has `limit`.
         """
@@ -51,7 +51,7 @@ class StatusReport:
         return cls(fmc, bytes(bitmap))
 
     def near(self, next_count: int) -> StatusReport:
-        """The same with the whole COUNT, as sent by who has sent up to before `next_count`.
+        """Return this report with its full COUNT, for a sender of COUNTs below `next_count`.
 
         Raises:
             PduError: no COUNT up to `next_count` is `fmc` modulo 2^32.
@@ -62,10 +62,11 @@ class StatusReport:
         return replace(self, fmc=fmc)
 
     def received(self, count: int) -> bool:
-        """Whether the receiver needs a COUNT no more.
+        """Return whether the receiver does not need a COUNT any more.
 
-        That is each below FMC (delivered or given up) and what the bitmap says. What lies beyond
-        the bitmap was not received when it was made, or there was no room to say so.
+        That holds for each COUNT below FMC (delivered or given up) and for those marked in the
+        bitmap. A COUNT beyond the bitmap was not received when the report was made, or did not fit
+        into it.
         """
         offset = count - self.fmc - 1
         if offset < 0:
@@ -75,12 +76,12 @@ class StatusReport:
 
 
 def encode_status(status: StatusReport) -> bytes:
-    """The PDCP control PDU."""
+    """Return the bytes of a status report as a PDCP control PDU (TS 38.323 clause 6.2.3.1)."""
     return b"\x00" + (status.fmc % COUNTS).to_bytes(4, "big") + status.bitmap
 
 
 def decode_status(data: bytes) -> StatusReport:
-    """What a PDCP control PDU says, with COUNTs modulo 2^32.
+    """Return the status report of a PDCP control PDU, with COUNTs modulo 2^32.
 
     Raises:
         PduError: it is no status report.

@@ -25,7 +25,7 @@ _pack_u16 = struct.Struct("!H").pack
 
 
 def append_trailer(ip: bytes, header: bytes) -> bytes:
-    """The datagram `ip` with `header` behind it.
+    """Return the datagram `ip` with `header` behind it and its length fields adapted.
 
     Raises:
         PduError: `ip` is no whole IP datagram, is a jumbogram (RFC 2675), or would be too long.
@@ -43,7 +43,7 @@ def append_trailer(ip: bytes, header: bytes) -> bytes:
 
 
 def split_trailer(ip: bytes, size: int) -> tuple[bytes, bytes]:
-    """The last `size` bytes of the datagram `ip` and the datagram without them.
+    """Return the last `size` bytes of the datagram `ip`, and the datagram without them.
 
     The second is byte for byte what `append_trailer` was given. (Exception: an IPv4 checksum of
     0xFFFF, which no sender computes, becomes 0x0000, the other writing of the same value.)
@@ -63,7 +63,7 @@ def split_trailer(ip: bytes, size: int) -> tuple[bytes, bytes]:
 
 
 def _ipv4_fields(ip: bytes) -> tuple[int, int, int]:
-    """IPv4 header length, total length and header checksum, after checking the lengths."""
+    """Return IPv4 header length, total length (bytes) and header checksum, or raise PduError."""
     if len(ip) < 20:
         raise PduError(f"IP datagram truncated: {len(ip)} bytes, an IPv4 header alone has 20")
     version_ihl, total, checksum = _IPV4_FIELDS.unpack_from(ip)
@@ -78,7 +78,7 @@ def _ipv4_fields(ip: bytes) -> tuple[int, int, int]:
 
 
 def _rewritten(ip: bytes, total: int, checksum: int, growth: int) -> tuple[bytes, ...]:
-    """The first 12 bytes of the header, with another total length and the checksum it needs.
+    """Return the first 12 bytes of the header with another total length and a matching checksum.
 
     RFC 1624 equation 4: a field that grows by d lowers the checksum by d in one's complement. That
     is arithmetic modulo 0xFFFF, whose representatives 0..0xFFFE are what a sender would compute:
@@ -106,7 +106,7 @@ def _split_ipv6(ip: bytes, size: int) -> tuple[bytes, bytes]:
 
 
 def _ipv6_payload_length(ip: bytes) -> int:
-    """The field of RFC 8200, section 3; 0 is a header alone, but for a jumbogram's."""
+    """Return the payload length (RFC 8200, section 3) in bytes; raise PduError for a jumbogram."""
     if len(ip) < _IPV6_HEADER:
         raise PduError(f"IPv6 datagram truncated: {len(ip)} bytes, the header alone has 40")
     length: int

@@ -1,1 +1,1 @@
-"""Split policies, and the view of the legs that they decide by."""
+"""Split policies, and the view of the legs on which they base their decisions."""

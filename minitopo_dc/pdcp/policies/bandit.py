@@ -1,4 +1,4 @@
-"""Split policy `bandit`: the ratio of the legs is learnt while packets go."""
+"""Split policy `bandit`: it learns the ratio of the legs while packets are sent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DiscountedUcb:
         self._rewards = [0.0] * arms
 
     def choose(self) -> int:
-        """The arm to play next."""
+        """Return the index of the arm to play next."""
         if self._unplayed:
             return self._unplayed[-1]
         means = [reward / plays for reward, plays in zip(self._rewards, self._plays, strict=True)]
@@ -61,7 +61,7 @@ class DiscountedUcb:
         return max(range(len(means)), key=bound)
 
     def learn(self, arm: int, reward: float) -> None:
-        """`arm` was played for `reward` (>= 0)."""
+        """Take in that `arm` was played for `reward` (0 or more, in any unit)."""
         if self._unplayed and self._unplayed[-1] == arm:
             self._unplayed.pop()
         self._plays = [plays * self._discount for plays in self._plays]
@@ -123,7 +123,7 @@ class BanditPolicy:
         self._before: Outcome | None = None
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
-        """One leg; none where the SDU can wait, and the leg whose turn it is does not take it."""
+        """Return one leg, none if the one whose turn it is does not take an SDU that can wait."""
         self._judge(now, views)
         weights = self._ratios[self._arm]
         able = moving_legs(now, views) or up_legs(views) or list(range(len(views)))
@@ -157,7 +157,7 @@ class BanditPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Sums over the legs' reports, and when these came (ns)."""
+    """Sums over all legs of the receiver's latest reports, and when these came (ns)."""
 
     at: int
     pdus: int
@@ -166,7 +166,7 @@ class Outcome:
     reordering_ns: int
 
     def reward(self, before: Outcome, *, loss_cost: float, wait: float) -> float:
-        """Since `before`: bytes per ns, less what loss and waiting cost, at least 0.
+        """Return the bytes per ns since `before`, less what loss and waiting cost; at least 0.
 
         A lost PDU, of mean size, costs `loss_cost` times its bytes. Delivered bytes are worth less
         by the mean time in the reordering buffer over `wait` (ns).
@@ -181,7 +181,7 @@ class Outcome:
 
 
 def outcome(views: Sequence[LegView]) -> Outcome | None:
-    """The latest, None before the first report."""
+    """Return the sums over the latest report of each leg, None before the first report."""
     reports = [view.report for view in views if view.report is not None]
     if not reports:
         return None
@@ -195,10 +195,11 @@ def outcome(views: Sequence[LegView]) -> Outcome | None:
 
 
 def ratios(legs: int) -> list[tuple[int, ...]]:
-    """Ratios over so many legs in equal steps: all ways to divide so many parts among them.
+    """Return all ratios over `legs` legs in equal steps.
 
-    10 parts over two legs (0, 10, ..., 100 %); over more legs as many as make at most `MOST_ARMS`
-    ratios: 5 parts over three, 3 over four, 2 over five and six, 1 (each leg alone) over more.
+    Each ratio divides the same number of parts among the legs: 10 parts over two legs (0, 10, ...,
+    100 %); over more legs as many as make at most `MOST_ARMS` ratios: 5 parts over three, 3 over
+    four, 2 over five and six, 1 (each leg alone) over more.
     """
     parts = next(parts for parts in range(10, 0, -1) if _fits(parts, legs))
     return list(_divisions(parts, legs))
@@ -209,7 +210,7 @@ def _fits(parts: int, legs: int) -> bool:
 
 
 def _divisions(parts: int, legs: int) -> Iterator[tuple[int, ...]]:
-    """By where `legs - 1` bars can stand between the parts."""
+    """Yield each way to divide `parts` among the legs, by where `legs - 1` bars can stand."""
     places = parts + legs - 1
     for bars in combinations(range(places), legs - 1):
         edges = (-1, *bars, places)

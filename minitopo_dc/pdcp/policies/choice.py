@@ -1,4 +1,4 @@
-"""Which legs a split policy may choose from, and shares of the legs packet by packet."""
+"""Candidate legs of a split policy, and a weighted round robin over them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from minitopo_dc.pdcp.policies.view import LegView
 
 
 class DeficitRoundRobin:
-    """Smooth weighted round robin in bytes: the leg that its share is owed most is next.
+    """Smooth weighted round robin in bytes: the leg that lags its share most is next.
 
     Each packet is owed to the candidate legs in proportion to their weights, and is paid to one.
     What is owed adds up to 0, so a leg is never ahead or behind by more than a few packets,
@@ -20,12 +20,12 @@ class DeficitRoundRobin:
         self._owed = [0.0] * legs
 
     def next_leg(self, size: int, weights: Sequence[float], legs: Sequence[int]) -> int:
-        """The leg of `legs` whose turn it is, the lower one of equals; nothing is paid."""
+        """Return the leg of `legs` whose turn it is, the lowest of equals, and change nothing."""
         total = sum(weights[leg] for leg in legs)
         return max(legs, key=lambda leg: self._owed[leg] + size * weights[leg] / total)
 
     def pay(self, size: int, weights: Sequence[float], legs: Sequence[int], paid: int) -> None:
-        """A packet of `size` bytes goes on leg `paid`; weights of `legs` must not all be 0."""
+        """Account for a packet of `size` bytes on leg `paid`; weights must not all be 0."""
         total = sum(weights[leg] for leg in legs)
         for leg in legs:
             self._owed[leg] += size * weights[leg] / total
@@ -33,11 +33,11 @@ class DeficitRoundRobin:
 
 
 def candidates(views: Sequence[LegView], *, now: int, size: int) -> list[int]:
-    """Legs that may get an SDU of `size` bytes at `now`, ascending; empty: it had better wait.
+    """Return the legs that may get an SDU of `size` bytes at `now`, ascending; none: let it wait.
 
-    Those that move (are up, with a rate above 0) and take it. Where none moves, those that are up
-    and take it: with a leg of rate 0 nothing would ever happen that ends the waiting. Where SDUs
-    cannot wait and none takes it: those that move, else all.
+    These are the legs that move (are up, with a rate above 0) and take it. Where none moves, they
+    are those that are up and take it, as nothing would ever end the waiting for a leg of rate 0.
+    Where SDUs cannot wait and no leg takes it, they are those that move, else all.
     """
     taking = [leg for leg, view in enumerate(views) if view.takes(now=now, size=size)]
     moving = moving_legs(now, views)
@@ -50,10 +50,10 @@ def candidates(views: Sequence[LegView], *, now: int, size: int) -> list[int]:
 
 
 def moving_legs(now: int, views: Sequence[LegView]) -> list[int]:
-    """Legs that are up with a rate above 0, ascending."""
+    """Return the legs that are up with a rate above 0, ascending."""
     return [leg for leg, view in enumerate(views) if view.drain_ns(now=now) is not None]
 
 
 def up_legs(views: Sequence[LegView]) -> list[int]:
-    """Legs that are up, ascending."""
+    """Return the legs that are up, ascending."""
     return [leg for leg, view in enumerate(views) if view.is_up]

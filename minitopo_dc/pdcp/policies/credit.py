@@ -1,4 +1,4 @@
-"""Split policy `credit`: what the legs' nodes ask for."""
+"""Split policy `credit`: it sends what the nodes of the legs ask for."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from minitopo_dc.pdcp.policies.view import LegView
 
 @split_policy("credit")
 class CreditPolicy:
-    """The leg with the most credit, the lower one of equals.
+    """Chooses the leg with the most credit, the lowest of equals.
 
-    Credit is what a leg's node wants beyond what it was sent (TS 38.425 clause 5.4.2, the desired
-    buffer size). Each node asks again for what it has passed on, so the legs share by their rates;
-    to compare bytes, not shares of a buffer, has a burst begin where the buffer is largest. Where
-    SDUs can wait, a leg needs credit above 0, else the one that is least below 0 is taken.
+    Credit is how many bytes a leg's node wants beyond what it was sent (TS 38.425 clause 5.4.2, the
+    desired buffer size). Each node asks again for what it has passed on, so the legs share by their
+    rates; as bytes and not parts of a buffer are compared, a burst begins where the buffer is
+    largest. Where SDUs can wait, only a leg with a credit above 0 is taken; else the one that is
+    least below 0.
     """
 
     sees_legs: ClassVar[bool] = True
@@ -27,7 +28,7 @@ class CreditPolicy:
         self._one = tuple((leg,) for leg in range(legs))
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
-        """One leg; none where the SDU can wait, and no leg has credit.
+        """Return one leg, or none where the SDU can wait and no leg has credit.
 
         Raises:
             PolicyError: no flow control says a leg's credit.

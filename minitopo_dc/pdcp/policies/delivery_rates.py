@@ -1,4 +1,4 @@
-"""What each leg can deliver, from the receiver's reports and from who was busy."""
+"""Estimates of what each leg can deliver, from the receiver's reports and the legs' backlogs."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class DeliveryRates:
         self._idle = [False] * legs
         self._stood = [False] * legs
         self.shares = [1 / legs] * legs
-        """Of the legs; they add up to 1. Equal until two reports have come."""
+        """Shares of the legs, which add up to 1; equal until two reports have come."""
 
     def observe(self, now: int, views: Sequence[LegView]) -> None:
-        """An SDU comes at `now` (ns): look at the legs, and at their report if it is a new one."""
+        """Look at the legs as an SDU comes at `now` (ns), and at their report if it is new."""
         for leg, view in enumerate(views):
             if not view.backlog_bytes(now=now):
                 self._idle[leg] = True
@@ -49,7 +49,7 @@ class DeliveryRates:
             self._take(report.at, [view.report.delivered_bytes for view in views if view.report])
 
     def _take(self, at: int, delivered: list[int]) -> None:
-        """A report came at `at`: bytes delivered so far by each leg."""
+        """Take in a report of time `at` (ns) with the bytes that each leg delivered so far."""
         if self._at is not None:
             elapsed = at - self._at
             samples = [
@@ -61,7 +61,7 @@ class DeliveryRates:
         self._stood = [False] * len(delivered)
 
     def _learn(self, constants: float, samples: list[float]) -> None:
-        """`constants` time constants have passed."""
+        """Update the estimates from one sample of each leg, after `constants` time constants."""
         if not any(self._rates):
             self._rates = [sum(samples) / len(samples)] * len(samples)
         some_busy = not all(
@@ -71,7 +71,7 @@ class DeliveryRates:
             if self._stood[leg] or not some_busy:
                 continue
             if self._idle[leg]:
-                # Not without end: a leg may be idle for ever beside one that is always busy.
+                # With a limit: a leg may be idle for ever beside one that is always busy.
                 most = (sum(self._rates) - self._rates[leg]) / self.floor
                 grown = max(self._rates[leg], sample) * math.exp(constants)
                 self._rates[leg] = max(self._rates[leg], min(grown, most))

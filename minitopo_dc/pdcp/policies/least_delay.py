@@ -1,4 +1,4 @@
-"""Split policy `least-delay`: each PDU takes the leg on which it is expected first."""
+"""Split policy `least-delay`: each PDU takes the leg on which it is expected to arrive first."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from minitopo_dc.pdcp.policies.view import LegView
 
 
 def expected_ns(view: LegView, *, now: int, size: int) -> int | None:
-    """Time until an SDU of `size` bytes is expected at the leg's end; None: none is known.
+    """Return the time (ns) until an SDU of `size` bytes is expected at the leg's end.
 
-    The time to drain the leg's backlog and the SDU behind it at the leg's present rate, and the
-    leg's mean delay. Without the PDCP header's 2 or 3 bytes, the same on each leg, and losses.
+    That is the time to drain the leg's backlog and the SDU behind it at the leg's present rate, and
+    the leg's mean delay. The PDCP header's 2 or 3 bytes, the same on each leg, and losses are left
+    out. It is None where no time is known: the leg is down or its rate is 0.
     """
     drain = view.drain_ns(now=now, more=size)
     return None if drain is None else drain + view.mean_delay_ns
@@ -22,7 +23,7 @@ def expected_ns(view: LegView, *, now: int, size: int) -> int | None:
 
 @split_policy("least-delay")
 class LeastDelayPolicy:
-    """The leg with the least expected arrival of the SDU, the lower one of equals.
+    """Chooses the leg with the earliest expected arrival of the SDU, the lowest of equals.
 
     On a leg whose queue is full the SDU would never arrive: such a leg is taken only when all are
     full. A leg of which no time is known (it is down, or its rate is 0) is left out. When no leg is
@@ -41,7 +42,7 @@ class LeastDelayPolicy:
         self._one = tuple((leg,) for leg in range(legs))
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
-        """One leg; none where the SDU can wait, and had better."""
+        """Return one leg, or none where the SDU can wait and would arrive earlier by waiting."""
         if views[0].may_wait:
             return self._or_wait(size, now, views)
         best = 0

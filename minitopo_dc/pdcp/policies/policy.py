@@ -1,4 +1,4 @@
-"""Split policies: which legs of its bearer a PDCP PDU takes.
+"""Split policies: they name the legs of its bearer that a PDCP PDU takes.
 
 A policy is a class with one method, registered under the name that scenarios use::
 
@@ -36,7 +36,7 @@ from minitopo_dc.pdcp.policies.view import LegView
 
 
 def checked_number(policy: str, name: str, value: Any, low: float, high: float = math.inf) -> float:
-    """`value` if it is a finite number from `low` to `high`.
+    """Return `value` if it is a finite number from `low` to `high`.
 
     Raises:
         PolicyError: it is not; the message names policy, parameter and range.
@@ -48,7 +48,7 @@ def checked_number(policy: str, name: str, value: Any, low: float, high: float =
 
 
 def checked_whole(policy: str, name: str, value: Any, low: int, high: float = math.inf) -> int:
-    """`value` if it is a whole number from `low` to `high`; PolicyError as `checked_number`."""
+    """Return `value` if it is a whole number from `low` to `high`; else raise PolicyError."""
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise _refused(policy, f"{name} is {value!r}, must be a whole number", low, high)
     return value
@@ -64,14 +64,14 @@ MOST_WORDS = 200
 
 
 class PolicyError(MinitopoDcError, ValueError):
-    """An unknown split policy, parameters that it does not take, or a leg that does not exist."""
+    """Error: an unknown split policy, wrong parameters of one, or a leg that does not exist."""
 
 
 class SplitPolicy(Protocol):
     """What the transmitting entity asks for every SDU, in order of COUNT."""
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
-        """Legs that get the PDU of an SDU of `size` bytes at `now` (ns).
+        """Return the legs that get the PDU of an SDU of `size` bytes at `now` (ns).
 
         Indexes of the bearer's legs, from 0, ascending. Several: the PDU is duplicated (TS 38.323
         clause 5.2.1). None: where SDUs wait (`LegView.may_wait`), this one does, until a leg takes
@@ -93,7 +93,7 @@ _POLICIES: dict[str, Callable[..., SplitPolicy]] = {}
 
 
 def split_policy(name: str) -> Callable[[PolicyClass], PolicyClass]:
-    """Class decorator: make the class known as `name`.
+    """Return a class decorator that makes a class known as split policy `name`.
 
     `make_policy` calls it with the number of legs and the scenario's parameters by keyword.
 
@@ -114,27 +114,33 @@ def split_policy(name: str) -> Callable[[PolicyClass], PolicyClass]:
 
 
 def policy_names() -> tuple[str, ...]:
-    """Names of the registered policies, sorted."""
+    """Return the names of the registered policies, sorted."""
     return tuple(sorted(_POLICIES))
 
 
+def policy_parameters(name: str) -> tuple[str, ...]:
+    """Return the names of a policy's parameters; none where there is no such policy."""
+    known = _POLICIES.get(name)
+    return () if known is None else tuple(_signature(known).parameters)[1:]
+
+
 def sees_legs(policy: SplitPolicy) -> bool:
-    """Whether a policy looks at its legs."""
+    """Return whether a policy looks at its legs and has to be given views."""
     return bool(getattr(policy, "sees_legs", False))
 
 
 def needs_reports(policy: SplitPolicy) -> bool:
-    """Whether a policy is of no use without the receiver's reports."""
+    """Return whether a policy cannot work without the receiver's reports."""
     return bool(getattr(policy, "needs_reports", False))
 
 
 def needs_flow_control(policy: SplitPolicy) -> bool:
-    """Whether a policy is of no use unless the legs' nodes say what they want."""
+    """Return whether a policy cannot work unless the legs' nodes say what they want."""
     return bool(getattr(policy, "needs_flow_control", False))
 
 
 def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
-    """A policy for a bearer with this number of legs.
+    """Return a new policy of this name for a bearer with this number of legs.
 
     Raises:
         PolicyError: no leg, no such policy, a parameter that it does not have, a value that it
@@ -149,7 +155,7 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
     try:
         signature.bind(legs, **parameters)
     except TypeError as error:
-        known = list(signature.parameters)[1:]
+        known = policy_parameters(name)
         unknown = [f"no parameter {each!r}" for each in parameters if each not in known]
         what, allowed = (unknown or [str(error)])[0], ", ".join(known) or "none"
         raise PolicyError(f"split policy {name!r}: {what}; its parameters: {allowed}") from None
@@ -171,7 +177,7 @@ _ASKED_WITH: dict[str, Any] = {"now": 0, "size": 0, "views": ()}
 
 
 def _check_legs(name: str, legs: Callable[..., Any], *policy: object) -> None:
-    """Refuse a policy whose `legs` does not take what it is asked with, by keyword only."""
+    """Refuse a policy whose `legs` does not take the keywords with which it is called."""
     signature = _signature(legs)
     try:
         signature.bind(*policy, **_ASKED_WITH)
@@ -189,12 +195,12 @@ def _check_legs(name: str, legs: Callable[..., Any], *policy: object) -> None:
 
 @cache
 def _signature(known: Callable[..., Any]) -> inspect.Signature:
-    """Of a policy, or of its class's `legs`; kept, as a campaign makes thousands of policies."""
+    """Return the signature of a policy or of its `legs`, cached for campaigns of many policies."""
     return inspect.signature(known)
 
 
 def policy_failure(policy: object, error: Exception) -> PolicyError:
-    """The one error for whatever a policy raised: its name, what it was, and where."""
+    """Return the one error for anything a policy raised: its name, the exception, and where."""
     factory = policy if callable(policy) else type(policy)
     names = (name for name, each in _POLICIES.items() if each is factory)
     name = next(names, getattr(factory, "__name__", "?"))
@@ -206,7 +212,7 @@ def policy_failure(policy: object, error: Exception) -> PolicyError:
 
 @split_policy("batch")
 class BatchPolicy:
-    """The papers' policy: a batch of packets is one cycle over the legs, divided at a ratio.
+    """The papers' policy: each batch of packets is one cycle over the legs, divided at a ratio.
 
     Batch 100 at 9:1 is 90 packets on the first leg, then 10 on the second, then 90 on the first.
     Shares are rounded by largest remainder (the lower leg first when remainders are equal), so that
@@ -229,13 +235,13 @@ class BatchPolicy:
         self._next_turn = _turns(self.shares).__next__
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
-        """One leg, as its turn comes; no argument matters."""
+        """Return the one leg whose turn it is, whatever the arguments."""
         return self._next_turn()
 
 
 @split_policy("duplicate")
 class DuplicatePolicy:
-    """PDCP duplication (TS 38.323 clause 5.11): every PDU on every leg."""
+    """Sends every PDU on every leg: PDCP duplication (TS 38.323 clause 5.11)."""
 
     __slots__ = ("_all",)
 
@@ -243,7 +249,7 @@ class DuplicatePolicy:
         self._all = tuple(range(legs))
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
-        """All legs; no argument matters."""
+        """Return all legs, whatever the arguments."""
         return self._all
 
 
@@ -254,7 +260,7 @@ def _turns(shares: Sequence[int]) -> Iterator[tuple[int]]:
 
 
 def _shares(batch: int, ratio: Sequence[Fraction]) -> list[int]:
-    """`batch` divided at `ratio` into whole numbers, by largest remainder."""
+    """Return `batch` divided at `ratio` into whole numbers, by largest remainder."""
     whole = sum(ratio)
     exact = [batch * part / whole for part in ratio]
     shares = [math.floor(share) for share in exact]

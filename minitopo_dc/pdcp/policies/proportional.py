@@ -1,4 +1,4 @@
-"""Split policy `proportional`: legs share by what they are found to deliver."""
+"""Split policy `proportional`: the legs share packets by the rates they are found to deliver."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from minitopo_dc.units import NS_PER_MS
 
 @split_policy("proportional")
 class ProportionalPolicy:
-    """Shares in proportion to the rates that `DeliveryRates` estimates, packet by packet.
+    """Shares packets in proportion to the rates that `DeliveryRates` estimates.
 
-    A leg that does not take a packet is passed over; what it is owed stays owed. Where SDUs can
-    wait and no leg takes this one, it waits.
+    A leg that does not take a packet is passed over and keeps its claim to it. Where SDUs can wait
+    and no leg takes this one, it waits.
     """
 
     sees_legs: ClassVar[bool] = True
@@ -38,7 +38,7 @@ class ProportionalPolicy:
         self._one = tuple((leg,) for leg in range(legs))
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
-        """One leg; none where the SDU can wait, and no leg takes it."""
+        """Return one leg, or none where the SDU can wait and no leg takes it."""
         self.rates.observe(now, views)
         able = candidates(views, now=now, size=size)
         if not able:

@@ -1,4 +1,4 @@
-"""Split policy `threshold`: one leg until too much waits, then any."""
+"""Split policy `threshold`: the primary leg until too much data waits, then any leg."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ class ThresholdPolicy:
         self._one = (self._primary,)
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
-        """One leg; none where the SDU can wait, and had better."""
+        """Return one leg, or none where the SDU can wait and is to wait for the primary leg."""
         primary = views[self._primary]
         volume = size + primary.pending_bytes + sum(view.backlog_bytes(now=now) for view in views)
         reached = self._threshold is not None and volume >= self._threshold
         if reached or (primary.may_wait and not primary.is_up):
             return self._any.legs(now=now, size=size, views=views)
-        # Not by name: what waits may reach the threshold before the primary leg takes more.
+        # No leg is named: what waits may reach the threshold before the primary leg takes more.
         waits = primary.may_wait and not primary.takes(now=now, size=size)
         return () if waits else self._one
 
 
 def _checked_threshold(threshold: int | str) -> int | None:
-    """In bytes; None: it is never reached."""
+    """Return the threshold in bytes, None for infinity; raise PolicyError for any other value."""
     if threshold == "infinity":
         return None
     if isinstance(threshold, bool) or threshold not in SPLIT_THRESHOLDS:

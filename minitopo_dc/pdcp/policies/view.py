@@ -22,9 +22,9 @@ from typing import Protocol
 class LegReport:
     """What the receiver's latest report (`report.Report`) says of one leg.
 
-    All but `at` and `highest_count` grow only, so a policy that remembers the last one knows
-    what happened since. `sent_pdus - delivered_pdus - lost_pdus` of a view is what is on the leg,
-    or was when the report was made.
+    All but `at` and `highest_count` only grow, so a policy that remembers the last report knows
+    what happened since. `sent_pdus - delivered_pdus - lost_pdus` of a view is the number of PDUs on
+    the leg when the report was made.
 
     Attributes:
         at: when it reached the transmitting entity, ns.
@@ -48,7 +48,7 @@ class LegReport:
 
 
 class LegState(Protocol):
-    """What a leg shows of itself and of its queue (a `minitopo_dc.link.AnyLeg` does).
+    """What a leg shows of itself and of its queue (each `minitopo_dc.link.AnyLeg` does).
 
     Of the whole leg, which other bearers and traffic without a bearer share. Asking changes
     nothing. Packets are numbered from 1 as they join its queue, which they leave in that order.
@@ -56,17 +56,17 @@ class LegState(Protocol):
 
     @property
     def is_up(self) -> bool:
-        """Whether the leg serialises; False in an outage."""
+        """Return whether the leg serialises packets; it does not in an outage."""
 
     @property
     def mean_delay_ns(self) -> int:
-        """Mean one-way delay behind queue and serialisation, ns, as configured."""
+        """Return the configured mean one-way delay behind queue and serialisation, in ns."""
 
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes of IP packets, with PDCP headers, not serialised yet at `now` (ns)."""
 
     def has_room(self, *, now: int, size: int) -> bool:
-        """Return whether its queue would take a packet of `size` bytes; else it drops it."""
+        """Return whether the queue would take a packet of `size` bytes instead of dropping it."""
 
     def drain_ns(self, *, now: int, more: int = 0) -> int | None:
         """Return how long the backlog and `more` bytes behind it take at the rate of `now` (ns).
@@ -76,10 +76,10 @@ class LegState(Protocol):
 
     @property
     def joined_packets(self) -> int:
-        """Number of the latest packet in its queue."""
+        """Return the number of the latest packet that joined the leg's queue, counted from 1."""
 
     def served_packets(self, *, now: int) -> int:
-        """Return the number of the last one that has left it by `now` (ns)."""
+        """Return the number of the last packet that has left the queue by `now` (ns)."""
 
     def rate_bps(self, *, now: int) -> int:
         """Return the rate at `now` in bit/s; 0 also when it is down or has ended."""
@@ -101,7 +101,7 @@ class LegView(ABC):
 
     @property
     def mean_delay_ns(self) -> int:
-        """Mean one-way delay behind queue and serialisation, ns, as configured."""
+        """Return the configured mean one-way delay behind queue and serialisation, in ns."""
         return self._state.mean_delay_ns
 
     def backlog_bytes(self, *, now: int) -> int:
@@ -122,14 +122,15 @@ class LegView(ABC):
     @property
     @abstractmethod
     def is_up(self) -> bool:
-        """Whether the leg serialises and has not failed, as far as the bearer knows."""
+        """Return whether the leg serialises and has not failed, as far as the bearer knows."""
 
     @property
     @abstractmethod
     def has_failed(self) -> bool:
-        """Whether it loses all that the bearer sends on it, by the receiver's reports.
+        """Return whether the leg loses all that the bearer sends, by the receiver's reports.
 
-        Always False without `leg_failure_ms`, and while no other leg is up that has not failed.
+        It is always False without `leg_failure_ms`, and while no other leg is up that has not
+        failed.
         """
 
     @abstractmethod
@@ -142,37 +143,39 @@ class LegView(ABC):
     @property
     @abstractmethod
     def pending_bytes(self) -> int:
-        """Bytes of SDUs of the bearer that wait for a leg behind the one asked for.
+        """Return the bytes of the bearer's SDUs that wait behind the one for which a leg is asked.
 
-        Of the bearer, so the same on each leg. 0 with early numbering: there nothing waits.
+        It belongs to the bearer, so it is the same on each leg. With early numbering it is 0, as no
+        SDU waits.
         """
 
     @property
     @abstractmethod
     def may_wait(self) -> bool:
-        """Whether an SDU for which no leg is named waits (late numbering), or is dropped (early).
+        """Return whether an SDU without a leg waits (late numbering) or is dropped (early).
 
-        Of the bearer, so the same on each leg.
+        It belongs to the bearer, so it is the same on each leg.
         """
 
     @abstractmethod
     def credit_bytes(self, *, now: int) -> int | None:
-        """Return what the leg's node still wants in bytes (TS 38.425 clause 5.4.2).
+        """Return how many bytes the leg's node still wants (TS 38.425 clause 5.4.2).
 
-        Below 0 where more was sent than it wanted; None: it does not say.
+        It is below 0 where more was sent than the node wanted, and None where the node does not
+        say.
         """
 
     @property
     @abstractmethod
     def sent_pdus(self) -> int:
-        """PDUs that this bearer put on the leg, those that its queue dropped included."""
+        """Return how many PDUs this bearer put on the leg, with those that its queue dropped."""
 
     @property
     @abstractmethod
     def sent_bytes(self) -> int:
-        """Bytes of their SDUs, without PDCP headers."""
+        """Return the bytes of the SDUs of these PDUs, without PDCP headers."""
 
     @property
     @abstractmethod
     def report(self) -> LegReport | None:
-        """The receiver's latest, None before the first, and always without `report_ms`."""
+        """Return the receiver's latest report; None before the first and without `report_ms`."""

@@ -127,7 +127,7 @@ class ReceivingEntity(Generic[T]):
         if isinstance(t_reordering, AdaptiveTReordering):
             t_reordering = t_reordering.value(0)
         self._t_reordering = t_reordering
-        # COUNT after the highest that each leg has delivered; told by order only.
+        # COUNT after the highest that each leg has delivered; used only with `legs_keep_order`.
         self._leg_next = [first_count] * legs if legs_keep_order else []
         self._missing_by_order = 0
         self._first_count = first_count
@@ -152,21 +152,21 @@ class ReceivingEntity(Generic[T]):
 
     @property
     def rx_next(self) -> int:
-        """RX_NEXT: COUNT of the next SDU expected to be received (clause 7.1)."""
+        """Return RX_NEXT: COUNT of the next SDU expected to be received (clause 7.1)."""
         return self._rx_next
 
     @property
     def rx_deliv(self) -> int:
-        """RX_DELIV: COUNT of the first SDU not delivered but still waited for (clause 7.1)."""
+        """Return RX_DELIV: COUNT of the first SDU that is waited for (clause 7.1)."""
         return self._rx_deliv
 
     @property
     def rx_reord(self) -> int:
-        """RX_REORD: COUNT after that of the PDU that started t-Reordering last (clause 7.1)."""
+        """Return RX_REORD: COUNT after that of the PDU that started t-Reordering (clause 7.1)."""
         return self._rx_reord
 
     def push(self, sn: int, sdu: T, leg: int, now: int) -> bool:
-        """A data PDU arrived on `leg` at `now` (ns). False: discarded, never polled."""
+        """Take a data PDU that arrived on `leg` at `now` (ns); return False if it is discarded."""
         self._pdus[leg] += 1
         if now >= self._expires:
             self._expire(now)
@@ -187,32 +187,32 @@ class ReceivingEntity(Generic[T]):
         return kept
 
     def poll(self, now: int) -> list[T]:
-        """The SDUs to hand to upper layers at `now` (ns), in order. Call it after `push`."""
+        """Return the SDUs to hand to upper layers at `now` (ns), in order; call it after `push`."""
         if now >= self._expires:
             self._expire(now)
         ready, self._ready = self._ready, []
         return ready
 
     def next_timeout(self) -> int | None:
-        """End of t-Reordering (ns); None when it does not run or is infinite."""
+        """Return the end of t-Reordering (ns), None while it does not run or is infinite."""
         return None if self._expires == _NEVER else self._expires
 
     def reordering(self) -> list[tuple[int, int]]:
-        """For each leg, the SDUs that came by it, waited and were delivered: how many, how long.
+        """Return how many SDUs of each leg waited and were delivered, and for how long.
 
-        How long is the sum of their waiting times in ns, as in `WaitingTime`.
+        The second number is the sum of their waiting times in ns, as in `WaitingTime`.
         """
         return list(zip(self._waited, self._waited_ns, strict=True))
 
     def status(self, limit: int = MOST_BYTES) -> StatusReport:
-        """The status report of now (clause 5.4.1), of at most `limit` bytes as a PDU.
+        """Return the present status report (clause 5.4.1), of at most `limit` bytes as a PDU.
 
-        With delivery `off` nothing is known, and nothing is ever said to be received.
+        With delivery `off` nothing is known, and no COUNT is ever said to be received.
         """
         return StatusReport.of(self._rx_deliv, self._stored, limit)
 
     def statistics(self) -> ReceiveStatistics:
-        """The counters now; an expiry counts once `push` or `poll` has passed its time."""
+        """Return the counters; an expiry counts once `push` or `poll` has passed its time."""
         buffered = len(self._stored) if self._in_order else 0
         return ReceiveStatistics(
             pdus=tuple(self._pdus),
@@ -234,7 +234,7 @@ class ReceivingEntity(Generic[T]):
         )
 
     def _receive(self, count: int, sdu: T, leg: int, now: int) -> bool:
-        """Clause 5.2.2.1."""
+        """Process a received data PDU as in clause 5.2.2.1; return False if it is discarded."""
         if count < self._rx_deliv:
             return self._discard(count, leg, now)
         stored = self._stored
@@ -259,16 +259,16 @@ class ReceivingEntity(Generic[T]):
         return True
 
     def _learn(self, adaptive: AdaptiveTReordering, count: int, leg: int, now: int) -> None:
-        """Tell of a gap that opens with this COUNT, or of one that it was missing in."""
+        """Tell the adaptive timer of a gap that this COUNT opens, or that it belonged to one."""
         if count > self._rx_next:
             adaptive.opened(self._rx_next, count, now)
         elif count < self._rx_next:
             adaptive.arrived(count, leg, now)
 
     def _give_up_what_all_legs_passed(self, now: int) -> None:
-        """Legs keep their order: what is missing below the least of their COUNTs never comes.
+        """Give up what is missing below the least of the legs' next COUNTs, as legs keep order.
 
-        That COUNT - 1 was received, so it is stored if it was not delivered.
+        The COUNT just below that one was received, so it is stored if it was not delivered.
         """
         passed = min(self._leg_next)
         if passed > self._rx_deliv:
@@ -293,7 +293,7 @@ class ReceivingEntity(Generic[T]):
         return False
 
     def _restart(self, now: int) -> None:
-        """Stop t-Reordering; start it if a COUNT is waited for."""
+        """Stop t-Reordering, and start it again if a COUNT is waited for."""
         self._running = False
         self._expires = _NEVER
         if self._rx_deliv < self._rx_next:
@@ -305,7 +305,7 @@ class ReceivingEntity(Generic[T]):
                 self._expires = now + self._t_reordering
 
     def _expire(self, now: int) -> None:
-        """Clause 5.2.2.2, for each expiry up to `now`, at its own time.
+        """Let t-Reordering expire as in clause 5.2.2.2, each time up to `now`, at its own time.
 
         An expiry that restarts the timer makes RX_REORD = RX_NEXT, so that the next one delivers
         all: there are at most two in a row.
@@ -317,7 +317,7 @@ class ReceivingEntity(Generic[T]):
             self._restart(end)
 
     def _give_up_before(self, reord: int, at: int) -> int:
-        """Deliver the stored COUNTs < `reord` and on from there; the first not delivered.
+        """Deliver the stored COUNTs < `reord` and on from there; return the first not delivered.
 
         `reord` - 1 is stored (RX_REORD's is while the timer runs): its run goes on from `reord`.
         """
@@ -332,7 +332,7 @@ class ReceivingEntity(Generic[T]):
         return count
 
     def _deliver_from(self, count: int, at: int) -> int:
-        """Deliver stored SDUs with consecutive COUNTs from `count` on; the first not stored."""
+        """Deliver stored SDUs with consecutive COUNTs from `count` on; return the next COUNT."""
         take = self._stored.pop
         while (entry := take(count, None)) is not None:
             if entry:

@@ -1,4 +1,4 @@
-"""Makes a receiving entity's reports: what came by each leg, said every interval."""
+"""Makes the reports of a receiving entity: what came by each leg, at a fixed interval."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Over two legs a status report then tells of 10,888 COUNTs; over 36 or more of no
 
 
 class ReportMaker:
-    """Beside a receiving entity: what is pushed there is told here.
+    """Counts what arrives at a receiving entity, beside it, and makes its reports.
 
-    Each leg counts what arrived by it, whatever the entity did with it: also duplicates, and what
-    came too late. A COUNT is the one nearest to the highest so far, over all legs; so it does not
-    depend on the entity's delivery, which may be off.
+    Each leg counts all PDUs that arrived by it, whatever the entity did with them: also duplicates,
+    and PDUs that came too late. A COUNT is the one nearest to the highest so far over all legs, so
+    it does not depend on the entity's delivery, which may be off.
 
     Args:
         entity: whose waiting times are reported.
@@ -55,10 +55,10 @@ class ReportMaker:
         self._pdus = [0] * legs
         self._bytes = [0] * legs
         self.made = 0
-        """Reports made."""
+        """Number of reports made so far."""
 
     def push(self, sn: int, size: int, leg: int) -> None:
-        """A PDU with an SDU of `size` bytes arrived on `leg`."""
+        """Count a PDU with an SDU of `size` bytes that arrived on `leg`."""
         lowest = self._highest - self._window
         count = lowest + ((sn - lowest) & self._mask)
         if count < self._first_count:
@@ -69,17 +69,18 @@ class ReportMaker:
         self._highest = max(self._highest, count + 1)
 
     def start(self, now: int) -> None:
-        """The first report is due an interval after `now` (ns); until this call none is."""
+        """Start reporting: the first report is due one interval after `now` (ns)."""
         self._due = now + self._interval
 
     def next_timeout(self) -> int | None:
-        """When the next report is due (ns)."""
+        """Return when the next report is due (ns), None before the start."""
         return self._due
 
     def poll(self, now: int) -> bytes | None:
-        """The report if one is due; late or not, the next is due on the grid of the first.
+        """Return the bytes of a report if one is due at `now` (ns), else None.
 
-        Its number is that of the latest moment of the grid. So it tells when the report was made.
+        Late or not, the next one is due on the grid of the first. The report's number is that of
+        the latest moment of the grid, so it tells when the report was made.
         """
         if self._due is None or now < self._due:
             return None

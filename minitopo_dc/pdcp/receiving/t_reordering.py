@@ -1,4 +1,4 @@
-"""t-Reordering that follows the reordering delay that is seen.
+"""A t-Reordering that follows the reordering delay it observes.
 
 Beyond the standard, where RRC configures one value (TS 38.331, PDCP-Config) and may reconfigure it:
 here the receiving entity itself asks for one each time that the timer starts, and gets a value
@@ -42,7 +42,7 @@ T_REORDERING_VALUES: Final[tuple[int | Infinity, ...]] = (
 
 
 def check_t_reordering(value: float | str) -> int | None:
-    """A value of the standard (ms, or `"infinity"`) in ns, None for infinity.
+    """Return a t-Reordering of the standard (ms, or `"infinity"`) in ns, None for infinity.
 
     Raises:
         ValueError: the standard does not have it.
@@ -66,7 +66,7 @@ MARGIN: Final = 2
 
 
 class AdaptiveTReordering:
-    """Learns from what a receiving entity tells it; times in ns.
+    """Learns a t-Reordering from the gaps that a receiving entity tells it of; times in ns.
 
     Args:
         legs: number of legs that PDUs come from.
@@ -79,9 +79,9 @@ class AdaptiveTReordering:
         self._learns_until: int | None = None
 
     def opened(self, first: int, end: int, now: int) -> None:
-        """A PDU has arrived at `now` with COUNT `end`; those from `first` to before it are missing.
+        """Note a gap: a PDU arrived at `now` with COUNT `end`, from `first` on all are missing.
 
-        They have never been received, and no COUNT from `first` on has.
+        These COUNTs have never been received, and no COUNT from `first` on has.
         """
         gaps = self._gaps
         while gaps and now - gaps[0][2] > HIGHEST_NS:
@@ -91,13 +91,13 @@ class AdaptiveTReordering:
             self._learns_until = now + WINDOW_NS
 
     def arrived(self, count: int, leg: int, now: int) -> None:
-        """A COUNT that was missing has arrived on `leg` at `now`, given up meanwhile or not."""
+        """Note that a missing COUNT arrived on `leg` at `now`, whether it was given up or not."""
         index = bisect_right(self._gaps, count, key=_end)
         if index < len(self._gaps) and self._gaps[index][0] <= count:
             self._longest[leg].push(now - self._gaps[index][2], now)
 
     def value(self, now: int) -> int:
-        """What t-Reordering is to be when it starts at `now`."""
+        """Return the t-Reordering (ns, a value of the standard) of a timer that starts at `now`."""
         known = [longest for leg in self._longest if (longest := leg.value(now)) is not None]
         wanted = max(known) * MARGIN if known else INITIAL_NS
         if self._learns_until is None or now < self._learns_until:
@@ -107,7 +107,7 @@ class AdaptiveTReordering:
 
 
 class _WindowedMaximum:
-    """The largest value of the last `WINDOW_NS`."""
+    """The largest value within the last `WINDOW_NS`."""
 
     def __init__(self) -> None:
         self._kept: deque[tuple[int, int]] = deque()  # time and value; values descend

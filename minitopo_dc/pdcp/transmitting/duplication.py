@@ -1,4 +1,4 @@
-"""Selective duplication: which SDUs go on all legs, whatever the split policy says."""
+"""Selective duplication: rules for SDUs that go on all legs, whatever the split policy says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIME_CONSTANT_NS: Final = NS_PER_S
 
 
 class LossShares:
-    """Lost and all PDUs of each leg, older ones with less weight, by exp(-age / constant)."""
+    """Lost and all PDUs of each leg, where older ones weigh less, by exp(-age / time constant)."""
 
     def __init__(self, legs: int) -> None:
         self._at: int | None = None
@@ -39,12 +39,12 @@ class LossShares:
                 self._take(leg, view.report.lost_pdus, view.report.delivered_pdus, kept)
 
     def percent(self, leg: int) -> float:
-        """0 to 100; 0 when nothing was reported."""
+        """Return the share of a leg's recent PDUs that was lost, 0 to 100; 0 without reports."""
         pdus = self._recent_pdus[leg]
         return 100 * self._recent_lost[leg] / pdus if pdus else 0.0
 
     def _take(self, leg: int, lost: int, delivered: int, kept: float) -> None:
-        # What came late after all makes fewer lost than the report before said.
+        # PDUs that came late make fewer lost than the report before said.
         more_lost = max(0, lost - self._lost[leg])
         more = max(more_lost, lost + delivered - self._pdus[leg])
         self._recent_lost[leg] = self._recent_lost[leg] * kept + more_lost
@@ -88,24 +88,24 @@ class DuplicationRule:
 
     @property
     def needs_facts(self) -> bool:
-        """Whether a condition is about the packet's headers."""
+        """Return whether a condition is about the packet's headers."""
         return bool(self.handshake or self.ack or self.dscp or self.retransmissions)
 
     @property
     def sees_legs(self) -> bool:
-        """Whether a condition is about the legs; else views are of use, but not needed."""
+        """Return whether a condition is about the legs; else views help, but are not needed."""
         return self.loss_percent is not None or self.deadline_ns is not None
 
 
 class SelectiveDuplication:
-    """Applies a rule to one bearer's SDUs.
+    """Applies a duplication rule to the SDUs of one bearer.
 
-    PDCP duplication of TS 38.323 clause 5.11, which is switched for a whole bearer there, for the
-    SDUs that the rule finds.
+    PDCP duplication of TS 38.323 clause 5.11 is switched for a whole bearer; here it is done for
+    the SDUs that the rule finds.
     """
 
     def __init__(self, rule: DuplicationRule, legs: int) -> None:
-        """Of a bearer with so many legs."""
+        """Make the duplication of a bearer with this number of legs."""
         self._rule = rule
         self._all = tuple(range(legs))
         self._losses = LossShares(legs)
@@ -115,12 +115,12 @@ class SelectiveDuplication:
 
     @property
     def needs_facts(self) -> bool:
-        """Whether `legs` is to be told what the packet is."""
+        """Return whether `legs` has to be told what the packet's headers tell."""
         return self._rule.needs_facts
 
     @property
     def sees_legs(self) -> bool:
-        """Whether `legs` needs the views."""
+        """Return whether `legs` needs the views of the legs."""
         return self._rule.sees_legs
 
     def legs(
@@ -132,7 +132,7 @@ class SelectiveDuplication:
         views: Sequence[LegView],
         facts: PacketFacts | None = None,
     ) -> tuple[int, ...]:
-        """Legs that an SDU takes, ascending: the split's, and all that are up if it is duplicated.
+        """Return the legs of an SDU, ascending: the split's, and all that are up if duplicated.
 
         To be asked once for each SDU, when the split's legs are final.
 
@@ -159,7 +159,7 @@ class SelectiveDuplication:
         facts: PacketFacts,
     ) -> bool:
         rule = self._rule
-        # These two remember: they are asked for every SDU.
+        # These two keep state, so they are asked for every SDU.
         again = rule.retransmissions and self._sent.has(facts.segment)
         lossy = rule.loss_percent is not None and self._is_lossy(chosen, views, rule.loss_percent)
         return (
@@ -196,13 +196,13 @@ def _is_late(
 
 
 class _SentSequences:
-    """The sequence number behind the last one sent, of each TCP flow."""
+    """The next sequence number of each TCP flow, behind the last one sent."""
 
     def __init__(self) -> None:
         self._next: OrderedDict[bytes, int] = OrderedDict()
 
     def has(self, segment: Segment | None) -> bool:
-        """Whether the segment begins below what was sent; what it brings is sent from now on."""
+        """Return whether a segment begins below what was sent, and remember it as sent."""
         if segment is None or not segment.length:
             return False
         following = (segment.sequence + segment.length) % 2**32
@@ -217,5 +217,5 @@ class _SentSequences:
 
 
 def _precedes(one: int, other: int) -> bool:
-    """In sequence space (RFC 9293, section 3.4)."""
+    """Return whether `one` lies before `other` in sequence space (RFC 9293, section 3.4)."""
     return 0 < (other - one) % 2**32 < 2**31

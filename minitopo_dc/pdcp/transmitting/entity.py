@@ -141,22 +141,22 @@ class TransmittingEntity(Generic[T]):
 
     @property
     def tx_next(self) -> int:
-        """COUNT of the next SDU (clause 7.1)."""
+        """Return TX_NEXT: the COUNT of the next SDU (clause 7.1)."""
         return self._tx_next
 
     @property
     def follows_legs(self) -> bool:
-        """Whether `poll` has to be called until it gives nothing, and when a leg has changed."""
+        """Return whether `poll` has to be called until it gives nothing, and after leg changes."""
         return self._legs is not None
 
     @property
     def recovers(self) -> bool:
-        """Whether a leg may have to give back what it has: data recovery is configured."""
+        """Return whether data recovery is configured, for which a leg gives back what it holds."""
         return self._recovery is not None
 
     @property
     def needs_facts(self) -> bool:
-        """Whether `push` is to be told what a packet's headers tell."""
+        """Return whether `push` has to be told what a packet's headers tell."""
         return self._duplication is not None and self._duplication.needs_facts
 
     def push(self, sdu: T, size: int, now: int, facts: PacketFacts | None = None) -> bool:
@@ -190,7 +190,7 @@ class TransmittingEntity(Generic[T]):
         return bool(legs)
 
     def poll(self, now: int) -> list[Pdu[T]]:
-        """The PDUs to submit to the legs, in order of COUNT but for those sent again.
+        """Return the PDUs to submit to the legs, in order of COUNT but for those sent again.
 
         Raises:
             PolicyError: as `push` does.
@@ -208,16 +208,19 @@ class TransmittingEntity(Generic[T]):
         return ready
 
     def dropped(self) -> list[T]:
-        """SDUs that are not sent, or not again, known since the last call: mostly too old."""
+        """Return the SDUs, since the last call, that are not sent or not again: mostly too old."""
         expired = [] if self._waiting is None else self._waiting.take_expired()
         return expired if self._recovery is None else expired + self._recovery.take_given_up()
 
     def next_timeout(self) -> int | None:
-        """When to poll again, as of the last poll; None: at the next `push`."""
+        """Return when to poll again (ns), as of the last poll; None: at the next `push`."""
         return self._wake
 
     def lost_legs(self, now: int) -> list[int]:
-        """The legs to empty, then to tell `leg_lost` of, when legs changed or a report came."""
+        """Return the legs that are newly lost; empty their queues and call `leg_lost` for each.
+
+        Call it when a leg has changed or a report came.
+        """
         if self._legs is None or self._recovery is None:
             return []
         if self._failures is not None:
@@ -226,12 +229,12 @@ class TransmittingEntity(Generic[T]):
         return self._legs.lost()
 
     def leg_lost(self, leg: int, flushed: Sequence[int], now: int) -> None:
-        """`leg` is lost at `now` (ns), and `flushed` are the SNs that were taken from its queue.
+        """Take in that `leg` is lost at `now` (ns), with `flushed` SNs taken from its queue.
 
-        Those are all that it had of this bearer. Data recovery (clause 5.5) then sends again on the
-        others what is not confirmed of what it was given: these at once, the rest when a status
-        report says that they are missing. Of a leg that has failed the latest one says so already:
-        nothing came by it for long enough.
+        Those are all that the queue held of this bearer. Data recovery (clause 5.5) then sends
+        again on the other legs what was given to this one and is not confirmed: the flushed PDUs at
+        once, the rest when a status report says that they are missing. For a leg that has failed
+        the latest status report already says so, as nothing came by it for long enough.
         """
         if self._recovery is None or self._legs is None:
             return
@@ -241,7 +244,7 @@ class TransmittingEntity(Generic[T]):
         self._recovery.leg_lost(leg, counts, now + delay)
 
     def statistics(self) -> TransmitStatistics:
-        """The counters up to now."""
+        """Return the counters of this entity up to now."""
         sdus, pdus, size = self._tx_next - self._first_count, tuple(self._pdus), tuple(self._bytes)
         if self._legs is None and self._duplication is None:
             return TransmitStatistics(sdus, pdus, size)
@@ -292,7 +295,7 @@ class TransmittingEntity(Generic[T]):
                     self._send(Pdu(leg, count, count & self._mask, sdu), size, now)
 
     def _ask(self, size: int, now: int) -> tuple[int, ...]:
-        """What the policy answers; PolicyError for an error of its own, and for no such legs."""
+        """Return the policy's answer; raise PolicyError for its own errors and unknown legs."""
         try:
             answer = self._policy.legs(now=now, size=size, views=self._views)
         except Exception as error:
@@ -305,7 +308,7 @@ class TransmittingEntity(Generic[T]):
         return self._checked(answer)
 
     def _checked(self, answer: object) -> tuple[int, ...]:
-        """An answer that was not given before."""
+        """Return an answer not given before as a tuple of legs; raise PolicyError if it is none."""
         most = len(self._pdus) - 1
         try:
             legs = tuple(map(index, answer))  # type: ignore[call-overload]
@@ -334,7 +337,7 @@ class TransmittingEntity(Generic[T]):
     def _send_waiting(
         self, waiting: SduBuffer[T], followed: FollowedLegs[Pdu[T]], now: int
     ) -> None:
-        """Number SDUs, first come first, as long as their legs take them."""
+        """Give SDUs their numbers in order of arrival, for as long as their legs take them."""
         waiting.expire(now)
         while (first := waiting.first()) is not None:
             size = first.size
@@ -351,7 +354,7 @@ class TransmittingEntity(Generic[T]):
             self._number(first.sdu, size, first.arrived, legs, now)
 
     def _send_again(self, recovery: Recovery[T], followed: FollowedLegs[Pdu[T]], now: int) -> None:
-        """Data recovery goes before what has no number yet (clause 5.5: in order of COUNT)."""
+        """Send again what is to be recovered, in order of COUNT (clause 5.5)."""
         if self.feedback is not None:
             recovery.take_status(self.feedback)
         while (first := recovery.first(now)) is not None:
@@ -364,7 +367,7 @@ class TransmittingEntity(Generic[T]):
             recovery.sent(leg, first)
 
     def _has_room(self, leg: LegAccess[Pdu[T]], size: int, now: int) -> bool:
-        """Whether a leg takes a PDU again; with early numbering its queue has to have room."""
+        """Return whether a leg takes a PDU again; with early numbering its queue needs room."""
         return (
             leg.has_room(now=now, size=size)
             if self._waiting is None
@@ -382,6 +385,6 @@ class TransmittingEntity(Generic[T]):
         return min((moment for moment in moments if moment is not None), default=None)
 
     def _latest_count(self, sn: int) -> int:
-        """The latest COUNT below TX_NEXT with this SN."""
+        """Return the latest COUNT below TX_NEXT with this SN."""
         last = self._tx_next - 1
         return last - ((last - sn) & self._mask)

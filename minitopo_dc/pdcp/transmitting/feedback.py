@@ -1,4 +1,4 @@
-"""What a transmitting entity makes of the receiver's reports."""
+"""How a transmitting entity evaluates the receiver's reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_REMEMBERED = 1 << 18
 
 
 class Feedback:
-    """Turns reports into what became of each leg's PDUs.
+    """Turns the receiver's reports into counts of each leg's delivered and lost PDUs.
 
     A report changes nothing when it is malformed (no report of this bearer, or one of a COUNT that
     its leg was not given), or stale (its number is not above the latest's: a copy, or overtaken).
@@ -24,28 +24,28 @@ class Feedback:
 
     def __init__(self, legs: int) -> None:
         self.reports: list[LegReport | None] = [None] * legs
-        """The latest on each leg."""
+        """The latest report on each leg."""
         self.status: StatusReport | None = None
         """The latest status report, its COUNTs whole; None before the first."""
         self.status_at: int | None = None
         """When it came (ns); another time tells that there is a new one."""
         self._received = self._stale = self._malformed = 0
         self.number = 0
-        """Of the latest report; 0 before the first."""
+        """Number of the latest report; 0 before the first."""
         self.reported_at: int | None = None
         """When it came (ns)."""
         self._sent = [_SentCounts() for _ in range(legs)]
 
     def sent(self, leg: int, count: int) -> None:
-        """A PDU with this COUNT was put on `leg`.
+        """Note that a PDU with this COUNT was put on `leg`.
 
-        COUNTs of a leg ascend but for what is sent again. That counts as sent, and as lost until it
-        arrives, once what was sent before it is reported.
+        COUNTs of a leg ascend but for what is sent again. Such a PDU counts as sent, and as lost
+        until it arrives, once a report covers what was sent before it.
         """
         self._sent[leg].add(count)
 
     def push(self, data: bytes, now: int) -> None:
-        """A report arrived at `now` (ns)."""
+        """Take in the bytes of a report that arrived at `now` (ns), or count them as malformed."""
         try:
             report = self._possible(decode_report(data, len(self._sent)))
         except PduError:
@@ -64,11 +64,11 @@ class Feedback:
                 self.status, self.status_at = report.status, now
 
     def statistics(self) -> FeedbackStatistics:
-        """The counters up to now."""
+        """Return how many reports were used, stale or malformed."""
         return FeedbackStatistics(self._received, self._stale, self._malformed)
 
     def _possible(self, report: Report) -> Report:
-        """The report with whole COUNTs, none of which is beyond those that were sent.
+        """Return the report with full COUNTs, none of which lies beyond those that were sent.
 
         Raises:
             PduError: one is.
@@ -83,7 +83,7 @@ class Feedback:
 
 
 class _SentCounts:
-    """COUNTs of the PDUs on one leg, of which those that a report has covered are forgotten."""
+    """COUNTs of the PDUs on one leg that no report has covered yet."""
 
     __slots__ = ("_covered", "_waiting", "next_count")
 
@@ -101,7 +101,7 @@ class _SentCounts:
             self._covered += 1
 
     def up_to(self, next_count: int) -> int:
-        """How many were sent with a COUNT below `next_count`, which never descends."""
+        """Return how many were sent with a COUNT below `next_count`, which must not decrease."""
         waiting = self._waiting
         while waiting and waiting[0] < next_count:
             waiting.popleft()

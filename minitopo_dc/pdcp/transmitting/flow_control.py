@@ -30,7 +30,7 @@ LEAST_BYTES: Final = LEAST_PACKETS * 1500
 
 @dataclass(frozen=True, slots=True)
 class FlowControl:
-    """How one leg's node says what it wants.
+    """Flow control of one leg's node: how often, how late and how much it asks for.
 
     Attributes:
         interval: ns from one status to the next.
@@ -46,7 +46,7 @@ class FlowControl:
 
     @property
     def desired_ns(self) -> int:
-        """`desired`, or what stands for None."""
+        """Return `desired` in ns, or what None stands for: `interval` + 2 `delay` + 2 ms."""
         if self.desired is not None:
             return self.desired
         return self.interval + 2 * self.delay + LEAD_NS
@@ -75,13 +75,13 @@ class DeliveryStatus:
 
 
 class LegNode(LegAccess[T]):
-    """Both ends of one leg's backhaul for one bearer: the node, and what the other knows of it.
+    """Both ends of one leg's backhaul for one bearer: the node, and what the other end knows of it.
 
-    Until the first status has come the other end takes it that the leg is up and wants two SDUs.
+    Until the first status has come the other end assumes that the leg is up and wants two SDUs.
     """
 
     def __init__(self, leg: LegState, control: FlowControl, *, header: int = 0) -> None:
-        """Of a leg and its backhaul; `header` is what a PDU has in bytes more than its SDU."""
+        """Make both ends for a leg; `header` is how many bytes a PDU has more than its SDU."""
         super().__init__(leg, header)
         self._control = control
         self._due: int | None = None  # of the next status; None: the first settles it
@@ -92,7 +92,7 @@ class LegNode(LegAccess[T]):
         """The latest that arrived."""
 
     def __len__(self) -> int:
-        """PDUs on the backhaul and in the leg's queue."""
+        """Return the PDUs on the backhaul and in the leg's queue."""
         return len(self._line) + len(self.inside)
 
     def settle(self, now: int) -> None:
@@ -107,21 +107,21 @@ class LegNode(LegAccess[T]):
             self.status = self._statuses.popleft()[1]
 
     def is_up(self) -> bool:
-        """Whether the leg was, by the latest status."""
+        """Return whether the leg was up by the latest status."""
         return self.status is None or self.status.is_up
 
     def credit_bytes(self) -> int:
-        """Bytes that may be sent beyond what was; below 0 when the node wants less than it has."""
+        """Return the bytes that may still be sent; below 0 if the node wants less than it has."""
         if self.status is None:
             return LEAST_BYTES - self._sent_bytes
         return self.status.desired_bytes - (self._sent_bytes - self.status.gone_bytes)
 
     def takes(self, *, now: int, size: int) -> bool:  # noqa: ARG002  (LegAccess')
-        """Whether the node wants an SDU of `size` bytes; one that has nothing wants any."""
+        """Return whether the node wants an SDU of `size` bytes; an empty one wants any."""
         return self.is_up() and self.credit_bytes() >= min(size, LEAST_BYTES)
 
     def has_room(self, *, now: int, size: int) -> bool:
-        """Whether the leg's queue has room for it and all that is on the backhaul, in bytes."""
+        """Return whether the leg's queue has room for it and all bytes that are on the backhaul."""
         line = sum(size for _, _, size, _ in self._line) + len(self._line) * self._header
         if self._leg.has_room(now=now, size=line + size + self._header):
             return True
@@ -133,7 +133,7 @@ class LegNode(LegAccess[T]):
         self._sent_bytes += size
 
     def arrived(self, now: int) -> list[T]:
-        """PDUs that reach the leg by `now`: to be given to it at once."""
+        """Return the PDUs that reach the leg by `now` (ns), to be given to it at once."""
         arrived = []
         while self._line and self._line[0][0] <= now:
             _, pdu, size, count = self._line.popleft()
@@ -142,7 +142,7 @@ class LegNode(LegAccess[T]):
         return arrived
 
     def withdraw(self, now: int) -> list[T]:
-        """Take back what is on the backhaul. That the leg is lost is known at once."""
+        """Take back the PDUs on the backhaul, as the loss of the leg is known at once."""
         withdrawn = [pdu for _, pdu, _, _ in self._line]
         self._sent_bytes -= sum(size for _, _, size, _ in self._line)
         self._line.clear()
@@ -152,7 +152,7 @@ class LegNode(LegAccess[T]):
         return withdrawn
 
     def next_timeout(self, now: int, *, wanted: bool) -> int | None:  # noqa: ARG002  (LegAccess')
-        """When the next PDU or status arrives, or the next status is due (ns)."""
+        """Return when the next PDU or status arrives, or the next status is due (ns)."""
         moments = [self._line[0][0]] if self._line else []
         if self._statuses:
             moments.append(self._statuses[0][0])

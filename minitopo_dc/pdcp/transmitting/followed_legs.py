@@ -1,4 +1,4 @@
-"""A bearer's legs that its transmitting entity follows: which are up, take more, are lost."""
+"""The legs that a transmitting entity follows: which are up, take more, or are lost."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FollowedLegs(Generic[T]):
         self._down: set[int] = set()
         self._failed: frozenset[int] = frozenset()
         self.accesses: tuple[LegAccess[T], ...]
-        """How to reach each leg."""
+        """The access to each leg."""
         if flow_control:
             pairs = zip(states, flow_control, strict=True)
             self.accesses = tuple(LegNode(*pair, header=header) for pair in pairs)
@@ -49,7 +49,7 @@ class FollowedLegs(Generic[T]):
             self.accesses = tuple(NearLeg(state, lead=lead, header=header) for state in states)
 
     def __len__(self) -> int:
-        """PDUs on their way to the legs or in their queues, as of the last `settle`."""
+        """Return the PDUs on their way to the legs or in their queues, as of the last `settle`."""
         return sum(map(len, self.accesses))
 
     def settle(self, now: int) -> None:
@@ -64,15 +64,15 @@ class FollowedLegs(Generic[T]):
     def take_report(self, feedback: Feedback) -> None:
         """Learn from the receiver's latest report which legs have failed.
 
-        The way back is taken to be as long as the way forth, by the leg with the least delay.
+        The report is assumed to come back with the least mean delay of all legs.
         """
         if self._failures is not None:
             self._failures.take_report(feedback, min(each.mean_delay_ns for each in self._states))
 
     def has_failed(self, leg: int) -> bool:
-        """Whether a leg has failed while another one is up that has not.
+        """Return whether a leg has failed while another one is up that has not.
 
-        Where no other is, one that has failed is as good as any.
+        Without such another leg, one that has failed is as good as any.
         """
         if self._failures is None or leg not in self._failures.failed:
             return False
@@ -80,11 +80,11 @@ class FollowedLegs(Generic[T]):
         return any(each.is_up() for leg, each in enumerate(self.accesses) if leg not in failed)
 
     def is_up(self, leg: int) -> bool:
-        """Whether a leg is up and has not failed, as far as is known."""
+        """Return whether a leg is up and has not failed, as far as is known."""
         return self.accesses[leg].is_up() and not self.has_failed(leg)
 
     def to_probe(self, taken: Sequence[int], now: int) -> list[int]:
-        """The legs that are due a copy of what goes on `taken`, since they have failed."""
+        """Return the failed legs that are due a copy of the PDU that goes on the legs `taken`."""
         if self._failures is None:
             return []
         return [
@@ -96,15 +96,15 @@ class FollowedLegs(Generic[T]):
         ]
 
     def arrived(self, now: int) -> list[T]:
-        """PDUs that reach their legs by `now`: to be given to them at once."""
+        """Return the PDUs that reach their legs by `now` (ns), to be given to them at once."""
         return [pdu for access in self.accesses for pdu in access.arrived(now)]
 
     def one_takes(self, legs: Sequence[int], *, now: int, size: int) -> bool:
-        """Whether one of `legs` takes an SDU of `size` bytes."""
+        """Return whether at least one of `legs` takes an SDU of `size` bytes."""
         return any(self.accesses[leg].takes(now=now, size=size) for leg in legs)
 
     def that_are_up(self, legs: tuple[int, ...], *, now: int, size: int) -> tuple[int, ...]:
-        """Those of a policy's answer that are up, or in their place the leg that is soonest."""
+        """Return the legs of a policy's answer that are up, or the soonest leg in their place."""
         try:
             up = tuple(leg for leg in legs if self.is_up(leg))
         except (IndexError, TypeError):
@@ -115,7 +115,7 @@ class FollowedLegs(Generic[T]):
         return () if soonest is None else (soonest,)
 
     def soonest(self, *, now: int, size: int) -> int | None:
-        """The leg that is up on which an SDU is expected first, the lower one of equals."""
+        """Return the leg that is up on which an SDU is expected first, the lowest of equals."""
         expected = [
             (drain + state.mean_delay_ns, leg)
             for leg, state in enumerate(self._states)
@@ -124,10 +124,11 @@ class FollowedLegs(Generic[T]):
         return min(expected)[1] if expected else None
 
     def lost(self) -> list[int]:
-        """The legs that are down or have failed, as far as it is news since the last call.
+        """Return the legs that have gone down or failed since the last call, ascending.
 
-        Also those that hold what they were given while no leg was up, now that another one is; and
-        those that have not failed any more, for what they were given while no other leg was up.
+        They include legs that hold what they were given while no leg was up, now that another one
+        is, and legs that have recovered from a failure, for what they were given while no other leg
+        was up.
         """
         down = {leg for leg, state in enumerate(self._states) if not state.is_up}
         out = down | {leg for leg in range(len(self._states)) if self.has_failed(leg)}
@@ -140,9 +141,9 @@ class FollowedLegs(Generic[T]):
         return sorted(newly)
 
     def next_timeout(self, now: int, *, wanted: bool) -> int | None:
-        """When something arrives or, where that is `wanted`, a leg may take more than now (ns).
+        """Return when something arrives or, if `wanted`, a leg may take more than now (ns).
 
-        Also when a leg will have passed on what its failure would be told by.
+        It is also when a leg will have passed on the packets by which its failure would be noticed.
         """
         moments = [
             access.next_timeout(now, wanted=wanted or self._is_to_be_timed(leg))
@@ -151,7 +152,7 @@ class FollowedLegs(Generic[T]):
         return min((moment for moment in moments if moment is not None), default=None)
 
     def _is_to_be_timed(self, leg: int) -> bool:
-        """Whether a leg has something, and nothing has told yet when it should come."""
+        """Return whether a leg holds packets whose arrival time at its end is not known yet."""
         if self._failures is None or self._failures.expects(leg):
             return False
         return len(self.accesses[leg]) > 0

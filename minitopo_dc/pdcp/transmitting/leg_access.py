@@ -1,6 +1,6 @@
-"""How much of one bearer a leg takes at a moment, asked of the leg itself.
+"""How much of one bearer a leg takes at a moment, read from the leg itself.
 
-The twin with a backhaul between is `flow_control`.
+`flow_control` does the same for a leg behind a backhaul.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Outstanding:
-    """PDUs of one bearer in one leg's queue, told from others' by the leg's numbers of packets."""
+    """PDUs of one bearer in a leg's queue, told from others' by the leg's packet numbers."""
 
     __slots__ = ("_inside", "_leg", "bytes", "gone_bytes", "highest_count", "lost", "passed")
 
@@ -31,9 +31,9 @@ class Outstanding:
         self._leg = leg
         self._inside: deque[tuple[int, int, int]] = deque()  # number, size, COUNT
         self.bytes = 0
-        """Of their SDUs."""
+        """Bytes of the SDUs of these PDUs."""
         self.gone_bytes = 0
-        """Of the SDUs that are not in the queue any more."""
+        """Bytes of the SDUs that are not in the queue any more."""
         self.highest_count: int | None = None
         """The highest COUNT of those that were served."""
         self.lost = 0
@@ -42,11 +42,11 @@ class Outstanding:
         """PDUs that were served."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return how many PDUs of the bearer are in the queue."""
         return len(self._inside)
 
     def put(self, *, size: int, count: int) -> None:
-        """A PDU joins the queue as its next packet, or is dropped there."""
+        """Note that a PDU joins the queue as its next packet, or is dropped there."""
         inside = self._inside
         last = inside[-1][0] if inside else 0
         inside.append((max(self._leg.joined_packets, last) + 1, size, count))
@@ -67,7 +67,7 @@ class Outstanding:
                 self.highest_count = count
 
     def flushed(self) -> None:
-        """All of them were taken out of the queue."""
+        """Note that all of them were taken out of the queue."""
         self._inside.clear()
         self.gone_bytes += self.bytes
         self.bytes = 0
@@ -78,7 +78,7 @@ class Outstanding:
 
 
 class LegAccess(ABC, Generic[T]):
-    """A leg to the transmitting entity that does not just give it all: PDUs of type `T`.
+    """Access of a transmitting entity to a leg that it does not fill blindly: PDUs of type `T`.
 
     Args:
         leg: the leg.
@@ -95,27 +95,27 @@ class LegAccess(ABC, Generic[T]):
 
     @abstractmethod
     def __len__(self) -> int:
-        """PDUs on their way to the leg or in its queue, as of the last `settle`."""
+        """Return the PDUs on their way to the leg or in its queue, as of the last `settle`."""
 
     @abstractmethod
     def settle(self, now: int) -> None:
-        """All that `arrived` gave has reached the leg: look how far it is at `now` (ns)."""
+        """Look how far the leg is at `now` (ns), when all that `arrived` gave has reached it."""
 
     @abstractmethod
     def is_up(self) -> bool:
-        """Whether the leg is up, as far as the entity knows."""
+        """Return whether the leg is up, as far as the entity knows."""
 
     @abstractmethod
     def takes(self, *, now: int, size: int) -> bool:
-        """Whether it takes an SDU of `size` bytes."""
+        """Return whether the leg takes an SDU of `size` bytes at `now` (ns)."""
 
     @abstractmethod
     def has_room(self, *, now: int, size: int) -> bool:
-        """Whether the leg's queue has room for it behind all that is on its way there."""
+        """Return whether the leg's queue has room for it behind all that is on its way there."""
 
     @abstractmethod
     def credit_bytes(self) -> int | None:
-        """Bytes that its node still wants, below 0 when it has too many; None: it does not say."""
+        """Return the bytes its node still wants, below 0 for too many; None: it does not say."""
 
     @abstractmethod
     def send(self, pdu: T, *, now: int, size: int, count: int) -> None:
@@ -123,23 +123,23 @@ class LegAccess(ABC, Generic[T]):
 
     @abstractmethod
     def arrived(self, now: int) -> list[T]:
-        """PDUs that reach the leg by `now`: to be given to it at once."""
+        """Return the PDUs that reach the leg by `now` (ns), to be given to it at once."""
 
     @abstractmethod
     def withdraw(self, now: int) -> list[T]:
-        """The leg is lost and its queue emptied: take back what has not reached it."""
+        """Take back what has not reached the leg, which is lost and whose queue is emptied."""
 
     @abstractmethod
     def next_timeout(self, now: int, *, wanted: bool) -> int | None:
-        """When something arrives or, where that is `wanted`, it may take more than now (ns)."""
+        """Return when something arrives or, if `wanted`, the leg may take more than now (ns)."""
 
 
 class NearLeg(LegAccess[T]):
-    """A leg beside its transmitting entity takes what it will serve soon, and not more.
+    """A leg beside its transmitting entity, which takes only what it will serve soon.
 
-    So a PDU gets its number as late as possible, and nothing that has one is dropped by the leg's
-    queue. Of each bearer over the leg, as its node keeps a queue for each. A leg with a queue that
-    it never serves again (its capacity has ended) is as one that is down.
+    So a PDU gets its number as late as possible, and the leg's queue drops nothing that has a
+    number. Each bearer over the leg is counted by itself, as its node keeps a queue for each. A leg
+    with a queue that it never serves again (its capacity has ended) is treated as down.
 
     Args:
         leg: the leg.
@@ -158,7 +158,7 @@ class NearLeg(LegAccess[T]):
         self._settled = self._serves = True
 
     def __len__(self) -> int:
-        """PDUs in the leg's queue, or about to be."""
+        """Return the PDUs in the leg's queue, or about to be put there."""
         return len(self.inside) + len(self._sent)
 
     def settle(self, now: int) -> None:
@@ -168,11 +168,11 @@ class NearLeg(LegAccess[T]):
         self._serves = not self._leg.is_up or serves(self._leg, now)
 
     def is_up(self) -> bool:
-        """Whether the leg is."""
+        """Return whether the leg is up and will serve its queue."""
         return self._leg.is_up and self._serves
 
     def takes(self, *, now: int, size: int) -> bool:
-        """Whether it serves all it has of the bearer within `lead`, and its queue has room."""
+        """Return whether it serves all of the bearer within `lead` and its queue has room."""
         if not (self.is_up() and self.has_room(now=now, size=size)):
             return False
         if self._lead is None or len(self.inside) < LEAST_PACKETS:
@@ -180,9 +180,9 @@ class NearLeg(LegAccess[T]):
         return self.inside.bytes < bytes_within(self._leg, now=now, time=self._lead)
 
     def has_room(self, *, now: int, size: int) -> bool:
-        """Whether the queue has, or is empty: then it drops what it will never have room for.
+        """Return whether the queue has room, or is empty and would drop an SDU of this size anyway.
 
-        What was sent must be in the queue before more is: one PDU after the other.
+        The PDU sent before must have reached the queue first: one PDU after the other.
         """
         if not self._settled:
             return False
@@ -190,7 +190,7 @@ class NearLeg(LegAccess[T]):
         return leg.has_room(now=now, size=size + self._header) or is_empty(leg, now)
 
     def credit_bytes(self) -> None:
-        """None: nothing is said."""
+        """Return None, as a leg beside its entity does not ask for bytes."""
 
     def send(self, pdu: T, *, now: int, size: int, count: int) -> None:  # noqa: ARG002  (LegAccess')
         """Give a PDU to the leg."""
@@ -198,33 +198,33 @@ class NearLeg(LegAccess[T]):
         self._settled = False
 
     def arrived(self, now: int) -> list[T]:  # noqa: ARG002
-        """What was sent."""
+        """Return what was sent since the last call, which reaches the leg at once."""
         sent, self._sent = self._sent, []
         for _, size, count in sent:
             self.inside.put(size=size, count=count)
         return [pdu for pdu, _, _ in sent]
 
     def withdraw(self, now: int) -> list[T]:  # noqa: ARG002
-        """What was sent and not fetched yet."""
+        """Return what was sent and not fetched by `arrived` yet, and forget it."""
         self.inside.flushed()
         sent, self._sent = self._sent, []
         return [pdu for pdu, _, _ in sent]
 
     def next_timeout(self, now: int, *, wanted: bool) -> int | None:
-        """When the packet in service is through."""
+        """Return when the packet in service is through (ns), if `wanted`; else None."""
         return self._leg.service_end(now=now) if wanted else None
 
 
 def is_empty(leg: LegState, now: int) -> bool:
-    """Whether a leg's queue holds no packet, of whatever bearer."""
+    """Return whether a leg's queue holds no packet of any bearer."""
     return leg.served_packets(now=now) == leg.joined_packets
 
 
 def serves(leg: LegState, now: int) -> bool:
-    """Whether a leg that is up will ever serve what is in its queue, be it nothing."""
+    """Return whether a leg that is up will ever serve its queue; True if the queue is empty."""
     return leg.service_end(now=now) is not None or is_empty(leg, now)
 
 
 def bytes_within(leg: LegState, *, now: int, time: int) -> int:
-    """Bytes that a leg serves in `time` (ns) at the rate of `now`; 0 where none is known."""
+    """Return the bytes that a leg serves in `time` (ns) at the rate of `now`; 0 if unknown."""
     return leg.rate_bps(now=now) * time // (8 * NS_PER_S)

@@ -1,8 +1,8 @@
-"""Legs that take packets and lose them all: told by the receiver's reports.
+"""Legs that take packets and lose them all, as the receiver's reports tell.
 
-In 3GPP such a link is told by its own node: by the radio (T310) or by RLC's retransmissions that
-are spent (TS 38.331 clause 5.3.10.3), and the one of a second node as SCG failure (clause 5.7.3).
-Here nobody tells but the receiver, who says of each leg how much came.
+In 3GPP such a link is detected by its own node: by the radio (T310) or by RLC's spent
+retransmissions (TS 38.331 clause 5.3.10.3), and that of a second node as SCG failure (clause
+5.7.3). Here only the receiver's reports tell, which say how much came by each leg.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ MOST_REMEMBERED: Final = 1 << 16
 
 
 class LegFailures:
-    """Which legs have failed.
+    """Finds the legs of a bearer that have failed.
 
-    A leg fails when a report says that nothing came by it for `after`, though something should
-    have. It has failed until a report says that something came. Where no report comes nothing is
-    known, and all stays as it is.
+    A leg fails when a report says that nothing came by it for `after`, though something was
+    expected. It has failed until a report says that something came. Without a new report nothing
+    changes.
 
     A report may come late, so its number tells when it was made: reports are made on a grid of
-    time, and the one that was under way for the least time tells where the grid lies. What that
-    least time is the caller has to say (`way_back`). The clocks of both ends run alike.
+    time, and the one that travelled for the least time tells where the grid lies. The caller has to
+    say what that least time is (`way_back`). The clocks of both ends run at the same rate.
 
-    What came before something that came, or should have before a report that says so, is not waited
-    for any more: if it is lost, its leg is not.
+    A report that says that something came ends the waiting for all packets that were expected
+    before the report was made, or whose COUNT is at most the highest received: that some of them
+    are lost is no failure of the leg.
 
     Args:
         legs: their number.
@@ -45,14 +46,14 @@ class LegFailures:
         self._legs = [_Silence() for _ in range(legs)]
         self._at = 0
         self.failed: frozenset[int] = frozenset()
-        """The legs that have, and of which nothing came since."""
+        """The legs that have failed, and by which nothing has come since."""
 
     def should_come(self, leg: int, at: int, count: int | None) -> None:
-        """What `leg` has passed on, up to this COUNT, should be at its end at `at` (ns)."""
+        """Expect what `leg` has passed on, up to this COUNT, at its end at `at` (ns)."""
         self._legs[leg].should_come(at, -1 if count is None else count)
 
     def expects(self, leg: int) -> bool:
-        """Whether a silence of `leg` would be noticed: something of it should come, or has not."""
+        """Return whether a silence of `leg` would be noticed: an arrival is expected or overdue."""
         return self._legs[leg].expects
 
     def take_report(self, feedback: Feedback, way_back: int) -> None:
@@ -70,37 +71,37 @@ class LegFailures:
         self.failed = frozenset(n for n, leg in enumerate(self._legs) if leg.failed_at is not None)
 
     def probe_is_due(self, leg: int, now: int) -> bool:
-        """Whether a leg that has failed is to get a copy of what goes on another one.
+        """Return whether a failed leg is to get a copy of what goes on another one.
 
-        One a report: more often would tell no more. (The radio of a link that is failing is judged
-        at a steady rate, too: TS 38.133 clause 8.1.)
+        It gets one for each report, as more would tell no more. (The radio of a link that is
+        failing is judged at a steady rate, too: TS 38.133 clause 8.1.)
         """
         probed_at = self._legs[leg].probed_at
         return probed_at is None or now - probed_at >= self._interval
 
     def probed(self, leg: int, now: int) -> None:
-        """`leg` gets one."""
+        """Note that `leg` gets a probe at `now` (ns)."""
         self._legs[leg].probed_at = now
         self._legs[leg].probes += 1
 
     @property
     def failures(self) -> tuple[int, ...]:
-        """How often each leg failed."""
+        """Return how often each leg has failed."""
         return tuple(leg.failures for leg in self._legs)
 
     @property
     def failed_ns(self) -> tuple[int, ...]:
-        """For how long each had failed up to the latest report, all times together."""
+        """Return for how many ns each leg had failed in total, up to the latest report."""
         return tuple(leg.failed_ns(self._at) for leg in self._legs)
 
     @property
     def probes(self) -> tuple[int, ...]:
-        """Copies that each got while it had failed."""
+        """Return how many copies each leg got while it had failed."""
         return tuple(leg.probes for leg in self._legs)
 
 
 class _Silence:
-    """That of one leg."""
+    """How long nothing has come by one leg."""
 
     __slots__ = ("_before_ns", "_delivered", "_due", "failed_at", "failures", "probed_at", "probes")
 
@@ -111,7 +112,7 @@ class _Silence:
         self.failures = self.probes = 0
         self._before_ns = 0  # of the failures that are over
         self._delivered = 0
-        # When what has not come yet should have (ns), in order, and the highest COUNT of it.
+        # Expected arrivals that have not come yet, in order: the time (ns) and the highest COUNT.
         self._due: deque[tuple[int, int]] = deque(maxlen=MOST_REMEMBERED)
 
     @property
@@ -123,7 +124,7 @@ class _Silence:
             self._due.append((at, count))
 
     def learn(self, report: LegReport, made: int, after: int) -> None:
-        """Of a report that was made at `made` (ns)."""
+        """Take in what a report says of the leg that was made at `made` (ns)."""
         due = self._due
         if report.delivered_pdus > self._delivered:
             self._delivered = report.delivered_pdus
@@ -137,5 +138,5 @@ class _Silence:
             self.failures += 1
 
     def failed_ns(self, now: int) -> int:
-        """How long it had failed by `now` (ns), all times together."""
+        """Return for how many ns the leg had failed in total by `now` (ns)."""
         return self._before_ns + (0 if self.failed_at is None else now - self.failed_at)

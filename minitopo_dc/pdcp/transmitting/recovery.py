@@ -1,4 +1,4 @@
-"""PDCP data recovery (TS 38.323 clause 5.5): what a lost leg had is sent again on the others."""
+"""PDCP data recovery (TS 38.323 clause 5.5): PDUs of a lost leg are sent again on the others."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ class Recovery(Generic[T]):
         self.resent = 0
         """PDUs sent again."""
         self.not_resent = 0
-        """PDUs that were to be sent again, but it was of no use any more."""
+        """PDUs that were to be sent again, but that were too old or not needed any more."""
 
     def sent(self, leg: int, pdu: SentPdu[T]) -> None:
-        """A PDU was sent on `leg`."""
+        """Remember a PDU that was sent on `leg`."""
         kept = self._of_legs[leg]
         kept[pdu.count] = pdu
         if len(kept) > self._most:
             del kept[next(iter(kept))]
 
     def leg_lost(self, leg: int, taken_back: Collection[int], heard: int) -> None:
-        """A leg is lost.
+        """Decide which PDUs of a lost leg are sent again at once, and which may have arrived.
 
         Args:
             leg: the one.
@@ -91,11 +91,11 @@ class Recovery(Generic[T]):
 
     @property
     def has_more(self) -> bool:
-        """Whether something is to be sent again."""
+        """Return whether any PDU is to be sent again."""
         return bool(self._again)
 
     def first(self, now: int) -> SentPdu[T] | None:
-        """What is to be sent again next, left where it is."""
+        """Return what is to be sent again next and leave it where it is."""
         again = self._again
         while again and self._is_of_no_use(again[0], now):
             self.not_resent += 1
@@ -103,17 +103,17 @@ class Recovery(Generic[T]):
         return again[0] if again else None
 
     def pop(self) -> None:
-        """The first is sent again now."""
+        """Remove the first PDU, which is sent again now."""
         self._again.popleft()
         self.resent += 1
 
     def take_given_up(self) -> list[T]:
-        """SDUs that will not be sent again though they were to be, since the last call."""
+        """Return the SDUs, since the last call, that were to be sent again and will not be."""
         given_up, self._given_up = self._given_up, []
         return given_up
 
     def next_timeout(self) -> int | None:
-        """When discardTimer ends for what is to be sent again next (ns)."""
+        """Return when discardTimer ends for what is to be sent again next (ns)."""
         if self._discard_timer is None or not self._again:
             return None
         return self._again[0].arrived + self._discard_timer
@@ -126,7 +126,10 @@ class Recovery(Generic[T]):
         self._again = deque(sorted([*self._again, *pdus], key=attrgetter("count")))
 
     def _confirm(self, status: StatusReport) -> None:
-        """Forget what lies below the first missing COUNT; what was sent again, a little later."""
+        """Forget all PDUs below the first missing COUNT.
+
+        What was sent again is forgotten a little later.
+        """
         self._confirmed = status.fmc
         for kept in self._of_legs:
             for count in list(takewhile(lambda count: count < status.fmc, kept)):

@@ -1,4 +1,4 @@
-"""A leg as a transmitting entity shows it to its split policy."""
+"""The view of a leg that a transmitting entity gives its split policy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
 
 
 class ViewOfLeg(LegView):
-    """Reads what the leg and the entity know: nothing is kept here."""
+    """Reads what the leg and its transmitting entity know, and keeps nothing itself."""
 
     __slots__ = ("_access", "_bytes", "_feedback", "_leg", "_legs", "_pdus", "_waiting")
 
@@ -42,16 +42,16 @@ class ViewOfLeg(LegView):
 
     @property
     def is_up(self) -> bool:
-        """Whether the leg is up and has not failed, as far as the entity knows."""
+        """Return whether the leg is up and has not failed, as far as the entity knows."""
         return self._state.is_up if self._legs is None else self._legs.is_up(self._leg)
 
     @property
     def has_failed(self) -> bool:
-        """Whether it is not used since it loses all."""
+        """Return whether the leg is not used because it loses all packets."""
         return self._legs is not None and self._legs.has_failed(self._leg)
 
     def takes(self, *, now: int, size: int) -> bool:
-        """Whether the leg takes an SDU of `size` bytes now."""
+        """Return whether the leg takes an SDU of `size` bytes now."""
         if self.has_failed:
             return False
         if self._waiting is None or self._access is None:
@@ -60,29 +60,29 @@ class ViewOfLeg(LegView):
 
     @property
     def may_wait(self) -> bool:
-        """Whether an SDU for which no leg is named waits."""
+        """Return whether an SDU for which no leg is named waits."""
         return self._waiting is not None
 
     def credit_bytes(self, *, now: int) -> int | None:  # noqa: ARG002  (LegView's)
-        """What the leg's node still wants."""
+        """Return how many bytes the leg's node still wants, None if unknown."""
         return None if self._access is None else self._access.credit_bytes()
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes that wait behind the first SDU."""
+        """Return the bytes that wait behind the first SDU."""
         return 0 if self._waiting is None else self._waiting.bytes_behind
 
     @property
     def sent_pdus(self) -> int:
-        """PDUs on this leg so far."""
+        """Return the number of PDUs sent on this leg so far."""
         return self._pdus[self._leg]
 
     @property
     def sent_bytes(self) -> int:
-        """Bytes of their SDUs."""
+        """Return the bytes of the SDUs sent on this leg."""
         return self._bytes[self._leg]
 
     @property
     def report(self) -> LegReport | None:
-        """The receiver's latest."""
+        """Return the receiver's latest report of this leg, None before the first."""
         return None if self._feedback is None else self._feedback.reports[self._leg]

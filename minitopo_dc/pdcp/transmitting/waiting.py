@@ -15,7 +15,7 @@ DISCARD_TIMER_VALUES: Final = (10, 20, 30, 40, 50, 60, 75, 100, 150, 200, 250, 3
 
 
 def check_discard_timer(value: float | Literal["infinity"]) -> int | None:
-    """A value of the standard (ms, or `"infinity"`) in ns, None for infinity.
+    """Return a discardTimer of the standard (ms, or `"infinity"`) in ns, None for infinity.
 
     Raises:
         ValueError: the standard does not have it.
@@ -30,7 +30,7 @@ def check_discard_timer(value: float | Literal["infinity"]) -> int | None:
 
 @dataclass(slots=True)
 class Waiting(Generic[T]):
-    """An SDU of `size` bytes that came at `arrived` (ns); what its headers tell, if asked for."""
+    """An SDU of `size` bytes that came at `arrived` (ns), with facts of its headers if needed."""
 
     sdu: T
     size: int
@@ -65,7 +65,7 @@ class SduBuffer(Generic[T]):
         self._waiting: deque[Waiting[T]] = deque()
         self._expired: list[T] = []
         self.bytes = 0
-        """Of the SDUs that wait."""
+        """Bytes of the SDUs that wait."""
         self.dropped = 0
         """SDUs that found the buffer full."""
         self.discarded = 0
@@ -74,7 +74,7 @@ class SduBuffer(Generic[T]):
         """The most SDUs that ever waited."""
 
     def __len__(self) -> int:
-        """SDUs that wait."""
+        """Return how many SDUs wait for a number."""
         return len(self._waiting)
 
     def push(
@@ -91,7 +91,7 @@ class SduBuffer(Generic[T]):
         return True
 
     def is_full(self, on_legs: int) -> bool:
-        """Whether no SDU more may wait beside `on_legs` that legs have."""
+        """Return whether no further SDU may wait beside `on_legs` that the legs have."""
         return self._packets is not None and len(self._waiting) + on_legs >= self._packets
 
     def expire(self, now: int) -> None:
@@ -101,27 +101,27 @@ class SduBuffer(Generic[T]):
             self.discarded += 1
 
     def first(self) -> Waiting[T] | None:
-        """The SDU that is next, left where it is."""
+        """Return the SDU that is next and leave it where it is."""
         return self._waiting[0] if self._waiting else None
 
     @property
     def bytes_behind(self) -> int:
-        """Bytes of the SDUs behind the first."""
+        """Return the bytes of the SDUs behind the first."""
         return self.bytes - self._waiting[0].size if self._waiting else 0
 
     def pop(self) -> Waiting[T]:
-        """Take the SDU that is next."""
+        """Remove and return the SDU that is next."""
         first = self._waiting.popleft()
         self.bytes -= first.size
         return first
 
     def take_expired(self) -> list[T]:
-        """The SDUs discarded since the last call."""
+        """Return the SDUs discarded since the last call."""
         expired, self._expired = self._expired, []
         return expired
 
     def next_timeout(self) -> int | None:
-        """When discardTimer of the first SDU ends (ns)."""
+        """Return when discardTimer of the first SDU ends (ns), None if it is infinite."""
         if self._discard_timer is None or not self._waiting:
             return None
         return self._waiting[0].arrived + self._discard_timer

@@ -1,4 +1,4 @@
-"""What a terminal hears: the received power of each visible cell, second by second."""
+"""The received power of each cell that a terminal hears, second by second."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class HeardCell(NamedTuple):
-    """One cell in one second.
+    """One cell that the terminal hears in one second.
 
     `carrier` is a frequency of `operator`; `cell` tells the cells of one carrier apart.
     """
@@ -19,7 +19,7 @@ class HeardCell(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Unique in the log: `OPERATOR/CARRIER/CELL`."""
+        """Return the cell's name, unique in the log: `OPERATOR/CARRIER/CELL`."""
         return f"{self.operator}/{self.carrier}/{self.cell}"
 
 
@@ -35,10 +35,10 @@ class CellLog:
     seconds: tuple[tuple[HeardCell, ...], ...]
 
     def __post_init__(self) -> None:
-        """Refuse a drive without a cell."""
+        """Refuse a drive without a cell with a ValueError."""
         if not any(self.seconds):
             raise ValueError(f"drive {self.name}: no cell in any second")
 
     def carriers(self) -> list[tuple[str, str]]:
-        """Each (operator, carrier) that is ever heard, sorted."""
+        """Return each (operator, carrier) that is ever heard, sorted."""
         return sorted({(c.operator, c.carrier) for second in self.seconds for c in second})

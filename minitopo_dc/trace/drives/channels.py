@@ -30,7 +30,7 @@ class Capacities:
     step_s: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what is no table."""
+        """Refuse values that form no table with a ValueError."""
         if not self.mbps or not self.mbps[0]:
             raise ValueError(f"drive {self.name}: needs at least one channel and one step")
         if not len(self.mbps) == len(self.cells) == len(self.operators):
@@ -44,20 +44,20 @@ class Capacities:
 
     @property
     def steps(self) -> int:
-        """How many steps there are."""
+        """Return the number of steps of time."""
         return len(self.mbps[0])
 
     @property
     def duration_s(self) -> int:
-        """Length in s."""
+        """Return the length of the drive in s."""
         return self.steps * self.step_s
 
     def at(self, step: int) -> tuple[float, ...]:
-        """The capacity of each channel at a step, in Mbit/s."""
+        """Return the capacity of each channel at a step, in Mbit/s."""
         return tuple(row[step] for row in self.mbps)
 
     def trace(self, channel: int) -> RateTrace:
-        """A channel (from 0) as a leg's capacity."""
+        """Return the trace of a channel (from 0), as a leg's capacity."""
         step_ns = self.step_s * NS_PER_S
         return RateTrace(
             name=self.name,

@@ -41,7 +41,7 @@ _DB_PER_DECADE = 37.6
 def synthesise_drive(
     seed: int, duration_s: int, environment: Environment, *, name: str = ""
 ) -> CellLog:
-    """Drive; the same arguments give the same log.
+    """Return a synthetic drive; the same arguments give the same log.
 
     Args:
         seed: of the random generators.
@@ -66,7 +66,7 @@ def synthesise_drive(
 
 
 def _places(environment: Environment, duration_s: int) -> Iterator[float]:
-    """Metres from the start at each second."""
+    """Yield the bus' distance from the start in metres at each second."""
     metres_a_second = environment.speed_kmh / 3.6
     place, stop, waiting = 0.0, environment.stop_every_m, 0
     for _ in range(duration_s):
@@ -96,7 +96,7 @@ class _Shadowing:
 
 
 class _Reception:
-    """What the bus hears of one operator."""
+    """The cells that the bus hears of one operator."""
 
     def __init__(self, seed: int, environment: Environment, operator: str) -> None:
         self._environment = environment
@@ -107,7 +107,7 @@ class _Reception:
         self._near: list[tuple[Site, _Shadowing, _Shadowing]] = []
 
     def heard(self, place_m: float, kept: float, common_db: float) -> Iterator[HeardCell]:
-        """The cells that are detected at a place; places ascend from call to call."""
+        """Yield the cells that are detected at a place; places ascend from call to call."""
         self._look_around(place_m)
         carriers: dict[str, list[tuple[str, float]]] = {}
         for site, own, second in self._near:
@@ -138,13 +138,13 @@ class _Reception:
 
 
 def _path_loss_db(site: Site, place_m: float) -> float:
-    """Relative to 1 km."""
+    """Return the path loss in dB, relative to that at 1 km."""
     return _DB_PER_DECADE * math.log10(math.hypot(site.place_m - place_m, site.setback_m) / 1000)
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A mast with its cells.
+    """A mast and its cells.
 
     `nominal_m` is its place in a regular layout, `place_m` where it stands along the route, both
     from the route's start; `setback_m` is its distance from the route. `cells` are (carrier, name,
@@ -158,7 +158,7 @@ class Site:
 
 
 def sites_along(rng: Random, environment: Environment, operator: str) -> Iterator[Site]:
-    """An operator's sites without end, in the order of their nominal places."""
+    """Yield an operator's sites without end, in the order of their nominal places."""
     second = OPERATORS.index(operator)
     corner = -_BEHIND * environment.spacing_at(0.0)
     for number in count():
@@ -174,7 +174,7 @@ def sites_along(rng: Random, environment: Environment, operator: str) -> Iterato
 
 
 def _setback(rng: Random, environment: Environment, operator: int) -> float:
-    """As a part of the spacing; log-normal."""
+    """Return a log-normal distance from the route, as a part of the spacing."""
     spread = environment.setback_spread[operator]
     return environment.setback[operator] * math.exp(rng.gauss(0.0, spread))
 

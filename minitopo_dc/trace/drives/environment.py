@@ -1,4 +1,4 @@
-"""What a synthetic drive leads through; `benchmarks/fit_drive.py` fits the numbers."""
+"""Environments of synthetic drives; `benchmarks/fit_drive.py` fits their numbers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Environment:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse values outside their range."""
+        """Refuse values outside their range with a ValueError."""
         for field in (
             "spacing_m",
             "cycle_m",
@@ -68,7 +68,7 @@ class Environment:
             raise ValueError(f"dense_share = {self.dense_share}: 0 to 1, with a dense_spacing_m")
 
     def spacing_at(self, place_m: float) -> float:
-        """Metres between an operator's sites at a place of the route."""
+        """Return the metres between an operator's sites at a place of the route."""
         dense = place_m % self.cycle_m < self.dense_share * self.cycle_m
         return self.dense_spacing_m if dense else self.spacing_m
 

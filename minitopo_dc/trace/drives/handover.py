@@ -1,4 +1,4 @@
-"""Which channels a terminal uses at each time: a rule, as a pure function of their capacities.
+"""Handover: which channels a terminal uses at each time, as a pure function of their capacities.
 
 The k best channels are in use. A better one that appears takes the place of the worst of them, but
 not at once: the papers' terminal "does not immediately switch away from radio stations with
@@ -51,7 +51,7 @@ class HandoverRule:
     keep: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no rule."""
+        """Refuse numbers out of range with a ValueError."""
         if self.most < 1:
             raise ValueError(f"most: {self.most}; allowed: 1 or more")
         for name in ("time_to_trigger_s", "hysteresis", "overlap_s"):
@@ -70,7 +70,7 @@ class ChannelEvent(NamedTuple):
 
 
 class Handover(NamedTuple):
-    """A channel came into use in the place of another one."""
+    """A handover: a channel came into use in the place of another one."""
 
     at_s: float
     old: int
@@ -79,7 +79,7 @@ class Handover(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HandoverPlan:
-    """What the rule makes of capacities.
+    """The channels in use and their changes that a rule makes of capacities.
 
     Attributes:
         initial: channels that have a path at first, the best first; at least one.
@@ -115,12 +115,12 @@ def plan_handovers(capacities: Channels, rule: HandoverRule, step_s: float = 1.0
 
 
 def best_channels(capacities: Channels) -> list[int]:
-    """Of each step the channel (1, 2, ...) with most capacity; of equal ones the first."""
+    """Return for each step the channel (1, 2, ...) with most capacity, the first of equals."""
     return [max(range(len(row)), key=row.__getitem__) + 1 for row in zip(*capacities, strict=True)]
 
 
 class _Terminal:
-    """The channels in use, and since when the others are better; steps are numbered from 0."""
+    """The channels in use, and since when others are better; steps are numbered from 0."""
 
     def __init__(self, rule: HandoverRule, step_s: float, initial: Sequence[int]) -> None:
         self.initial = tuple(initial)
@@ -168,7 +168,7 @@ class _Terminal:
             self.handovers.append(Handover(number * self._step_s, old, new))
 
     def _due(self, number: int, row: Sequence[float], left: set[int]) -> tuple[int, int] | None:
-        """The next replacement of this step: the best channel that may, and the worst in use."""
+        """Return this step's next replacement: the best channel that may, and the worst in use."""
         better = [
             (new, old)
             for new in self._others(row)
@@ -185,7 +185,7 @@ class _Terminal:
         return min(due, key=lambda pair: (-row[pair[0] - 1], row[pair[1] - 1], pair), default=None)
 
     def _others(self, row: Sequence[float]) -> list[int]:
-        """The channels that are there and not in use, the best first."""
+        """Return the channels that are there and not in use, the best first."""
         return _ranked(row, [each for each in range(1, len(row) + 1) if each not in self._used])
 
     def _enter(self, number: int, channel: int) -> None:
@@ -204,6 +204,6 @@ class _Terminal:
 
 
 def _ranked(row: Sequence[float], channels: Sequence[int]) -> list[int]:
-    """Those of the channels that are there, the best first; of equal ones the first."""
+    """Return those of the channels that are there, the best first, the lowest of equals first."""
     there = [channel for channel in channels if row[channel - 1]]
     return sorted(there, key=lambda channel: (-row[channel - 1], channel))

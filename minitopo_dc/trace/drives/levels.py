@@ -1,6 +1,7 @@
-"""What a terminal gets from its channels, and how much there is of it over a drive.
+"""Capacities that a terminal gets from its channels, and their statistics over a drive.
 
-The levels of aggregation and statistics of Krämer et al., Electronics 11 (2022) 1492, section 3.
+The levels of aggregation and statistics are those of Krämer et al., Electronics 11 (2022) 1492,
+section 3.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MANY_CELLS = 7
 
 @dataclass(frozen=True, slots=True)
 class CapacityStatistics:
-    """Of one level of aggregation over the seconds of a drive, in Mbit/s."""
+    """Statistics of one level of aggregation over the seconds of a drive, in Mbit/s."""
 
     mean_mbps: float
     median_mbps: float
@@ -35,10 +36,10 @@ class CapacityStatistics:
 
 @dataclass(frozen=True, slots=True)
 class ChannelStatistics:
-    """What there is over a drive: tables 2 and 3.
+    """Statistics of the channels over a drive: tables 2 and 3.
 
-    `available_shares[n]` is the share of time with n channels. What is visible is known of a log
-    of cells only.
+    `available_shares[n]` is the share of time with n channels. Numbers of visible cells are known
+    only with a log of cells.
     """
 
     name: str
@@ -51,7 +52,7 @@ class ChannelStatistics:
 
 
 def levels(capacities: Capacities) -> dict[str, tuple[float, ...]]:
-    """Mbit/s at each step of each level: `OPERATOR SP`, `Best Single Path` and `Multipath`.
+    """Return Mbit/s at each step by level: `OPERATOR SP`, `Best Single Path`, `Multipath`.
 
     An operator's level is the best of its channels; without a known operator there is none.
     """
@@ -66,7 +67,7 @@ def levels(capacities: Capacities) -> dict[str, tuple[float, ...]]:
 
 
 def channel_statistics(capacities: Capacities, log: CellLog | None = None) -> ChannelStatistics:
-    """Tables 2 and 3 of a drive; with its log also how many cells are visible."""
+    """Return tables 2 and 3 of a drive; with its log also how many cells are visible."""
     available = [sum(rate > 0 for rate in step) for step in zip(*capacities.mbps, strict=True)]
     counts = range(len(capacities.mbps) + 1)
     visible = None if log is None else [len(second) for second in log.seconds]
@@ -82,7 +83,7 @@ def channel_statistics(capacities: Capacities, log: CellLog | None = None) -> Ch
 
 
 def capacity_statistics(mbps: Sequence[float]) -> CapacityStatistics:
-    """One row of table 3."""
+    """Return one row of table 3, of capacities in Mbit/s."""
     ordered = sorted(mbps)
     return CapacityStatistics(
         mean_mbps=fmean(ordered),
@@ -92,5 +93,5 @@ def capacity_statistics(mbps: Sequence[float]) -> CapacityStatistics:
 
 
 def _percentile(ordered: Sequence[float], percent: float) -> float:
-    """The least value that is not exceeded for `percent` of the time."""
+    """Return the least value that is not exceeded for `percent` of the time."""
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]

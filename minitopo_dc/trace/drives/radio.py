@@ -1,4 +1,4 @@
-"""From received power to capacity, as in Krämer et al., Electronics 11 (2022) 1492, section 3.1.
+"""Capacity from received power, as in Krämer et al., Electronics 11 (2022) 1492, section 3.1.
 
 Each second the strongest cell of a carrier is a channel; what the others send is noise to it::
 
@@ -36,7 +36,7 @@ LEAST_MBPS = 0.001
 
 @dataclass(frozen=True, slots=True)
 class RadioSettings:
-    """How power becomes capacity.
+    """Parameters of the step from received power to capacity.
 
     Raises:
         ValueError: a value is out of its range.
@@ -44,7 +44,8 @@ class RadioSettings:
 
     # Table 1: "a low, 10% load in order to study higher peak data rates".
     load: float = 0.10
-    # Formula (1) as it is printed; table 3 cannot be had with `carrier` (docs/cellular.md).
+    # Formula (1) as it is printed; with `carrier` table 3 is impossible
+    # (docs/measurements/drives.md).
     interferers: Interferers = "all"
     # Multiplies all capacities: the calibration of a segment (docs/cellular.md), else 1.
     scale: float = 1.0
@@ -52,14 +53,14 @@ class RadioSettings:
     floor_mbps: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse values outside their range."""
+        """Refuse values outside their range with a ValueError."""
         in_range("load", self.load, 0, 1)
         in_range("scale", self.scale, 1e-9, 1e6)
         in_range("floor_mbps", self.floor_mbps, 0, MOST_BPS / 1e6, "Mbit/s")
 
 
 def channels_of(log: CellLog, radio: RadioSettings | None = None) -> Capacities:
-    """One channel for each carrier that the drive ever hears, in the order of their names.
+    """Return one channel for each carrier that the drive ever hears, in the order of their names.
 
     A second in which a carrier is not heard, or carries less than the floor, has no such channel.
 
@@ -94,12 +95,12 @@ def serve(
 
 
 def sinr(serving_mw: float, interferers_mw: float, load: float = 0.10) -> float:
-    """Formula (1), as a ratio; all powers are RSRP in mW."""
+    """Return the SINR of formula (1) as a ratio; all powers are RSRP in mW."""
     return serving_mw / (load * interferers_mw + 10 ** (NOISE_DBM / 10))
 
 
 def capacity_mbps(sinr: float) -> float:
-    """Formula (2): Mbit/s at a SINR (a ratio), at most 55.547."""
+    """Return the capacity of formula (2) in Mbit/s at a SINR (a ratio), at most 55.547."""
     efficiency = DOWNSCALING * math.log2(1 + SINR_FACTOR * sinr)
     return BANDWIDTH_MHZ * min(TOP_EFFICIENCY, efficiency)
 

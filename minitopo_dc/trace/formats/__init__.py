@@ -1,1 +1,1 @@
-"""Files of capacity traces and of cells, read and written."""
+"""Readers and writers for files of capacity traces and of cells."""

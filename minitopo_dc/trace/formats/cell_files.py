@@ -56,7 +56,7 @@ def read_cells(*paths: str | Path) -> CellLog:
 
 
 def kind_of_drive(path: str | Path) -> Literal["cells", "channels"] | None:
-    """What a file's header says that it has of a drive; None if it is another kind of trace.
+    """Return what a file has of a drive by its header, None if it is another kind of trace.
 
     Raises:
         TraceError: it is no text, or empty.
@@ -69,7 +69,7 @@ def kind_of_drive(path: str | Path) -> Literal["cells", "channels"] | None:
 
 
 def parse_cells(path: Path, rows: list[Row]) -> Iterator[Sample]:
-    """Rows `time_s,operator,carrier,cell,rsrp_dbm` under that header, times not descending.
+    """Yield the cells of rows `time_s,operator,carrier,cell,rsrp_dbm`, whose times do not descend.
 
     Raises:
         TraceError: a row is none.
@@ -116,7 +116,7 @@ def read_channels(path: str | Path) -> Capacities:
 
 
 def parse_channels(path: Path, rows: list[Row]) -> Capacities:
-    """Rows `time_s,channel_1_mbps,...,channel_1_cell,...`, one for each second, none left out.
+    """Return the channels of rows `time_s,channel_1_mbps,...,channel_1_cell,...` for each second.
 
     A rate of 0 is an absent channel, whose cell is empty. A cell that is written as
     `OPERATOR/CARRIER/CELL` tells the channel's operator.
@@ -148,7 +148,7 @@ def parse_channels(path: Path, rows: list[Row]) -> Capacities:
 
 
 def channel_trace(path: Path, rows: list[Row], column: str) -> RateTrace | None:
-    """One channel of a wide CSV, by the name of its column; None if the file or column is another.
+    """Return one channel of a wide CSV by its column's name, None for another file or column.
 
     Raises:
         TraceError: a row of the wide CSV is none, or the file is a log of cells.
@@ -203,12 +203,12 @@ def _refuse_cells(path: Path, line: int, header: list[str]) -> None:
 
 
 def _operator(cells: Sequence[str]) -> str:
-    """Of the first cell that is named with one."""
+    """Return the operator of the first cell whose name has one, else empty text."""
     return next((cell.split("/")[0] for cell in cells if cell.count("/") == 2), "")
 
 
 def _channel_count(header: Sequence[str]) -> int:
-    """How many channels a wide CSV's header has; 0 if it is none."""
+    """Return how many channels a wide CSV's header has, 0 if it is no such header."""
     count = (len(header) - 1) // 2
     return count if list(header) == _header(count) else 0
 

@@ -1,4 +1,4 @@
-"""Lines, columns and numbers of a trace file, each with its line number for the error message."""
+"""Lines, columns and numbers of a trace file, each with its line number for error messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEAST_DBM, MOST_DBM = -156, -31
 
 
 def read_rows(path: Path) -> list[Row]:
-    """All lines but the empty ones and the comments (first character `#`).
+    """Return all lines but the empty ones and the comments (first character `#`), as fields.
 
     Raises:
         TraceError: not UTF-8 text, or nothing in it.
@@ -48,7 +48,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def number(path: Path, line: int, text: str, name: str) -> Decimal:
-    """A finite number >= 0, exactly as written.
+    """Return a finite number of at least 0, exactly as written.
 
     Raises:
         TraceError: it is none.
@@ -57,7 +57,7 @@ def number(path: Path, line: int, text: str, name: str) -> Decimal:
 
 
 def power_dbm(path: Path, line: int, text: str, name: str) -> float:
-    """A received power in dBm.
+    """Return a received power in dBm.
 
     Raises:
         TraceError: it is none that a terminal can report.
@@ -70,7 +70,7 @@ def power_dbm(path: Path, line: int, text: str, name: str) -> float:
 
 
 def is_number(text: str) -> bool:
-    """Whether the text is written like a number (so that a header can be told from data)."""
+    """Return whether the text is written like a number, which tells a header from data."""
     try:
         _decimal(text)
     except InvalidOperation:
@@ -79,12 +79,12 @@ def is_number(text: str) -> bool:
 
 
 def _decimal(text: str) -> Decimal:
-    """Return what a text says; Python takes 1_0 for 10, which nobody writes."""
+    """Return what a text says as a number; 1_0, which Python takes for 10, is none."""
     return Decimal("nothing" if "_" in text else text)
 
 
 def rate_bps(path: Path, line: int, text: str, name: str, unit: int) -> Decimal:
-    """A rate in bit/s, not rounded, of one in units of `unit` bit/s.
+    """Return a rate in bit/s, not rounded, of one written in units of `unit` bit/s.
 
     Raises:
         TraceError: it is none, or above `MOST_BPS`.
@@ -98,7 +98,7 @@ def rate_bps(path: Path, line: int, text: str, name: str, unit: int) -> Decimal:
 
 
 def time_ns(path: Path, line: int, text: str, name: str, unit: int) -> int:
-    """A time in ns, of one in units of `unit` ns.
+    """Return a time in ns, of one written in units of `unit` ns.
 
     Raises:
         TraceError: it is none.
@@ -107,7 +107,7 @@ def time_ns(path: Path, line: int, text: str, name: str, unit: int) -> int:
 
 
 def check_length(path: Path, length_ns: int) -> None:
-    """Refuse a trace that is longer than traces are.
+    """Refuse a trace that is longer than a week.
 
     Raises:
         TraceError: it is.

@@ -1,4 +1,4 @@
-"""The CSV of Raca et al. (ACM MMSys 2018 and 2020): its bit rates, and its cells."""
+"""Reader of the CSV of Raca et al. (ACM MMSys 2018 and 2020): its bit rates, and its cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RESOLUTION_NS = 1_000_000_000
 
 
 def parse_raca(path: Path, rows: list[Row], column: str) -> RateTrace:
-    """One bit rate column (kbit/s), read by :func:`~minitopo_dc.trace.formats.table.parse_table`.
+    """Return one bit rate column (kbit/s), by :func:`~minitopo_dc.trace.formats.table.parse_table`.
 
     The 5G files have the columns of the 4G ones and others; both are found by their names.
 
@@ -50,7 +50,7 @@ _NEIGHBOUR = "neighbour"
 
 
 def parse_raca_cells(path: Path, rows: list[Row]) -> Iterator[Sample]:
-    """What an operator's file has of LTE: `RSRP` of the serving cell, `NRxRSRP` of a neighbour.
+    """Yield an operator's LTE cells: `RSRP` of the serving one, `NRxRSRP` of a neighbour.
 
     The set names no carriers: each operator has one, `LTE`, on which the neighbour interferes. As
     with bit rates (:func:`~minitopo_dc.trace.formats.table.parse_table`) a row holds up to the next
@@ -94,7 +94,7 @@ def _seconds(path: Path, rows: list[Row], time: int) -> list[int]:
 
 
 def _ends(seconds: list[int]) -> dict[int, int]:
-    """Up to when the rows of a second hold."""
+    """Return, for each second, until which second its rows hold."""
     distinct = sorted(set(seconds))
     return dict(pairwise([*distinct, distinct[-1] + 1])) if distinct else {}
 

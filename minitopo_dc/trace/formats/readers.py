@@ -1,4 +1,4 @@
-"""From a file to a trace."""
+"""Readers of capacity traces: from a file to a trace."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _read_table(path: Path, rows: list[Row], column: str, time_column: str | Non
 
 
 def _check_column(path: Path, first: Row, column: str) -> None:
-    """Refuse a column that a file of one capacity has not."""
+    """Refuse a column name that a file of one capacity does not have."""
     line, fields = first
     names = [] if is_number(fields[0]) else fields[1:]
     if column != DEFAULT_COLUMN and _name(column) not in names:
@@ -100,12 +100,12 @@ def _check_column(path: Path, first: Row, column: str) -> None:
 
 
 def _name(column: str) -> str:
-    """Without the unit of `NAME:UNIT`."""
+    """Return the name of `NAME:UNIT`, without the unit."""
     return column.rpartition(":")[0] or column
 
 
 def parse_mahimahi(path: Path, rows: list[Row]) -> OpportunityTrace:
-    """One opportunity per line: whole ms since the start, not descending, the last one above 0.
+    """Return one opportunity per line: whole ms since the start, ascending, the last above 0.
 
     Raises:
         TraceError: a line is none.
@@ -126,7 +126,7 @@ def parse_mahimahi(path: Path, rows: list[Row]) -> OpportunityTrace:
 
 
 def parse_csv(path: Path, rows: list[Row]) -> RateTrace:
-    """Two columns, the time and the rate that holds from it on.
+    """Return the trace of two columns: a time, and the rate that holds from it on.
 
     A header names the units: `time_s` or `time_ms`, and `rate_mbps`, `rate_kbps` or
     `rate_bps`. Without a header they are seconds and Mbit/s. Times ascend; the first one is the

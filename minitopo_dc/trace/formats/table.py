@@ -1,4 +1,4 @@
-"""A CSV with a header and any columns: one of them is the time, one the capacity."""
+"""Reader of a CSV with a header and any columns, of which one is the time and one the capacity."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Column:
 def parse_table(
     path: Path, rows: list[Row], time: Column, rate: Column, last_ns: int | None = None
 ) -> RateTrace:
-    """One rate column as a function of the time column.
+    """Return one rate column as a function of the time column.
 
     Loggers sample irregularly, so it is the time that counts, not the row's number:
 
@@ -102,7 +102,7 @@ def parse_table(
 
 
 def index_of(path: Path, line: int, header: list[str], name: str) -> int:
-    """Where the header has a column.
+    """Return at which index the header has a column.
 
     Raises:
         TraceError: it has none of this name.
@@ -113,7 +113,7 @@ def index_of(path: Path, line: int, header: list[str], name: str) -> int:
 
 
 def moment_of(path: Path, line: int, text: str, time: Column) -> int:
-    """In ns since 1970, or since whatever the file's times count from.
+    """Return a time in ns since 1970, or since whatever the file's times count from.
 
     Raises:
         TraceError: the text is no time of the column's unit.

@@ -1,4 +1,4 @@
-"""From a trace to a file that the readers read back."""
+"""Writers of traces, in formats that the readers read back."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def write_mahimahi(trace: Trace, path: str | Path) -> None:
 
 
 def _decimal(value: int, places: int) -> str:
-    """`value` / 10^`places` without a rounding error and without zeros at the end."""
+    """Return `value` / 10^`places` without a rounding error and without zeros at the end."""
     whole, part = divmod(value, 10**places)
     return f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")

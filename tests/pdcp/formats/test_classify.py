@@ -92,6 +92,7 @@ def test_a_long_header_of_quic_is_a_handshake_with_and_without_headers(
     payload: bytes, kind: PacketKind
 ) -> None:
     assert classify_udp(payload) == PacketFacts(kind=kind)
+    assert classify_udp(payload, 46) == PacketFacts(46, kind)
     for ip in (ipv4, ipv6):
         assert classify_datagram(ip(UDP, udp(payload))) == PacketFacts(kind=kind)
 

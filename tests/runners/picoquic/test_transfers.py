@@ -18,7 +18,7 @@ from minitopo_dc.runners.picoquic.endpoint import Sockets
 from minitopo_dc.runners.picoquic.settings import ClientSettings
 from minitopo_dc.runners.processes.session import run_transfer
 from minitopo_dc.settings import PathEvent, PathPlan
-from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload
+from minitopo_dc.workloads import Download, Measurement, Realtime, RequestResponse, Workload
 from tests.picoquic.extension import needs_picoquic
 from tests.runners.hosts import (
     CLIENT_ADDRESSES,
@@ -126,6 +126,44 @@ def test_requests_are_answered(tmp_path: Path, transport: str) -> None:
     measured = done(transport, local(tmp_path, workload, clients=LOOPBACK[:2]))
     assert len(measured.rows) == 25
     assert measured.details["socket_drops"] == 0
+
+
+@needs_picoquic
+@pytest.mark.parametrize("direction", ["down", "both"])
+def test_key_frames_come_on_a_connection_of_their_own(tmp_path: Path, direction: str) -> None:
+    workload = Realtime(direction=direction, gop=5, duration_s=1, key_frame_dscp=46)
+    measured = done("quic-picoquic", local(tmp_path, workload))
+    assert measured.details["lost_frames"] == 0
+    assert measured.details["frames"] == (60 if direction == "both" else 30)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_datagrams_to_or_from_a_marked_address_have_its_code_point(host: str) -> None:
+    level, wanted, tells = {
+        "127.0.0.1": (socket.IPPROTO_IP, socket.IP_RECVTOS, socket.IP_TOS),
+        "::1": (socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS, socket.IPV6_TCLASS),
+    }[host]
+    with Sockets([host]) as sending, Sockets([host, host]) as receiving:
+        own, others = sending.addresses[0], receiving.addresses
+        for udp in receiving.all:
+            udp.setsockopt(level, wanted, 1)
+        sending.code_points[others[1]] = 46
+        sending.send([(b"other", own, others[0]), (b"marked", own, others[1])])
+        sending.code_points[own] = 10
+        sending.send([(b"from", own, others[0])])
+        assert _dscps(receiving.all[0], level, tells, 2) == [0, 10]
+        assert _dscps(receiving.all[1], level, tells, 1) == [46]
+
+
+def _dscps(udp: socket.socket, level: int, tells: int, count: int) -> list[int]:
+    """The code points of the next datagrams."""
+    udp.settimeout(5)
+    found = []
+    for _ in range(count):
+        _, ancillary, *_ = udp.recvmsg(100, 100)
+        [value] = [data for kind, name, data in ancillary if (kind, name) == (level, tells)]
+        found.append(value[0] >> 2)
+    return found
 
 
 @needs_picoquic

@@ -37,6 +37,10 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "opportunities": {"legs": [{"downlink": {"trace": "opportunities.mahi"}}, leg()]},
     "flows": {"mode": "flows", "flows": [{"mode": "dc"}, {"mode": "sc", "leg": 2}]},
     "aioquic": {"transport": "quic", "virtual": {"processing_delay_ms": 1, "packet_trace": True}},
+    "key frames": {
+        "pdcp": LATE,
+        "workload": {"kind": "realtime", "duration_s": 1, "key_frame_dscp": 46},
+    },
     "requests": {"workload": {"kind": "request-response"}, "pdcp": LATE | {"discard_timer_ms": 50}},
 }
 

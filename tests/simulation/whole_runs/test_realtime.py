@@ -85,6 +85,40 @@ def test_duplication_by_dc_keeps_frames_in_time_through_an_outage_of_one_leg(
 
 
 @needs_picoquic
+@pytest.mark.parametrize("delivery", ["streams", "datagrams", "stream"])
+def test_selective_duplication_copies_marked_key_frames_alone(
+    tmp_path: Path, delivery: str
+) -> None:
+    """Key frames have 100 kB of 390 kB: so much more, and headers, is what both legs carry."""
+    workload = {"delivery": delivery, "key_frame_dscp": 46}
+    carried = {}
+    for name, chosen in {"none": [1], "keys": [46], "all": [0, 46]}.items():
+        pdcp = {"split": "least-delay", "duplication": {"dscp": chosen}}
+        fields: dict[str, Any] = {"mode": "dc", "split_uplink": True, "pdcp": pdcp}
+        result = run(tmp_path / name, "quic-picoquic", workload=workload, **fields)
+        assert result.details["lost_frames"] == 0
+        assert result.leg_bytes is not None
+        carried[name] = sum(result.leg_bytes)
+    assert 100_000 < carried["keys"] - carried["none"] < 125_000
+    assert carried["all"] > 1.98 * carried["none"]
+
+
+@needs_picoquic
+@pytest.mark.parametrize("direction", ["up", "both"])
+def test_key_frames_on_a_connection_of_their_own_all_come(tmp_path: Path, direction: str) -> None:
+    workload = {"direction": direction, "key_frame_dscp": 46, "reset_late": True}
+    found = run(tmp_path, "quic-picoquic", workload=workload).details
+    assert found["lost_frames"] == found["late_frames"] == 0
+
+
+@needs_picoquic
+def test_a_connection_without_anything_to_carry_outlives_the_call(tmp_path: Path) -> None:
+    """With `gop` 1 all frames are key frames: the first connection is silent for 40 s."""
+    workload = {"fps": 2, "gop": 1, "bitrate_mbps": 0.1, "duration_s": 40, "key_frame_dscp": 10}
+    assert run(tmp_path, "quic-picoquic", workload=workload).details["lost_frames"] == 0
+
+
+@needs_picoquic
 def test_a_call_over_several_paths_uses_what_it_needs(tmp_path: Path) -> None:
     found = run(tmp_path, "mpquic-picoquic", mode="multipath", workload={"direction": "both"})
     assert found.details["lost_frames"] == 0
