@@ -49,7 +49,7 @@ class NetlinkQueues:
         self._count = 0
         # A full socket buffer must not end the element; the kernel still counts the drops.
         self._socket.setsockopt(SOL_NETLINK, NETLINK_NO_ENOBUFS, 1)
-        self._set_buffer(SO_SNDBUFFORCE, VERDICTS)
+        self._set_buffer(SO_SNDBUFFORCE, socket.SO_SNDBUF, VERDICTS)
 
     def fileno(self) -> int:
         """Return the descriptor from which packets are read and to which verdicts are written."""
@@ -64,7 +64,8 @@ class NetlinkQueues:
         number = self._count
         self._count += 1
         # The kernel doubles it (socket(7), SO_RCVBUF).
-        self._set_buffer(SO_RCVBUFFORCE, self._count * SOCKET_BUFFER // 2)
+        size = self._count * SOCKET_BUFFER // 2
+        self._set_buffer(SO_RCVBUFFORCE, socket.SO_RCVBUF, size)
         try:
             self._configure(number, COMMAND, struct.pack("!BxH", BIND, socket.AF_INET))
             self._configure(number, PARAMETERS, struct.pack("!IB", copy, COPY_PACKET))
@@ -79,8 +80,12 @@ class NetlinkQueues:
         """Unbind all queues; the kernel drops what is still held."""
         self._socket.close()
 
-    def _set_buffer(self, option: int, size: int) -> None:
-        self._socket.setsockopt(socket.SOL_SOCKET, option, size)
+    def _set_buffer(self, forced: int, limited: int, size: int) -> None:
+        """Ask for `size` bytes; in a user namespace the machine's limit caps what it gets."""
+        try:
+            self._socket.setsockopt(socket.SOL_SOCKET, forced, size)
+        except PermissionError:
+            self._socket.setsockopt(socket.SOL_SOCKET, limited, size)
 
     def _configure(self, queue: int, kind: int, value: bytes) -> None:
         attribute = struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
