@@ -236,8 +236,8 @@ def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
     """
     found: dict[tuple[int | str, ...], list[str]] = {}
     for item in error.errors(include_url=False):
-        place = tuple(part for part in item["loc"] if not _is_choice(part))
         unknown = item["type"] == "extra_forbidden"
+        place = _place(item["loc"], names_field=unknown)
         said = _unknown(cls, place) if unknown else said_of(item)
         others = found.setdefault(place, [])
         expected = item.get("ctx", {}).get("expected")
@@ -255,6 +255,15 @@ def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
 
 CHOICE = re.compile(r"[a-z-]+\[.*\]|int|float|str|bool|none", re.DOTALL)
 """What pydantic adds to the place of an error for one of several types that a field may have."""
+
+
+def _place(location: tuple[int | str, ...], *, names_field: bool) -> tuple[int | str, ...]:
+    """Return where an error is without the choices; an unknown field may have a choice's name."""
+    last = location[-1:] if names_field else ()
+    return (
+        *(part for part in location[: len(location) - len(last)] if not _is_choice(part)),
+        *last,
+    )
 
 
 def _is_choice(part: int | str) -> bool:

@@ -55,6 +55,8 @@ def test_no_field_of_any_settings_is_told_of_in_pydantic_s_words(cls: type[Setti
         ({"trasport": "tcp"}, "trasport: unknown field; did you mean transport?"),
         ({"pdcp": {"numberin": "late"}}, "pdcp.numberin: unknown field; did you mean numbering?"),
         ({"legs": [{"downlnk": {}}]}, "legs.0.downlnk: unknown field; did you mean downlink?"),
+        ({"legs": [{"none": 3}]}, "legs.0.none: unknown field; known: "),
+        ({"workload": {"kind": "ping", "int": 3}}, "int: unknown field; known: "),
         (
             {"legs": [{"downlink": {"rate": 1}}]},
             "downlink.rate: unknown field; did you mean trace or rate_mbps?",
