@@ -37,7 +37,7 @@ from minitopo_dc.run.results import RunResult
 from minitopo_dc.run.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario, as_run
 from minitopo_dc.settings import SettingsError
-from minitopo_dc.trace import read_trace, to_opportunities, trace_info
+from minitopo_dc.trace import TraceError, read_trace, to_opportunities, trace_info
 from minitopo_dc.workloads import Download, RequestResponse, Workload
 
 NO_ARGUMENTS = (10**400, "\0", "\ud800")
@@ -128,7 +128,7 @@ def _element(rng: Random, directory: Path) -> Iterator[None]:
     yield
     try:
         _build(settings)
-    except PolicyError as error:
+    except (SettingsError, TraceError, PolicyError) as error:
         raise SettingsError(f"{path}: {error}") from None  # as the element does
 
 
