@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.advice import Request, advise_on, base_of
-from minitopo_dc.advice.judged import Judged
+from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.runs import Runs, Wanted
 from minitopo_dc.advice.sides import Row, Sides
 from minitopo_dc.analysis.statistics import Outcome
@@ -63,7 +63,9 @@ def network(point: dict[str, Any]) -> Scenario:
     return base_of(legs, workload=workload, congestion_control=point["control"])
 
 
-def reference(base: Scenario, sides: Sides, judged: Judged, root: Path) -> tuple[Outcome, float]:
+def reference(
+    base: Scenario, sides: Sides, criterion: Criterion, root: Path
+) -> tuple[Outcome, float]:
     """Return the outcome of the means of `SEEDS` seeds, and the difference in %."""
     later = base.model_copy(update={"seed": FIRST_SEED})
     wanted = [
@@ -72,9 +74,9 @@ def reference(base: Scenario, sides: Sides, judged: Judged, root: Path) -> tuple
     values: dict[str, list[float]] = {}
     with Runs(1, run_checked) as runs:
         for done in runs.make(wanted, root, math.inf):
-            values.setdefault(done.wanted.row.name, []).append(judged.value(done.result))
-    difference = judged.difference(_best(sides.dual, values), _best(sides.multipath, values))
-    return judged.outcome_of(difference), judged.in_unit(difference)
+            values.setdefault(done.wanted.row.name, []).append(criterion.value(done.result))
+    difference = criterion.difference(_best(sides.dual, values), _best(sides.multipath, values))
+    return criterion.outcome_of(difference), criterion.in_unit(difference)
 
 
 def _best(rows: Sequence[Row], values: dict[str, list[float]]) -> float:
@@ -95,7 +97,7 @@ def measure(number: int, seed: int, seconds: float) -> list[dict[str, Any]]:
             wall, cpu = time.monotonic(), time.process_time()
             (verdict,) = advise_on(request, [sides], Path(name)).verdicts
             took = {"wall_s": time.monotonic() - wall, "cpu_s": time.process_time() - cpu}
-            outcome, difference = reference(request.base, sides, verdict.judged, Path(name))
+            outcome, difference = reference(request.base, sides, verdict.criterion, Path(name))
         told = {
             "outcome": verdict.outcome,
             "sentence": verdict.sentence,

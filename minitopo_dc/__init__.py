@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from minitopo_dc.analysis.figures.answer import draw_answer as draw_answer
     from minitopo_dc.analysis.figures.drive import draw_drive as draw_drive
     from minitopo_dc.analysis.figures.over_points import draw_map as draw_map
-    from minitopo_dc.analysis.figures.paths import draw_paths as draw_paths
+    from minitopo_dc.analysis.figures.path_rates import draw_paths as draw_paths
     from minitopo_dc.analysis.figures.received import draw_goodput as draw_goodput
     from minitopo_dc.analysis.figures.schedule import draw_schedule as draw_schedule
     from minitopo_dc.analysis.figures.why import draw_why as draw_why
@@ -158,7 +158,7 @@ _HOMES = {
     "draw_experiment": "minitopo_dc.campaign.report.figures",
     "draw_goodput": "minitopo_dc.analysis.figures.received",
     "draw_map": "minitopo_dc.analysis.figures.over_points",
-    "draw_paths": "minitopo_dc.analysis.figures.paths",
+    "draw_paths": "minitopo_dc.analysis.figures.path_rates",
     "draw_schedule": "minitopo_dc.analysis.figures.schedule",
     "draw_why": "minitopo_dc.analysis.figures.why",
     "draw_answer": "minitopo_dc.analysis.figures.answer",

@@ -15,7 +15,7 @@ def main(arguments: list[str] | None = None) -> int:
         0 when done, 1 when a run failed, 2 for a mistake in the input, 3 when each run is
         unsupported here; 128 plus the number of the signal that interrupted it.
     """
-    with Interruption(own_process=arguments is None) as interruption:
+    with Interruption(ends_process=arguments is None) as interruption:
         # Imported here: it takes a second, in which a signal must not print a traceback either.
         from minitopo_dc.commands.entry import run_command  # noqa: PLC0415
 

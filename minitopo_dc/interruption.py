@@ -42,9 +42,9 @@ def heed(
 class Interruption:
     """A block in which a signal raises KeyboardInterrupt once, so that the clean-up is complete."""
 
-    def __init__(self, *, own_process: bool) -> None:
-        """Prepare the block; with `own_process`, the process ends behind it and drops signals."""
-        self._own_process = own_process
+    def __init__(self, *, ends_process: bool) -> None:
+        """Prepare the block; with `ends_process`, the process ends behind it and drops signals."""
+        self._ends_process = ends_process
         self._status: int | None = None
         self._late: threading.Timer | None = None
         self._is_idle = True
@@ -61,12 +61,12 @@ class Interruption:
 
     def __enter__(self) -> Self:
         self._before = heed(self._handle, *NUMBERS)
-        if self._own_process:
+        if self._ends_process:
             atexit.register(self._ignore)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._own_process:
+        if self._ends_process:
             self._ignore()
             return
         if self._late is not None:

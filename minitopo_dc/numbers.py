@@ -139,7 +139,7 @@ def quantity_of(name: str) -> Quantity | None:
     return QUANTITIES.get(name.rpartition("_")[2])
 
 
-def in_own_unit(text: str, quantity: Quantity) -> float:
+def in_field_unit(text: str, quantity: Quantity) -> float:
     """Return a number in the unit of its field, exactly: a whole one as int.
 
     Args:

@@ -120,7 +120,7 @@ class QuicEnd(ProgramSettings):
     """The directory for the qlog file."""
 
 
-class OwnQuicRunner(DatagramRunner):
+class BuiltInQuicRunner(DatagramRunner):
     """A QUIC runner whose programs are this project's: options, workloads and logs.
 
     The programs are a subclass'.

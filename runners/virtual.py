@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement, Workload
-from minitopo_dc.workloads.paths import PathSample
+from minitopo_dc.workloads.path_reports import PathSample
 
 Address = tuple[str, int]
 """An IP address and a port."""

@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from minitopo_dc import data_model
+from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.flips import Searched, find_flips, runs_of_flips
-from minitopo_dc.advice.judged import judged
 from minitopo_dc.advice.position import Position, position_of
 from minitopo_dc.advice.real import REAL_SEEDS, REAL_START_S, on_packets
 from minitopo_dc.advice.runs import Runs, Told
@@ -75,7 +75,7 @@ class Request:
             multipath.
         seconds: for the verdict on one stack, at most; an interrupted or undecided one goes on in
             its directory.
-        margin_percent: within which both are a tie; None: the workload's (`judged.MARGINS`).
+        margin_percent: within which both are a tie; None: the workload's (`criterion.MARGINS`).
         flips: whether to look for what would flip the verdict, which has no time limit.
         real: whether to run both sides on the real clock too.
         jobs: runs at once; None: one per processor.
@@ -101,7 +101,7 @@ class Request:
             SettingsError: something is wrong, or a transport or the clock cannot run here.
             TraceError: a trace is wrong.
         """
-        judged(self.base.workload, self.margin_percent)
+        criterion(self.base.workload, self.margin_percent)
         chosen_jobs(self.jobs, "virtual")
         found = sides_of(self.base, self.transports)
         for row in (row for sides in found for row in sides.rows):
@@ -201,7 +201,7 @@ def advise_on(
             asked = Asked(
                 base=request.base,
                 sides=each,
-                judged=judged(request.base.workload, request.margin_percent),
+                criterion=criterion(request.base.workload, request.margin_percent),
                 root=root,
             )
             for words in _beforehand(request, asked, runs, until, told):
@@ -215,7 +215,7 @@ def advise_on(
                     base=request.base,
                     sides=each,
                     transports=request.transports,
-                    judged=asked.judged,
+                    criterion=asked.criterion,
                     outcome=verdict.outcome,
                     kept=root,
                 )

@@ -20,8 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.factors import Factor, factors_of
-from minitopo_dc.advice.judged import Judged
 from minitopo_dc.advice.runs import Runs, Told, Wanted
 from minitopo_dc.advice.sides import Row, Sides, sides_of
 from minitopo_dc.analysis.statistics import Outcome
@@ -86,7 +86,7 @@ class Searched:
     sides: Sides
     transports: tuple[str, ...]
     """Those that `sides` are of, maybe with others'."""
-    judged: Judged
+    criterion: Criterion
     outcome: Outcome
     """The verdict's; `open`: that of a point (see above) stands in."""
     kept: Path
@@ -160,19 +160,21 @@ class _Points:
         self._told(name)
         with TemporaryDirectory() as directory:
             for done in self._runs.make(wanted, Path(directory), math.inf):
-                value = self._searched.judged.value(done.result)
+                value = self._searched.criterion.value(done.result)
                 values.setdefault(done.wanted.row.name, []).append(value)
         dual, multipath = (
             self._best(side[:VARIANTS], values) for side in (sides.dual, sides.multipath)
         )
         if dual is None or multipath is None:
             return "open" if dual is multipath else "worse" if dual is None else "better"
-        return self._searched.judged.outcome_of(self._searched.judged.difference(dual, multipath))
+        return self._searched.criterion.outcome_of(
+            self._searched.criterion.difference(dual, multipath)
+        )
 
     def _best(self, rows: Sequence[Row], values: Mapping[str, Sequence[float]]) -> float | None:
         means = [statistics.fmean(values[row.name]) for row in rows]
         ok = [mean for mean in means if not math.isnan(mean)]
-        chosen = min if self._searched.judged.less_is_better else max
+        chosen = min if self._searched.criterion.less_is_better else max
         return chosen(ok, default=None)
 
 

@@ -37,7 +37,7 @@ def on_packets(verdict: Verdict, asked: Asked, runs: Runs, told: Told) -> Verdic
     wanted = replace(asked, base=base).wanted(rows, range(1, REAL_SEEDS + 1))
     values: dict[str, dict[int, float]] = {row.name: {} for row in rows}
     for done in runs.make(wanted, asked.root / "real", math.inf, told):
-        value = asked.judged.value(done.result)
+        value = asked.criterion.value(done.result)
         if not math.isnan(value):
             values[done.wanted.row.name][done.wanted.repetition] = value
     mine, theirs = (values[row.name] for row in rows)
@@ -48,9 +48,9 @@ def on_packets(verdict: Verdict, asked: Asked, runs: Runs, told: Told) -> Verdic
 
 
 def _difference(asked: Asked, pairs: Sequence[tuple[float, float]]) -> Difference:
-    judged = asked.judged
-    values = [judged.difference(*pair) for pair in pairs]
+    criterion = asked.criterion
+    values = [criterion.difference(*pair) for pair in pairs]
     interval = mean_interval(values)
     first, second = (statistics.fmean(column) for column in zip(*pairs, strict=True))
     return Difference(first, second, statistics.fmean(values), interval, len(pairs),
-                      judged.outcome(interval))  # fmt: skip
+                      criterion.outcome(interval))  # fmt: skip

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from minitopo_dc.advice.judged import Judged
+from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.runs import Done, Runs, Told, Wanted
 from minitopo_dc.advice.sides import Row, Sides
 from minitopo_dc.advice.verdict import Difference, Stopped, Verdict
@@ -46,7 +46,7 @@ class Asked:
 
     base: Scenario
     sides: Sides
-    judged: Judged
+    criterion: Criterion
     root: Path
     """Where runs are kept."""
 
@@ -58,8 +58,8 @@ class Asked:
 class _Numbers:
     """The numbers of runs by row and repetition."""
 
-    def __init__(self, judged: Judged) -> None:
-        self.judged = judged
+    def __init__(self, criterion: Criterion) -> None:
+        self.criterion = criterion
         self.values: dict[str, dict[int, float]] = {}
         self.results: dict[tuple[str, int], RunResult] = {}
 
@@ -68,14 +68,16 @@ class _Numbers:
         for each in done:
             place = each.wanted.repetition
             self.results[each.wanted.row.name, place] = each.result
-            self.values.setdefault(each.wanted.row.name, {})[place] = self.judged.value(each.result)
+            self.values.setdefault(each.wanted.row.name, {})[place] = self.criterion.value(
+                each.result
+            )
 
     def mean(self, row: Row, repetitions: Sequence[int]) -> float:
         """Return a row's mean, NaN unless all its runs are ok."""
         values = [self.values.get(row.name, {}).get(each, math.nan) for each in repetitions]
         if any(map(math.isnan, values)):
             return math.nan
-        ratio = self.judged.kind == "ratio"
+        ratio = self.criterion.kind == "ratio"
         return statistics.geometric_mean(values) if ratio else statistics.fmean(values)
 
     def pairs(self, first: Row, second: Row, begin: int) -> dict[int, float]:
@@ -83,7 +85,7 @@ class _Numbers:
         mine, theirs = (self.values.get(row.name, {}) for row in (first, second))
         found = {each: (mine[each], theirs[each]) for each in sorted(mine.keys() & theirs.keys())}
         return {
-            each: self.judged.difference(*pair)
+            each: self.criterion.difference(*pair)
             for each, pair in found.items()
             if each >= begin and not any(map(math.isnan, pair))
         }
@@ -112,7 +114,7 @@ def decide(asked: Asked, runs: Runs, until: float, told: Told) -> Verdict:
         ResultError: a file of a run is broken.
     """
     begin = runs.now()
-    numbers = _Numbers(asked.judged)
+    numbers = _Numbers(asked.criterion)
     first = range(1, CHOOSING + 1)
     numbers.add(runs.make(asked.wanted(asked.sides.rows, first), asked.root, until, told))
     dual, multipath, alone = (
@@ -123,8 +125,8 @@ def decide(asked: Asked, runs: Runs, until: float, told: Told) -> Verdict:
     if dual is None or multipath is None:
         stopped: Stopped = "time" if runs.now() >= until else "runs failed"
         failed = tuple(numbers.failures(asked.sides.competing)) if stopped != "time" else ()
-        return Verdict(asked.sides.stack, asked.judged, dual, multipath, None, math.nan, 0, stopped,
-                       runs.now() - begin, "", failed=failed)  # fmt: skip
+        return Verdict(asked.sides.stack, asked.criterion, dual, multipath, None, math.nan, 0,
+                       stopped, runs.now() - begin, "", failed=failed)  # fmt: skip
     if alone is not None and _is_close(numbers, alone, chosen, first):
         chosen.append(alone)
     found, look, stopped = None, 0, "most seeds"
@@ -132,11 +134,11 @@ def decide(asked: Asked, runs: Runs, until: float, told: Told) -> Verdict:
         later = range(CHOOSING + 1, CHOOSING + number + 1)
         numbers.add(runs.make(asked.wanted(chosen, later), asked.root, until, told))
         found = difference(numbers, dual, multipath, look)
-        told(_under_way(asked.judged, found))
+        told(_under_way(asked.criterion, found))
         if found is not None and found.outcome != "open":
             stopped = "decided"
             break
-        if found is not None and _is_precise(asked.judged, found):
+        if found is not None and _is_precise(asked.criterion, found):
             stopped = "border"
             break
         if runs.now() >= until:
@@ -144,7 +146,7 @@ def decide(asked: Asked, runs: Runs, until: float, told: Told) -> Verdict:
             break
     return Verdict(
         stack=asked.sides.stack,
-        judged=asked.judged,
+        criterion=asked.criterion,
         dual=dual,
         multipath=multipath,
         found=found,
@@ -163,7 +165,7 @@ def difference(numbers: _Numbers, first: Row, second: Row, look: int) -> Differe
 
     Fewer than `FIRST_LOOK`, as the time was up, are not enough evidence whatever they say.
     """
-    judged = numbers.judged
+    criterion = numbers.criterion
     pairs = numbers.pairs(first, second, CHOOSING + 1)
     if not pairs:
         return None
@@ -175,14 +177,14 @@ def difference(numbers: _Numbers, first: Row, second: Row, look: int) -> Differe
         middle=statistics.fmean(values),
         interval=interval,
         pairs=len(pairs),
-        outcome=judged.outcome(interval) if len(pairs) >= FIRST_LOOK else "open",
+        outcome=criterion.outcome(interval) if len(pairs) >= FIRST_LOOK else "open",
     )
 
 
-def _is_precise(judged: Judged, found: Difference) -> bool:
+def _is_precise(criterion: Criterion, found: Difference) -> bool:
     """Say whether more seeds would only tell on which side of a border it is by a hair."""
     width = found.interval.high - found.interval.low
-    return found.pairs >= FIRST_LOOK and width < PRECISE * judged.limit
+    return found.pairs >= FIRST_LOOK and width < PRECISE * criterion.limit
 
 
 def _looks() -> Iterator[int]:
@@ -197,7 +199,7 @@ def _best(numbers: _Numbers, rows: Sequence[Row], repetitions: Sequence[int]) ->
     """Return the row with the best mean of those whose runs are all ok; of equal ones the first."""
     means = {row.name: numbers.mean(row, repetitions) for row in rows}
     ok = [row for row in rows if not math.isnan(means[row.name])]
-    sign = -1 if numbers.judged.less_is_better else 1
+    sign = -1 if numbers.criterion.less_is_better else 1
     return max(ok, key=lambda row: sign * means[row.name], default=None)
 
 
@@ -207,7 +209,7 @@ def _is_close(
     """Say whether a leg alone may be as good as the better side."""
     mine = numbers.mean(alone, repetitions)
     theirs = [numbers.mean(row, repetitions) for row in chosen]
-    if numbers.judged.less_is_better:
+    if numbers.criterion.less_is_better:
         return mine * ALONE_FROM <= min(theirs)
     return mine >= ALONE_FROM * max(theirs)
 
@@ -219,7 +221,7 @@ def _of_alone(
     if len(chosen) < 3 or found is None:
         return None
     dual, multipath, alone = chosen
-    is_dual = (found.middle >= 0) != numbers.judged.less_is_better
+    is_dual = (found.middle >= 0) != numbers.criterion.less_is_better
     against = difference(numbers, alone, dual if is_dual else multipath, look)
     return None if against is None else (alone, against)
 
@@ -234,7 +236,7 @@ def _why(numbers: _Numbers, dual: Row, multipath: Row, found: Difference | None)
     low, high = found.interval.low, found.interval.high
     if not (low > 0 or high < 0):
         return ""
-    dual_is_better = (low > 0) != numbers.judged.less_is_better
+    dual_is_better = (low > 0) != numbers.criterion.less_is_better
     worse, better = (multipath, dual) if dual_is_better else (dual, multipath)
     pairs = numbers.pairs(dual, multipath, CHOOSING + 1)
     middle = sorted(pairs, key=lambda each: pairs[each])[len(pairs) // 2]
@@ -243,9 +245,9 @@ def _why(numbers: _Numbers, dual: Row, multipath: Row, found: Difference | None)
     return f"{worse.name}: {reason}" if reason else ""
 
 
-def _under_way(judged: Judged, found: Difference | None) -> str:
+def _under_way(criterion: Criterion, found: Difference | None) -> str:
     if found is None:
         return "no seed has both yet"
-    ends = [judged.shown(each) for each in (found.interval.low, found.interval.high)]
-    shown = f"{judged.shown(found.middle)} {judged.difference_unit}, {ends[0]} to {ends[1]}"
+    ends = [criterion.shown(each) for each in (found.interval.low, found.interval.high)]
+    shown = f"{criterion.shown(found.middle)} {criterion.difference_unit}, {ends[0]} to {ends[1]}"
     return f"{found.pairs} seeds: {shown}"

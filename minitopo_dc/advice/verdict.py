@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.flips import Flip, flip_sentence
-from minitopo_dc.advice.judged import Judged
 from minitopo_dc.advice.sides import Row
 from minitopo_dc.analysis.statistics import Interval, Outcome
 from minitopo_dc.numbers import significant
@@ -25,7 +25,7 @@ class Difference:
     second: float
     """The means of both: geometric ones where a ratio is judged."""
     middle: float
-    """As `Judged.difference`."""
+    """As `Criterion.difference`."""
     interval: Interval
     pairs: int
     outcome: Outcome
@@ -37,7 +37,7 @@ class Verdict:
     """Dual Connectivity against multipath, with the transports of one stack."""
 
     stack: str
-    judged: Judged
+    criterion: Criterion
     dual: Row | None
     """The variant that did best in the first runs; None: none of them was ok."""
     multipath: Row | None
@@ -92,7 +92,7 @@ class Verdict:
             yield (
                 f"Seeds: {self.found.pairs}, look {self.looks}: the interval has a level of "
                 f"{level}, so that all looks together have 95 %; within "
-                f"{self.judged.margin_shown} is a tie."
+                f"{self.criterion.margin_shown} is a tie."
             )
 
     @property
@@ -103,17 +103,17 @@ class Verdict:
         """Say a difference of the two: names, numbers, outcome, interval."""
         assert self.dual is not None
         assert self.multipath is not None
-        numbers = (significant(self.judged.scale * each) for each in (found.first, found.second))
+        numbers = (significant(self.criterion.scale * each) for each in (found.first, found.second))
         first, second = numbers
-        what = self.judged.unit
-        if self.judged.words != "goodput":
-            what += f" ({self.judged.words})"
-        ends = [self.judged.shown(each) for each in (found.interval.low, found.interval.high)]
+        what = self.criterion.unit
+        if self.criterion.words != "goodput":
+            what += f" ({self.criterion.words})"
+        ends = [self.criterion.shown(each) for each in (found.interval.low, found.interval.high)]
         interval = f", {ends[0]} to {ends[1]}" if found.pairs > 1 else ", one seed"
         return (
             f"{self.dual.name} {first}, {self.multipath.name} {second} {what}: "
-            f"{self._word(found)} ({self.judged.shown(found.middle)} "
-            f"{self.judged.difference_unit}{interval.replace('+', '')})"
+            f"{self._word(found)} ({self.criterion.shown(found.middle)} "
+            f"{self.criterion.difference_unit}{interval.replace('+', '')})"
         )
 
     def _word(self, found: Difference) -> str:
@@ -122,7 +122,9 @@ class Verdict:
         worse = f"{self.multipath.name} is better"
         if found.outcome != "open":
             return WORDS.get(found.outcome, worse)
-        ends = {self.judged.outcome_of(each) for each in (found.interval.low, found.interval.high)}
+        ends = {
+            self.criterion.outcome_of(each) for each in (found.interval.low, found.interval.high)
+        }
         whether = {
             frozenset({"tie", "better"}): f"not enough evidence whether a tie or {WORDS['better']}",
             frozenset({"tie", "worse"}): f"not enough evidence whether a tie or {worse}",
@@ -144,8 +146,8 @@ class Verdict:
             return
         row, found = self.alone
         name = f"{row.name[0].upper()}{row.name[1:]}"
-        told = f"{significant(self.judged.scale * found.first)} {self.judged.unit}"
-        by = f"{self.judged.shown(found.middle)} {self.judged.difference_unit}"
+        told = f"{significant(self.criterion.scale * found.first)} {self.criterion.unit}"
+        by = f"{self.criterion.shown(found.middle)} {self.criterion.difference_unit}"
         if found.outcome == "better":
             yield f"Warning: {row.name} is better than both: {told} ({by})."
         elif found.outcome == "tie":
@@ -160,10 +162,10 @@ class Verdict:
             ),
             "sentence": self.sentence,
             "sentences": list(self.sentences()),
-            "measure": self.judged.name,
-            "unit": self.judged.unit,
-            "kind": self.judged.kind,
-            "margin": self.judged.margin,
+            "measure": self.criterion.name,
+            "unit": self.criterion.unit,
+            "kind": self.criterion.kind,
+            "margin": self.criterion.margin,
             "dual": self.dual and self.dual.name,
             "multipath": self.multipath and self.multipath.name,
             "found": self.found and self._json(self.found),
@@ -184,8 +186,8 @@ class Verdict:
         differences = {"difference": found.middle} | ends
         return {
             **{name: getattr(found, name) for name in ("first", "second", "pairs", "outcome")},
-            **{name: self.judged.in_unit(each) for name, each in differences.items()},
-            "difference_unit": self.judged.difference_unit,
+            **{name: self.criterion.in_unit(each) for name, each in differences.items()},
+            "difference_unit": self.criterion.difference_unit,
         }
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 
 from minitopo_dc.advice import SECONDS, Advice, Request, Verdict, advise_on, base_of
-from minitopo_dc.advice.judged import MARGINS
+from minitopo_dc.advice.criterion import MARGINS
 from minitopo_dc.advice.sides import QUIC
 from minitopo_dc.analysis import compare_table, render_table, results_table, save_tables
 from minitopo_dc.analysis.errors import ResultError

@@ -45,7 +45,7 @@ from minitopo_dc.run.capacity import capacity_over_time
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.results import RunResult, exit_status, flow_windows
 from minitopo_dc.runners.base import all_runners
-from minitopo_dc.scenario import Scenario, as_run
+from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Workload
 
@@ -197,7 +197,7 @@ def _save(base: Scenario, results: list[RunResult], frame: pd.DataFrame, root: P
     """Write the tables and figures of a comparison."""
     # Imported here, as Matplotlib takes a second.
     # ruff: noqa: PLC0415
-    from minitopo_dc.analysis.figures.paths import paths_figure
+    from minitopo_dc.analysis.figures.path_rates import paths_figure
     from minitopo_dc.analysis.figures.received import goodput_figure
     from minitopo_dc.analysis.figures.rows import rows_figure
 
@@ -205,7 +205,7 @@ def _save(base: Scenario, results: list[RunResult], frame: pd.DataFrame, root: P
     longest = max((_end_s(result) for result in results), default=0) or 1.0
     figure = root / _figure_name(base.workload)
     if base.workload.figure is None:
-        capacity = capacity_over_time(as_run(base).scenario, longest, _step(longest))
+        capacity = capacity_over_time(resolve_scenario(base).scenario, longest, _step(longest))
         goodput_figure(frame, capacity, figure)
     else:
         rows_figure(frame, base.workload, figure)

@@ -23,7 +23,7 @@ from minitopo_dc.runners.tools import not_installed
 from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:
-    from minitopo_dc.emulation.run.own_program import OwnProgram
+    from minitopo_dc.emulation.run.user_program import UserProgram
     from minitopo_dc.run.program_result import LegCount, ProgramResult
     from minitopo_dc.scenario import Scenario
 
@@ -49,10 +49,10 @@ def execute(arguments: argparse.Namespace) -> int:
     """Return the program's exit status; 128 plus the number of a signal that ended it."""
     if not arguments.words:
         raise SettingsError("exec: no COMMAND; write it behind --, e.g. exec -- ping -c 3 10.0.0.2")
-    return run_own(arguments, arguments.words)
+    return run_user_program(arguments, arguments.words)
 
 
-def run_own(
+def run_user_program(
     arguments: argparse.Namespace,
     command: Sequence[str],
     *,
@@ -75,9 +75,9 @@ def run_own(
     if not _is_program(command[0]):
         return _no_program(command[0])
     # ruff: noqa: PLC0415 - imported once it is known that this machine has what it imports
-    from minitopo_dc.emulation.run.own_program import OwnProgram
+    from minitopo_dc.emulation.run.user_program import UserProgram
 
-    program = OwnProgram(
+    program = UserProgram(
         command=tuple(command),
         host="server" if host == "server" else "client",
         server=server,
@@ -104,9 +104,9 @@ def _run_virtual(
     if not _is_program(command[0]):
         return _no_program(command[0])
     # ruff: noqa: PLC0415
-    from minitopo_dc.simulation.own_program import OwnProgram, run_program
+    from minitopo_dc.simulation.user_program import UserProgram, run_program
 
-    program = OwnProgram(command, server, arguments.server_ready, _print, _say)
+    program = UserProgram(command, server, arguments.server_ready, _print, _say)
     scenario = program.scenario(path)
     with _directory(arguments.output) as directory:
         result = run_program(scenario, program, directory)
@@ -121,8 +121,8 @@ def _print(stream: int, data: bytes) -> None:
     terminal.flush()
 
 
-def _run(scenario: Scenario, program: OwnProgram, directory: Path, *, kept: bool) -> ProgramResult:
-    from minitopo_dc.emulation.run.own_program import run_program
+def _run(scenario: Scenario, program: UserProgram, directory: Path, *, kept: bool) -> ProgramResult:
+    from minitopo_dc.emulation.run.user_program import run_program
 
     if kept:
         save_facts(directory)
@@ -140,7 +140,7 @@ def _tell(result: ProgramResult, directory: Path, *, kept: bool) -> None:
     if kept:
         result.save(directory)
         if result.status == "ok":
-            from minitopo_dc.analysis.figures.paths import legs_figure  # with Matplotlib: slow
+            from minitopo_dc.analysis.figures.path_rates import legs_figure  # with Matplotlib: slow
 
             legs_figure(directory, directory / "legs.png")
         _say(f"results: {directory}")

@@ -83,7 +83,7 @@ def execute(arguments: argparse.Namespace) -> int:
         progress.end(result)
     tell_run(result, directory, as_json=arguments.json)
     if result.status == "ok" and (directory / "paths.csv").exists():
-        from minitopo_dc.analysis.figures.paths import paths_figure  # with Matplotlib: slow
+        from minitopo_dc.analysis.figures.path_rates import paths_figure  # with Matplotlib: slow
 
         paths_figure([directory], directory / "paths.png")
     return exit_status([result.status])

@@ -6,7 +6,7 @@ import argparse
 import os
 from pwd import getpwnam
 
-from minitopo_dc.commands.exec import run_own
+from minitopo_dc.commands.exec import run_user_program
 from minitopo_dc.commands.options.program import add_program_options, program_user
 from minitopo_dc.settings import SettingsError
 
@@ -32,4 +32,4 @@ def execute(arguments: argparse.Namespace) -> int:
     shell = mine or FALLBACK
     other = "MINITOPO_DC_SERVER" if arguments.host == "client" else "MINITOPO_DC_CLIENT"
     banner = f"{shell} on the {arguments.host}'s host; the other end is ${other}; exit ends it"
-    return run_own(arguments, [shell], host=arguments.host, banner=banner)
+    return run_user_program(arguments, [shell], host=arguments.host, banner=banner)

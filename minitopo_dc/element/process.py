@@ -196,7 +196,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         """Let a bearer get its SDUs by their queue, and its reports."""
         if bearer.report is not None and driver.entity.feedback is not None:
             self._listen(bearer.report, driver.entity.feedback, driver)
-        own = rules.accepts_own(bearer.interface)
+        own = rules.accepts_local(bearer.interface)
         for version in self._versions(bearer):
             rule = rules.forwarded(bearer.interface, bearer.match, queue, version, own=own)
             self._rules.append(rule)

@@ -169,13 +169,13 @@ class TransmitDriver:
 
     def _take_back(self, position: int, now: int) -> None:
         """Take back what waits in the queue of a lost leg, which will not leave it."""
-        flushed = self._legs[position][0].flush(self._is_own, now)
+        flushed = self._legs[position][0].flush(self._holds_bearer_pdu, now)
         for held in flushed:
             held.drop()
         numbers = [held.sn for held in flushed if isinstance(held, OnLeg)]
         self.entity.leg_lost(position, numbers, now)
 
-    def _is_own(self, held: Held) -> bool:
+    def _holds_bearer_pdu(self, held: Held) -> bool:
         return isinstance(held, OnLeg) and held.bearer == self.bearer
 
     def _put(self, pdus: Sequence[Pdu[Sdu]], now: int) -> None:

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import get_args
 
 from minitopo_dc.link import DelayCurve, curve_delay_ns
-from minitopo_dc.minitopo.paths import LONGEST_S, RATE_MBPS
+from minitopo_dc.minitopo.path_parameters import LONGEST_S, RATE_MBPS
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.handover import STEP_S, HandoverSettings
 from minitopo_dc.shipped import shipped

@@ -59,21 +59,21 @@ def experiment_types() -> tuple[str, ...]:
 
 
 def read_minitopo(
-    topology_file: Path, experiment_file: Path | None = None, *, own_hosts: bool = True
+    topology_file: Path, experiment_file: Path | None = None, *, testbed_hosts: bool = True
 ) -> MinitopoRun:
     """Read and check both files; without an experiment (or with `none`), the paths alone.
 
     Args:
         topology_file: the topology; its addresses and further clients are named as ignored.
         experiment_file: the experiment, if there is one.
-        own_hosts: whether the topology is made of this project's hosts; a topology of the checkout
-            uses what its file says of addresses and clients.
+        testbed_hosts: whether the topology is made of this project's hosts; a topology of the
+            checkout uses what its file says of addresses and clients.
 
     Raises:
         ParameterError: names file and line of the first mistake, and says what is allowed there.
     """
     topology = read_topology(topology_file)
-    seen = topology.notes + (topology.ignored if own_hosts else ())
+    seen = topology.notes + (topology.ignored if testbed_hosts else ())
     if experiment_file is None:
         notes = (*seen, *_without_transfer(topology))
         return MinitopoRun(paths_scenario(topology), notes, interactive=True)

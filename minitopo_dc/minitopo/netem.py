@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from minitopo_dc.minitopo.lines import Line, number
-from minitopo_dc.minitopo.paths import DELAY_MS, RATE_MBPS
+from minitopo_dc.minitopo.path_parameters import DELAY_MS, RATE_MBPS
 
 MS = {
     **{"s": 1e3, "sec": 1e3, "secs": 1e3},

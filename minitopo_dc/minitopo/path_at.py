@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from minitopo_dc.minitopo.lines import Line, fields, number, word
-from minitopo_dc.minitopo.paths import LONGEST_S, path_of_key
+from minitopo_dc.minitopo.path_parameters import LONGEST_S, path_of_key
 from minitopo_dc.settings import (
     ACTIONS,
     PathAction,

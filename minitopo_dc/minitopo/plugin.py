@@ -73,7 +73,7 @@ class Plugin:
         # This is Minitopo's own default, with its own command line.
         self._experiment_type = _value(self._experiment, "xpType") if self._experiment else NONE
         read = self._read()
-        self.notes = (*(read.notes if read else ()), *self._its_own_notes())
+        self.notes = (*(read.notes if read else ()), *self._topology_notes())
         if ip_version == 6 and read is None:
             raise SettingsError(
                 "--ip 6: Minitopo's experiments on its own topologies are IPv4 only"
@@ -127,15 +127,15 @@ class Plugin:
     def _read(self) -> MinitopoRun | None:
         """Return the run as this project reads it, or None where only Minitopo reads the files."""
         if self._is_ours(self._experiment_type):
-            own_hosts = self._topology_type == DUAL_CONNECTIVITY
-            return read_minitopo(self._topology, self._experiment, own_hosts=own_hosts)
+            testbed_hosts = self._topology_type == DUAL_CONNECTIVITY
+            return read_minitopo(self._topology, self._experiment, testbed_hosts=testbed_hosts)
         if self._topology_type != DUAL_CONNECTIVITY:
             return None
         topology = read_topology(self._topology)
         notes = (*topology.notes, *topology.ignored)
         return MinitopoRun(paths_scenario(topology, self._experiment_type), notes)
 
-    def _its_own_notes(self) -> Iterator[str]:
+    def _topology_notes(self) -> Iterator[str]:
         """Yield notes on what Minitopo's own topologies do otherwise than their file says."""
         if self._topology_type == DUAL_CONNECTIVITY:
             return

@@ -12,7 +12,7 @@ from minitopo_dc.minitopo.bearer import BEARER_KEYS, read_bearer
 from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, number, whole, word
 from minitopo_dc.minitopo.netem import parse_command
 from minitopo_dc.minitopo.path_at import PATH_AT, PathLines, read_path_lines
-from minitopo_dc.minitopo.paths import (
+from minitopo_dc.minitopo.path_parameters import (
     LONGEST_S,
     PATH_TYPES,
     PathParameters,

@@ -7,7 +7,7 @@ from typing import Any
 
 from minitopo_dc.run.routers import client_legs, transmit_bearers
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
-from minitopo_dc.scenario import RealSettings, ResolvedFlow, Scenario, as_run
+from minitopo_dc.scenario import RealSettings, ResolvedFlow, Scenario, resolve_scenario
 from minitopo_dc.settings import (
     IpVersion,
     SettingsError,
@@ -198,7 +198,7 @@ def check_scenario(scenario: Scenario) -> None:
         SettingsError, TraceError: something is refused; the message says what is allowed.
     """
     check_fields(scenario)
-    as_run(scenario).scenario.read_traces()
+    resolve_scenario(scenario).scenario.read_traces()
 
 
 def check_fields(scenario: Scenario) -> None:
@@ -209,7 +209,7 @@ def check_fields(scenario: Scenario) -> None:
     Raises:
         SettingsError, TraceError: something is refused; the message says what is allowed.
     """
-    scenario = as_run(scenario).scenario
+    scenario = resolve_scenario(scenario).scenario
     chosen_runners(scenario)
     (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
 

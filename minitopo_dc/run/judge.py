@@ -17,7 +17,7 @@ from minitopo_dc.run.results import RunResult, flow_directory, flow_windows, set
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement
-from minitopo_dc.workloads.paths import PathFile, bytes_of_legs
+from minitopo_dc.workloads.path_reports import PathFile, bytes_of_legs
 
 LATEST_START_S: Final = 1.0
 """The latest start of a client on a healthy machine: a Python client takes some tenths of a second

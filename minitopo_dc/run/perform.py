@@ -15,7 +15,7 @@ from minitopo_dc.run.judge import blank_result, judge
 from minitopo_dc.run.results import RunResult, save_as_run
 from minitopo_dc.run.trust import Trust, with_trust
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.scenario import AsRun, Scenario, as_run
+from minitopo_dc.scenario import ResolvedScenario, Scenario, resolve_scenario
 from minitopo_dc.workloads import Measurement
 
 
@@ -45,9 +45,9 @@ def perform(
 ) -> RunResult:
     """Run a scenario that was checked, and keep its settings, environment, logs and result.
 
-    `scenario.yaml` is the given one. Where a handover rule or a trace offset has to be followed,
-    the scenario that is run instead (`as_run`) is `as-run.yaml`, and `handovers.csv` has the rule's
-    handovers.
+    The given scenario is written to `scenario.yaml`. If it has a handover rule or a trace offset,
+    the resolved scenario (`resolve_scenario`) is run instead and written to `as-run.yaml`, and the
+    rule's handovers are written to `handovers.csv`.
 
     Args:
         scenario: a scenario that `check_scenario` has accepted.
@@ -67,7 +67,7 @@ def perform(
     write_version(directory)
     scenario.save(directory / "scenario.yaml")
     (directory / "environment.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
-    derived = as_run(scenario)
+    derived = resolve_scenario(scenario)
     if derived.derived:
         save_as_run(derived, directory)
     result = _attempt(derived, directory, lacking, measure)
@@ -78,7 +78,7 @@ def perform(
 
 
 def _attempt(
-    derived: AsRun,
+    derived: ResolvedScenario,
     directory: Path,
     lacking: Callable[[], str | None],
     measure: Callable[[Scenario], Measured],

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 
 from minitopo_dc.data_model import write_version
 from minitopo_dc.files import parse_json, read_text, write_whole
-from minitopo_dc.scenario import AsRun, Scenario
+from minitopo_dc.scenario import ResolvedScenario, Scenario
 from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.settings.base import quoted
 
@@ -146,7 +146,7 @@ def of_first_flow(run: Path, name: str) -> Path | None:
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
 
 
-def save_as_run(derived: AsRun, run: Path) -> None:
+def save_as_run(derived: ResolvedScenario, run: Path) -> None:
     """Write the scenario, which can be run by itself, and the handovers of a rule."""
     derived.scenario.save(run / DERIVED)
     if derived.handovers is not None:

@@ -121,7 +121,7 @@ class Scenario(Settings):
         return self
 
     def _check_derived(self) -> None:
-        """Check the parts from which `as_run` derives the scenario of the run."""
+        """Check the parts from which `resolve_scenario` derives the scenario of the run."""
         check_offset(self.trace_offset_s, self.legs)
         if self.handover is not None:
             given = bool(self.paths) or any(flow.paths for flow in self.flows)

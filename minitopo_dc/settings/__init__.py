@@ -7,7 +7,7 @@ from minitopo_dc.settings.handover import HandoverSettings
 from minitopo_dc.settings.kernel import check_kernel_bearer, check_wire_bearer, kernel_rates
 from minitopo_dc.settings.leg import BurstLoss, Direction, LegSettings
 from minitopo_dc.settings.match import IpVersion, Match
-from minitopo_dc.settings.paths import (
+from minitopo_dc.settings.path_schedule import (
     ACTIONS,
     PathAction,
     PathChange,

@@ -24,7 +24,7 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_sc
 
 from minitopo_dc.errors import InputError
 from minitopo_dc.files import read_text
-from minitopo_dc.numbers import QUANTITIES, Quantity, in_own_unit, is_plain, quantity_of
+from minitopo_dc.numbers import QUANTITIES, Quantity, in_field_unit, is_plain, quantity_of
 from minitopo_dc.settings.yaml_text import parse_yaml
 
 MOST_BYTES = 2_000_000
@@ -60,7 +60,7 @@ def _reader(quantity: Quantity | None) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
         if isinstance(value, str) and quantity is not None and not is_plain(value):
             try:
-                return in_own_unit(value, quantity)
+                return in_field_unit(value, quantity)
             except ValueError as error:
                 raise _no_number(f"{quoted(value)} is {error}") from None
         if isinstance(value, bool) or (isinstance(value, str) and not is_plain(value)):

@@ -24,7 +24,7 @@ from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.host import Host
 from minitopo_dc.simulation.packet import Flow, Take
 from minitopo_dc.workloads import Measurement, Realtime
-from minitopo_dc.workloads.paths import PathSample
+from minitopo_dc.workloads.path_reports import PathSample
 
 CLIENT_PORT = 50_000
 """The client's port of the first flow, from the range of ephemeral ports (RFC 6335)."""

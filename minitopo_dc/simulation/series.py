@@ -11,7 +11,7 @@ from minitopo_dc.simulation.connection import AnyConnection
 from minitopo_dc.simulation.loop import AnyLoop
 from minitopo_dc.simulation.packet import Packet
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads.paths import PathFile
+from minitopo_dc.workloads.path_reports import PathFile
 
 
 class ConnectionSeries:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 from minitopo_dc.numbers import significant
 from minitopo_dc.plugins import Registry
 from minitopo_dc.settings import Settings, SettingsError
-from minitopo_dc.workloads.paths import PathSample
+from minitopo_dc.workloads.path_reports import PathSample
 
 Row = Mapping[str, int | float | None]
 

@@ -9,13 +9,13 @@ from minitopo_dc.runners.aioquic.settings import ClientSettings, ServerSettings,
 from minitopo_dc.runners.aioquic.tuning import AioquicOptions
 from minitopo_dc.runners.base import Transfer, runner
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.quic import OwnQuicRunner, QuicOptions, read_report
+from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions, read_report
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.workloads import Measurement
 
 
 @runner("quic")
-class QuicRunner(OwnQuicRunner):
+class QuicRunner(BuiltInQuicRunner):
     """QUIC on one path, with aioquic's NewReno or CUBIC."""
 
     stack: ClassVar[str] = "aioquic"

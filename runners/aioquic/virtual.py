@@ -30,7 +30,7 @@ from minitopo_dc.runners.virtual import (
 )
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
-from minitopo_dc.workloads.paths import PathSample
+from minitopo_dc.workloads.path_reports import PathSample
 
 TIMER_MARGIN_NS = 1_000
 """How much later than asked a connection's timer fires: aioquic compares floating-point sums of

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.runners.base import Host, Runner, Transfer, runner
 from minitopo_dc.runners.command.measures import read_measures
-from minitopo_dc.runners.in_guest import ProgramsFlow, guest_transfer
+from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
 from minitopo_dc.runners.mptcp.virtual import EndpointChanges
 from minitopo_dc.runners.ports import is_port_bound

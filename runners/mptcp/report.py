@@ -9,7 +9,7 @@ from typing import Any
 from minitopo_dc.runners.base import Transfer
 from minitopo_dc.settings import PathEvent, PathPlan
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads.paths import PathReport, PathSample, PathState
+from minitopo_dc.workloads.path_reports import PathReport, PathSample, PathState
 
 
 def path_details(transfer: Transfer, subflows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -10,14 +10,14 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import StringConstraints
 
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
-from minitopo_dc.runners.in_guest import ProgramsFlow, guest_transfer
+from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import (
     MOST_SUBFLOWS,
     first_endpoints,
     most_subflows,
     subflow_limit,
 )
-from minitopo_dc.runners.mptcp.paths import PathsSettings
+from minitopo_dc.runners.mptcp.path_manager import PathsSettings
 from minitopo_dc.runners.mptcp.report import path_changes, path_details, path_samples
 from minitopo_dc.runners.mptcp.virtual import EndpointChanges, MptcpFlow
 from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal, schedulers
@@ -27,7 +27,7 @@ from minitopo_dc.runners.tcp.virtual import AGENT_WORKLOADS
 from minitopo_dc.runners.tools import Tool
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
 from minitopo_dc.workloads import Measurement
-from minitopo_dc.workloads.paths import PATHS
+from minitopo_dc.workloads.path_reports import PATHS
 
 SCHEDULER = "net.mptcp.scheduler"
 """mptcp-sysctl.rst of Linux."""
@@ -104,7 +104,7 @@ class MptcpRunner(TcpRunner):
             server=transfer.server_address,
             port=transfer.port,
         )
-        return told.command("minitopo_dc.runners.mptcp.paths", transfer.paths_settings)
+        return told.command("minitopo_dc.runners.mptcp.path_manager", transfer.paths_settings)
 
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
         """Return the ends in a guest as `tcp` has them, with MPTCP's endpoints."""

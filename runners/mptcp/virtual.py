@@ -13,7 +13,7 @@ from minitopo_dc.runners.tcp.virtual import TcpApplication, TcpFlow
 from minitopo_dc.runners.virtual import FlowFacts
 from minitopo_dc.settings import PathAction, PathEvent
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads.paths import PathSample
+from minitopo_dc.workloads.path_reports import PathSample
 
 DEFAULT_SUBFLOWS = 2
 """That the kernel allows unless told otherwise (MPTCP_PM of Linux); no fewer on the real clock."""

@@ -17,16 +17,16 @@ from minitopo_dc.runners.picoquic.settings import (
     idle_timeout_s,
 )
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.quic import OwnQuicRunner, QuicOptions, read_report
+from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions, read_report
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Realtime
-from minitopo_dc.workloads.paths import PATHS, PathSample
+from minitopo_dc.workloads.path_reports import PATHS, PathSample
 
 
 @runner("quic-picoquic")
-class PicoquicRunner(OwnQuicRunner):
+class PicoquicRunner(BuiltInQuicRunner):
     """QUIC on one path, with picoquic on both sides."""
 
     stack: ClassVar[str] = "picoquic"

@@ -22,7 +22,7 @@ from minitopo_dc.runners.picoquic.settings import ServerSettings
 from minitopo_dc.runners.processes.stop_signal import StopSignal
 from minitopo_dc.runners.processes.udp_socket import wait_readable
 from minitopo_dc.units import NS_PER_MS
-from minitopo_dc.workloads.paths import PATHS
+from minitopo_dc.workloads.path_reports import PATHS
 
 SAMPLE_NS = 100 * NS_PER_MS
 """Of each path; as often as the subflows of MPTCP are looked at."""

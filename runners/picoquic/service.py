@@ -26,9 +26,9 @@ from minitopo_dc.runners.payload.content import (
 )
 from minitopo_dc.runners.picoquic.call import PicoquicPipe
 from minitopo_dc.runners.picoquic.key_frames import KeyFrames, tell
-from minitopo_dc.runners.picoquic.paths import PathLog
+from minitopo_dc.runners.picoquic.path_manager import PathLog
 from minitopo_dc.runners.picoquic.session import Session
-from minitopo_dc.workloads.paths import PathSample
+from minitopo_dc.workloads.path_reports import PathSample
 
 LONGEST_LINE = 200
 """Bytes of a request's line; ours have at most 30."""

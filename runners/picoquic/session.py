@@ -29,7 +29,7 @@ from minitopo_dc.picoquic.path import Address
 from minitopo_dc.runners.payload.call import CallOutcome
 from minitopo_dc.runners.payload.requests import RequestsOutcome
 from minitopo_dc.runners.payload.watching import WatchingOutcome
-from minitopo_dc.runners.picoquic.paths import PathKeeper
+from minitopo_dc.runners.picoquic.path_manager import PathKeeper
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.units import NS_PER_S
 

@@ -36,7 +36,7 @@ from minitopo_dc.runners.virtual import (
 )
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement
-from minitopo_dc.workloads.paths import PATHS, PathSample
+from minitopo_dc.workloads.path_reports import PATHS, PathSample
 
 
 class PicoquicPair:

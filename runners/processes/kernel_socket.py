@@ -200,7 +200,7 @@ def is_closed_by_peer(connection: socket.socket) -> bool:
 
 def socket_with_peer(peer: tuple[str, int]) -> socket.socket | None:
     """Return a duplicate of this process' socket connected to `peer`, which the caller closes."""
-    for connection in _own_sockets():
+    for connection in _process_sockets():
         try:
             if connection.getpeername()[:2] == peer:
                 return connection
@@ -210,7 +210,7 @@ def socket_with_peer(peer: tuple[str, int]) -> socket.socket | None:
     return None
 
 
-def _own_sockets() -> Iterator[socket.socket]:
+def _process_sockets() -> Iterator[socket.socket]:
     for entry in list(Path("/proc/self/fd").iterdir()):
         try:
             if str(entry.readlink()).startswith("socket:"):

@@ -16,7 +16,7 @@ from minitopo_dc.runners.base import (
     TransferFailed,
     runner,
 )
-from minitopo_dc.runners.in_guest import ProgramsFlow
+from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.payload.call import read_call
 from minitopo_dc.runners.payload.certificate import SERVER_NAME

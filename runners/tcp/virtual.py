@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from minitopo_dc.linux_guest.orders import Orders, Shape, Traffic
 from minitopo_dc.runners.base import Transfer, TransferFailed
-from minitopo_dc.runners.in_guest import Changes, guest_transfer
+from minitopo_dc.runners.guest_programs import Changes, guest_transfer
 from minitopo_dc.runners.payload.content import BLOCK
 from minitopo_dc.runners.payload.request_reports import plan_of
 from minitopo_dc.runners.payload.requests import RequestsOutcome
@@ -26,7 +26,7 @@ from minitopo_dc.runners.tcp.subflow_history import SAMPLE_NS, SubflowHistory
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload
-from minitopo_dc.workloads.paths import PathSample
+from minitopo_dc.workloads.path_reports import PathSample
 
 # Bytes, as counted on the real clock (`bytes_sent` and `bytes_received` of one connection) and in
 # handshakes of Python's ssl with OpenSSL 3.0 and the servers' certificate.

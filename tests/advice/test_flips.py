@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.advice import base_of
+from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.factors import factors_of
 from minitopo_dc.advice.flips import KEPT, Flip, Searched, find_flips, flip_sentence, runs_of_flips
-from minitopo_dc.advice.judged import judged
 from minitopo_dc.advice.sides import QUIC, sides_of
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.shipped import shipped
@@ -36,7 +36,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Flip]]:
 def flips(root: Path, goodput: Goodput) -> list[Flip]:
     base = base_of(LEGS)
     (sides,) = sides_of(base, QUIC)
-    searched = Searched(base, sides, QUIC, judged(base.workload), "tie", root)
+    searched = Searched(base, sides, QUIC, criterion(base.workload), "tie", root)
     with runs(goodput) as made:
         return list(find_flips(searched, made, str))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.advice import base_of
-from minitopo_dc.advice.judged import judged
+from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.sequence import Asked, decide
 from minitopo_dc.advice.sides import QUIC, sides_of
 from minitopo_dc.advice.verdict import Verdict
@@ -22,7 +22,7 @@ def decided(
 ) -> Verdict:
     base = base_of(LEGS)
     (sides,) = sides_of(base, QUIC)
-    asked = Asked(base, sides, judged(base.workload), root)
+    asked = Asked(base, sides, criterion(base.workload), root)
     with runs(goodput, clock) as made:
         return decide(asked, made, until, str)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minitopo_dc.advice import Request, base_of
-from minitopo_dc.advice.judged import judged
+from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.sides import sides_of
 from minitopo_dc.analysis.statistics import Interval
 from minitopo_dc.settings import SettingsError
@@ -57,7 +57,7 @@ def test_what_has_no_counterpart_is_one_error(
 
 
 def test_a_longer_delay_is_worse() -> None:
-    asked = judged(RequestResponse())
+    asked = criterion(RequestResponse())
     assert asked.outcome(Interval(0.3, 0.4, "")) == "worse"
     assert asked.outcome(Interval(-0.4, -0.3, "")) == "better"
     assert asked.outcome(Interval(-0.05, 0.05, "")) == "tie"
@@ -72,7 +72,7 @@ def test_a_longer_delay_is_worse() -> None:
     ],
 )
 def test_a_difference_has_its_unit(kind: str, difference: float, shown: str, margin: str) -> None:
-    asked = judged(parse_workload(kind))
+    asked = criterion(parse_workload(kind))
     assert f"{asked.shown(difference)} {asked.difference_unit}" == shown
     assert asked.margin_shown == margin
 
@@ -88,7 +88,7 @@ def test_what_cannot_be_judged_is_one_error(
     workload: str, margin: float | None, message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message):
-        judged(parse_workload(workload), margin)
+        criterion(parse_workload(workload), margin)
 
 
 def test_no_time_at_all_is_one_error() -> None:

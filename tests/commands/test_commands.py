@@ -16,7 +16,7 @@ from minitopo_dc.commands.options.scenario import MODES, better_leg, rows
 from minitopo_dc.runners import base
 from minitopo_dc.runners.picoquic.runner import PicoquicRunner
 from minitopo_dc.runners.tcp.runner import TcpRunner
-from minitopo_dc.scenario import Clock, Scenario, as_run
+from minitopo_dc.scenario import Clock, Scenario, resolve_scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError
 from minitopo_dc.workloads import Download
@@ -60,7 +60,7 @@ def test_a_delay_may_be_the_curve_by_which_it_follows_the_capacity() -> None:
 
 
 def test_all_traces_begin_at_the_offset() -> None:
-    derived = as_run(scenario("--trace-offset", "7.5")).scenario
+    derived = resolve_scenario(scenario("--trace-offset", "7.5")).scenario
     assert [leg.downlink.offset_s for leg in derived.legs] == [7.5, 7.5]
 
 

@@ -12,8 +12,8 @@ import pytest
 from minitopo_dc import clocks
 from minitopo_dc.cli import main
 from minitopo_dc.commands import exec  # the project's name, as its command line has it
-from minitopo_dc.emulation.run import own_program
-from minitopo_dc.emulation.run.own_program import OwnProgram, Say, program_environment
+from minitopo_dc.emulation.run import user_program
+from minitopo_dc.emulation.run.user_program import Say, UserProgram, program_environment
 from minitopo_dc.run.program_result import (
     LegCount,
     ProgramResult,
@@ -43,12 +43,12 @@ class Fake:
     """Takes the testbed's place; remembers what was to run."""
 
     def __init__(self) -> None:
-        self.programs: list[OwnProgram] = []
+        self.programs: list[UserProgram] = []
         self.status: int | None = 0
         self.reason = ""
 
     def run_program(
-        self, scenario: Scenario, program: OwnProgram, directory: Path, say: Say
+        self, scenario: Scenario, program: UserProgram, directory: Path, say: Say
     ) -> ProgramResult:
         self.programs.append(program)
         say(program.banner or "no banner")
@@ -77,9 +77,9 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
     monkeypatch.setattr(exec, "not_installed", lambda _: None)
     monkeypatch.setattr(exec, "save_facts", lambda _: None)
     monkeypatch.setattr(
-        "minitopo_dc.analysis.figures.paths.legs_figure", lambda _, path: path.touch()
+        "minitopo_dc.analysis.figures.path_rates.legs_figure", lambda _, path: path.touch()
     )
-    monkeypatch.setattr(own_program, "run_program", made.run_program)
+    monkeypatch.setattr(user_program, "run_program", made.run_program)
     return made
 
 
@@ -91,7 +91,7 @@ def test_the_exit_status_is_the_program_s(fake: Fake, status: int) -> None:
 
 def test_the_program_gets_its_arguments_as_they_are(fake: Fake) -> None:
     assert main(["exec", *LEGS, "--server", "cat 'a b'", "--", "sh", "-c", "$X  y"]) == 0
-    assert fake.programs == [OwnProgram(("sh", "-c", "$X  y"), server=("cat", "a b"))]
+    assert fake.programs == [UserProgram(("sh", "-c", "$X  y"), server=("cat", "a b"))]
 
 
 @pytest.mark.usefixtures("fake")

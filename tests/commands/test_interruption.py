@@ -15,7 +15,7 @@ PREFIX = "minitopo-dc: interrupted"
 PROGRAM = """
 import sys, time
 from minitopo_dc.interruption import Interruption
-with Interruption(own_process=True) as interruption:
+with Interruption(ends_process=True) as interruption:
     try:
         interruption.working()
         print("ready", flush=True)

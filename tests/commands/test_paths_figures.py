@@ -13,7 +13,7 @@ from minitopo_dc.commands import run as run_command
 from minitopo_dc.run.judge import blank_result
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.workloads.paths import PathFile, PathSample
+from minitopo_dc.workloads.path_reports import PathFile, PathSample
 
 PATHS = ["--paths", "1", "2:open:2"]
 

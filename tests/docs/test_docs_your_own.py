@@ -17,7 +17,7 @@ PAGE = list(blocks(DOCS / "your-own.md"))
 SCRIPTS = [
     block.code for block in PAGE if block.language == "sh" and "minitopo-dc shell" not in block.code
 ]
-"""A shell is for people (`tests/emulation/run/test_own_programs.py` has one)."""
+"""A shell is for people (`tests/emulation/run/test_user_programs.py` has one)."""
 MPTCP, IPERF3 = "mptcpize", "iperf3"
 SIZE = 2_000_000
 """Of the page's download."""

@@ -8,7 +8,7 @@ import pytest
 
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.minitopo.render import render
-from minitopo_dc.scenario import RadioLeg, Scenario, as_run
+from minitopo_dc.scenario import RadioLeg, Scenario, resolve_scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.shipped import shipped
 
@@ -43,7 +43,7 @@ def by_rule(environment: str, case: int | str, start: int) -> Scenario:
         "timeout_s": 59,
         "clock": "virtual",
     }
-    return as_run(Scenario.check(values, "test")).scenario
+    return resolve_scenario(Scenario.check(values, "test")).scenario
 
 
 def mbit(leg: RadioLeg) -> list[float]:

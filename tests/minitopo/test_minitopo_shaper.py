@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.minitopo.paths import LEAST_WAIT_MS, held_packets, round_trip_packets
+from minitopo_dc.minitopo.path_parameters import LEAST_WAIT_MS, held_packets, round_trip_packets
 from tests.minitopo.files import read
 
 DELAYS = st.floats(0, 1000)

@@ -14,7 +14,7 @@ from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import accepted
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
-from minitopo_dc.workloads.paths import PathSample
+from minitopo_dc.workloads.path_reports import PathSample
 from minitopo_dc.workloads.request_response import request_rows
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}

@@ -10,7 +10,7 @@ import pytest
 
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.routers import gnb_settings
-from minitopo_dc.scenario import AsRun, Scenario, as_run
+from minitopo_dc.scenario import ResolvedScenario, Scenario, resolve_scenario
 from minitopo_dc.settings import PathEvent, PathPlan, SettingsError
 
 UPLINK = {"rate_mbps": 20}
@@ -38,7 +38,7 @@ def scenario(legs: list[dict[str, Any]], **fields: Any) -> Scenario:
     return Scenario.check(values | fields, "test")
 
 
-def plan(derived: AsRun) -> PathPlan:
+def plan(derived: ResolvedScenario) -> PathPlan:
     """Of the first flow, but that not each path has to carry data."""
     found = derived.scenario.resolved_flows[0].paths
     assert found is not None
@@ -48,13 +48,13 @@ def plan(derived: AsRun) -> PathPlan:
 
 def test_a_scenario_without_a_rule_is_run_as_it_is(tmp_path: Path) -> None:
     given = scenario(drive(tmp_path, [5], [5]))
-    assert as_run(given).scenario is given
+    assert resolve_scenario(given).scenario is given
     assert {"handover", "trace_offset_s"}.isdisjoint(given.model_dump())
 
 
 def test_the_paths_follow_the_legs_traces(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
-    derived = as_run(scenario(legs, handover={"case": 1}))
+    derived = resolve_scenario(scenario(legs, handover={"case": 1}))
     assert plan(derived) == PathPlan((1,), (PathEvent(2, "open", 2), PathEvent(2.02, "abandon", 1)))
     assert derived.handovers == ((2.0, 1, 2),)
     assert derived.scenario.handover is None
@@ -62,21 +62,21 @@ def test_the_paths_follow_the_legs_traces(tmp_path: Path) -> None:
 
 def test_the_derived_scenario_comes_back_from_its_file(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 0, 5, 5, 5], [1, 9, 9, 9, 9])
-    derived = as_run(scenario(legs, handover={"case": 1})).scenario
+    derived = resolve_scenario(scenario(legs, handover={"case": 1})).scenario
     derived.save(tmp_path / "s.yaml")
     assert Scenario.load(tmp_path / "s.yaml") == derived
 
 
 def test_the_rule_sees_what_is_behind_the_offset(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
-    derived = as_run(scenario(legs, handover={"case": 1}, trace_offset_s=1))
+    derived = resolve_scenario(scenario(legs, handover={"case": 1}, trace_offset_s=1))
     assert plan(derived) == PathPlan((2,))
 
 
 def test_one_offset_is_that_of_all_traces_beside_their_own(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 5], [5, 5])
     legs[1]["downlink"]["offset_s"] = 0.25
-    derived = as_run(scenario(legs, trace_offset_s=1)).scenario
+    derived = resolve_scenario(scenario(legs, trace_offset_s=1)).scenario
     assert [leg.downlink.offset_s for leg in derived.legs] == [1, 1.25]
     assert [leg.uplink.offset_s for leg in derived.legs] == [0, 0]
     assert derived.trace_offset_s == 0
@@ -89,12 +89,12 @@ def test_an_offset_that_becomes_too_large_with_a_trace_s_own_is_named(tmp_path: 
     with pytest.raises(
         SettingsError, match=r"trace_offset_s: legs.1.downlink.offset_s: .*allowed: 0 to 31,536,000"
     ):
-        as_run(given)
+        resolve_scenario(given)
 
 
 def test_a_leg_without_capacity_is_down_in_both_directions(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 5, 5, 5, 5], [9, 0, 0, 9, 9])
-    derived = as_run(scenario(legs, handover={"case": 2})).scenario
+    derived = resolve_scenario(scenario(legs, handover={"case": 2})).scenario
     assert derived.legs[1].direction("uplink").outages == ((1, 3),)
     assert derived.legs[0].direction("uplink").outages == ()
 
@@ -102,20 +102,20 @@ def test_a_leg_without_capacity_is_down_in_both_directions(tmp_path: Path) -> No
 def test_a_leg_s_own_outage_is_a_time_without_capacity(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5] * 9, [9] * 9)
     legs[1] |= {"outages": [[0, 2.5]]}
-    derived = as_run(scenario(legs, handover={"case": 2}))
+    derived = resolve_scenario(scenario(legs, handover={"case": 2}))
     assert plan(derived) == PathPlan((1,), (PathEvent(2, "open", 2),))
     assert derived.scenario.legs[1].direction("downlink").outages == ((0, 2.5),)
 
 
 def test_former_paths_may_become_backups(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
-    derived = as_run(scenario(legs, handover={"case": 1, "former": "backup"}))
+    derived = resolve_scenario(scenario(legs, handover={"case": 1, "former": "backup"}))
     assert plan(derived) == PathPlan((1,), (PathEvent(2, "open", 2), PathEvent(2.02, "backup", 1)))
 
 
 def test_by_legs_all_paths_are_open_and_unused_legs_are_down(tmp_path: Path) -> None:
     legs = drive(tmp_path, [1, 1, 1, 9, 9, 9], [5, 5, 5, 5, 5, 5])
-    derived = as_run(scenario(legs, handover={"case": 1, "by": "legs"}))
+    derived = resolve_scenario(scenario(legs, handover={"case": 1, "by": "legs"}))
     assert plan(derived) == PathPlan((2, 1))
     assert derived.scenario.legs[0].down_periods() == ((0, 4), (0, 4))
     assert derived.scenario.legs[1].down_periods() == ((4.02, 10), (4.02, 10))
@@ -123,14 +123,14 @@ def test_by_legs_all_paths_are_open_and_unused_legs_are_down(tmp_path: Path) -> 
 
 def test_dual_connectivity_has_its_legs_go_down_and_up(tmp_path: Path) -> None:
     legs = drive(tmp_path, [1, 1, 1, 9, 9, 9], [5] * 6, [7] * 6)
-    derived = as_run(scenario(legs, transport="quic", mode="dc", handover={"case": 2}))
+    derived = resolve_scenario(scenario(legs, transport="quic", mode="dc", handover={"case": 2}))
     radios = [each.radio for each in gnb_settings(derived.scenario, tmp_path).legs]
     assert [radio.outages for radio in radios] == [((0, 4),), ((4.02, 10),), ()]
 
 
 def test_case_sp_is_one_leg_with_the_best_capacity_of_each_second(tmp_path: Path) -> None:
     legs = drive(tmp_path, [0, 4, 4, 4], [0, 2, 6, 0])
-    derived = as_run(scenario(legs, handover={"case": "sp"})).scenario
+    derived = resolve_scenario(scenario(legs, handover={"case": "sp"})).scenario
     (leg,) = derived.legs
     capacity = leg.downlink.capacity()
     second = 10**9
@@ -142,7 +142,9 @@ def test_case_sp_is_one_leg_with_the_best_capacity_of_each_second(tmp_path: Path
 def test_case_sp_takes_the_uplink_of_the_best_downlink(tmp_path: Path) -> None:
     legs = drive(tmp_path, [4, 4, 4], [2, 6, 0])
     legs[1]["uplink"] = {"rate_mbps": 3}
-    derived = as_run(scenario(legs, transport="tcp", mode="sc", handover={"case": "sp"})).scenario
+    derived = resolve_scenario(
+        scenario(legs, transport="tcp", mode="sc", handover={"case": "sp"})
+    ).scenario
     capacity = derived.legs[0].uplink.capacity()
     assert [capacity.rate_at(s * 10**9) for s in range(3)] == [20e6, 3e6, 20e6]
 
@@ -150,7 +152,9 @@ def test_case_sp_takes_the_uplink_of_the_best_downlink(tmp_path: Path) -> None:
 def test_flows_of_several_paths_all_follow_the_rule(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
     flows = [{"mode": "multipath"}, {"mode": "multipath"}]
-    derived = as_run(scenario(legs, mode="flows", flows=flows, handover={"case": 1})).scenario
+    derived = resolve_scenario(
+        scenario(legs, mode="flows", flows=flows, handover={"case": 1})
+    ).scenario
     events = (PathEvent(2, "open", 2), PathEvent(2.02, "abandon", 1))
     found = {flow.paths for flow in derived.resolved_flows}
     assert found == {PathPlan((1,), events, each_carries=False)}
@@ -212,4 +216,4 @@ def test_case_sp_refuses_changes_of_its_leg(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5], [5])
     legs[0]["downlink"]["changes"] = [{"at_s": 1, "delay_ms": 5}]
     with pytest.raises(SettingsError, match=r"case sp: legs\.0\.downlink\.changes: allowed"):
-        as_run(scenario(legs, handover={"case": "sp"}))
+        resolve_scenario(scenario(legs, handover={"case": "sp"}))

@@ -12,7 +12,7 @@ from minitopo_dc.compare import planned_runs
 from minitopo_dc.minitopo import ParameterError
 from minitopo_dc.run.check import check_fields
 from minitopo_dc.settings import PathPlan, SettingsError, parse_path_words
-from minitopo_dc.settings.paths import PathEvent
+from minitopo_dc.settings.path_schedule import PathEvent
 from minitopo_dc.workloads import Download
 from tests.commands.test_commands import parsed, scenario
 from tests.minitopo.files import DUAL, TWO_PATHS, read

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.as_run import as_run
+from minitopo_dc.scenario.resolve import resolve_scenario
 from minitopo_dc.settings import LegSettings, SettingsError
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 from minitopo_dc.trace.offset import scaled_to_mean
@@ -90,6 +90,6 @@ def test_the_best_of_two_legs_keeps_the_queue_of_the_mean() -> None:
         },
         "test",
     )
-    best = as_run(scenario).scenario.legs[0].downlink
+    best = resolve_scenario(scenario).scenario.legs[0].downlink
     assert best.trace_mean_mbps is None
     assert best.queue_limit_bytes() == 50_000

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.numbers import QUANTITIES, in_own_unit
+from minitopo_dc.numbers import QUANTITIES, in_field_unit
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import LegSettings, PdcpSettings, SettingsError
 from minitopo_dc.workloads import parse_workload
@@ -86,8 +86,8 @@ def test_units_are_exact(number: int, name: str, data: st.DataObject) -> None:
     quantity = QUANTITIES[name]
     unit = data.draw(st.sampled_from(sorted(quantity.units)))
     exact = number * quantity.units[unit]
-    assert in_own_unit(f"{number}{unit}", quantity) == pytest.approx(float(exact), rel=1e-15)
-    assert Fraction(in_own_unit(f"{number}{unit}", quantity)) == exact or exact.denominator > 1
+    assert in_field_unit(f"{number}{unit}", quantity) == pytest.approx(float(exact), rel=1e-15)
+    assert Fraction(in_field_unit(f"{number}{unit}", quantity)) == exact or exact.denominator > 1
 
 
 def test_what_is_wrong_of_both_directions_is_told_once() -> None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from minitopo_dc.workloads.paths import COLUMNS, PathFile, PathReport, PathSample, bytes_of_legs
+from minitopo_dc.workloads.path_reports import (
+    COLUMNS,
+    PathFile,
+    PathReport,
+    PathSample,
+    bytes_of_legs,
+)
 
 
 def test_a_file_of_paths_has_a_row_per_flow_path_and_sample(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from minitopo_dc.router.schedule import Schedule
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.run.routers import gnb_settings, ue_settings
-from minitopo_dc.scenario import Scenario, as_run
+from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError, read_trace, to_opportunities, trace_info
 from minitopo_dc.workloads import Download, RequestResponse, Workload
@@ -56,7 +56,7 @@ def _scenario(rng: Random, directory: Path) -> Iterator[None]:
     scenario = Scenario.load(path)
     yield
     _run([str(path)], directory)
-    derived = as_run(scenario).scenario
+    derived = resolve_scenario(scenario).scenario
     for settings in (gnb_settings(derived, directory), ue_settings(derived, directory)):
         _build(settings)
 
@@ -173,7 +173,9 @@ def _alone() -> tuple[str, ...]:
 
 def _element_file(rng: Random, directory: Path) -> Path:
     made = rng.choice((gnb_settings, ue_settings))
-    settings = made(as_run(Scenario.check(rng.choice(SCENARIOS), "base")).scenario, directory)
+    settings = made(
+        resolve_scenario(Scenario.check(rng.choice(SCENARIOS), "base")).scenario, directory
+    )
     document = settings.model_dump(mode="json", exclude_defaults=True)
     return written(rng, document, directory / "element.yaml", KNOWN)
 

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from minitopo_dc.analysis.figures.chart import Axis, Chart, Panel, Series, draw, lines
-from minitopo_dc.analysis.figures.paths import TIME, plan_marks
+from minitopo_dc.analysis.figures.path_rates import TIME, plan_marks
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.as_run import as_run
+from minitopo_dc.scenario.resolve import resolve_scenario
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.units import NS_PER_S
 
@@ -30,7 +30,7 @@ def draw_schedule(scenario: Scenario, until_s: float) -> Figure:
     Raises:
         SettingsError, TraceError: a trace is missing or wrong, or no leg ever has any capacity.
     """
-    made = as_run(scenario).scenario
+    made = resolve_scenario(scenario).scenario
     legs = range(1, len(made.legs) + 1)
     seconds = range(0, math.ceil(until_s), STEP_S)
     offered = {leg: [_mbps(made, leg, second) for second in seconds] for leg in legs}

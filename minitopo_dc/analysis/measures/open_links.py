@@ -11,7 +11,7 @@ from pathlib import Path
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.run.results import RunResult, flow_windows, load_as_run
 from minitopo_dc.scenario import ResolvedFlow, Scenario
-from minitopo_dc.settings.paths import Period, without
+from minitopo_dc.settings.path_schedule import Period, without
 from minitopo_dc.units import NS_PER_S
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from minitopo_dc.analysis.tables.run_files import read_numbers
 from minitopo_dc.analysis.tables.series import bin_edges, leg_series
 from minitopo_dc.settings import Direction
-from minitopo_dc.workloads.paths import COLUMNS
+from minitopo_dc.workloads.path_reports import COLUMNS
 
 BIN_S = 0.2
 """The default width of bins, two samples of the default interval: with one, rates would show where

@@ -11,7 +11,6 @@ from typing import Any
 
 from minitopo_dc.analysis import ResultError
 from minitopo_dc.analysis.tables.reference import check_column, read_reference
-from minitopo_dc.campaign.file.asked import check_names
 from minitopo_dc.campaign.file.design import Version, factor_names
 from minitopo_dc.campaign.file.explain import check_explained, check_sides
 from minitopo_dc.campaign.file.fields import (
@@ -23,6 +22,7 @@ from minitopo_dc.campaign.file.fields import (
     Joint,
     Reference,
 )
+from minitopo_dc.campaign.file.measure_names import check_names
 
 MOST_CELLS = 100_000
 """The most cells of an experiment: each is a scenario that is checked, in a millisecond."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from minitopo_dc.campaign.file.field_paths import LABEL
 from minitopo_dc.campaign.file.grammar import (
     ARITHMETIC,
     COMPARISONS,
@@ -28,7 +29,6 @@ from minitopo_dc.campaign.file.grammar import (
     parsed,
     shown,
 )
-from minitopo_dc.campaign.file.paths import LABEL
 from minitopo_dc.campaign.file.values import (
     FUNCTIONS,
     MOST_BITS,

@@ -1,9 +1,9 @@
 """The fields of a campaign's YAML file (docs/campaign-file.md).
 
 A mapping of *fields* has dotted paths of a scenario as its keys
-(`minitopo_dc.campaign.file.paths`). Of several that name the same field the later one counts, in
-this order: `base`, the configuration's, the experiment's `base`, those of `quick` or `sample`, the
-command line's, the factors.
+(`minitopo_dc.campaign.file.field_paths`). Where several name the same field, the last one in this
+order counts: `base`, the configuration's, the experiment's `base`, those of `quick` or `sample`,
+the command line's, the factors.
 
 Fields below `virtual` are left out on the real clock, `real.sysctl` and `real.client_cpu_percent`
 on the virtual one. A text that begins with `=` is worked out from the cell's labels

@@ -15,8 +15,13 @@ from minitopo_dc.analysis.measures.named import measure
 from minitopo_dc.analysis.tables.reference import compare, read_reference, same_value
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.execution.table import cell_table, save_table
-from minitopo_dc.campaign.file.asked import check_names, close_to, unheard_of, unknown
 from minitopo_dc.campaign.file.fields import Curve, Experiment, Reference
+from minitopo_dc.campaign.file.measure_names import (
+    check_names,
+    similar_measures,
+    unknown,
+    unknown_measures,
+)
 from minitopo_dc.campaign.file.plan import Plan
 from minitopo_dc.settings import SettingsError
 
@@ -76,12 +81,13 @@ def _check_measures(source: Source, sources: Sequence[Source]) -> None:
         where = f"{source.store.root} ({source.plan.file.title}): experiments.{name}"
         try:
             check_names(source.plan.file, experiment)
-            wrong = next(unheard_of(source.plan.file, experiment, told, ran), None)
+            wrong = next(unknown_measures(source.plan.file, experiment, told, ran), None)
         except ValueError as error:
             raise SettingsError(f"{where}.{error}") from None
         if wrong is not None:
+            similar = similar_measures(wrong.measure, told)
             raise SettingsError(
-                f"{where}.{unknown(wrong, close_to(wrong.measure, told))}; correct the campaign's "
+                f"{where}.{unknown(wrong, similar)}; correct the campaign's "
                 f"file and give `campaign run` again: what was run is kept"
             )
 

@@ -21,10 +21,10 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.campaign.file.asked import NOTHING, identifier
 from minitopo_dc.campaign.file.expressions import compute_number, labels, names_in
 from minitopo_dc.campaign.file.fields import Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError, shown
+from minitopo_dc.campaign.file.measure_names import NOTHING, identifier
 from minitopo_dc.campaign.file.values import Functions, Keys
 from minitopo_dc.campaign.report.evaluation import Source, not_ok, run_value
 from minitopo_dc.settings import SettingsError

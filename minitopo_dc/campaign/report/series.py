@@ -24,7 +24,7 @@ from minitopo_dc.analysis.figures.chart import (
     until,
     value_name,
 )
-from minitopo_dc.analysis.figures.paths import path_lines, path_marks
+from minitopo_dc.analysis.figures.path_rates import path_lines, path_marks
 from minitopo_dc.analysis.logs.connection_log import connection_log, sender_recovery
 from minitopo_dc.analysis.measures.delays import DELAYS, delays_of
 from minitopo_dc.analysis.measures.drop_occasion import ACKNOWLEDGED, LOST, SENT, drop_occasion

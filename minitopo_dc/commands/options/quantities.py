@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from minitopo_dc.numbers import QUANTITIES, in_own_unit, quantity_of
+from minitopo_dc.numbers import QUANTITIES, in_field_unit, quantity_of
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 
@@ -15,7 +15,7 @@ def of(name: str) -> Callable[[str], float]:
 
     def read(text: str) -> float:
         try:
-            return in_own_unit(text, QUANTITIES[name])
+            return in_field_unit(text, QUANTITIES[name])
         except ValueError as error:
             raise argparse.ArgumentTypeError(f"{quoted(text)} is {error}") from None
 
@@ -31,6 +31,6 @@ def of_field(option: str, field: str, text: str) -> float | str:
     """
     quantity = quantity_of(field)
     try:
-        return text if quantity is None else in_own_unit(text, quantity)
+        return text if quantity is None else in_field_unit(text, quantity)
     except ValueError as error:
         raise SettingsError(f"{option}: {quoted(text)} is {error}") from None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.settings import PathSchedule, SettingsError, parse_path_words
-from minitopo_dc.settings.paths import ACTIONS
+from minitopo_dc.settings.path_schedule import ACTIONS
 
 
 def add_paths_option(parser: argparse.ArgumentParser) -> None:

@@ -88,7 +88,7 @@ def forwarded(
     return Rule(version, ("PREROUTING", "-i", interface, *matches, *checks, *_target(queue)))
 
 
-def accepts_own(interface: str) -> bool:
+def accepts_local(interface: str) -> bool:
     """Return whether packets from this host's IPv4 addresses may enter by `interface`.
 
     The kernel setting `accept_local` says so (ip-sysctl).

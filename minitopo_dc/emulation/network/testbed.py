@@ -14,7 +14,7 @@ from minitopo_dc.emulation.network.elements import ElementFailedError, ElementPr
 from minitopo_dc.emulation.network.host_capture import captured
 from minitopo_dc.emulation.network.hosts import EmulatedHost, Network, network
 from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
-from minitopo_dc.scenario import Scenario, as_run
+from minitopo_dc.scenario import Scenario, resolve_scenario
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
     """
     if (reason := why_no_ipv6(scenario)) is not None:
         raise ElementFailedError(reason)
-    scenario = as_run(scenario).scenario
+    scenario = resolve_scenario(scenario).scenario
     settings = [
         gnb_settings(scenario, directory),
         ue_settings(scenario, directory),

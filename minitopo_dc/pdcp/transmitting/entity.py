@@ -12,14 +12,14 @@ from minitopo_dc.pdcp.formats.codec import SnFormat
 from minitopo_dc.pdcp.policies.policy import PolicyError, SplitPolicy, policy_failure, sees_legs
 from minitopo_dc.pdcp.policies.view import LegState, LegView
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
+from minitopo_dc.pdcp.transmitting.bearer_legs import BearerLegs
 from minitopo_dc.pdcp.transmitting.duplication import SelectiveDuplication
+from minitopo_dc.pdcp.transmitting.entity_leg_view import EntityLegView
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
 from minitopo_dc.pdcp.transmitting.flow_control import FlowControl
-from minitopo_dc.pdcp.transmitting.followed_legs import FollowedLegs
 from minitopo_dc.pdcp.transmitting.leg_access import LEAD_NS, LegAccess
 from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
 from minitopo_dc.pdcp.transmitting.recovery import Recovery, SentPdu
-from minitopo_dc.pdcp.transmitting.view_of_leg import ViewOfLeg
 from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
 
 T = TypeVar("T")
@@ -130,10 +130,10 @@ class TransmittingEntity(Generic[T]):
                 f"split policy {type(policy).__name__} sees legs: needs {legs}, "
                 f"{len(states)} are shown"
             )
-        self._legs: FollowedLegs[Pdu[T]] | None = None
+        self._legs: BearerLegs[Pdu[T]] | None = None
         if follows:
             lead = LEAD_NS if sees_legs(policy) else None
-            self._legs = FollowedLegs(
+            self._legs = BearerLegs(
                 states, flow_control, lead=lead, header=sn_format.size, failures=failures
             )
         self._all_views = tuple(self._view(leg, state) for leg, state in enumerate(states))
@@ -265,12 +265,12 @@ class TransmittingEntity(Generic[T]):
             probes=None if failures is None else failures.probes,
         )
 
-    def _take_report(self, followed: FollowedLegs[Pdu[T]]) -> None:
+    def _take_report(self, followed: BearerLegs[Pdu[T]]) -> None:
         if self.feedback is not None:
             followed.take_report(self.feedback)
 
     def _view(self, leg: int, state: LegState) -> LegView:
-        return ViewOfLeg(
+        return EntityLegView(
             leg,
             state,
             legs=self._legs,
@@ -334,9 +334,7 @@ class TransmittingEntity(Generic[T]):
         else:
             self._legs.accesses[leg].send(pdu, now=now, size=size, count=pdu.count)
 
-    def _send_waiting(
-        self, waiting: SduBuffer[T], followed: FollowedLegs[Pdu[T]], now: int
-    ) -> None:
+    def _send_waiting(self, waiting: SduBuffer[T], followed: BearerLegs[Pdu[T]], now: int) -> None:
         """Give SDUs their numbers in order of arrival, for as long as their legs take them."""
         waiting.expire(now)
         while (first := waiting.first()) is not None:
@@ -353,7 +351,7 @@ class TransmittingEntity(Generic[T]):
                 )
             self._number(first.sdu, size, first.arrived, legs, now)
 
-    def _send_again(self, recovery: Recovery[T], followed: FollowedLegs[Pdu[T]], now: int) -> None:
+    def _send_again(self, recovery: Recovery[T], followed: BearerLegs[Pdu[T]], now: int) -> None:
         """Send again what is to be recovered, in order of COUNT (clause 5.5)."""
         if self.feedback is not None:
             recovery.take_status(self.feedback)
@@ -374,7 +372,7 @@ class TransmittingEntity(Generic[T]):
             else leg.takes(now=now, size=size)
         )
 
-    def _next_occasion(self, followed: FollowedLegs[Pdu[T]], now: int) -> int | None:
+    def _next_occasion(self, followed: BearerLegs[Pdu[T]], now: int) -> int | None:
         recovery, waiting = self._recovery, self._waiting
         again = recovery is not None and recovery.has_more
         moments = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.lines import Line2D
 
-from minitopo_dc.analysis.figures.paths import plan_marks
+from minitopo_dc.analysis.figures.path_rates import plan_marks
 from minitopo_dc.analysis.figures.schedule import draw_schedule
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import PathEvent, PathPlan

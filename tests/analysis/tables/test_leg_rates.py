@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.analysis import leg_rates
-from minitopo_dc.analysis.figures.paths import legs_figure
+from minitopo_dc.analysis.figures.path_rates import legs_figure
 from minitopo_dc.units import NS_PER_S
 from tests.analysis.synthetic_runs import save_element
 

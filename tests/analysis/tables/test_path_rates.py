@@ -10,9 +10,9 @@ from matplotlib.image import imread
 
 from minitopo_dc.analysis import ResultError, path_rates, path_series
 from minitopo_dc.analysis.figures.chart import Axis, Panel
-from minitopo_dc.analysis.figures.paths import path_lines, path_marks, paths_figure
+from minitopo_dc.analysis.figures.path_rates import path_lines, path_marks, paths_figure
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.workloads.paths import PathFile, PathSample
+from minitopo_dc.workloads.path_reports import PathFile, PathSample
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
 SCHEDULE = {"initial": [1], "schedule": [{"at_s": 1, "open": 2}, {"at_s": 2, "abandon": 1}]}

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc.campaign.file import scenarios
+from minitopo_dc.campaign.file.field_paths import PathError, check_path, get_value, set_value
 from minitopo_dc.campaign.file.identity import run_id
-from minitopo_dc.campaign.file.paths import PathError, check_path, get_value, set_value
 from minitopo_dc.campaign.file.plan import Plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.scenario import Scenario

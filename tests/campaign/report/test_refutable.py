@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 from minitopo_dc.campaign.execution.store import Store
-from minitopo_dc.campaign.file.asked import measures_asked
 from minitopo_dc.campaign.file.design import Version
 from minitopo_dc.campaign.file.expressions import compute_number, names_in
 from minitopo_dc.campaign.file.fields import Claim, campaign_names, find_campaign
+from minitopo_dc.campaign.file.measure_names import needed_measures
 from minitopo_dc.campaign.file.plan import Plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.campaign.report import joined
@@ -126,7 +126,7 @@ def _not_refuted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> list[Claim]:
     file = read_file(path, Overrides())
-    measures = measures_asked(file, file.experiments[experiment])
+    measures = needed_measures(file, file.experiments[experiment])
     asked = tuple(dict.fromkeys(each.configuration for each in measures))
     plan = read_plan(
         path,

@@ -14,7 +14,7 @@ from minitopo_dc.element.kernel import rules
 from minitopo_dc.element.kernel.rules import (
     Rule,
     RuleError,
-    accepts_own,
+    accepts_local,
     forwarded,
     incoming,
     installed,
@@ -118,7 +118,7 @@ def test_a_host_s_own_addresses_may_enter_where_the_kernel_is_told_so(
         if value is not None:
             (tmp_path / name).mkdir()
             (tmp_path / name / "accept_local").write_text(f"{value}\n")
-    assert accepts_own("loop") is expected
+    assert accepts_local("loop") is expected
 
 
 @pytest.mark.parametrize("version", [4, 6])

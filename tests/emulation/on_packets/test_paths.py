@@ -13,7 +13,7 @@ from minitopo_dc.emulation.run.real import run_real
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.workloads.paths import COLUMNS
+from minitopo_dc.workloads.path_reports import COLUMNS
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 

@@ -13,7 +13,7 @@ import pytest
 
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.mptcp.endpoints import Endpoints, first_endpoints
-from minitopo_dc.runners.mptcp.paths import at_its_time
+from minitopo_dc.runners.mptcp.path_manager import at_its_time
 from minitopo_dc.runners.ports import is_connected
 from minitopo_dc.settings import PathEvent, PathPlan
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from minitopo_dc.analysis import path_rates
-from minitopo_dc.analysis.figures.paths import paths_figure
+from minitopo_dc.analysis.figures.path_rates import paths_figure
 from minitopo_dc.analysis.measures.handovers import (
     handover_recoveries,
     handovers_per_minute,

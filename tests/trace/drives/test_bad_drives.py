@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.scenario import Scenario, as_run
+from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.trace import TraceError, read_cells, read_channels, read_trace
 
 LOG = "time_s,operator,carrier,cell,rsrp_dbm\n"
@@ -116,7 +116,7 @@ def test_a_gap_in_a_log_of_cells_is_an_outage(tmp_path: Path) -> None:
 def test_an_operator_that_vanishes_loses_its_path(tmp_path: Path) -> None:
     gone = "".join(f"{second},5,0,A/1/x,\n" for second in range(2, 20))
     drive = written(tmp_path, f"{WIDE}0,5,1,{BOTH}1,5,1,{BOTH}{gone}")
-    derived = as_run(Scenario.load(scenario(tmp_path, drive, 2))).scenario
+    derived = resolve_scenario(Scenario.load(scenario(tmp_path, drive, 2))).scenario
     plan = derived.resolved_flows[0].paths
     assert plan is not None
     assert [tuple(event) for event in plan.events] == [(7, "abandon", 2)]  # 5 s after it vanished
@@ -135,4 +135,4 @@ def test_channels_that_are_away_for_the_whole_run_are_named(tmp_path: Path) -> N
     rows = "".join(f"{second},0,0,,\n" for second in range(30))
     drive = written(tmp_path, f"{WIDE}{rows}30,5,0,A/1/x,\n")
     with pytest.raises(ValueError, match="handover: no channel has any capacity in the first 10 s"):
-        as_run(Scenario.load(scenario(tmp_path, drive, 2)))
+        resolve_scenario(Scenario.load(scenario(tmp_path, drive, 2)))

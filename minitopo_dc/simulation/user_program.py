@@ -1,4 +1,4 @@
-"""Programs of the user's in virtual time: the twin of `minitopo_dc.emulation.run.own_program`."""
+"""Programs of the user's in virtual time: the twin of `minitopo_dc.emulation.run.user_program`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minitopo_dc.linux_guest.guest import GuestError
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.program_result import ProgramResult, leg_counts, pdcp_counts
-from minitopo_dc.runners.in_guest import ProgramsFlow, Take
+from minitopo_dc.runners.guest_programs import ProgramsFlow, Take
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.run import facts, no_collector
 from minitopo_dc.simulation.testbed import Testbed
@@ -24,7 +24,7 @@ SIGNALLED = 128
 
 
 @dataclass(frozen=True, slots=True)
-class OwnProgram:
+class UserProgram:
     """Holds what is to run, and who is told of it."""
 
     command: tuple[str, ...]
@@ -55,7 +55,7 @@ class OwnProgram:
         return made
 
 
-def run_program(scenario: Scenario, program: OwnProgram, directory: Path) -> ProgramResult:
+def run_program(scenario: Scenario, program: UserProgram, directory: Path) -> ProgramResult:
     """Run programs over the path of their scenario.
 
     Args:

@@ -35,7 +35,7 @@ READY_POLL_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class OwnProgram:
+class UserProgram:
     """The user's program: its command, its host and its server."""
 
     command: tuple[str, ...]
@@ -67,7 +67,7 @@ class OwnProgram:
 
 
 def run_program(
-    scenario: Scenario, program: OwnProgram, directory: Path, say: Say
+    scenario: Scenario, program: UserProgram, directory: Path, say: Say
 ) -> ProgramResult:
     """Run a program in the user's terminal, and remove all that was made for it afterwards.
 
@@ -99,7 +99,7 @@ class _Run:
     """One run of a program; its fields are the arguments of `run_program`."""
 
     scenario: Scenario
-    program: OwnProgram
+    program: UserProgram
     directory: Path
     say: Say
 
@@ -138,7 +138,7 @@ class _Run:
         with ExitStack() as stack:
             server = None
             if program.server:
-                started = own_server(
+                started = user_server(
                     bed.hosts.server, program.as_user(program.server), environment, self.directory
                 )
                 server = stack.enter_context(started)
@@ -160,7 +160,7 @@ class _Run:
 class _Watch:
     """Checks the testbed and the server while the program runs."""
 
-    def __init__(self, bed: Testbed, server: OwnServer | None, say: Say) -> None:
+    def __init__(self, bed: Testbed, server: UserServer | None, say: Say) -> None:
         self._bed = bed
         self._server = server
         self._say = say
@@ -194,7 +194,7 @@ def _use_leg(client: EmulatedHost, leg: int, ip_version: IpVersion) -> None:
             raise ElementFailedError(str(failure)) from failure
 
 
-class OwnServer:
+class UserServer:
     """A running server; its standard output and error are in `server.out` and `server.err`."""
 
     def __init__(self, host: EmulatedHost, process: Process) -> None:
@@ -231,15 +231,15 @@ class OwnServer:
 
 
 @contextmanager
-def own_server(
+def user_server(
     host: EmulatedHost, command: Sequence[str], environment: Mapping[str, str], directory: Path
-) -> Iterator[OwnServer]:
+) -> Iterator[UserServer]:
     """Run a server for a block; on leaving it has ended."""
     log = directory / "server.err"
     with (directory / "server.out").open("wb") as output, log.open("wb") as errors:
         popen = host.popen(command, environment=environment, stdout=output, stderr=errors)
     process = Process("server", popen, log)
     try:
-        yield OwnServer(host, process)
+        yield UserServer(host, process)
     finally:
         process.close()

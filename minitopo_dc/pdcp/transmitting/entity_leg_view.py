@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitopo_dc.pdcp.policies.view import LegReport, LegState, LegView
+from minitopo_dc.pdcp.transmitting.bearer_legs import BearerLegs
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
-from minitopo_dc.pdcp.transmitting.followed_legs import FollowedLegs
 from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
 
 
-class ViewOfLeg(LegView):
+class EntityLegView(LegView):
     """Reads what the leg and its transmitting entity know, and keeps nothing itself."""
 
     __slots__ = ("_access", "_bytes", "_feedback", "_leg", "_legs", "_pdus", "_waiting")
@@ -21,7 +21,7 @@ class ViewOfLeg(LegView):
         leg: int,
         state: LegState,
         *,
-        legs: FollowedLegs[Any] | None,
+        legs: BearerLegs[Any] | None,
         waiting: SduBuffer[Any] | None,
         feedback: Feedback | None,
         pdus: Sequence[int],

@@ -10,7 +10,7 @@ from minitopo_dc.picoquic.connection import Connection, PicoquicError
 from minitopo_dc.picoquic.path import Address, PathStatistics
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
-from minitopo_dc.workloads.paths import PathReport, PathSample, PathState
+from minitopo_dc.workloads.path_reports import PathReport, PathSample, PathState
 
 RETRY_NS = 10 * NS_PER_MS
 """How soon what picoquic refused is tried again: it lacks the peer's next connection identifier,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.emulation.run.own_program import own_server
+from minitopo_dc.emulation.run.user_program import user_server
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.ports import is_port_bound
 from tests.emulation.local_host import LocalHost
@@ -30,14 +30,14 @@ def test_a_server_with_a_port_is_ready_when_it_has_it(kind: str, tmp_path: Path)
         f"s.bind(('127.0.0.1', {port})); getattr(s, 'listen')() if {kind!r} == 'SOCK_STREAM' "
         "else None; time.sleep(60)"
     )
-    with own_server(HERE, [sys.executable, "-c", code], {}, tmp_path) as server:
+    with user_server(HERE, [sys.executable, "-c", code], {}, tmp_path) as server:
         server.wait_ready(port)
         assert is_port_bound(HERE.pid, port)
     assert not is_port_bound(HERE.pid, port)
 
 
 def test_a_server_that_lives_for_a_moment_is_ready(tmp_path: Path) -> None:
-    with own_server(HERE, ["sleep", "60"], {}, tmp_path) as server:
+    with user_server(HERE, ["sleep", "60"], {}, tmp_path) as server:
         server.wait_ready(None)
         assert server.exit_code is None
 
@@ -47,21 +47,21 @@ def test_a_server_that_fails_at_once_says_how(port: int | None, tmp_path: Path) 
     command = ["sh", "-c", "echo no such disc >&2; exit 3"]
     words = "server ended with exit code 3 before it was ready: no such disc"
     with (
-        own_server(HERE, command, {}, tmp_path) as server,
+        user_server(HERE, command, {}, tmp_path) as server,
         pytest.raises(TransferFailed, match=words),
     ):
         server.wait_ready(port)
 
 
 def test_a_server_that_has_gone_to_the_background_is_no_error(tmp_path: Path) -> None:
-    with own_server(HERE, ["true"], {}, tmp_path) as server:
+    with user_server(HERE, ["true"], {}, tmp_path) as server:
         server.wait_ready(None)
         assert (server.exit_code, server.error()) == (0, None)
 
 
 def test_what_a_server_prints_is_kept_and_it_has_the_variables(tmp_path: Path) -> None:
     command = ["sh", "-c", "echo $WORD; echo bad >&2; exec sleep 60"]
-    with own_server(HERE, command, {"WORD": "good"}, tmp_path) as server:
+    with user_server(HERE, command, {"WORD": "good"}, tmp_path) as server:
         server.wait_ready(None)
     assert (tmp_path / "server.out").read_text() == "good\n"
     assert (tmp_path / "server.err").read_text() == "bad\n"

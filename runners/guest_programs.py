@@ -17,7 +17,7 @@ from minitopo_dc.runners.processes.session import END_TIMEOUT_S, READY_TIMEOUT_S
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
-from minitopo_dc.workloads.paths import PathSample
+from minitopo_dc.workloads.path_reports import PathSample
 
 TEMPORARY = "/dev/shm"
 """Where programs may write temporary files: in the guest's memory."""

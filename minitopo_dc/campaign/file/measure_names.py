@@ -9,9 +9,9 @@ from difflib import get_close_matches
 
 from minitopo_dc.analysis.measures.named import EXAMPLES, PLAIN, is_known
 from minitopo_dc.campaign.file.expressions import LITERALS, names_in
+from minitopo_dc.campaign.file.field_paths import LABEL
 from minitopo_dc.campaign.file.fields import OVER_POINTS, CampaignFile, Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError, parsed, shown
-from minitopo_dc.campaign.file.paths import LABEL
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import (
     Command,
@@ -37,7 +37,7 @@ LISTED = (Command, Download, Ping, Realtime, RequestResponse, Video)
 
 
 @dataclass(frozen=True)
-class Asked:
+class NeededMeasure:
     """A measure of a configuration that a figure or a joined measure needs."""
 
     key: str
@@ -46,7 +46,7 @@ class Asked:
     measure: str
 
 
-def measures_asked(file: CampaignFile, experiment: Experiment) -> Iterator[Asked]:
+def needed_measures(file: CampaignFile, experiment: Experiment) -> Iterator[NeededMeasure]:
     """Yield all measures that an experiment asks of single runs.
 
     Raises:
@@ -54,16 +54,16 @@ def measures_asked(file: CampaignFile, experiment: Experiment) -> Iterator[Asked
     """
     figure = experiment.figure
     for curve in figure.curves if figure is not None and figure.kind not in OVER_POINTS else ():
-        yield Asked("figure.curves", curve.configuration, curve.measure)
+        yield NeededMeasure("figure.curves", curve.configuration, curve.measure)
         if figure is not None and figure.kind == "against":
-            yield Asked("figure.x", curve.configuration, figure.x)
+            yield NeededMeasure("figure.x", curve.configuration, figure.x)
     known = {identifier(name): name for name in file.configurations}
     depth = 1 if experiment.across else 0
     for column, text in experiment.joined.items():
         for node in ast.walk(parsed(text)):
             for name in _configurations(node, depth):
                 if name in known:
-                    yield Asked(f"joined.{column}", known[name], _key(node))
+                    yield NeededMeasure(f"joined.{column}", known[name], _key(node))
 
 
 def identifier(configuration: str) -> str:
@@ -104,7 +104,7 @@ def check_measures(
     Raises:
         ValueError: a measure is refused; the message begins with the key below the experiment.
     """
-    doubtful = [each for each in measures_asked(file, experiment) if not is_known(each.measure)]
+    doubtful = [each for each in needed_measures(file, experiment) if not is_known(each.measure)]
     if not doubtful:
         return
     workloads = _workloads(scenarios)
@@ -112,13 +112,13 @@ def check_measures(
     listed = {name for each in workloads if isinstance(each, LISTED) for name in each.told}
     only_listed = all(isinstance(each, Command) for each in workloads)
     for asked in doubtful:
-        if asked.measure not in told and (only_listed or close_to(asked.measure, listed)):
+        if asked.measure not in told and (only_listed or similar_measures(asked.measure, listed)):
             raise ValueError(unknown(asked, told))
 
 
-def unheard_of(
+def unknown_measures(
     file: CampaignFile, experiment: Experiment, told: Collection[str], ran: Collection[str]
-) -> Iterator[Asked]:
+) -> Iterator[NeededMeasure]:
     """Yield the measures that are asked for and that no run reports.
 
     Args:
@@ -132,29 +132,29 @@ def unheard_of(
     """
     asked = [
         each
-        for each in measures_asked(file, experiment)
+        for each in needed_measures(file, experiment)
         if not is_known(each.measure) and each.measure not in told
     ]
     hopeful = {each.measure for each in asked if each.configuration not in ran}
     for each in asked:
-        misspelt = each.measure not in hopeful or close_to(each.measure, told)
+        misspelt = each.measure not in hopeful or similar_measures(each.measure, told)
         if each.configuration in ran and misspelt:
             yield each
 
 
-def close_to(name: str, others: Iterable[str] = ()) -> list[str]:
+def similar_measures(name: str, others: Iterable[str] = ()) -> list[str]:
     """Return the names of measures that are similar to a name, the most similar first."""
     return get_close_matches(name, {*PLAIN, *EXAMPLES, *others}, n=MOST_MATCHES, cutoff=ALIKE)
 
 
-def unknown(asked: Asked, told: Iterable[str] = ()) -> str:
+def unknown(asked: NeededMeasure, told: Iterable[str] = ()) -> str:
     """Return the message for a measure that does not exist.
 
     Args:
         asked: the measure, and where it stands.
         told: names of what the runs report besides what all of them have.
     """
-    close = close_to(asked.measure, told)
+    close = similar_measures(asked.measure, told)
     names = ", ".join(dict.fromkeys([*OFTEN, *sorted(told)]))
     hint = f"did you mean {' or '.join(close)}?" if close else f"allowed: {names}, and others"
     return f"{asked.key}: {asked.measure} is no measure of {asked.configuration}; {hint} " + PAGE

@@ -14,7 +14,7 @@ from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
 T = TypeVar("T")
 
 
-class FollowedLegs(Generic[T]):
+class BearerLegs(Generic[T]):
     """All legs of one bearer (numbered from 0), to which it sends PDUs of type `T`.
 
     Args:

@@ -41,7 +41,7 @@ OF_TRACE = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "en
 
 
 @dataclass(frozen=True)
-class AsRun:
+class ResolvedScenario:
     """The plain scenario of a run, and the handovers in it.
 
     Attributes:
@@ -55,7 +55,7 @@ class AsRun:
     derived: bool = False
 
 
-def as_run(given: Scenario) -> AsRun:
+def resolve_scenario(given: Scenario) -> ResolvedScenario:
     """Return the scenario that is run; reads the legs' traces if there is a handover rule.
 
     Raises:
@@ -63,17 +63,17 @@ def as_run(given: Scenario) -> AsRun:
     """
     begun = _with_offset(given)
     if begun.handover is None:
-        return AsRun(begun, derived=begun is not given)
+        return ResolvedScenario(begun, derived=begun is not given)
     rates = _rates(begun, "downlink")
     if begun.handover.case == "sp":
         values = _plain(begun) | {"legs": [_best_leg(begun, rates)]}
-        return AsRun(Scenario.check(values, "handover"), derived=True)
+        return ResolvedScenario(Scenario.check(values, "handover"), derived=True)
     try:
         plan = _plan(rates, begun.handover.rule())
     except ValueError as error:
         raise SettingsError(f"handover: {error}") from None
     scenario = Scenario.check(_planned(begun, plan, rates), "handover")
-    return AsRun(scenario, plan.handovers, derived=True)
+    return ResolvedScenario(scenario, plan.handovers, derived=True)
 
 
 @lru_cache(maxsize=MOST_KEPT)

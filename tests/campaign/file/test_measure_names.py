@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc.analysis.measures.named import EXAMPLES, is_known
-from minitopo_dc.campaign.file.asked import Asked, measures_asked
 from minitopo_dc.campaign.file.fields import CampaignFile
+from minitopo_dc.campaign.file.measure_names import NeededMeasure, needed_measures
 from minitopo_dc.campaign.report.evaluation import load_sources
 from minitopo_dc.cli import main
 from minitopo_dc.run.judge import blank_result
@@ -160,12 +160,12 @@ def test_measures_are_found_behind_choices_and_values_of_a_factor() -> None:
     }
     one = {"title": "One", "grid": {"pdcp.batch": [2]}, "across": "pdcp.batch", "joined": joined}
     file = CampaignFile.check(document(experiments={"one": one}), "file")
-    found = set(measures_asked(file, file.experiments["one"]))
+    found = set(needed_measures(file, file.experiments["one"]))
     assert found == {
-        Asked("joined.a", "default", "goodput_mbps"),
-        Asked("joined.a", "large", "goodput_mbps"),
-        Asked("joined.b", "default", "rtt_ms"),
-        Asked("joined.b", "large", "given_up"),
+        NeededMeasure("joined.a", "default", "goodput_mbps"),
+        NeededMeasure("joined.a", "large", "goodput_mbps"),
+        NeededMeasure("joined.b", "default", "rtt_ms"),
+        NeededMeasure("joined.b", "large", "given_up"),
     }
 
 

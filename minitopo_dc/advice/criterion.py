@@ -28,7 +28,7 @@ Kind = Literal["ratio", "difference"]
 
 
 @dataclass(frozen=True)
-class Judged:
+class Criterion:
     """A number of a run, and when two of them are a tie."""
 
     name: str
@@ -103,7 +103,7 @@ class Judged:
         return f"{value:g} {self.difference_unit}"
 
 
-def judged(workload: Workload, margin_percent: float | None = None) -> Judged:
+def criterion(workload: Workload, margin_percent: float | None = None) -> Criterion:
     """Return what is judged of a workload.
 
     Args:
@@ -123,14 +123,14 @@ def judged(workload: Workload, margin_percent: float | None = None) -> Judged:
     common: dict[str, Any] = {"margin": margin, "kind": "ratio", "less_is_better": False}
     if isinstance(workload, Video):
         common |= {"kind": "difference", "margin": margin * _highest_mbps(workload)}
-        return Judged("linear_qoe_mbps", "quality of experience", "Mbit/s", **common)
+        return Criterion("linear_qoe_mbps", "quality of experience", "Mbit/s", **common)
     if workload.kind == "request-response":
         common |= {"less_is_better": True}
-        return Judged("answer_p95_ms", "95th percentile of the answers' delays", "ms", **common)
+        return Criterion("answer_p95_ms", "95th percentile of the answers' delays", "ms", **common)
     if workload.kind == "realtime":
         common |= {"kind": "difference", "less_is_better": True}
-        return Judged("late_share", "late or lost frames", "%", **common)
-    return Judged("goodput_mbps", "goodput", "Mbit/s", **common)
+        return Criterion("late_share", "late or lost frames", "%", **common)
+    return Criterion("goodput_mbps", "goodput", "Mbit/s", **common)
 
 
 def _highest_mbps(video: Video) -> float:
