@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from minitopo_dc.native.library import missing
-from minitopo_dc.run.check import check_scenario, runners_of, why_unsupported
+from minitopo_dc.run.check import check_scenario, runners_of, unsupported_reason
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Clock, Core, Scenario
 from minitopo_dc.settings import SettingsError
@@ -44,14 +44,14 @@ def default_clock() -> Clock:
 
     The reason goes to standard error.
     """
-    reason = why_not_real()
+    reason = real_clock_obstacle()
     if reason is None:
         return "real"
     print(f"minitopo-dc: {reason}: using the virtual clock", file=sys.stderr)  # noqa: T201
     return "virtual"
 
 
-def why_not_here(scenario: Scenario) -> str | None:
+def unavailable_reason(scenario: Scenario) -> str | None:
     """Return what this machine lacks for a checked scenario whose clock can run here, else None.
 
     A run of a scenario for which something is lacking would be `unsupported` with this reason.
@@ -61,7 +61,7 @@ def why_not_here(scenario: Scenario) -> str | None:
 
         if (reason := lacking(scenario)) is not None:
             return reason
-    return why_unsupported(scenario, runners_of(scenario))
+    return unsupported_reason(scenario, runners_of(scenario))
 
 
 def clean_killed(clock: Clock) -> None:
@@ -99,7 +99,7 @@ def require_clock(clock: Clock, core: Core = "auto") -> None:
     Raises:
         SettingsError: the clock cannot run here; the message names what is lacking.
     """
-    reason = why_not_real() if clock == "real" else None
+    reason = real_clock_obstacle() if clock == "real" else None
     if reason is not None:
         raise SettingsError(f"clock real: {reason}; --clock virtual needs none of this")
     if clock == "virtual" and core == "auto" and (slow := missing()) is not None:
@@ -113,12 +113,12 @@ def require_real(what: str) -> None:
         SettingsError: the real clock cannot run here; the message names `what`, and what is
             lacking.
     """
-    reason = why_not_real()
+    reason = real_clock_obstacle()
     if reason is not None:
         raise SettingsError(f"{what} needs the real clock: {reason}")
 
 
-def why_not_real() -> str | None:
+def real_clock_obstacle() -> str | None:
     """Return what the real clock lacks on this machine; None when nothing obvious is lacking."""
     if sys.platform != "linux":
         return "this is not Linux"

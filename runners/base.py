@@ -178,7 +178,7 @@ class Runner(ABC):
     # It opens, abandons and changes paths as `Transfer.paths` says.
     takes_paths: ClassVar[bool] = False
     # The most legs on which it has paths; None: all.
-    most_paths: ClassVar[int | None] = None
+    path_limit: ClassVar[int | None] = None
     # Its paths are those of the client's host: with a schedule it must be alone in a run.
     paths_of_host: ClassVar[bool] = False
     # Transfers at once must all have the same client addresses.
@@ -337,9 +337,9 @@ class Runner(ABC):
         if scheduled and not self.takes_paths:
             raise ValueError(f"runner {self.name} takes no path schedule")
         used = len(transfer.path_plan.legs)
-        if self.multipath and used > (self.most_paths or used):
+        if self.multipath and used > (self.path_limit or used):
             raise ValueError(
-                f"runner {self.name}: paths on {used} legs, allowed: {self.most_paths}"
+                f"runner {self.name}: paths on {used} legs, allowed: {self.path_limit}"
             )
 
     def files(self, transfer: Transfer) -> AbstractContextManager[None]:  # noqa: ARG002 (a hook)

@@ -25,7 +25,7 @@ from minitopo_dc.advice.runs import Runs, Told
 from minitopo_dc.advice.sequence import Asked, decide
 from minitopo_dc.advice.sides import QUIC, Sides, sides_of
 from minitopo_dc.advice.verdict import Difference, Verdict
-from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked, why_not_here
+from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked, unavailable_reason
 from minitopo_dc.compare import Execute
 from minitopo_dc.numbers import duration
 from minitopo_dc.run.check import check_scenario
@@ -107,7 +107,7 @@ class Request:
         for row in (row for sides in found for row in sides.rows):
             scenario = row.scenario(self.base, self.base.seed)
             check_scenario(scenario)
-            if (reason := why_not_here(scenario)) is not None:
+            if (reason := unavailable_reason(scenario)) is not None:
                 raise SettingsError(f"--transports: {scenario.transport} cannot run here: {reason}")
         if self.real:
             require_clock("real")

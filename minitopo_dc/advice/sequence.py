@@ -20,7 +20,7 @@ from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.runs import Done, Runs, Told, Wanted
 from minitopo_dc.advice.sides import Row, Sides
 from minitopo_dc.advice.verdict import Difference, Stopped, Verdict
-from minitopo_dc.analysis.measures.verdict import held_back
+from minitopo_dc.analysis.measures.verdict import limiting_factor
 from minitopo_dc.analysis.statistics import look_confidence, mean_interval
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
@@ -130,11 +130,11 @@ def decide(asked: Asked, runs: Runs, until: float, told: Told) -> Verdict:
     if alone is not None and _is_close(numbers, alone, chosen, first):
         chosen.append(alone)
     found, look, stopped = None, 0, "most seeds"
-    for look, number in enumerate(_looks(), start=1):
+    for look, number in enumerate(_look_sizes(), start=1):
         later = range(CHOOSING + 1, CHOOSING + number + 1)
         numbers.add(runs.make(asked.wanted(chosen, later), asked.root, until, told))
         found = difference(numbers, dual, multipath, look)
-        told(_under_way(asked.criterion, found))
+        told(_progress_text(asked.criterion, found))
         if found is not None and found.outcome != "open":
             stopped = "decided"
             break
@@ -154,8 +154,8 @@ def decide(asked: Asked, runs: Runs, until: float, told: Told) -> Verdict:
         looks=look,
         stopped=stopped,
         seconds=runs.now() - begin,
-        why=_why(numbers, dual, multipath, found),
-        alone=_of_alone(numbers, chosen, found, look),
+        why=_limiting_factor(numbers, dual, multipath, found),
+        alone=_single_leg_difference(numbers, chosen, found, look),
         failed=tuple(numbers.failures(asked.sides.competing)),
     )
 
@@ -187,7 +187,7 @@ def _is_precise(criterion: Criterion, found: Difference) -> bool:
     return found.pairs >= FIRST_LOOK and width < PRECISE * criterion.limit
 
 
-def _looks() -> Iterator[int]:
+def _look_sizes() -> Iterator[int]:
     """Yield how many seeds there are at each look."""
     number = float(FIRST_LOOK)
     while number <= MOST_SEEDS:
@@ -214,7 +214,7 @@ def _is_close(
     return mine >= ALONE_FROM * max(theirs)
 
 
-def _of_alone(
+def _single_leg_difference(
     numbers: _Numbers, chosen: Sequence[Row], found: Difference | None, look: int
 ) -> tuple[Row, Difference] | None:
     """Return a leg alone against the better of both, where it had runs on these seeds."""
@@ -226,7 +226,7 @@ def _of_alone(
     return None if against is None else (alone, against)
 
 
-def _why(numbers: _Numbers, dual: Row, multipath: Row, found: Difference | None) -> str:
+def _limiting_factor(numbers: _Numbers, dual: Row, multipath: Row, found: Difference | None) -> str:
     """Say what held the worse one back, by the pair in the middle; empty where neither clearly is.
 
     A tie has no reason, nor has a difference whose interval holds 0.
@@ -241,11 +241,11 @@ def _why(numbers: _Numbers, dual: Row, multipath: Row, found: Difference | None)
     pairs = numbers.pairs(dual, multipath, CHOOSING + 1)
     middle = sorted(pairs, key=lambda each: pairs[each])[len(pairs) // 2]
     runs = (numbers.results[row.name, middle].directory for row in (worse, better))
-    reason = held_back(*map(Path, runs))["why"]
+    reason = limiting_factor(*map(Path, runs))["why"]
     return f"{worse.name}: {reason}" if reason else ""
 
 
-def _under_way(criterion: Criterion, found: Difference | None) -> str:
+def _progress_text(criterion: Criterion, found: Difference | None) -> str:
     if found is None:
         return "no seed has both yet"
     ends = [criterion.shown(each) for each in (found.interval.low, found.interval.high)]

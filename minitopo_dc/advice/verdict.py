@@ -80,7 +80,7 @@ class Verdict:
         yield self.sentence
         if self.why:
             yield f"Why: {self.why}."
-        yield from self._of_alone()
+        yield from self._single_leg_sentences()
         if self.outcome == "open" and self.stopped == "time":
             yield "More time would add seeds: --time, with --output of this directory."
         yield from self.failed
@@ -141,7 +141,7 @@ class Verdict:
             return f"{ok} is better, as {none} had no run that is ok"
         return "not enough evidence, as no seed has a run of both"
 
-    def _of_alone(self) -> Iterator[str]:
+    def _single_leg_sentences(self) -> Iterator[str]:
         if self.alone is None:
             return
         row, found = self.alone

@@ -110,7 +110,7 @@ def execute(arguments: argparse.Namespace) -> int:
             with _Progress() as progress:
                 advice = advise_on(request, sides, root, progress.tell, announced=progress.announce)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(_to_go_on(arguments, root)) from None
+            raise KeyboardInterrupt(_resume_hint(arguments, root)) from None
         return _report(advice, root, as_json=arguments.json)
 
 
@@ -151,7 +151,7 @@ class _Progress(StatusLine):
         self._console.print(words, markup=False, highlight=False)
 
 
-def _to_go_on(arguments: argparse.Namespace, root: Path) -> str:
+def _resume_hint(arguments: argparse.Namespace, root: Path) -> str:
     """Say how many runs are kept, and by which command the rest is done."""
     output = [] if arguments.output else ["--output", str(root)]
     command = shlex.join(["minitopo-dc", *arguments.typed, *output])

@@ -20,10 +20,10 @@ from minitopo_dc.emulation.machine.preflight import (
     SEE_DETAIL,
     Finding,
     Status,
-    as_root,
     check,
     exit_status,
     facts,
+    root_command,
     transport,
 )
 from minitopo_dc.runners.base import all_runners, runner_names
@@ -130,7 +130,7 @@ class _Page:
         """Yield whether a comparison can run, and what is not known."""
         yield from self._wrapped(CANNOT_RUN if exit_status(findings) else CAN_RUN, "", "  ")
         if any(finding.detail == NEEDS_ROOT for finding in findings):
-            yield from self._wrapped(f"What needs root was not tried: {as_root()}", "", "  ")
+            yield from self._wrapped(f"What needs root was not tried: {root_command()}", "", "  ")
 
     def _line(self, indent: str, status: Status, label: str, said: str) -> Iterator[Text]:
         mark, style = MARKS[status]

@@ -104,7 +104,7 @@ def execute(arguments: argparse.Namespace) -> int:
             results = _run(planned, root, jobs, arguments.retry_disturbed)
             written = _report(base, results, root, as_json=arguments.json)
         except KeyboardInterrupt:
-            words = _to_go_on(arguments, planned, root)
+            words = _resume_hint(arguments, planned, root)
             raise KeyboardInterrupt(words) from None
     return exit_status([result.status for result in results]) if written else 1
 
@@ -136,7 +136,7 @@ def _run(planned: Planned, root: Path, jobs: int, retry_disturbed: int) -> list[
     return results
 
 
-def _to_go_on(arguments: argparse.Namespace, planned: Planned, root: Path) -> str:
+def _resume_hint(arguments: argparse.Namespace, planned: Planned, root: Path) -> str:
     """Return a line that says how many runs are kept, and which command does the rest."""
     done = len(finished_runs(planned, root, arguments.retry_disturbed))
     output = [] if arguments.output else ["--output", str(root)]

@@ -73,7 +73,7 @@ def run_user_program(
     if (missing := not_installed(TOOLS)) is not None:
         raise SettingsError(missing)
     if not _is_program(command[0]):
-        return _no_program(command[0])
+        return _report_missing_program(command[0])
     # ruff: noqa: PLC0415 - imported once it is known that this machine has what it imports
     from minitopo_dc.emulation.run.user_program import UserProgram
 
@@ -102,7 +102,7 @@ def _run_virtual(
     if (missing := missing_guest()) is not None:
         raise SettingsError(missing)
     if not _is_program(command[0]):
-        return _no_program(command[0])
+        return _report_missing_program(command[0])
     # ruff: noqa: PLC0415
     from minitopo_dc.simulation.user_program import UserProgram, run_program
 
@@ -171,7 +171,7 @@ def _is_program(name: str) -> bool:
     return shutil.which(name) is not None
 
 
-def _no_program(name: str) -> int:
+def _report_missing_program(name: str) -> int:
     """Print that there is no such program, and return the exit status that shells have for it."""
     if os.sep in name and Path(name).exists():
         _say(f"{name} cannot be executed")

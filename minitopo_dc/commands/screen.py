@@ -40,7 +40,7 @@ class StatusLine:
         return time.monotonic() - self._begin
 
 
-def about_left(seconds: float) -> str:
+def time_left_text(seconds: float) -> str:
     """Return the time left in words, in minutes or seconds."""
     return f"about {seconds / 60:.0f} min left" if seconds > 90 else f"about {seconds:.0f} s left"
 
@@ -79,7 +79,7 @@ class Progress(StatusLine):
     def _left(self) -> str:
         """Return in words how long the rest takes at the pace of the runs so far."""
         each_s = self._passed_s() / (self._done - self._before)
-        return about_left(each_s * (self._total - self._done))
+        return time_left_text(each_s * (self._total - self._done))
 
     def _position(self) -> str:
         return f"{self._done + 1}/{self._total}"

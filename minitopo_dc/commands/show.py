@@ -21,7 +21,7 @@ from minitopo_dc.analysis.measures.side_by_side import COLUMNS, SideBySide, side
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.analysis.tables.summary import columns_of
-from minitopo_dc.campaign.execution.owner import become_owner
+from minitopo_dc.campaign.execution.owner import drop_privileges
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.execution.table import campaign_table, cell_table, measures
 from minitopo_dc.commands.advise import ADVICE, tell_advice
@@ -79,7 +79,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.measure is not None and arguments.compare is None:
         raise SettingsError("--measure: needs --compare")
     load_plugins(arguments.plugins)
-    become_owner(arguments.compare or [arguments.directory])
+    drop_privileges(arguments.compare or [arguments.directory])
     if arguments.compare is not None:
         _compare(*arguments.compare, measure=arguments.measure, as_json=arguments.json)
     else:

@@ -39,7 +39,7 @@ SLOWEST = 1000
 FULL_PACKET = 1500
 ROOM = 1_000_000
 """netem's own limit, which includes packets in propagation: only the pfifo's is to be reached."""
-CALLS_A_COLLECTION = 50
+CALLS_PER_COLLECTION = 50
 """Each call leaves 10 to 24 KiB of reference cycles."""
 NETEM, TBF, FIFO = (number << 16 for number in (1, 2, 3))
 """Handles of the three disciplines."""
@@ -115,7 +115,7 @@ class Qdiscs:
     def _tidy(self) -> None:
         """Collect netlink's garbage now and then, as the element's collector is off."""
         self._calls += 1
-        if self._calls % CALLS_A_COLLECTION == 0:
+        if self._calls % CALLS_PER_COLLECTION == 0:
             gc.collect()
 
 

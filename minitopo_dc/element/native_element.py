@@ -17,9 +17,9 @@ from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
 from minitopo_dc.router.native import (
     NativeReportMaker,
+    native_core_obstacle,
     native_receiver,
     native_transmitter,
-    why_not_native,
 )
 from minitopo_dc.router.settings import (
     Core,
@@ -70,7 +70,7 @@ class NativeLegDriver:
         self.injector = _Injector(leg.leg, versions, self._counters)
         self._lib = loop.lib
         self.pointer = loop.lib.element_add_leg(loop.pointer, made.pointer, leg.leg, self._counters)
-        made.let_go()
+        made.disown()
         loop.lib.element_leg_raw(self.pointer, *self.injector.descriptors)
 
     @property
@@ -103,7 +103,7 @@ class NativeTransmitDriver:
             *(loop.pointer, entity.pointer, pointers, len(pointers)),
             *(bearer.pdcp.sn_bits, queue, self._counters),
         )
-        entity.let_go()
+        entity.disown()
 
     def unnumbered(self) -> dict[str, int]:
         """Count the packets that got no number, by the reason."""
@@ -138,9 +138,9 @@ class NativeReceiveDriver:
             *(loop.pointer, entity.pointer, counts, list(indices), len(indices)),
             *(bearer.pdcp.sn_bits, queue, self._counters),
         )
-        entity.let_go()
+        entity.disown()
         if reports is not None:
-            reports.counts.let_go()
+            reports.counts.disown()
 
     @property
     def malformed(self) -> int:
@@ -204,11 +204,13 @@ class NativeElement(Element):
 
 def lacking(hosts: Sequence[ElementSettings]) -> str | None:
     """Return why the elements of one process cannot be native, None if they can."""
-    found = (reason(each) for each in hosts for reason in (_other_than_packets, why_not_native))
+    found = (
+        reason(each) for each in hosts for reason in (_unsupported_setting, native_core_obstacle)
+    )
     return next((why for why in found if why is not None), None)
 
 
-def _other_than_packets(settings: ElementSettings) -> str | None:
+def _unsupported_setting(settings: ElementSettings) -> str | None:
     """Return what the settings need that the element in C lacks, beside the cores; or None."""
     lacks: dict[str, Callable[[], object]] = {
         "backend: kernel": lambda: settings.backend == "kernel",

@@ -24,7 +24,7 @@ from minitopo_dc.element.kernel.queue import (
     KernelQueue,
     read_drops,
 )
-from minitopo_dc.element.kernel.realtime import ElementError, become_exact
+from minitopo_dc.element.kernel.realtime import ElementError, configure_realtime
 from minitopo_dc.element.kernel_leg import KernelLeg, KernelLegDriver
 from minitopo_dc.element.reports import ReportOutlet, ReportReceiver
 from minitopo_dc.element.transmit_driver import TransmitDriver
@@ -314,7 +314,7 @@ def run(elements: Sequence[Element], loop: Loop) -> None:
     Raises:
         ElementError, RuleError: one of them cannot, or an order is none.
     """
-    refused = become_exact(realtime=any(element.wants_realtime for element in elements))
+    refused = configure_realtime(realtime=any(element.wants_realtime for element in elements))
     heed(lambda *_: loop.stop(), signal.SIGTERM, signal.SIGINT)
 
     def order(line: str) -> None:

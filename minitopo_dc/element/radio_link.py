@@ -29,7 +29,7 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from minitopo_dc.element.kernel.loop import Loop, clock
-from minitopo_dc.element.kernel.realtime import ElementError, become_exact
+from minitopo_dc.element.kernel.realtime import ElementError, configure_realtime
 from minitopo_dc.element.kernel.tap import End, Tap
 from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.router.recorder import flatten
@@ -62,7 +62,7 @@ class Order(Settings):
     seed: str
 
     @model_validator(mode="after")
-    def _has_its_delay(self) -> Self:
+    def _check_delay(self) -> Self:
         if self.radio.delay_curve is not None:
             raise ValueError("delay_curve: a link outside a scenario has none; allowed: delay_ms")
         return self
@@ -166,7 +166,7 @@ class Cable:
 
     def run(self, answer: Callable[[str], None]) -> None:
         """Work on orders until the end of standard input."""
-        become_exact(realtime=True)
+        configure_realtime(realtime=True)
         answer(READY)
         self._loop.run(lambda line: answer(self._order(line)))
         for tap in self._taps:

@@ -180,7 +180,7 @@ class TransmitDriver:
 
     def _put(self, pdus: Sequence[Pdu[Sdu]], now: int) -> None:
         if self._ways != self._legs:
-            pdus = self._once_a_way(pdus)
+            pdus = self._without_merged_copies(pdus)
         for pdu in pdus:
             driver, mark = self._ways[pdu.leg]
             sdu = pdu.sdu
@@ -197,7 +197,7 @@ class TransmitDriver:
                 held = OnLeg(held, self.bearer, pdu.sn)
             driver.push(held, len(datagram), now)
 
-    def _once_a_way(self, pdus: Sequence[Pdu[Sdu]]) -> list[Pdu[Sdu]]:
+    def _without_merged_copies(self, pdus: Sequence[Pdu[Sdu]]) -> list[Pdu[Sdu]]:
         """Return the PDUs without duplicates whose own leg is absent and that share another leg."""
         first = {(pdu.count, self._ways[pdu.leg][1]): pdu for pdu in reversed(pdus)}
         return [pdu for pdu in pdus if first[pdu.count, self._ways[pdu.leg][1]] is pdu]

@@ -49,9 +49,9 @@ def make(
         BuildError: it cannot be made.
     """
     found = extension.find()
-    if found is not None and why_not_loaded(extension.module, found) is None:
+    if found is not None and loading_error(extension.module, found) is None:
         return found
-    with building_in(extension.build_directory()) as cache:
+    with build_lock(extension.build_directory()) as cache:
         return _make(extension, cache, compile_into, kept)
 
 
@@ -62,11 +62,11 @@ def _make(
     kept: Iterable[str],
 ) -> Path:
     target = cache / extension.file_name()
-    if target.exists() and why_not_loaded(extension.module, target) is None:
+    if target.exists() and loading_error(extension.module, target) is None:
         return target  # made by another while we waited
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         made = compile_into(cache, Path(scratch))
-        reason = why_not_loaded(extension.module, made)
+        reason = loading_error(extension.module, made)
         if reason is not None:
             raise BuildError(f"the extension was made, but cannot be loaded: {reason}")
         target.parent.mkdir(exist_ok=True)
@@ -79,7 +79,7 @@ LOCK = "lock"
 
 
 @contextlib.contextmanager
-def building_in(cache: Path) -> Iterator[Path]:
+def build_lock(cache: Path) -> Iterator[Path]:
     """Give a cache to one build at a time; the kernel frees a killed build's lock.
 
     Raises:
@@ -105,7 +105,7 @@ def remove_others(cache: Path, kept: set[Path]) -> None:
             path.unlink()
 
 
-def why_not_loaded(module: str, extension: Path) -> str | None:
+def loading_error(module: str, extension: Path) -> str | None:
     """Return why Python cannot load it, for example with another OpenSSL; None when it can."""
     program = (
         "import sys, importlib.util as u; "

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from minitopo_dc.extension.make import LOCK, BuildError, building_in, remove_others, run
+from minitopo_dc.extension.make import LOCK, BuildError, build_lock, remove_others, run
 from minitopo_dc.extension.place import build_directory
 from minitopo_dc.linux_guest.library import (
     AGENT,
@@ -68,7 +68,7 @@ def build(say: Say, source: Path | None = None) -> Path:
     """
     if (found := find()) is not None:
         return found.kernel
-    with building_in(build_directory(CACHE)) as cache:
+    with build_lock(build_directory(CACHE)) as cache:
         if (found := find()) is None:
             _check_tools()
             _make_programs(cache, say)

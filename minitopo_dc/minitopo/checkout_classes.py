@@ -23,7 +23,7 @@ from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.checkout_ipv6 import ipv6_of
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
 from minitopo_dc.run.addresses import client_address, server_address
-from minitopo_dc.run.check import runners_of, why_unsupported
+from minitopo_dc.run.check import runners_of, unsupported_reason
 from minitopo_dc.run.judge import blank_result, judge
 from minitopo_dc.run.perform import RunFailedError
 from minitopo_dc.run.results import RunResult
@@ -209,7 +209,7 @@ class ExperimentMixin:
         scenario, directory = self.context.scenario, self.context.directory
         assert scenario is not None
         blank = blank_result(scenario, directory)
-        reason = why_unsupported(scenario, runners_of(scenario))
+        reason = unsupported_reason(scenario, runners_of(scenario))
         if reason is not None:
             self._keep(replace(blank, status="unsupported", reason=reason))
             return

@@ -34,7 +34,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import PathSchedule, SettingsError
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 
-KEYS_OF_ONE = {
+SINGULAR_KEYS = {
     **{"pingCount": PING, "pingInterval": PING},
     RUN_TIME: REQUEST_RESPONSE,
     **{IPERF_TIME: IPERF, IPERF_PARALLEL: IPERF},
@@ -321,7 +321,7 @@ def _backups(topology: Topology) -> Iterator[str]:
 
 def _unused_keys(given: Mapping[str, Line], kind: str, *, timed: bool) -> Iterator[str]:
     """Yield notes on keys of other experiment types, and on a size where time decides."""
-    for key, owner in KEYS_OF_ONE.items():
+    for key, owner in SINGULAR_KEYS.items():
         if key in given and kind != owner:
             yield given[key].says(f"ignored: only xpType:{owner} has it")
     without_file = kind in (PING, REQUEST_RESPONSE, IPERF)

@@ -21,7 +21,7 @@ PACKET_BYTES = 1500
 """The size of a packet from which queue field and limit are computed. tbf counts the Ethernet
 header too, 1 % more, in the limit and in the rate alike, so that the longest wait is the same as
 here."""
-BITS_OF_ITS_MEGABIT = 1024 * 1024
+MINITOPO_MEGABIT = 1024 * 1024
 LEAST_WAIT_MS = 1
 
 
@@ -46,7 +46,7 @@ def held_packets(delay_ms: float, queue_packets: int, rate_mbps: float) -> int:
     Returns:
         At least 1: a leg holds the packet that it sends.
     """
-    wait_ms = int(queue_packets * PACKET_BYTES * 8 * 1000.0 / (rate_mbps * BITS_OF_ITS_MEGABIT))
+    wait_ms = int(queue_packets * PACKET_BYTES * 8 * 1000.0 / (rate_mbps * MINITOPO_MEGABIT))
     limit_bytes = (
         PACKET_BYTES * round_trip_packets(delay_ms, rate_mbps)
         + rate_mbps * 1000.0 * max(wait_ms, LEAST_WAIT_MS) / 8

@@ -18,7 +18,7 @@ from typing import Any
 from minitopo_dc.emulation.machine.machine import probe_kernel, save_facts
 from minitopo_dc.emulation.machine.run_registry import registered
 from minitopo_dc.emulation.network.hosts import EmulatedHost, take_down
-from minitopo_dc.emulation.network.testbed import why_no_ipv6
+from minitopo_dc.emulation.network.testbed import ipv6_obstacle
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.checkout_classes import Context, make_classes
@@ -102,7 +102,7 @@ class Plugin:
                 links are made of.
         """
         directory = self._context.directory = directory.resolve()
-        if self._context.scenario and (reason := why_no_ipv6(self._context.scenario)):
+        if self._context.scenario and (reason := ipv6_obstacle(self._context.scenario)):
             raise MinitopoError(reason)
         # Once Minitopo logs, Python's own log has an output, where Mininet's would appear again.
         logging.getLogger("mininet").propagate = False

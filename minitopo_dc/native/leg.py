@@ -8,11 +8,11 @@ from random import Random
 from minitopo_dc.link import AnyLeg, Capacity, DelayModel, LegParameters, LegStatistics, LossModel
 from minitopo_dc.native.library import library
 from minitopo_dc.native.models import (
+    from_c_time,
     native_capacity,
     native_delay,
     native_limit,
     native_loss,
-    never,
     random_state,
 )
 
@@ -48,7 +48,7 @@ class NativeLeg(AnyLeg[int]):
         lib.leg_set_loss(self.pointer, *loss, 0)
         self._counters = self._ffi.new("leg_counters *")
 
-    def let_go(self) -> None:
+    def disown(self) -> None:
         """Leave the leg to other C code, which frees it."""
         self._ffi.gc(self.pointer, None)
 
@@ -63,7 +63,7 @@ class NativeLeg(AnyLeg[int]):
 
     def next_timeout(self) -> int | None:
         """Return when to poll next (ns), or None if nothing is under way."""
-        return never(self._lib.leg_next_timeout(self.pointer))
+        return from_c_time(self._lib.leg_next_timeout(self.pointer))
 
     def start(self, now: int) -> None:
         """Make `now` the capacity's time 0."""
@@ -128,7 +128,7 @@ class NativeLeg(AnyLeg[int]):
 
     def service_end(self, *, now: int) -> int | None:
         """Return when the packet in service is through (ns), None if none is."""
-        return never(self._lib.leg_service_end(self.pointer, now))
+        return from_c_time(self._lib.leg_service_end(self.pointer, now))
 
     def rate_bps(self, *, now: int) -> int:
         """Return the rate at `now` in bit/s."""
@@ -136,7 +136,7 @@ class NativeLeg(AnyLeg[int]):
 
     def drain_ns(self, *, now: int, more: int = 0) -> int | None:
         """Return how long (ns) the backlog and `more` bytes behind it take, None if unknown."""
-        return never(self._lib.leg_drain_ns(self.pointer, now, more))
+        return from_c_time(self._lib.leg_drain_ns(self.pointer, now, more))
 
     def statistics(self) -> LegStatistics:
         """Return counters and gauges as of the last call."""

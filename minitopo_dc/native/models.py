@@ -36,12 +36,12 @@ class NotNativeError(MinitopoDcError, ValueError):
     """Error: the native core lacks something; the text says what."""
 
 
-def never(time: int) -> int | None:
+def from_c_time(time: int) -> int | None:
     """Return a time of C's as one of Python's (ns), where never is None."""
     return None if time == NEVER else time
 
 
-def or_never(time: int | None) -> int:
+def to_c_time(time: int | None) -> int:
     """Return a time of Python's as one of C's, where None is never; the latest times are cut."""
     return NEVER if time is None else min(time, NEVER - 1)
 

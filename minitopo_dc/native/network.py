@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import never, or_never
+from minitopo_dc.native.models import from_c_time, to_c_time
 
 
 class Carried(Protocol):
@@ -101,11 +101,11 @@ class NativeTimer:
     @property
     def at(self) -> int | None:
         """Return when it fires (ns), None if it is not set."""
-        return never(self._lib.python_timer_at(self._pointer))
+        return from_c_time(self._lib.python_timer_at(self._pointer))
 
     def set(self, moment: int | None) -> None:
         """Fire at `moment` (ns) instead of when it was set for before; None: not at all."""
-        self._lib.python_timer_set(self._pointer, or_never(moment))
+        self._lib.python_timer_set(self._pointer, to_c_time(moment))
 
     def bring_forward(self, moment: int) -> None:
         """Fire at `moment` (ns) unless it fires before."""

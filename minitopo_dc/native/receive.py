@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NEVER, NotNativeError, never
+from minitopo_dc.native.models import NEVER, NotNativeError, from_c_time
 from minitopo_dc.pdcp import Delivery, LegReception, ReceiveStatistics, StatusReport, WaitingTime
 from minitopo_dc.pdcp.formats.status_report import HEADER_BYTES, MOST_BYTES
 
@@ -48,7 +48,7 @@ class NativeReceiver:
         """The entity itself."""
         self._counters = self._ffi.new("receive_counters *")
 
-    def let_go(self) -> None:
+    def disown(self) -> None:
         """Leave the entity to other C code, which frees it."""
         self._ffi.gc(self.pointer, None)
 
@@ -62,7 +62,7 @@ class NativeReceiver:
 
     def next_timeout(self) -> int | None:
         """Return the end of t-Reordering (ns), None if it does not run."""
-        return never(self._lib.receive_next_timeout(self.pointer))
+        return from_c_time(self._lib.receive_next_timeout(self.pointer))
 
     def variables(self) -> tuple[int, int, int]:
         """Return RX_DELIV, RX_NEXT and RX_REORD."""
@@ -127,7 +127,7 @@ class NativeReceptions:
         """What counts."""
         self._found = self._ffi.new("reception[]", legs)
 
-    def let_go(self) -> None:
+    def disown(self) -> None:
         """Leave the counters to other C code, which frees them."""
         self._ffi.gc(self.pointer, None)
 

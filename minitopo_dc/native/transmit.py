@@ -7,7 +7,7 @@ from typing import Any
 
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NEVER, NotNativeError, native_limit, never
+from minitopo_dc.native.models import NEVER, NotNativeError, from_c_time, native_limit
 from minitopo_dc.native.receive import check_legs
 from minitopo_dc.pdcp import (
     BatchPolicy,
@@ -69,7 +69,7 @@ class NativeTransmitter:
         self.feedback = NativeFeedback(self, len(states)) if reports else None
         self._counters = self._ffi.new("transmit_counters *")
 
-    def let_go(self) -> None:
+    def disown(self) -> None:
         """Leave the entity to other C code, which frees it."""
         self._ffi.gc(self.pointer, None)
 
@@ -90,7 +90,7 @@ class NativeTransmitter:
 
     def next_timeout(self) -> int | None:
         """Return when to poll again (ns), as of the last poll."""
-        return never(self._lib.transmit_next_timeout(self.pointer))
+        return from_c_time(self._lib.transmit_next_timeout(self.pointer))
 
     def statistics(self) -> TransmitStatistics:
         """Return the counters up to now."""

@@ -67,7 +67,7 @@ def native_receiver(pdcp: PdcpSettings, legs: int) -> tuple[NativeReceiver, Any]
     return entity, pdcp.report_maker(entity, legs, make=NativeReportMaker)
 
 
-def why_not_native(settings: ElementSettings) -> str | None:
+def native_core_obstacle(settings: ElementSettings) -> str | None:
     """Return what the native core lacks for an element, or that it is not here; None: nothing."""
     return library.missing() or next(_lacking(settings), None)
 

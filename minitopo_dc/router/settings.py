@@ -60,7 +60,7 @@ class ElementLeg(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _radio_has_its_medium(cls, values: Any) -> Any:
+    def _copy_medium(cls, values: Any) -> Any:
         """Copy the medium, which a file holds once, into the direction."""
         if not isinstance(values, Mapping) or not isinstance(values.get("shared"), Mapping):
             return values
@@ -112,7 +112,7 @@ class ReportLeg(Settings):
     """An address of the transmitter, which listens there; of the source's version."""
 
     @model_validator(mode="after")
-    def _one_version(self) -> Self:
+    def _check_ip_version(self) -> Self:
         if self.source.version != self.destination.version:
             raise ValueError("source and destination must be of one IP version")
         return self
@@ -141,13 +141,13 @@ class Bearer(Settings):
     """The way of the receiver's reports, where `pdcp.report_ms` asks for any."""
 
     @model_validator(mode="after")
-    def _reports_have_a_path(self) -> Self:
+    def _check_report_path(self) -> Self:
         if (self.report is None) != (self.pdcp.report_ms is None):
             raise ValueError("report and pdcp.report_ms: give both or neither")
         return self
 
     @model_validator(mode="after")
-    def _legs_are_its_own(self) -> Self:
+    def _check_leg_ends(self) -> Self:
         if self.pdcp.legs is not None:
             raise ValueError("pdcp.legs: an element's bearer has its legs in legs")
         return self
@@ -198,9 +198,9 @@ class ElementSettings(Settings):
         return tuple(load_plugins(names))
 
     @model_validator(mode="after")
-    def _legs_exist(self) -> Self:
+    def _check_leg_numbers(self) -> Self:
         if self.backend == "kernel":
-            self._refuse_what_needs_legs()
+            self._check_kernel_backend()
         known = [leg.leg for leg in self._all_legs]
         if len(set(known)) != len(known):
             raise ValueError("legs: each leg may be given once")
@@ -216,10 +216,10 @@ class ElementSettings(Settings):
             for leg in (*bearer.legs, *(each.leg for each in reports)):
                 if leg not in known:
                     raise ValueError(f"bearer {bearer.bearer}: unknown leg {leg}; known: {known}")
-        self._refuse_what_wires_lack()
+        self._check_wires()
         return self
 
-    def _refuse_what_wires_lack(self) -> None:
+    def _check_wires(self) -> None:
         """Refuse settings that have to see a leg which is a wire."""
         wires = {wire.leg for wire in self.wires}
         if wires and self.pcap:
@@ -228,7 +228,7 @@ class ElementSettings(Settings):
             if wires.intersection(bearer.legs):
                 check_wire_bearer(bearer.pdcp, len(bearer.legs))
 
-    def _refuse_what_needs_legs(self) -> None:
+    def _check_kernel_backend(self) -> None:
         """Refuse settings that have to see or fill a leg which is the kernel's."""
         if self.next_hops:
             raise ValueError("next_hops: needs backend: user; the kernel's legs cannot be down")

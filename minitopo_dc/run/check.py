@@ -91,9 +91,9 @@ def _check_paths(runner: Runner, flow: ResolvedFlow, legs: int, where: str) -> N
             f"{where}mode multipath: transport {runner.name} needs at least two legs"
         )
     used = 0 if flow.paths is None else len(flow.paths.legs)
-    if used > (runner.most_paths or used):
+    if used > (runner.path_limit or used):
         raise SettingsError(
-            f"{where}paths: on {used} legs; transport {runner.name} allows {runner.most_paths} at "
+            f"{where}paths: on {used} legs; transport {runner.name} allows {runner.path_limit} at "
             "most: leave legs out of the schedule"
         )
 
@@ -219,7 +219,7 @@ def runners_of(scenario: Scenario) -> tuple[Runner, ...]:
     return tuple(get_runner(flow.transport) for flow in scenario.resolved_flows)
 
 
-def why_unsupported(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
+def unsupported_reason(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
     """Return what the first transport that cannot run on this clock here lacks, or None."""
     for runner, flow in zip(runners, scenario.resolved_flows, strict=True):
         is_virtual = scenario.clock == "virtual"
@@ -235,13 +235,13 @@ def why_unsupported(scenario: Scenario, runners: Sequence[Runner]) -> str | None
             else runner.unsupported(flow.congestion_control)
         ) or runner.unsupported_options(flow.options, virtual=is_virtual)
         reason = reason or runner.lacking(flow.workload)
-        reason = reason or _why_one_connection(runner, flow.workload)
+        reason = reason or _second_connection_obstacle(runner, flow.workload)
         if reason is not None:
             return reason
     return None
 
 
-def _why_one_connection(runner: Runner, workload: Workload) -> str | None:
+def _second_connection_obstacle(runner: Runner, workload: Workload) -> str | None:
     """Return why key frames cannot have a connection and a code point of their own, or None."""
     marked = isinstance(workload, Realtime) and workload.key_frame_dscp is not None
     if not marked or runner.marks_key_frames:

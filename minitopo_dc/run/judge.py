@@ -64,7 +64,7 @@ def judge(
     """
     save_rows(scenario, measurements, Path(blank.directory))
     save_path_samples(measurements, Path(blank.directory))
-    reason = _what_is_wrong(scenario, measurements, leg_bytes)
+    reason = _first_fault(scenario, measurements, leg_bytes)
     if reason is not None:
         return replace(blank, reason=reason, leg_bytes=leg_bytes)
     return ok_result(blank, scenario, measurements, leg_bytes)
@@ -93,11 +93,11 @@ def save_path_samples(measurements: Sequence[Measurement], run: Path) -> None:
                 file.write(number, measured.path_samples)
 
 
-def _what_is_wrong(
+def _first_fault(
     scenario: Scenario, measurements: Sequence[Measurement], leg_bytes: list[int]
 ) -> str | None:
     """Return the first fault, with its flow where there are several; a late start comes first."""
-    for check in (missed_by_client, partial(_wrong_path, leg_bytes=leg_bytes)):
+    for check in (late_start_reason, partial(_wrong_path, leg_bytes=leg_bytes)):
         flows = zip(scenario.resolved_flows, measurements, strict=True)
         for number, (flow, measured) in enumerate(flows, start=1):
             if (reason := check(scenario, flow, measured)) is not None:
@@ -113,13 +113,13 @@ def _wrong_path(
     # Beside other flows the legs' counters do not show what this one used.
     legs = len(scenario.legs)
     carried = bytes_of_legs(measured.details, legs) if scenario.flows else leg_bytes
-    to_use = _legs_to_use(scenario, flow.paths, measured)
-    what = _wrong_leg(flow, flow.paths, to_use, carried)
+    usable = _usable_legs(scenario, flow.paths, measured)
+    what = _wrong_leg(flow, flow.paths, usable, carried)
     return None if what is None else f"{what}: bytes per leg {carried}"
 
 
 def _wrong_leg(
-    flow: ResolvedFlow, plan: PathPlan, to_use: Sequence[int], carried: Sequence[int]
+    flow: ResolvedFlow, plan: PathPlan, usable: Sequence[int], carried: Sequence[int]
 ) -> str | None:
     """Return what is wrong with the legs that a flow used, or None."""
     used = [leg for leg, count in enumerate(carried, start=1) if count >= MINIMUM_PATH_BYTES]
@@ -127,11 +127,11 @@ def _wrong_leg(
         return f"leg {closed[0]} carried data, and its schedule opens no path there"
     if not flow.workload.has_goodput:  # small answers may all take one path
         return None
-    unused = [leg for leg in to_use if leg not in used]
+    unused = [leg for leg in usable if leg not in used]
     return f"leg {unused[0]} carried no data" if unused else None
 
 
-def _legs_to_use(scenario: Scenario, plan: PathPlan, measured: Measurement) -> list[int]:
+def _usable_legs(scenario: Scenario, plan: PathPlan, measured: Measurement) -> list[int]:
     """Return the legs that had a path open and available, and were up, for long enough.
 
     Where not each path has to carry data, these are the legs with enough capacity in one period.
@@ -140,7 +140,7 @@ def _legs_to_use(scenario: Scenario, plan: PathPlan, measured: Measurement) -> l
     start = measured.started_s
     end = start + measured.completion_s
     down = {number: leg.down_periods() for number, leg in enumerate(scenario.legs, start=1)}
-    periods = plan.periods_to_use(start, end, MINIMUM_PATH_S, down)
+    periods = plan.usable_periods(start, end, MINIMUM_PATH_S, down)
     if not plan.each_carries:
         return [leg for leg in periods if _most_bytes(scenario, leg, periods[leg]) >= WORTH_USING]
     whole = plan.is_whole(len(scenario.legs))
@@ -233,7 +233,7 @@ def crashed(scenario: Scenario, directory: Path, error: Exception) -> RunResult:
     return replace(blank_result(scenario, directory), reason=f"{type(error).__name__}: {words}")
 
 
-def missed_by_client(scenario: Scenario, flow: ResolvedFlow, measured: Measurement) -> str | None:
+def late_start_reason(scenario: Scenario, flow: ResolvedFlow, measured: Measurement) -> str | None:
     """Return what a flow's client started too late for, as a failed run's reason; None: nothing."""
     started_s = measured.started_s
     if started_s <= LATEST_START_S:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from minitopo_dc.data_model import write_version
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.run.check import runners_of, why_unsupported
+from minitopo_dc.run.check import runners_of, unsupported_reason
 from minitopo_dc.run.judge import blank_result, judge
 from minitopo_dc.run.results import RunResult, save_as_run
 from minitopo_dc.run.trust import Trust, with_trust
@@ -85,7 +85,7 @@ def _attempt(
 ) -> RunResult:
     scenario = derived.scenario
     blank = blank_result(scenario, directory)
-    reason = lacking() or why_unsupported(scenario, runners_of(scenario))
+    reason = lacking() or unsupported_reason(scenario, runners_of(scenario))
     if reason is not None:
         return replace(blank, status="unsupported", reason=reason)
     try:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, get_args
 from pydantic import Field, ValidationError, model_validator
 
 from minitopo_dc.settings import Direction, LegSettings, Settings, WifiSettings
-from minitopo_dc.settings.base import LeftOut, said_of
+from minitopo_dc.settings.base import LeftOut, error_text
 from minitopo_dc.settings.defaults import UPLINK_MBPS
 from minitopo_dc.settings.ranges import Moment, MomentAbove
 
@@ -45,7 +45,7 @@ class RadioLeg(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _each_direction_whole(cls, values: Any) -> Any:
+    def _complete_directions(cls, values: Any) -> Any:
         """Give each direction what is written beside it, and the medium."""
         if not isinstance(values, Mapping):
             return values
@@ -65,7 +65,7 @@ class RadioLeg(Settings):
         return own | {name: fields for name, fields in made.items() if fields is not None}
 
     @model_validator(mode="after")
-    def _outages_are_apart(self) -> Self:
+    def _check_outages(self) -> Self:
         _check_order("outages", self.outages)
         for name, own in (("downlink", self.downlink), ("uplink", self.uplink)):
             if self.outages and own.outages:
@@ -112,7 +112,7 @@ def _check_both(both: Mapping[str, Any], *, with_rate: bool) -> None:
         found = [each for each in error.errors(include_url=False) if each["loc"]]
         if found:
             where = ".".join(map(str, found[0]["loc"]))
-            raise ValueError(f"{where}: {said_of(found[0])}") from None
+            raise ValueError(f"{where}: {error_text(found[0])}") from None
 
 
 def _fields(direction: Any) -> Any:

@@ -19,7 +19,7 @@ from minitopo_dc.link import Capacity
 from minitopo_dc.scenario.radio import Outage, RadioLeg
 from minitopo_dc.scenario.scenario import Scenario
 from minitopo_dc.settings import Direction, LegSettings, PathEvent, PathPlan, SettingsError
-from minitopo_dc.settings.base import said_of
+from minitopo_dc.settings.base import error_text
 from minitopo_dc.settings.handover import STEP_S
 from minitopo_dc.settings.ranges import Moment
 from minitopo_dc.trace.drives.handover import (
@@ -103,7 +103,7 @@ def _later(number: int, leg: RadioLeg, offset_s: float) -> dict[str, LegSettings
             try:
                 moment = _MOMENT.validate_python(radio.offset_s + offset_s)
             except ValidationError as error:
-                what = said_of(error.errors()[0])
+                what = error_text(error.errors()[0])
                 place = f"legs.{number}.{name}.offset_s"
                 raise SettingsError(f"trace_offset_s: {place}: {what}") from None
             later[name] = radio.model_copy(update={"offset_s": moment})

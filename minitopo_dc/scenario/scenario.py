@@ -105,7 +105,7 @@ class Scenario(Settings):
         return values
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
+    def _check_combination(self) -> Self:
         if (self.mode == "flows") != bool(self.flows):
             raise ValueError("mode flows needs a list of flows, and only this mode has one")
         self._check_legs(self, "")

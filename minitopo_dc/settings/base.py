@@ -238,7 +238,7 @@ def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
     for item in error.errors(include_url=False):
         unknown = item["type"] == "extra_forbidden"
         place = _place(item["loc"], names_field=unknown)
-        said = _unknown(cls, place) if unknown else said_of(item)
+        said = _unknown(cls, place) if unknown else error_text(item)
         others = found.setdefault(place, [])
         expected = item.get("ctx", {}).get("expected")
         others.append(f"or {expected}" if others and expected else said)
@@ -310,7 +310,7 @@ WORDS: Final[dict[str, str]] = {
 """The message for an error, by pydantic's name of its type; other errors have pydantic's words."""
 
 
-def said_of(item: ErrorDetails) -> str:
+def error_text(item: ErrorDetails) -> str:
     """Return what is wrong with a field, and what is allowed there."""
     known = WORDS.get(item["type"])
     if known is None:

@@ -29,7 +29,7 @@ class LegChange(Settings):
     """The block error rate in percent of a leg with `rlc`."""
 
     @model_validator(mode="after")
-    def _changes_something(self) -> Self:
+    def _check_change(self) -> Self:
         if not self.named():
             raise ValueError(
                 "name at least one of rate_mbps, delay_ms, jitter_ms, loss_percent, "

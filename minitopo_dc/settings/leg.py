@@ -167,7 +167,7 @@ class LegSettings(Settings):
             )
 
     @model_validator(mode="after")
-    def _changes_fit(self) -> Self:
+    def _check_changes(self) -> Self:
         check_order(self.changes)
         for change in self.changes:
             if change.rate_mbps is not None and self.rate_mbps is None:

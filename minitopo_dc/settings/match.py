@@ -23,14 +23,14 @@ class Match(Settings):
     destination_port: int | None = Port
 
     @model_validator(mode="after")
-    def _ports_have_a_protocol(self) -> Self:
+    def _check_ports(self) -> Self:
         ports = self.source_port is not None or self.destination_port is not None
         if ports and self.protocol not in ("tcp", "udp"):
             raise ValueError("a port needs protocol: tcp or udp")
         return self
 
     @model_validator(mode="after")
-    def _one_version(self) -> Self:
+    def _check_ip_version(self) -> Self:
         if self.source and self.destination and self.source.version != self.destination.version:
             raise ValueError(
                 f"source {self.source} and destination {self.destination}: "

@@ -38,7 +38,7 @@ class PathChange(Settings):
     available: Number | None = None
 
     @model_validator(mode="after")
-    def _is_one_change(self) -> Self:
+    def _check_single_change(self) -> Self:
         if len(self._named()) != 1:
             raise ValueError(f"give exactly one of {', '.join(ACTIONS)}, with a leg's number")
         return self
@@ -92,7 +92,7 @@ class PathSchedule(Settings):
         events = tuple(change.event for change in self.schedule)
         for number, event in enumerate(events):
             _check_leg(f"schedule.{number}.{event.action}", event.leg, legs)
-            if (reason := _why_not(event, status)) is not None:
+            if (reason := _event_error(event, status)) is not None:
                 raise PathChangeError(number, event, reason)
             _apply(event, status)
         return PathPlan(initial, events, self.each_carries)
@@ -168,7 +168,7 @@ class PathPlan:
                 return name  # type: ignore[return-value]
         return None
 
-    def periods_to_use(
+    def usable_periods(
         self,
         start_s: float,
         end_s: float,
@@ -226,7 +226,7 @@ def _check_leg(where: str, leg: int, legs: int) -> None:
         raise SettingsError(f"{where}: leg {leg} does not exist; allowed: 1 to {legs}")
 
 
-def _why_not(event: PathEvent, status: dict[int, PathStatus]) -> str | None:
+def _event_error(event: PathEvent, status: dict[int, PathStatus]) -> str | None:
     """Return why an event does not fit the paths that are open, or None."""
     now = f"at {event.at_s:g} s open: {_listed(status)}"
     if event.action == "open":

@@ -52,7 +52,7 @@ class DuplicationSettings(Settings):
     """The packet is expected later than this on the leg that the split names."""
 
     @model_validator(mode="after")
-    def _has_a_condition(self) -> Self:
+    def _check_condition(self) -> Self:
         if self.rule() == DuplicationRule(small_bytes=self.rule().small_bytes):
             raise ValueError(f"give at least one of {', '.join(CONDITIONS)}")
         if self.small_bytes is not None and "ack" not in self.packets:
@@ -168,7 +168,7 @@ class PdcpFields(Settings):
 
     @field_validator("legs")
     @classmethod
-    def _several_legs(cls, legs: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    def _check_leg_count(cls, legs: tuple[int, ...] | None) -> tuple[int, ...] | None:
         if legs is not None and (len(legs) < 2 or len(set(legs)) != len(legs)):
             named = ", ".join(map(str, legs)) or "none"
             raise ValueError(f"{named}; name at least two legs, each once")
@@ -176,19 +176,21 @@ class PdcpFields(Settings):
 
     @field_validator("discard_timer_ms")
     @classmethod
-    def _standard_timer(cls, value: float | Literal["infinity"]) -> float | Literal["infinity"]:
+    def _check_discard_timer(
+        cls, value: float | Literal["infinity"]
+    ) -> float | Literal["infinity"]:
         check_discard_timer(value)
         return value
 
     @field_validator("t_reordering_ms")
     @classmethod
-    def _standard_value(cls, value: float | str) -> float | str:
+    def _check_t_reordering(cls, value: float | str) -> float | str:
         if value != ADAPTIVE:
             check_t_reordering(value)
         return value
 
     @model_validator(mode="after")
-    def _something_waits(self) -> Self:
+    def _check_waiting(self) -> Self:
         late = self.numbering == "late"
         if self.buffer_packets is not None and not late:
             raise ValueError("buffer_packets: needs numbering: late, else nothing waits")
@@ -199,7 +201,7 @@ class PdcpFields(Settings):
         return self
 
     @model_validator(mode="after")
-    def _duplication_fits(self) -> Self:
+    def _check_duplication(self) -> Self:
         if self.duplication is None:
             return self
         if self.split == "duplicate":
@@ -209,7 +211,7 @@ class PdcpFields(Settings):
         return self
 
     @model_validator(mode="after")
-    def _recovery_has_reports(self) -> Self:
+    def _check_recovery(self) -> Self:
         if self.data_recovery and self.report_ms is None:
             raise ValueError("data_recovery: the receiver reports what it misses; needs report_ms")
         if self.data_recovery and self.delivery == "off":
@@ -220,7 +222,7 @@ class PdcpFields(Settings):
         return self
 
     @model_validator(mode="after")
-    def _failures_have_reports(self) -> Self:
+    def _check_leg_failure(self) -> Self:
         if self.leg_failure_ms is None:
             return self
         if self.report_ms is None:

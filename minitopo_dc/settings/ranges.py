@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 from pydantic_core import PydanticCustomError
 
-from minitopo_dc.settings.base import quoted, said_of
+from minitopo_dc.settings.base import error_text, quoted
 
 DAY_S = 86_400
 YEAR_S = 365 * DAY_S
@@ -62,7 +62,7 @@ def _telling(allowed: str, reason: str) -> WrapValidator:
             first = error.errors(include_url=False)[0]
             why = f"; {reason}" if reason and first["type"] == "less_than_equal" else ""
             beyond = first["type"].startswith(("less_than", "greater_than"))
-            what = quoted(value) if beyond else said_of(first)
+            what = quoted(value) if beyond else error_text(first)
             words = f"{what}; allowed: {allowed}{why}"
             raise PydanticCustomError("range", "{words}", {"words": words}) from None
 

@@ -44,20 +44,20 @@ class RlcSettings(Settings):
 
     @field_validator("slot_ms")
     @classmethod
-    def _slot_of_the_standard(cls, value: float) -> float:
+    def _check_slot(cls, value: float) -> float:
         if value not in SLOTS_MS:
             raise ValueError(f"must be one of {', '.join(f'{each:g}' for each in SLOTS_MS)}")
         return value
 
     @field_validator("discard_ms")
     @classmethod
-    def _timer_of_the_standard(cls, value: int | str) -> int | str:
+    def _check_discard_ms(cls, value: int | str) -> int | str:
         if value != "infinity" and value not in DISCARD_MS:
             raise ValueError(f"must be one of {', '.join(map(str, DISCARD_MS))}, infinity")
         return value
 
     @model_validator(mode="after")
-    def _a_slot_fits_the_round_trip(self) -> Self:
+    def _check_round_trip(self) -> Self:
         if self.harq_rtt_ms < self.slot_ms:
             raise ValueError(f"harq_rtt_ms {self.harq_rtt_ms:g}: at least slot_ms {self.slot_ms:g}")
         return self

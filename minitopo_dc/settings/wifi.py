@@ -113,7 +113,7 @@ class WifiSettings(WifiHop):
 
     @model_validator(mode="before")
     @classmethod
-    def _hops_take_its_fields(cls, values: Any) -> Any:
+    def _inherit_fields(cls, values: Any) -> Any:
         """Give each hop the leg's fields except those that the hop has set."""
         hops = values.get("hops") if isinstance(values, Mapping) else None
         if isinstance(hops, int):

@@ -19,34 +19,34 @@ from minitopo_dc.simulation.native.core import NativeCore
 def chosen_core(scenario: Scenario) -> Core:
     """Return the core for a run of a scenario on the virtual clock.
 
-    `core: native` where it cannot be had is refused before a run (`why_not_wanted`).
+    `core: native` where it cannot be had is refused before a run (`core_obstacle`).
     """
-    if _why_python(scenario) is None:
+    if _python_reason(scenario) is None:
         return NativeCore(observed=scenario.virtual.packet_trace)
     return PythonCore()
 
 
 def core_name(scenario: Scenario) -> str:
     """Return in words which core computes a run, and why it is not the native one."""
-    why = _why_python(scenario)
+    why = _python_reason(scenario)
     return "native" if why is None else f"python: {why}"
 
 
-def why_not_wanted(scenario: Scenario) -> str | None:
+def core_obstacle(scenario: Scenario) -> str | None:
     """Return why a scenario cannot have the core that it names, or None."""
-    why = why_not_native(scenario) if scenario.virtual.core == "native" else None
+    why = native_core_obstacle(scenario) if scenario.virtual.core == "native" else None
     return None if why is None else f"core native: {why}; allowed: auto, python"
 
 
-def why_not_native(scenario: Scenario) -> str | None:
+def native_core_obstacle(scenario: Scenario) -> str | None:
     """Return what the native core lacks for a scenario, or why it is not here; else None."""
     return library.missing() or next(_lacking(scenario), None)
 
 
-def _why_python(scenario: Scenario) -> str | None:
+def _python_reason(scenario: Scenario) -> str | None:
     if scenario.virtual.core == "python":
         return "the scenario says so"
-    return why_not_native(scenario)
+    return native_core_obstacle(scenario)
 
 
 def _lacking(scenario: Scenario) -> Iterator[str]:

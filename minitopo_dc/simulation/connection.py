@@ -165,7 +165,7 @@ class Connection(AnyConnection):
         self.client_host = core.host(self.uplinks, cpu_ns=client_cpu)
         self.server_host = core.host(self.downlinks, cpu_ns=server_cpu)
         transport = get_runner(flow.transport).virtual()
-        assert transport is not None  # `why_unsupported` has asked
+        assert transport is not None  # `unsupported_reason` has asked
         self.ends = transport(
             VirtualFlow(
                 **vars(self.facts),

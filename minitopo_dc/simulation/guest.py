@@ -41,7 +41,7 @@ class GuestConnection(AnyConnection):
     ) -> None:
         super().__init__(scenario, flow, index, core=core, directory=directory, ended=ended)
         transport = get_runner(flow.transport).guest()
-        assert transport is not None  # `why_unsupported` has asked
+        assert transport is not None  # `unsupported_reason` has asked
         self.ends = transport(self.facts)
         loop = core.loop
         assert isinstance(loop, Loop)  # `choice`: a run with a guest has the Python core

@@ -18,7 +18,7 @@ from minitopo_dc.run.perform import Measured, RunFailedError, perform
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.simulation.choice import core_name, why_not_wanted
+from minitopo_dc.simulation.choice import core_name, core_obstacle
 from minitopo_dc.simulation.connection import AnyConnection
 from minitopo_dc.simulation.testbed import Testbed
 from minitopo_dc.workloads import Download, Measurement
@@ -38,7 +38,7 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
         scenario,
         directory,
         facts=facts(scenario),
-        lacking=lambda: why_not_wanted(scenario),
+        lacking=lambda: core_obstacle(scenario),
         measure=lambda each: _measure(each, directory),
         details=lambda each: {"core": core_name(each)},
     )
@@ -58,7 +58,7 @@ def facts(scenario: Scenario) -> dict[str, Any]:
 def _measure(scenario: Scenario, directory: Path) -> Measured:
     testbed = Testbed(scenario, directory)
     try:
-        with no_collector():
+        with garbage_collection_off():
             testbed.run()
     except (PolicyError, GuestError) as error:
         raise RunFailedError(str(error)) from None
@@ -94,7 +94,7 @@ def _patience_s(connection: AnyConnection, scenario: Scenario) -> float:
 
 
 @contextmanager
-def no_collector() -> Iterator[None]:
+def garbage_collection_off() -> Iterator[None]:
     """Switch off cyclic garbage collection, which costs 5 % of a run and finds nothing in it."""
     enabled = gc.isenabled()
     gc.disable()

@@ -13,7 +13,7 @@ from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.program_result import ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.runners.guest_programs import ProgramsFlow, Take
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.simulation.run import facts, no_collector
+from minitopo_dc.simulation.run import facts, garbage_collection_off
 from minitopo_dc.simulation.testbed import Testbed
 from minitopo_dc.workloads.command import escaped
 
@@ -76,12 +76,12 @@ def run_program(scenario: Scenario, program: UserProgram, directory: Path) -> Pr
     flow.watch(program.take, program.say)
     blank = ProgramResult(program.command, "client", program.server, scenario.mode)
     try:
-        with no_collector():
+        with garbage_collection_off():
             testbed.run()
     except (PolicyError, GuestError) as error:
         return replace(blank, reason=str(error))
     finally:
-        _keep_as_on_the_real_clock(directory)
+        _keep_files(directory)
     if flow.error is not None:
         return replace(blank, reason=str(flow.error))
     if flow.seconds is None:
@@ -108,7 +108,7 @@ def _result(
     )
 
 
-def _keep_as_on_the_real_clock(directory: Path) -> None:
+def _keep_files(directory: Path) -> None:
     """Leave the files that `exec` keeps, under its names."""
     for name in ("client.out", "client.log", "certificate.pem", "key.pem"):
         (directory / name).unlink(missing_ok=True)

@@ -74,7 +74,7 @@ class Measure(Settings):
 
     @field_validator("regex")
     @classmethod
-    def _has_one_group(cls, regex: str | None) -> str | None:
+    def _check_regex(cls, regex: str | None) -> str | None:
         try:
             groups = 1 if regex is None else re.compile(regex).groups
         except re.error as error:
@@ -85,14 +85,14 @@ class Measure(Settings):
 
     @field_validator("file")
     @classmethod
-    def _is_of_this_run(cls, file: str) -> str:
+    def _check_file(cls, file: str) -> str:
         path = PurePosixPath(file)
         if path.is_absolute() or ".." in path.parts or not path.name:
             raise ValueError(f"{file!r}; allowed: a file below the run's directory ({{run}})")
         return file
 
     @model_validator(mode="after")
-    def _is_found_one_way(self) -> Self:
+    def _check_source(self) -> Self:
         if (self.regex is None) == (self.json_path is None):
             raise ValueError("give regex or json_path")
         if self.scale == 0:
@@ -119,7 +119,7 @@ class Command(Workload):
 
     @field_validator("client", "server")
     @classmethod
-    def _placeholders_are_known(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_placeholders(cls, words: tuple[str, ...]) -> tuple[str, ...]:
         for name in placeholders(words):
             if name not in PLACEHOLDERS and not _LEG.fullmatch(name):
                 known = ", ".join(f"{{{each}}}" for each in (*PLACEHOLDERS, "leg_1"))
@@ -131,14 +131,14 @@ class Command(Workload):
 
     @field_validator("measures")
     @classmethod
-    def _names_are_free(cls, measures: dict[str, Measure]) -> dict[str, Measure]:
+    def _check_names(cls, measures: dict[str, Measure]) -> dict[str, Measure]:
         for name in measures:
             if name in RESERVED or name.startswith(RESERVED_BEGINNINGS):
                 raise ValueError(f"{name}: every run has such a number; choose another name")
         return measures
 
     @model_validator(mode="after")
-    def _ready_server_exists(self) -> Self:
+    def _check_ready_server(self) -> Self:
         if self.server_ready is not None and not self.server:
             raise ValueError("server_ready: needs a server")
         return self

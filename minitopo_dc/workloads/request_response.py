@@ -64,7 +64,7 @@ class RequestResponse(Workload):
     """For the last answers: this project's choice, far above any delay of a path that works."""
 
     @model_validator(mode="after")
-    def _has_an_end(self) -> Self:
+    def _check_end(self) -> Self:
         if self.count is not None and self.duration_s is not None:
             raise ValueError("give count or duration_s, not both")
         if self.requests > MOST_REQUESTS:

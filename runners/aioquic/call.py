@@ -100,7 +100,7 @@ class CallingClient:
             self._closing = True
             connection.close()
         self._transmit(connection)
-        return sooner(connection.get_timer(), call.next_timeout())
+        return earlier_timer(connection.get_timer(), call.next_timeout())
 
     def _handle(self, event: QuicEvent, now: int) -> None:
         if isinstance(event, HandshakeCompleted):
@@ -117,7 +117,7 @@ def to_ns(seconds: float) -> int:
     return round(seconds * NS_PER_S)
 
 
-def sooner(timer: float | None, timeout_ns: float) -> float | None:
+def earlier_timer(timer: float | None, timeout_ns: float) -> float | None:
     """Return the earlier one of a connection's timer (s) and a call's (ns; infinity: none)."""
     if timeout_ns == math.inf:
         return timer

@@ -29,7 +29,7 @@ from aioquic.quic.events import (
 from aioquic.quic.logger import QuicFileLogger
 
 from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.aioquic.call import AioquicPipe, sooner, tell, to_ns
+from minitopo_dc.runners.aioquic.call import AioquicPipe, earlier_timer, tell, to_ns
 from minitopo_dc.runners.aioquic.endpoint import (
     Transmit,
     advance,
@@ -79,7 +79,7 @@ class Session:
     def timer(self) -> float | None:
         """Return when to drive it next (s), None for never."""
         timeout = math.inf if self._call is None else self._call.next_timeout()
-        return sooner(self.connection.get_timer(), timeout)
+        return earlier_timer(self.connection.get_timer(), timeout)
 
     def _handle(self, event: QuicEvent, now: float) -> None:
         if isinstance(event, ConnectionTerminated):

@@ -83,7 +83,7 @@ class AioquicOptions(QuicOptions, Tuning):
         return PRESETS[self.preset].model_copy(update=given)
 
     @model_validator(mode="after")
-    def _needs_no_other(self) -> Self:
+    def _check_dependencies(self) -> Self:
         for name in OF_DECIMATION:
             if getattr(self, name) is not None and self.tuning.ack_decimation in (None, "off"):
                 raise ValueError(f"{name} needs ack_decimation: 1 or more")

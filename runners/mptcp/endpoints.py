@@ -33,7 +33,7 @@ class Endpoints:
         self._addresses = addresses
         self._initial_leg: int | None = plan.initial[0]
         """The leg of the connection's initial subflow, until that is closed."""
-        self._legs = set(legs_at_first(plan))
+        self._legs = set(initial_legs(plan))
 
     def add_first(self) -> None:
         """Add, before the connection begins, what its further paths and a changing first need."""
@@ -79,7 +79,7 @@ def first_endpoints(host: Host, addresses: Sequence[str], plan: PathPlan) -> Ite
             run(host, [*ENDPOINT, "delete", "id", identifier])
 
 
-def most_subflows(transfer: Transfer) -> int:
+def max_subflows(transfer: Transfer) -> int:
     """Return how many subflows a connection may need beside the initial one.
 
     The initial one does not count, unless it was closed and another is in its place.
@@ -120,7 +120,7 @@ def subflow_per_address(server: Host, client: Host, addresses: Sequence[str]) ->
         yield
 
 
-def legs_at_first(plan: PathPlan) -> Iterator[int]:
+def initial_legs(plan: PathPlan) -> Iterator[int]:
     """Yield the legs that have an endpoint at first: further paths, and a first that changes."""
     yield from plan.initial[1:]
     changed = {event.leg for event in plan.events if event.action in ("backup", "available")}

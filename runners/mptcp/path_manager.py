@@ -26,7 +26,7 @@ POLL_S = 0.005
 
 
 @dataclass(frozen=True)
-class ThisHost:
+class LocalHost:
     """The host on which this program runs."""
 
     name: str = "client"
@@ -57,16 +57,16 @@ def main() -> None:
     client = told.addresses[told.paths.initial[0] - 1]
     while not is_connected("self", client, (told.server, told.port)):
         time.sleep(POLL_S)
-    endpoints = Endpoints(ThisHost(), told.addresses, told.paths)
+    endpoints = Endpoints(LocalHost(), told.addresses, told.paths)
     try:
         for event in told.paths.events:
-            done_s = at_its_time(event, told.begin_ns, endpoints.change)
+            done_s = apply_on_time(event, told.begin_ns, endpoints.change)
             print(json.dumps({**event._asdict(), "done_s": done_s}), flush=True)  # noqa: T201
     except TransferFailed as failure:
         sys.exit(str(failure))
 
 
-def at_its_time(event: PathEvent, begin_ns: int, change: Callable[[PathEvent], None]) -> float:
+def apply_on_time(event: PathEvent, begin_ns: int, change: Callable[[PathEvent], None]) -> float:
     """Wait for an event's time, and make the change; return when it was made.
 
     The time is in s since `begin_ns`.

@@ -14,7 +14,7 @@ from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import (
     MOST_SUBFLOWS,
     first_endpoints,
-    most_subflows,
+    max_subflows,
     subflow_limit,
 )
 from minitopo_dc.runners.mptcp.path_manager import PathsSettings
@@ -58,7 +58,7 @@ class MptcpRunner(TcpRunner):
     multipath: ClassVar[bool] = True
     checks_paths: ClassVar[bool] = True
     takes_paths: ClassVar[bool] = True
-    most_paths: ClassVar[int | None] = 1 + MOST_SUBFLOWS
+    path_limit: ClassVar[int | None] = 1 + MOST_SUBFLOWS
     paths_of_host: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (
         *TcpRunner.tools,
@@ -85,7 +85,7 @@ class MptcpRunner(TcpRunner):
         with ExitStack() as undo:
             settings = MptcpOptions.check(transfer.options, f"runner {self.name}").sysctl()
             for host in (server, client):
-                undo.enter_context(subflow_limit(host, most_subflows(transfer)))
+                undo.enter_context(subflow_limit(host, max_subflows(transfer)))
                 for name, value in settings.items():
                     undo.enter_context(kernel_setting(host, name, value))
             addresses = transfer.client_addresses

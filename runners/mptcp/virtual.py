@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from minitopo_dc.linux_guest.orders import Change, ChangeName
 from minitopo_dc.runners.base import Transfer
-from minitopo_dc.runners.mptcp.endpoints import legs_at_first, most_subflows
+from minitopo_dc.runners.mptcp.endpoints import initial_legs, max_subflows
 from minitopo_dc.runners.mptcp.report import path_samples
 from minitopo_dc.runners.tcp.virtual import TcpApplication, TcpFlow
 from minitopo_dc.runners.virtual import FlowFacts
@@ -39,7 +39,7 @@ class EndpointChanges:
     @property
     def subflow_limit(self) -> int:
         """Return how many subflows there may be beside the first, as on the real clock."""
-        return max(DEFAULT_SUBFLOWS, most_subflows(self._transfer))
+        return max(DEFAULT_SUBFLOWS, max_subflows(self._transfer))
 
     def orders(self) -> Sequence[Change]:
         """Return the endpoints with which the plan begins, then the changes of its events."""
@@ -76,7 +76,7 @@ def _changes(transfer: Transfer) -> Iterator[tuple[Change, PathEvent | None]]:
     """Yield the changes of `Endpoints`; the initial subflow has identifier 0 and no endpoint."""
     plan, begin = transfer.path_plan, transfer.begin_ns or 0
     initial: int | None = plan.initial[0]
-    endpoints = set(legs_at_first(plan))
+    endpoints = set(initial_legs(plan))
     for leg in sorted(endpoints):
         yield Change(0, "add", leg), None
     for event in plan.events:

@@ -15,7 +15,7 @@ from minitopo_dc.picoquic.path import Address
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.picoquic.session import ALPN, Session
-from minitopo_dc.runners.picoquic.settings import EndSettings, congestion_control, most_paths
+from minitopo_dc.runners.picoquic.settings import EndSettings, congestion_control, path_limit
 from minitopo_dc.runners.processes.udp_socket import (
     receive_batch,
     send_marked,
@@ -141,7 +141,7 @@ def configuration(
         alpn=ALPN,
         server_name=SERVER_NAME,
         congestion_control=congestion_control(told.congestion_control),
-        max_paths=most_paths(len(told.clients)),
+        max_paths=path_limit(len(told.clients)),
         max_data=told.options.max_data,
         max_stream_data=told.options.max_stream_data,
         datagram_bytes=told.options.max_datagram_bytes,

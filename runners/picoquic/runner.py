@@ -96,7 +96,7 @@ class MultipathPicoquicRunner(PicoquicRunner):
     compared: ClassVar[bool] = True
     checks_paths: ClassVar[bool] = True
     takes_paths: ClassVar[bool] = True
-    most_paths: ClassVar[int | None] = MAX_PATHS
+    path_limit: ClassVar[int | None] = MAX_PATHS
 
     def read(self, transfer: Transfer) -> Measurement:
         """Return also each path, whose times count from time zero of the legs."""

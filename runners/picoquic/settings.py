@@ -72,7 +72,7 @@ def idle_timeout_s(workload: Workload) -> float:
     return IDLE_TIMEOUT_S + ((workload.lasts_s or 0) if has_keys else 0)
 
 
-def most_paths(addresses: int) -> int:
+def path_limit(addresses: int) -> int:
     """Return how many paths a connection with so many addresses may have, up to picoquic's most.
 
     With fewer than 2 there is no multipath. A schedule may use few of many addresses.

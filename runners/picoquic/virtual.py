@@ -23,7 +23,7 @@ from minitopo_dc.runners.picoquic.settings import (
     congestion_control,
     datagram_frame,
     idle_timeout_s,
-    most_paths,
+    path_limit,
 )
 from minitopo_dc.runners.quic import read_report
 from minitopo_dc.runners.virtual import (
@@ -191,7 +191,7 @@ def _connections(flow: VirtualFlow, options: PicoquicOptions) -> tuple[Connectio
         "alpn": ALPN,
         "server_name": SERVER_NAME,
         "congestion_control": congestion_control(flow.congestion_control),
-        "max_paths": most_paths(len(flow.client_addresses)),
+        "max_paths": path_limit(len(flow.client_addresses)),
         "max_data": options.max_data,
         "max_stream_data": options.max_stream_data,
         "datagram_bytes": options.max_datagram_bytes,

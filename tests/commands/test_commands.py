@@ -408,7 +408,7 @@ def test_a_measurement_too_short_or_too_long_is_one_error(
     seconds: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mininet.net")
-    monkeypatch.setattr(clocks, "why_not_real", lambda: None)
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
     assert cli.main(["calibrate", "--seconds", seconds]) == 2
     assert f"--seconds {seconds}: allowed: 2 to 3600" in capsys.readouterr().err
 
@@ -420,7 +420,7 @@ def test_a_measurement_too_short_or_too_long_is_one_error(
 def test_what_needs_the_real_clock_is_refused_where_it_cannot_run(
     command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clocks, "why_not_real", lambda: "not root")
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: "not root")
     assert cli.main(command) == 2
     assert capsys.readouterr().err == f"minitopo-dc: {command[0]} needs the real clock: not root\n"
 
@@ -431,7 +431,7 @@ def test_calibration_where_ipv6_does_not_work_is_one_error(
     pytest.importorskip("mininet.net")
     from minitopo_dc.emulation.network import testbed
 
-    monkeypatch.setattr(clocks, "why_not_real", lambda: None)
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
     monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "no such family"})
     assert cli.main(["calibrate", "--ip", "6"]) == 1
     error = capsys.readouterr().err

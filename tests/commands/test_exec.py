@@ -73,7 +73,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
     made = Fake()
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SUDO_USER", raising=False)
-    monkeypatch.setattr(clocks, "why_not_real", lambda: None)
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
     monkeypatch.setattr(exec, "not_installed", lambda _: None)
     monkeypatch.setattr(exec, "save_facts", lambda _: None)
     monkeypatch.setattr(
@@ -175,7 +175,7 @@ def test_a_wrong_option_is_one_clear_error(
 def test_who_is_not_root_is_told_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(clocks, "why_not_real", lambda: "not root")
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: "not root")
     assert main(["exec", *LEGS, "--", "true"]) == 2
     assert capsys.readouterr().err == "minitopo-dc: exec needs the real clock: not root\n"
 

@@ -26,7 +26,7 @@ import yaml
 from minitopo_dc.campaign.file.design import Version
 from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
-from minitopo_dc.campaign.report.evaluation import their_points
+from minitopo_dc.campaign.report.evaluation import reference_points
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.router import ElementSettings
@@ -247,7 +247,7 @@ def check_a_campaign(document: Any, source: str) -> None:
     for experiment in file.experiments.values():
         if experiment.figure is not None and experiment.reference is not None:
             for curve in experiment.figure.curves:
-                assert not their_points(experiment.reference, curve).empty, source
+                assert not reference_points(experiment.reference, curve).empty, source
 
 
 def check_an_element(document: Any, source: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.element.__main__ import _why_python
+from minitopo_dc.element.__main__ import _python_reason
 from minitopo_dc.element.native_element import lacking
 from minitopo_dc.native import library
 from minitopo_dc.router import ElementSettings
@@ -43,7 +43,7 @@ def sending(**pdcp: Any) -> dict[str, Any]:
 )
 def test_what_c_has_is_native(fields: dict[str, Any]) -> None:
     assert lacking([wanted(**fields)]) is None
-    assert _why_python([wanted(**fields)]) is None
+    assert _python_reason([wanted(**fields)]) is None
 
 
 @needs_native
@@ -66,19 +66,19 @@ def test_what_c_has_is_native(fields: dict[str, Any]) -> None:
     ],
 )
 def test_what_c_lacks_is_python_s_and_told(fields: dict[str, Any], why: str) -> None:
-    assert _why_python([wanted(**fields)]) == why
+    assert _python_reason([wanted(**fields)]) == why
     with pytest.raises(SettingsError, match=f"core: native: {why}; allowed: auto, python"):
-        _why_python([wanted(core="native", **fields)])
+        _python_reason([wanted(core="native", **fields)])
 
 
 def test_python_is_chosen_where_settings_say_so() -> None:
-    assert _why_python([wanted(core="python")]) == "the settings say so"
+    assert _python_reason([wanted(core="python")]) == "the settings say so"
 
 
 def test_hosts_in_one_process_are_python_s() -> None:
-    assert _why_python([wanted(), wanted(host="ue")]) == "several hosts in one process"
+    assert _python_reason([wanted(), wanted(host="ue")]) == "several hosts in one process"
 
 
 def test_without_the_native_core_auto_is_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "missing", lambda: "it is not built")
-    assert _why_python([wanted()]) == "it is not built"
+    assert _python_reason([wanted()]) == "it is not built"

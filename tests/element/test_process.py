@@ -33,7 +33,9 @@ def host(
     monkeypatch.setattr(process, "KernelQueue", made.queue)
     monkeypatch.setattr(process, "KernelLeg", made.kernel_leg)
     monkeypatch.setattr(process, "Recorder", made.recorder)
-    monkeypatch.setattr(process, "become_exact", lambda *, realtime: REFUSED if realtime else [])
+    monkeypatch.setattr(
+        process, "configure_realtime", lambda *, realtime: REFUSED if realtime else []
+    )
     monkeypatch.setattr(
         process, "read_drops", lambda: {each.number: QueueDrops(0, 7) for each in made.queues}
     )

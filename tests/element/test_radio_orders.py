@@ -36,7 +36,7 @@ class Session:
         self.taps: list[FakeTap] = []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(radio_link, "Tap", self._tap)
-            patch.setattr(radio_link, "become_exact", self._exact)
+            patch.setattr(radio_link, "configure_realtime", self._exact)
             patch.setattr(loop_module, "ORDERS", reading)
             Cable(ENDS).run(self.answers.append)
         os.close(reading)

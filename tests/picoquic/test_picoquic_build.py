@@ -126,7 +126,7 @@ def test_sources_with_another_hash_are_not_compiled(tmp_path: Path) -> None:
 def test_an_extension_that_cannot_be_loaded_has_its_reason(tmp_path: Path) -> None:
     spoilt = tmp_path / Path(library.EXTENSION.file_name()).name
     spoilt.write_bytes(b"no ELF file")
-    assert "ImportError" in str(make.why_not_loaded(library.EXTENSION.module, spoilt))
+    assert "ImportError" in str(make.loading_error(library.EXTENSION.module, spoilt))
 
 
 def test_what_older_and_killed_builds_have_left_is_removed(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from minitopo_dc.run.check import (
     check_virtual,
     chosen_runners,
     runners_of,
-    why_unsupported,
+    unsupported_reason,
 )
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
@@ -171,13 +171,13 @@ def test_a_congestion_control_that_only_others_have_makes_a_run_unsupported(
 ) -> None:
     wanted = scenario(**fields)
     check_fields(wanted)
-    assert why_unsupported(wanted, runners_of(wanted)) == reason
+    assert unsupported_reason(wanted, runners_of(wanted)) == reason
 
 
 def test_a_transport_without_a_virtual_clock_makes_the_run_unsupported() -> None:
     wanted = scenario(clock="virtual", **ICMP)
     check_fields(wanted)
-    assert why_unsupported(wanted, runners_of(wanted)) == (
+    assert unsupported_reason(wanted, runners_of(wanted)) == (
         "transport icmp needs the real clock (Linux, root, Mininet); "
         "the virtual clock has tcp, quic, mptcp, quic-picoquic, mpquic-picoquic, command"
     )
@@ -190,7 +190,7 @@ def test_without_a_guest_the_kernel_s_transports_are_unsupported_there(
     monkeypatch.setattr("minitopo_dc.linux_guest.library.find", lambda: None)
     wanted = scenario(clock="virtual", **fields)
     check_fields(wanted)
-    assert why_unsupported(wanted, runners_of(wanted)) == (
+    assert unsupported_reason(wanted, runners_of(wanted)) == (
         "the guest kernel is not built (get it: minitopo-dc build linux)"
     )
 
@@ -211,7 +211,7 @@ def test_key_frames_that_cannot_be_marked_make_a_run_unsupported(
     call = {"kind": "realtime", "delivery": "stream", "key_frame_dscp": 46}
     wanted = scenario(clock=clock, workload=call, **fields)
     check_fields(wanted)
-    assert why_unsupported(wanted, runners_of(wanted)) == (
+    assert unsupported_reason(wanted, runners_of(wanted)) == (
         f"key_frame_dscp: transport {fields['transport']} has one connection for all frames of a "
         "call, and its packets do not tell which are key frames; a second one has quic-picoquic"
     )
@@ -221,14 +221,14 @@ def test_a_program_that_is_not_here_makes_the_run_unsupported() -> None:
     workload = {"kind": "command", "client": ["no-such-program"]}
     wanted = scenario(**COMMAND | {"workload": workload})
     check_fields(wanted)
-    assert why_unsupported(wanted, runners_of(wanted)) == (
+    assert unsupported_reason(wanted, runners_of(wanted)) == (
         "workload.client: no program no-such-program on this machine"
     )
 
 
 def test_requests_over_quic_are_supported_on_the_virtual_clock() -> None:
     wanted = scenario(clock="virtual", **REQUESTS)
-    assert why_unsupported(wanted, runners_of(wanted)) is None
+    assert unsupported_reason(wanted, runners_of(wanted)) is None
 
 
 def test_fields_of_the_virtual_clock_are_refused_on_the_real_one() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.run.judge import blank_result, judge, missed_by_client
+from minitopo_dc.run.judge import blank_result, judge, late_start_reason
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
 
@@ -30,7 +30,7 @@ def started(*seconds: float) -> list[Measurement]:
 def missed(wanted: Scenario, measured: list[Measurement]) -> list[str | None]:
     """Of each flow."""
     flows = zip(wanted.resolved_flows, measured, strict=True)
-    return [missed_by_client(wanted, flow, each) for flow, each in flows]
+    return [late_start_reason(wanted, flow, each) for flow, each in flows]
 
 
 @pytest.mark.parametrize(

@@ -71,14 +71,14 @@ def refusal(
     file = tmp_path / "told.json"
     monkeypatch.setattr(sys, "argv", ["program", str(file)])
 
-    def said_of(content: str, kind: type[ProgramSettings]) -> str:
+    def error_text(content: str, kind: type[ProgramSettings]) -> str:
         file.write_text(content, encoding="utf-8")
         with pytest.raises(SystemExit) as ended:
             kind.given()
         assert ended.value.code == 2
         return capsys.readouterr().err.removesuffix("\n").removeprefix(f"{file}:").strip()
 
-    return said_of
+    return error_text
 
 
 @pytest.mark.parametrize(

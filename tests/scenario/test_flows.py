@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.run.check import check_real, chosen_runners, why_unsupported
+from minitopo_dc.run.check import check_real, chosen_runners, unsupported_reason
 from minitopo_dc.run.judge import blank_result, judge, ok_result
 from minitopo_dc.run.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
@@ -187,7 +187,7 @@ def test_a_client_that_cannot_stop_at_a_time_is_refused() -> None:
 
 def test_what_one_flow_lacks_makes_the_run_unsupported() -> None:
     wanted = scenario({"mode": "sc"}, {"mode": "sc", "congestion_control": "bbr"})
-    reason = why_unsupported(wanted, chosen_runners(wanted))
+    reason = unsupported_reason(wanted, chosen_runners(wanted))
     assert reason == "runner quic has no bbr (choose reno or cubic)"
 
 

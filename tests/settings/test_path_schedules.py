@@ -167,13 +167,13 @@ def test_a_leg_is_to_be_used_when_it_was_available_for_long_enough(
     start_s: float, end_s: float, legs: tuple[int, ...]
 ) -> None:
     wanted = plan([1], {"at_s": 2, "open": 2})
-    assert tuple(wanted.periods_to_use(start_s, end_s, 1.0)) == legs
+    assert tuple(wanted.usable_periods(start_s, end_s, 1.0)) == legs
 
 
 def test_two_short_periods_are_not_one_long_one() -> None:
     times = [(1, "open"), (1.6, "abandon"), (3, "open"), (3.6, "abandon")]
     wanted = plan([1], *({"at_s": at_s, action: 2} for at_s, action in times))
-    assert tuple(wanted.periods_to_use(0, 9, 1.0)) == (1,)
+    assert tuple(wanted.usable_periods(0, 9, 1.0)) == (1,)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0.01, 5)), max_size=12))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.cli import main
-from minitopo_dc.clocks import default_clock, why_not_real
+from minitopo_dc.clocks import default_clock, real_clock_obstacle
 from minitopo_dc.run import addresses
 from minitopo_dc.settings import IpVersion
 from tests.picoquic.extension import needs_picoquic
@@ -118,7 +118,7 @@ def test_the_reason_is_named(
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(os, "geteuid", lambda: user)
-    assert why_not_real() == reason
+    assert real_clock_obstacle() == reason
     assert default_clock() == "virtual"
 
 

@@ -70,11 +70,11 @@ class Finding:
             interval = "one seed, so no interval"
         else:
             interval = f"95 % interval {self.low:.3g} to {self.high:.3g}, {self.pairs} seeds"
-        words = f"{self.stack}: {self.first} has {against} ({interval}): {self._who}"
-        return f"{'Warning: ' if self.warning else ''}{words}{self._because}."
+        words = f"{self.stack}: {self.first} has {against} ({interval}): {self._conclusion}"
+        return f"{'Warning: ' if self.warning else ''}{words}{self._reason_clause}."
 
     @property
-    def _because(self) -> str:
+    def _reason_clause(self) -> str:
         if not self.why:
             return ""
         slower = self.first if self.ratio < 1 else self.second
@@ -86,7 +86,7 @@ class Finding:
         return f"; {slower} {was} because {self.why} ({values})"
 
     @property
-    def _who(self) -> str:
+    def _conclusion(self) -> str:
         if self.pairs == 1:
             return "more seeds would tell whether they differ"
         if self.low > 1:
@@ -168,11 +168,11 @@ def _compared(
         high=math.exp(interval.high),
         pairs=len(logs),
         warning=warning,
-        **held_back(slower, faster),
+        **limiting_factor(slower, faster),
     )
 
 
-def held_back(slower: Path, faster: Path) -> dict[str, Any]:
+def limiting_factor(slower: Path, faster: Path) -> dict[str, Any]:
     """Return what held a run back, as fields of a finding; empty where its files do not tell."""
     try:
         worse, better = signs(slower), signs(faster)

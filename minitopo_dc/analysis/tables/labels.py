@@ -20,7 +20,7 @@ from minitopo_dc.analysis.tables.run_files import read_text_in
 from minitopo_dc.files import parse_json
 from minitopo_dc.run.results import GIVEN, SETTINGS
 from minitopo_dc.settings import SettingsError, read_yaml
-from minitopo_dc.settings.base import said_of
+from minitopo_dc.settings.base import error_text
 
 PLAN = "plan.json"
 MOST_PLAN = 1 << 30
@@ -83,7 +83,7 @@ def read_labelled_plan(directory: Path) -> LabelledPlan:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        raise ResultError(f"{path}: {field}: {said_of(first)}") from None
+        raise ResultError(f"{path}: {field}: {error_text(first)}") from None
     except ValueError as error:
         raise ResultError(f"{path}: no plan of a campaign: {error}") from None
 
@@ -106,7 +106,7 @@ def labelled(table: pd.DataFrame, labels: Sequence[Labels]) -> pd.DataFrame:
         table.insert(place, name, values)
     for path in dict.fromkeys(path for each in labels for path in each):
         if path not in given and path not in FIRST:
-            table[path] = of_one_type([each.get(path) for each in labels])
+            table[path] = uniform_column([each.get(path) for each in labels])
     return table
 
 
@@ -156,7 +156,7 @@ def cells_as_rows(table: pd.DataFrame, cells: Iterable[PlannedCell]) -> pd.DataF
         for number, run in enumerate(cell.runs, start=1)
     ]
     names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: of_one_type([row.get(name) for row in rows]) for name in names}
+    columns = {name: uniform_column([row.get(name) for row in rows]) for name in names}
     rest = table.drop(columns=[name for name in names if name != "id" and name in table])
     joined = pd.DataFrame(columns).merge(rest, on="id", validate="many_to_one")
     known = [name for name in table if name in joined]
@@ -213,7 +213,7 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def of_one_type(values: Sequence[Any]) -> pd.Series[Any]:
+def uniform_column(values: Sequence[Any]) -> pd.Series[Any]:
     """Return a column of one type, as Parquet wants it: `sp` beside 1 makes both texts.
 
     A list or mapping becomes JSON. A missing number is NaN, or NA among whole ones.

@@ -20,16 +20,16 @@ from minitopo_dc.analysis.tables.labels import (
     cells_as_rows,
     compared_labels,
     labelled,
-    of_one_type,
     read_labelled_plan,
     scenario_fields,
+    uniform_column,
 )
 from minitopo_dc.data_model import check_version
 from minitopo_dc.run.attempts import ATTEMPTS
 from minitopo_dc.run.results import NUMBERS, SETTINGS, RunResult, settings_of
 from minitopo_dc.run.trust import verdict_of
 from minitopo_dc.scenario import Mode
-from minitopo_dc.settings.base import said_of
+from minitopo_dc.settings.base import error_text
 from minitopo_dc.workloads import Download
 
 MODES: tuple[str, ...] = get_args(Mode)
@@ -144,7 +144,7 @@ def _load(directory: Path, path: Path, _version: tuple[int, ...]) -> RunResult:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "not a whole result"
-        raise ResultError(f"{path}: {field}: {said_of(first)}") from None
+        raise ResultError(f"{path}: {field}: {error_text(first)}") from None
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror or error}") from None
     except (ValueError, TypeError, RecursionError) as error:
@@ -228,7 +228,7 @@ def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
     for name in dict.fromkeys(name for run in runs for name in run.details.get("units", {})):
         table[name] = pd.Series([run.details.get(name) for run in runs], dtype="float64")
     for path in SETTINGS:
-        table[path] = of_one_type([run.settings.get(path) for run in runs])
+        table[path] = uniform_column([run.settings.get(path) for run in runs])
     # Empty and not missing, as `variant`: groups by a column leave out rows where it is missing.
     table[SPLIT] = [str(run.settings.get(SPLIT) or "") for run in runs]
     return table

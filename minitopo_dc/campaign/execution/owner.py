@@ -24,7 +24,7 @@ NEEDED = (__file__, pd.__file__)
 """Files of the program and of what it uses."""
 
 
-def become_owner(directories: Sequence[Path]) -> None:
+def drop_privileges(directories: Sequence[Path]) -> None:
     """Become, as root, the owner of directories for the rest of this process, and print a line.
 
     The process takes the owner's groups, and cannot go back. Nothing happens where the owner is
@@ -48,7 +48,7 @@ def become_owner(directories: Sequence[Path]) -> None:
     directory, facts = next(iter(found.items()))
     name = _name(facts.st_uid)
     try:
-        _become(facts.st_uid, facts.st_gid)
+        _set_user(facts.st_uid, facts.st_gid)
     except OSError as error:
         raise SettingsError(f"{directory}: cannot be read as {name}: {error.strerror}") from None
     if not all(os.access(path, os.R_OK) for path in NEEDED):
@@ -64,7 +64,7 @@ def _name(uid: int) -> str:
         return f"user {uid}"
 
 
-def _become(uid: int, group: int) -> None:
+def _set_user(uid: int, group: int) -> None:
     """Change the groups, then the user: who is no longer root cannot give up groups."""
     try:
         entry = getpwuid(uid)

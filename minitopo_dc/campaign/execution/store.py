@@ -239,7 +239,7 @@ class Store:
         Raises:
             StoreError: the disk is full, or it was when the run failed.
         """
-        if lacked_room(directory, reason) or not _has_room(self.working):
+        if disk_was_full(directory, reason) or not _has_room(self.working):
             shutil.rmtree(directory, ignore_errors=True)
             raise full_disk(self.root)
 
@@ -279,7 +279,7 @@ LOG_END_BYTES = 10_000
 """The size of a log's end, in which a process says why it ended."""
 
 
-def lacked_room(directory: Path, reason: str) -> bool:
+def disk_was_full(directory: Path, reason: str) -> bool:
     """Return whether a process of a failed run reports that it could not write for want of space.
 
     What it had written may be gone when the run has ended: then there is space again.

@@ -55,13 +55,13 @@ class Explain(Settings):
     """Configurations whose time series show why, at single points."""
 
     @model_validator(mode="after")
-    def _verdicts_differ(self) -> Self:
+    def _check_verdicts(self) -> Self:
         if self.then == self.otherwise:
             raise ValueError(f"then and otherwise are both {self.then}")
         return self
 
     @model_validator(mode="after")
-    def _has_one_limit(self) -> Self:
+    def _check_limit(self) -> Self:
         if (self.at_least is None) == (self.at_most is None):
             raise ValueError("give at_least or at_most")
         return self

@@ -265,7 +265,7 @@ class _Reader:
         _check_numbers("-", value)
         return -value if isinstance(node.op, ast.USub) else +value
 
-    def all_or_any(self, node: ast.BoolOp) -> Any:
+    def boolean_operation(self, node: ast.BoolOp) -> Any:
         """Return the last value that had to be looked at in `a and b` or `a or b`."""
         value: Any = None
         for part in node.values:
@@ -320,7 +320,7 @@ _WORK: Mapping[type, Callable[[_Reader, Any], Any]] = {
     ast.Subscript: _Reader.index,
     ast.BinOp: _Reader.arithmetic,
     ast.UnaryOp: _Reader.sign,
-    ast.BoolOp: _Reader.all_or_any,
+    ast.BoolOp: _Reader.boolean_operation,
     ast.Compare: _Reader.comparison,
     ast.IfExp: _Reader.choice,
     ast.Call: _Reader.call,

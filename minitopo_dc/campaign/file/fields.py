@@ -136,7 +136,7 @@ class Figure(Settings):
     """The end of time series in s."""
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
+    def _check_combination(self) -> Self:
         if self.kind in NEED_CURVES and not self.curves:
             raise ValueError(f"kind {self.kind} needs curves")
         if not self.x and self.kind not in WITHOUT_X:
@@ -163,7 +163,7 @@ class Claim(Settings):
     """The upper limit: the claim holds from `least` to `most`; none: no limit there."""
 
     @model_validator(mode="after")
-    def _has_a_limit(self) -> Self:
+    def _check_limit(self) -> Self:
         if self.least is None and self.most is None:
             raise ValueError("give least, most, or both")
         if None not in (self.least, self.most) and self.least > self.most:  # type: ignore[operator]
@@ -211,7 +211,7 @@ class Experiment(Settings):
     reference: Reference | None = None
 
     @model_validator(mode="after")
-    def _goes_across_a_listed_factor(self) -> Self:
+    def _check_across(self) -> Self:
         if self.across and not self.values(self.across):
             allowed = ", ".join(sorted(self.factors() - set(factor_names(self.design)))) or "none"
             raise ValueError(
@@ -220,7 +220,7 @@ class Experiment(Settings):
         return self
 
     @model_validator(mode="after")
-    def _reference_has_a_figure(self) -> Self:
+    def _check_reference_figure(self) -> Self:
         if self.reference is not None and self.figure is None:
             raise ValueError("a reference needs a figure")
         return self
@@ -238,7 +238,7 @@ class Experiment(Settings):
             return lists[factor]
         return tuple(fields[factor] for fields in self.cells if factor in fields)
 
-    def moving_with(self, factor: str) -> frozenset[str]:
+    def joint_factors(self, factor: str) -> frozenset[str]:
         """Return a factor together with those that change with it: of its `joint`, or `cells`."""
         listed = {path for fields in self.cells for path in fields}
         groups = (set(group) for group in (*self.joint, listed))
@@ -289,7 +289,7 @@ class CampaignFile(Settings):
     """What a reader of the report must know, e.g. how this differs from the paper."""
 
     @model_validator(mode="after")
-    def _configurations_exist(self) -> Self:
+    def _check_configurations(self) -> Self:
         for key, names in (
             ("standard_configurations", self.standard_configurations),
             ("quick.configurations", self.quick.configurations),
@@ -302,7 +302,7 @@ class CampaignFile(Settings):
         return self
 
     @model_validator(mode="after")
-    def _words_are_of_something(self) -> Self:
+    def _check_words(self) -> Self:
         known = set().union(
             *(
                 experiment.factors() | set(experiment.joined)

@@ -77,7 +77,7 @@ def check_names(file: CampaignFile, experiment: Experiment) -> None:
     Raises:
         ValueError: one does not; the message begins with the key below the experiment.
     """
-    labels = experiment.factors() - experiment.moving_with(experiment.across)
+    labels = experiment.factors() - experiment.joint_factors(experiment.across)
     known = [NOTHING, *(path.removeprefix(LABEL) for path in labels if path.startswith(LABEL))]
     known += map(identifier, file.configurations)
     for column, text in experiment.joined.items():

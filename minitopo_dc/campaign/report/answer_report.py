@@ -57,7 +57,7 @@ def answers_chart(name: str, answers: Sequence[Answer], measure: str = "") -> Ch
         for at in (each.found.at, *each.found.others)
         if at.limit == limit
     }
-    maps = [found for found in map(answer_map, _most_telling(answers)) if found is not None]
+    maps = [found for found in map(answer_map, _by_balance(answers)) if found is not None]
     side = "or below" if answers[0].asked.less_is_better else "or above"
     named = [replace(each, measure=measure) for each in maps[:MOST_MAPS]]
     return answer_chart(name, shares, f"{limit:g} {side}", named)
@@ -142,7 +142,7 @@ def by_source(answers: Sequence[Answer]) -> Iterator[tuple[str, list[Answer]]]:
         yield source, [each for each in answers if each.source == source]
 
 
-def _most_telling(answers: Sequence[Answer]) -> list[Answer]:
+def _by_balance(answers: Sequence[Answer]) -> list[Answer]:
     """Return the answers in order, first those whose two sides are the most equal in size.
 
     Their border is within the map.

@@ -119,7 +119,7 @@ def _means(rows: pd.DataFrame) -> dict[str, float]:
     return {str(key): float(value) for key, value in means.items()}
 
 
-def made_on() -> str:
+def report_machine() -> str:
     """Return facts of the report's machine, which may be another than that of the runs."""
     system = f"{platform.system()} {platform.release()}, {platform.machine()}"
     return f"{system}, {os.cpu_count()} processors, Python {platform.python_version()}"

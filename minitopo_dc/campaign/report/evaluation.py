@@ -128,13 +128,13 @@ def run_value(run: dict[Any, Any], name: str, *, endless: bool) -> float:
     return WITHOUT_END.get(name, math.nan) if failed else math.nan
 
 
-def not_ok(rows: pd.DataFrame) -> str:
+def failed_runs_text(rows: pd.DataFrame) -> str:
     """Return how many of these runs have no measures, `3 of 5 runs failed`; empty when all have."""
     counts = rows.loc[rows["status"] != "ok", "status"].value_counts(sort=False)
     return ", ".join(f"{number} of {len(rows)} runs {status}" for status, number in counts.items())
 
 
-def our_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
+def measured_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
     """Return one row for each value of x that has any run with a value.
 
     Columns: `x`, `mean`, `sd` (of the sample; NaN for one run, or an infinite value), `runs` that
@@ -159,7 +159,7 @@ def our_points(source: Source, name: str, curve: Curve, x: str) -> pd.DataFrame:
     return pd.DataFrame(points, columns=["x", "mean", "sd", "runs", "planned"])
 
 
-def their_points(reference: Reference, curve: Curve) -> pd.DataFrame:
+def reference_points(reference: Reference, curve: Curve) -> pd.DataFrame:
     """Return `x`, `mean` and `sd` of a reference's curve; no row when it has none.
 
     Raises:
@@ -198,9 +198,9 @@ def _pairs(
     for curve in figure.curves if figure is not None and reference is not None else ():
         assert figure is not None
         assert reference is not None
-        theirs = their_points(reference, curve).to_dict("records")
+        theirs = reference_points(reference, curve).to_dict("records")
         for source in sources:
-            for point in our_points(source, name, curve, figure.x).to_dict("records"):
+            for point in measured_points(source, name, curve, figure.x).to_dict("records"):
                 same = [each for each in theirs if same_value(point["x"], str(each["x"]))]
                 found = same[0] if same else {"mean": float("nan"), "sd": float("nan")}
                 yield {

@@ -28,7 +28,12 @@ from minitopo_dc.analysis.figures.over_points import (
     maps,
 )
 from minitopo_dc.campaign.file.fields import OVER_POINTS, Curve, Experiment, Figure
-from minitopo_dc.campaign.report.evaluation import Source, curve_label, our_points, their_points
+from minitopo_dc.campaign.report.evaluation import (
+    Source,
+    curve_label,
+    measured_points,
+    reference_points,
+)
 from minitopo_dc.campaign.report.joined import joined_table
 from minitopo_dc.campaign.report.series import SERIES, series_chart
 
@@ -174,12 +179,12 @@ def _curves(
     for number, curve in enumerate(curves):
         label = "" if figure.kind == "bars" else curve_label(curve)
         for place, source in enumerate(sources):
-            points = our_points(source, name, curve, figure.x)
+            points = measured_points(source, name, curve, figure.x)
             if not points.empty:
                 ours = f"ours ({source.label})" if several else "ours"
                 named = ours if several or theirs or not label else ""
                 yield ", ".join(filter(None, (label, named))), number, place, points, False
         if experiment.reference is not None:
-            points = their_points(experiment.reference, curve)
+            points = reference_points(experiment.reference, curve)
             if not points.empty:
                 yield ", ".join(filter(None, (label, "paper"))), number, 0, points, True

@@ -26,7 +26,7 @@ from minitopo_dc.campaign.file.fields import Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError, shown
 from minitopo_dc.campaign.file.measure_names import NOTHING, identifier
 from minitopo_dc.campaign.file.values import Functions, Keys
-from minitopo_dc.campaign.report.evaluation import Source, not_ok, run_value
+from minitopo_dc.campaign.report.evaluation import Source, failed_runs_text, run_value
 from minitopo_dc.settings import SettingsError
 
 
@@ -176,7 +176,7 @@ def _join(source: Source, name: str, experiment: Experiment) -> Joined:
     measures = list(experiment.joined)
     rows: list[dict[str, Any]] = []
     runs: list[dict[str, float]] = []
-    apart = experiment.moving_with(experiment.across)
+    apart = experiment.joint_factors(experiment.across)
     numbers = sorted(source.cells_of(name)["repetition"].unique())
     each: dict[int, list[dict[str, float]]] = {number: [] for number in numbers}
     values_across = experiment.values(experiment.across)
@@ -194,7 +194,7 @@ def _join(source: Source, name: str, experiment: Experiment) -> Joined:
     return Joined(
         pd.DataFrame(rows, columns=columns),
         pd.DataFrame(runs, columns=measures),
-        not_ok(source.cells_of(name)),
+        failed_runs_text(source.cells_of(name)),
         [pd.DataFrame(found, columns=measures) for found in each.values() if found],
     )
 
@@ -215,7 +215,7 @@ def _point(
 def points_of(source: Source, name: str, experiment: Experiment) -> Iterator[pd.DataFrame]:
     """Yield the cells of each point, in the order of `joined_table`'s rows."""
     there = source.cells_of(name)
-    apart = experiment.moving_with(experiment.across)
+    apart = experiment.joint_factors(experiment.across)
     for _, cells in there.groupby(_keys(there, apart), sort=False):
         yield cells
 

@@ -28,7 +28,7 @@ from minitopo_dc.campaign.file.fields import CampaignFile, Experiment, find_camp
 from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.campaign.report.claims import verdicts
-from minitopo_dc.campaign.report.evaluation import Source, comparison, their_points
+from minitopo_dc.campaign.report.evaluation import Source, comparison, reference_points
 from minitopo_dc.campaign.report.joined import join
 from minitopo_dc.campaign.report.words import NONE, counted, significant
 from minitopo_dc.settings import Settings
@@ -225,7 +225,7 @@ def _published(experiment: Experiment) -> int:
     figure, reference = experiment.figure, experiment.reference
     if figure is None or reference is None:
         return 0
-    return sum(int(their_points(reference, each)["mean"].count()) for each in figure.curves)
+    return sum(int(reference_points(reference, each)["mean"].count()) for each in figure.curves)
 
 
 def _compared(sources: Sequence[Source], name: str, experiment: Experiment) -> pd.DataFrame:

@@ -37,8 +37,8 @@ from minitopo_dc.campaign.report.answer_words import (
     scatter,
 )
 from minitopo_dc.campaign.report.claims import Verdict, count_verdicts, verdicts
-from minitopo_dc.campaign.report.conditions import between, conditions, made_on, problems
-from minitopo_dc.campaign.report.evaluation import Source, comparison, not_ok
+from minitopo_dc.campaign.report.conditions import between, conditions, problems, report_machine
+from minitopo_dc.campaign.report.evaluation import Source, comparison, failed_runs_text
 from minitopo_dc.campaign.report.figures import experiment_chart
 from minitopo_dc.campaign.report.joined import join
 from minitopo_dc.campaign.report.page import render
@@ -152,7 +152,7 @@ def _context(sources: Sequence[Source], sections: Sequence[Section]) -> dict[str
         "sources": [conditions(source) for source in sources],
         "clocks": list(between(sources)),
         "problems": [problem for source in sources for problem in problems(source)],
-        "made_on": made_on(),
+        "made_on": report_machine(),
         "say": {tool.__name__: tool for tool in tools},
     }
 
@@ -173,7 +173,9 @@ def _section(
 ) -> Section:
     section = Section(name, experiment, problem=_without_figure(sources, name))
     section.left_out = [
-        (source.label, text) for source in sources if (text := not_ok(source.cells_of(name)))
+        (source.label, text)
+        for source in sources
+        if (text := failed_runs_text(source.cells_of(name)))
     ]
     comparison((), name, experiment)  # a reference that is none of ours ends the report
     try:

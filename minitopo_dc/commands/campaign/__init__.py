@@ -18,7 +18,7 @@ from minitopo_dc.campaign.execution.cost import (
     timed_runs,
     virtual_cost,
 )
-from minitopo_dc.campaign.execution.owner import become_owner
+from minitopo_dc.campaign.execution.owner import drop_privileges
 from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
 from minitopo_dc.campaign.execution.store import Store, reporting_full_disk
 from minitopo_dc.campaign.execution.table import save_table
@@ -27,7 +27,13 @@ from minitopo_dc.campaign.file.design import Version
 from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
 from minitopo_dc.campaign.file.plan import PlanCount, count_plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
-from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock, run_checked, why_not_here
+from minitopo_dc.clocks import (
+    chosen_jobs,
+    clean_killed,
+    require_clock,
+    run_checked,
+    unavailable_reason,
+)
 from minitopo_dc.commands.campaign.progress import CampaignProgress
 from minitopo_dc.commands.campaign.state import tell_campaign
 from minitopo_dc.commands.options import quantities
@@ -206,14 +212,14 @@ def _unsupported(count: PlanCount) -> Counter[str]:
         )
         decides = (scenario.ip_version, scenario.real.client_cpu_percent, *flows)
         if decides not in known:
-            known[decides] = why_not_here(scenario)
+            known[decides] = unavailable_reason(scenario)
         if (reason := known[decides]) is not None:
             found[reason] += runs
     return found
 
 
 def _status(arguments: argparse.Namespace) -> int:
-    become_owner([arguments.directory])
+    drop_privileges([arguments.directory])
     store = Store(arguments.directory)
     save_table(store.plan(), store)
     return tell_campaign(store, store.damaged(), as_json=arguments.json)
@@ -225,7 +231,7 @@ def _report(arguments: argparse.Namespace) -> int:
     from minitopo_dc.campaign.report.report import write_report  # noqa: PLC0415
 
     load_plugins(arguments.plugins)
-    become_owner([*arguments.directories, *filter(None, [arguments.output])])
+    drop_privileges([*arguments.directories, *filter(None, [arguments.output])])
     for store in map(Store, arguments.directories):
         store.plan()  # refuses what is none before anything is read
         for run, why in store.damaged().items():
@@ -252,7 +258,7 @@ def _papers(arguments: argparse.Namespace) -> int:
     from minitopo_dc.campaign.report.papers import papers_page  # noqa: PLC0415
 
     load_plugins(arguments.plugins)
-    become_owner(arguments.directories)
+    drop_privileges(arguments.directories)
     print(papers_page(load_sources(arguments.directories)), end="")  # noqa: T201
     return 0
 

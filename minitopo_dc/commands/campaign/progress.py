@@ -9,7 +9,7 @@ from typing import Self
 from minitopo_dc.campaign.execution.cost import Observed
 from minitopo_dc.campaign.execution.time_left import TimeLeft
 from minitopo_dc.campaign.file.plan import Run
-from minitopo_dc.commands.screen import StatusLine, about_left
+from minitopo_dc.commands.screen import StatusLine, time_left_text
 from minitopo_dc.run.results import FINE, RunResult
 
 LINE_EVERY_S = 30.0
@@ -72,4 +72,4 @@ class CampaignProgress(StatusLine):
         counts = ", ".join(f"{number} {status}" for status, number in self._counts.items())
         left = self._time_left.seconds(self._passed_s()) if self._done < self._planned else None
         words = [f"{self._done}/{self._planned} runs done", counts]
-        return ", ".join(words if left is None else [*words, about_left(left)])
+        return ", ".join(words if left is None else [*words, time_left_text(left)])

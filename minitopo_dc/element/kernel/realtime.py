@@ -24,7 +24,7 @@ class ElementError(MinitopoDcError, RuntimeError):
     """Error: the element cannot run; the message says what to do."""
 
 
-def become_exact(*, realtime: bool) -> list[str]:
+def configure_realtime(*, realtime: bool) -> list[str]:
     """Set timer slack, scheduling, memory locking and the garbage collector for the hot path.
 
     Returns:

@@ -29,10 +29,10 @@ __all__ = [
     "SEE_DETAIL",
     "Finding",
     "Status",
-    "as_root",
     "check",
     "exit_status",
     "facts",
+    "root_command",
     "transport",
 ]
 
@@ -104,7 +104,7 @@ def transport(name: str) -> str:
     return f"transport {name}"
 
 
-def as_root() -> str:
+def root_command() -> str:
     """Return the command line of `check` as root, with its path, as sudo has a PATH of its own."""
     command, here = Path(sys.executable).with_name("minitopo-dc"), Path.cwd()
     shown = command.relative_to(here) if command.is_relative_to(here) else command
@@ -140,7 +140,7 @@ def _check_kernel() -> Iterator[Finding]:
     outcomes = probe_kernel()
     for name, enables, remedy in KERNEL_NEEDS:
         reason = outcomes[name]
-        action = as_root() if reason == NEEDS_ROOT else remedy
+        action = root_command() if reason == NEEDS_ROOT else remedy
         yield _finding(f"kernel: {name}", enables, reason, action, found="works")
 
 

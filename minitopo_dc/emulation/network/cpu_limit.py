@@ -60,7 +60,7 @@ def cpu_limit(percent: float) -> Iterator[CpuLimit]:
     """Limit processes to a share of one CPU in percent; they must have ended on leaving.
 
     Raises:
-        OSError: the kernel does not allow it (`why_no_cpu_limit` says so before).
+        OSError: the kernel does not allow it (`cpu_limit_obstacle` says so before).
     """
     hierarchy = _hierarchy()
     if hierarchy is None:
@@ -75,7 +75,7 @@ def cpu_limit(percent: float) -> Iterator[CpuLimit]:
         group.rmdir()
 
 
-def why_no_cpu_limit() -> str | None:
+def cpu_limit_obstacle() -> str | None:
     """Return why this machine cannot limit CPU time, None when it can."""
     try:
         with cpu_limit(100):

@@ -115,10 +115,10 @@ class RouterProcess:
         readable, _, _ = select.select([output], (), (), READY_TIMEOUT_S)
         if not readable or output.readline().strip() != READY.encode():
             raise ElementFailedError(
-                f"element on {self._hosts} did not start: {self._why_not_ready()}"
+                f"element on {self._hosts} did not start: {self._startup_error()}"
             )
 
-    def _why_not_ready(self) -> str:
+    def _startup_error(self) -> str:
         try:
             code = self._process.wait(END_SEEN_S)  # its output ends a moment before it does
         except subprocess.TimeoutExpired:

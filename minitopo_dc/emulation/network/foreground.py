@@ -29,7 +29,7 @@ WATCH_S = 0.2
 
 
 class HeldSignals:
-    """Signals that wait for `in_foreground`, from `hold` to the block's end.
+    """Signals that wait for `run_in_foreground`, from `hold` to the block's end.
 
     So nothing interrupts the clean-up behind the program's end. What comes then is dropped. Signals
     are caught, not blocked: a signal that is blocked here goes to a thread of numpy's instead.
@@ -64,7 +64,7 @@ class HeldSignals:
         return [signal.Signals(number) for number in os.read(self._pipe, 512)]
 
 
-def in_foreground(
+def run_in_foreground(
     host: EmulatedHost,
     command: Sequence[str],
     environment: Mapping[str, str],

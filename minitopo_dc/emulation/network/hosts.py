@@ -159,7 +159,7 @@ def command_line(net: Mininet) -> None:
     setLogLevel("output")  # the command line writes what commands say through the log
     try:
         if sys.stdin.isatty():
-            with _ctrl_c_for_commands():
+            with _forward_sigint():
                 CLI(net)
             return
         with _silent() as stdin:
@@ -169,7 +169,7 @@ def command_line(net: Mininet) -> None:
 
 
 @contextlib.contextmanager
-def _ctrl_c_for_commands() -> Iterator[None]:
+def _forward_sigint() -> Iterator[None]:
     """Let Ctrl-C end a host's command, as often as it is typed, and not this one."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

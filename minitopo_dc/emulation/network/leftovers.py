@@ -18,7 +18,7 @@ POLL_S = 0.02
 
 
 @contextmanager
-def no_leftovers(hosts: Sequence[EmulatedHost]) -> Iterator[None]:
+def ending_leftovers(hosts: Sequence[EmulatedHost]) -> Iterator[None]:
     """End, after the block, the processes that were started on these hosts and still run.
 
     A process may have given up all else that shows whose it is: its parents, session and

@@ -53,7 +53,7 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
     Raises:
         ElementFailedError: an element did not start, the kernel refused a setting, or has no IPv6.
     """
-    if (reason := why_no_ipv6(scenario)) is not None:
+    if (reason := ipv6_obstacle(scenario)) is not None:
         raise ElementFailedError(reason)
     scenario = resolve_scenario(scenario).scenario
     settings = [
@@ -71,7 +71,7 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
             yield Testbed(hosts, elements)
 
 
-def why_no_ipv6(scenario: Scenario) -> str | None:
+def ipv6_obstacle(scenario: Scenario) -> str | None:
     """Return why this machine lacks the IPv6 that a scenario wants, None when it has it."""
     reason = probe_kernel()["IPv6"] if scenario.ip_version == 6 else ""
     return f"IPv6 does not work here: {reason} (minitopo-dc check has a remedy)" if reason else None

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.emulation.machine.machine import facts
-from minitopo_dc.emulation.network.cpu_limit import cpu_limit, why_no_cpu_limit
+from minitopo_dc.emulation.network.cpu_limit import cpu_limit, cpu_limit_obstacle
 from minitopo_dc.emulation.network.elements import stop_all
-from minitopo_dc.emulation.network.leftovers import no_leftovers
-from minitopo_dc.emulation.network.testbed import Testbed, testbed, why_no_ipv6
+from minitopo_dc.emulation.network.leftovers import ending_leftovers
+from minitopo_dc.emulation.network.testbed import Testbed, ipv6_obstacle, testbed
 from minitopo_dc.emulation.run.transfers import make_jobs, run_flows
 from minitopo_dc.emulation.run.watch import Watch
 from minitopo_dc.run.addresses import client_address, server_address
@@ -54,9 +54,9 @@ def run_real(
 
 def lacking(scenario: Scenario) -> str | None:
     """Return what this machine lacks for a scenario, beside what transports need, or None."""
-    reason = why_no_ipv6(scenario)
+    reason = ipv6_obstacle(scenario)
     if reason is None and scenario.real.client_cpu_percent is not None:
-        missing = why_no_cpu_limit()
+        missing = cpu_limit_obstacle()
         reason = missing and f"real.client_cpu_percent: {missing}"
     return reason
 
@@ -68,7 +68,7 @@ def _measure(
     with testbed(scenario, directory) as bed, Watch() as watch:
         for element in bed.elements:
             watch.add(element.settings.host, element.pid)
-        with _no_leftovers(scenario, bed), ExitStack() as disturbed:
+        with _ending_leftovers(scenario, bed), ExitStack() as disturbed:
             measurements = _transfer(
                 scenario, directory, bed, watch, lambda: disturbed.enter_context(disturb(watch))
             )
@@ -88,10 +88,10 @@ def _core_name(summaries: Sequence[Mapping[str, Any]]) -> str:
     return f"python: {reasons[0]}" if reasons else "native"
 
 
-def _no_leftovers(scenario: Scenario, bed: Testbed) -> AbstractContextManager[None]:
+def _ending_leftovers(scenario: Scenario, bed: Testbed) -> AbstractContextManager[None]:
     """Give a block that ends users' own programs; those of this project leave nothing."""
     if any(runner.foreign for runner in runners_of(scenario)):
-        return no_leftovers((bed.hosts.server, bed.hosts.client))
+        return ending_leftovers((bed.hosts.server, bed.hosts.client))
     return nullcontext()
 
 

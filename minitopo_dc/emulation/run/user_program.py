@@ -11,9 +11,9 @@ from pwd import getpwnam
 from typing import Literal
 
 from minitopo_dc.emulation.network.elements import ElementFailedError, stop_all
-from minitopo_dc.emulation.network.foreground import HeldSignals, in_foreground
+from minitopo_dc.emulation.network.foreground import HeldSignals, run_in_foreground
 from minitopo_dc.emulation.network.hosts import EmulatedHost
-from minitopo_dc.emulation.network.leftovers import no_leftovers
+from minitopo_dc.emulation.network.leftovers import ending_leftovers
 from minitopo_dc.emulation.network.testbed import Testbed, testbed
 from minitopo_dc.run.addresses import client_address, client_gateway, server_address
 from minitopo_dc.run.perform import RunFailedError
@@ -49,7 +49,7 @@ class UserProgram:
     user: str = "root"
     """The user's name as whom program and server run."""
 
-    def as_user(self, command: Sequence[str]) -> tuple[str, ...]:
+    def user_command(self, command: Sequence[str]) -> tuple[str, ...]:
         """Return the command line that runs a command as the user, with only the user's groups."""
         if self.user == "root":
             return tuple(command)
@@ -114,7 +114,7 @@ class _Run:
     def _on_fresh_hosts(self, blank: ProgramResult) -> ProgramResult:
         with HeldSignals() as signals, testbed(self.scenario, self.directory) as bed:
             ends = (bed.hosts.server, bed.hosts.client)
-            with no_leftovers(ends), subflow_per_address(*ends, self._client_addresses()):
+            with ending_leftovers(ends), subflow_per_address(*ends, self._client_addresses()):
                 _use_leg(bed.hosts.client, _primary_leg(self.scenario), self.scenario.ip_version)
                 ran, seconds = self._beside_server(bed, blank, signals)
             gnb, ue, *_ = stop_all(bed.elements)
@@ -139,7 +139,10 @@ class _Run:
             server = None
             if program.server:
                 started = user_server(
-                    bed.hosts.server, program.as_user(program.server), environment, self.directory
+                    bed.hosts.server,
+                    program.user_command(program.server),
+                    environment,
+                    self.directory,
                 )
                 server = stack.enter_context(started)
                 server.wait_ready(program.server_port)
@@ -149,8 +152,8 @@ class _Run:
             host = bed.hosts[program.host]
             bed.start()
             begin = time.monotonic()
-            command = program.as_user(program.command)
-            status = in_foreground(host, command, environment, signals=signals, watch=watch)
+            command = program.user_command(program.command)
+            status = run_in_foreground(host, command, environment, signals=signals, watch=watch)
             seconds = time.monotonic() - begin
             watch()
             ended = server.exit_code if server is not None else None

@@ -110,7 +110,7 @@ class Harq(Generic[T]):
         mean = sum(k * share for k, share in enumerate(decoded)) / sum(decoded)
         return round(mean * self._rtt)
 
-    def forget_gone(self) -> None:
+    def purge(self) -> None:
         """Forget the blocks that carry nothing any more."""
         needed = (
             block for block in self._waiting if not all(sdu.gone for sdu, _ in block.segments)

@@ -125,9 +125,9 @@ class RlcLeg(QueuedLeg[T]):
         for sdu in flushed:
             self._reassembly.give_up(sdu)
         self._dropped_flush += len(flushed)
-        self._queue.forget_gone()
-        self._harq.forget_gone()
-        self._retransmissions.forget_gone()
+        self._queue.purge()
+        self._harq.purge()
+        self._retransmissions.purge()
         self._reassembly.release(now)
         self._plan()
         return [sdu.packet for sdu in flushed if not sdu.lost]
@@ -316,7 +316,7 @@ class RlcLeg(QueuedLeg[T]):
             self._queue.pop()
         self._dropped_radio += 1
         self._drop(sdu)
-        self._retransmissions.forget_gone()
+        self._retransmissions.purge()
 
     def _discard(self, now: int) -> None:
         """Drop the SDUs whose discardTimer has expired before a slot that begins by `now`."""

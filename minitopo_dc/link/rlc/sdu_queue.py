@@ -90,7 +90,7 @@ class SduQueue(Generic[T]):
         self.bytes -= sdu.size
         return sdu
 
-    def forget_gone(self) -> None:
+    def purge(self) -> None:
         """Remove the SDUs that were dropped."""
         self._sdus = deque(sdu for sdu in self._sdus if not sdu.gone)
         self.bytes = sum(sdu.size for sdu in self._sdus)

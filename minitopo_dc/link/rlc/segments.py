@@ -84,7 +84,7 @@ class RetransmissionBuffer(Generic[T]):
             room -= sent
             yield sdu, sent
 
-    def forget_gone(self) -> None:
+    def purge(self) -> None:
         """Drop the segments of SDUs that were dropped."""
         self._segments = [entry for entry in self._segments if not entry[2].gone]
         heapify(self._segments)

@@ -84,7 +84,7 @@ class Chain(AnyLeg[T]):
             if due is None or due > moment:
                 continue
             for packet, size in link.poll(moment):
-                self._hand_on(position + 1, packet, size, moment)
+                self._forward(position + 1, packet, size, moment)
             for packet, _ in link.dropped():
                 self._drop(packet, moment)
 
@@ -194,7 +194,7 @@ class Chain(AnyLeg[T]):
             **counters,
         )
 
-    def _hand_on(self, position: int, packet: T, size: int, moment: int) -> None:
+    def _forward(self, position: int, packet: T, size: int, moment: int) -> None:
         if position == len(self._links):
             self._arrived.append(packet)
             self._news = moment if self._news is None else self._news

@@ -70,9 +70,9 @@ class Reordering(Generic[T]):
         while (msdus := self._held.pop(self._expected, None)) is not None:
             self._expected += 1
             for msdu in msdus:
-                self._hand_on(msdu, now)
+                self._forward(msdu, now)
 
-    def _hand_on(self, msdu: Msdu[T], now: int) -> None:
+    def _forward(self, msdu: Msdu[T], now: int) -> None:
         self.released += 1
         if msdu.lost:
             self.dropped_loss += 1

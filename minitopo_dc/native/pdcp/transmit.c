@@ -140,7 +140,7 @@ static int soonest(const transmit *self, int64_t now, int size)
 }
 
 /* Those of the policy's answer that are up, or in their place the leg that is soonest; their number. */
-static int that_are_up(const transmit *self, int64_t now, int size, int *legs)
+static int select_up_legs(const transmit *self, int64_t now, int size, int *legs)
 {
     int count = 0;
 
@@ -153,7 +153,7 @@ static int that_are_up(const transmit *self, int64_t now, int size, int *legs)
     return legs[0] >= 0;
 }
 
-static int one_takes(transmit *self, const int *legs, int count, int64_t now, int size)
+static int can_send(transmit *self, const int *legs, int count, int64_t now, int size)
 {
     for (int i = 0; i < count; i++)
         if (near_leg_takes(&self->access[legs[i]], now, size))
@@ -172,8 +172,8 @@ static void send_waiting(transmit *self, int64_t now)
 
         if (!self->answered)
             self->answered = policy_legs(self->split, self, now, size, self->answer);
-        count = that_are_up(self, now, size, legs);
-        if (!one_takes(self, legs, count, now, size))
+        count = select_up_legs(self, now, size, legs);
+        if (!can_send(self, legs, count, now, size))
             return;
         self->answered = 0;
         number(self, pop_waiting(self).sdu, size, legs, count);

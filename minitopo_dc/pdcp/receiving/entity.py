@@ -183,7 +183,7 @@ class ReceivingEntity(Generic[T]):
         kept = self._receive(count, sdu, leg, now)
         if self._leg_next and count >= self._leg_next[leg]:
             self._leg_next[leg] = count + 1
-            self._give_up_what_all_legs_passed(now)
+            self._give_up_passed_gaps(now)
         return kept
 
     def poll(self, now: int) -> list[T]:
@@ -265,7 +265,7 @@ class ReceivingEntity(Generic[T]):
         elif count < self._rx_next:
             adaptive.arrived(count, leg, now)
 
-    def _give_up_what_all_legs_passed(self, now: int) -> None:
+    def _give_up_passed_gaps(self, now: int) -> None:
         """Give up what is missing below the least of the legs' next COUNTs, as legs keep order.
 
         The COUNT just below that one was received, so it is stored if it was not delivered.
@@ -273,7 +273,7 @@ class ReceivingEntity(Generic[T]):
         passed = min(self._leg_next)
         if passed > self._rx_deliv:
             before = self._missing
-            self._rx_deliv = self._give_up_before(passed, now)
+            self._rx_deliv = self._give_up_gaps_below(passed, now)
             self._missing_by_order += self._missing - before
             if self._rx_deliv >= self._rx_reord:
                 self._restart(now)
@@ -313,10 +313,10 @@ class ReceivingEntity(Generic[T]):
         while now >= self._expires:
             end = self._expires
             self._expiries += 1
-            self._rx_deliv = self._give_up_before(self._rx_reord, end)
+            self._rx_deliv = self._give_up_gaps_below(self._rx_reord, end)
             self._restart(end)
 
-    def _give_up_before(self, reord: int, at: int) -> int:
+    def _give_up_gaps_below(self, reord: int, at: int) -> int:
         """Deliver the stored COUNTs < `reord` and on from there; return the first not delivered.
 
         `reord` - 1 is stored (RX_REORD's is while the timer runs): its run goes on from `reord`.

@@ -59,7 +59,7 @@ class BearerLegs(Generic[T]):
             access.settle(now)
             if self._failures is not None and access.inside.passed > before:
                 due = now + self._states[leg].mean_delay_ns
-                self._failures.should_come(leg, due, access.inside.highest_count)
+                self._failures.expect_arrival(leg, due, access.inside.highest_count)
 
     def take_report(self, feedback: Feedback) -> None:
         """Learn from the receiver's latest report which legs have failed.
@@ -83,7 +83,7 @@ class BearerLegs(Generic[T]):
         """Return whether a leg is up and has not failed, as far as is known."""
         return self.accesses[leg].is_up() and not self.has_failed(leg)
 
-    def to_probe(self, taken: Sequence[int], now: int) -> list[int]:
+    def legs_to_probe(self, taken: Sequence[int], now: int) -> list[int]:
         """Return the failed legs that are due a copy of the PDU that goes on the legs `taken`."""
         if self._failures is None:
             return []
@@ -99,11 +99,11 @@ class BearerLegs(Generic[T]):
         """Return the PDUs that reach their legs by `now` (ns), to be given to them at once."""
         return [pdu for access in self.accesses for pdu in access.arrived(now)]
 
-    def one_takes(self, legs: Sequence[int], *, now: int, size: int) -> bool:
+    def can_send(self, legs: Sequence[int], *, now: int, size: int) -> bool:
         """Return whether at least one of `legs` takes an SDU of `size` bytes."""
         return any(self.accesses[leg].takes(now=now, size=size) for leg in legs)
 
-    def that_are_up(self, legs: tuple[int, ...], *, now: int, size: int) -> tuple[int, ...]:
+    def select_up_legs(self, legs: tuple[int, ...], *, now: int, size: int) -> tuple[int, ...]:
         """Return the legs of a policy's answer that are up, or the soonest leg in their place."""
         try:
             up = tuple(leg for leg in legs if self.is_up(leg))
@@ -146,12 +146,12 @@ class BearerLegs(Generic[T]):
         It is also when a leg will have passed on the packets by which its failure would be noticed.
         """
         moments = [
-            access.next_timeout(now, wanted=wanted or self._is_to_be_timed(leg))
+            access.next_timeout(now, wanted=wanted or self._awaits_departure(leg))
             for leg, access in enumerate(self.accesses)
         ]
         return min((moment for moment in moments if moment is not None), default=None)
 
-    def _is_to_be_timed(self, leg: int) -> bool:
+    def _awaits_departure(self, leg: int) -> bool:
         """Return whether a leg holds packets whose arrival time at its end is not known yet."""
         if self._failures is None or self._failures.expects(leg):
             return False

@@ -181,7 +181,7 @@ class TransmittingEntity(Generic[T]):
             return self._waiting.push(sdu, size, now, facts=facts, on_legs=len(self._legs))
         legs = self._ask(size, now)
         if self._legs is not None:
-            legs = self._legs.that_are_up(legs, now=now, size=size) or legs
+            legs = self._legs.select_up_legs(legs, now=now, size=size) or legs
         if self._duplication is not None:
             legs = self._duplication.legs(
                 legs, now=now, size=size, views=self._all_views, facts=facts
@@ -289,7 +289,7 @@ class TransmittingEntity(Generic[T]):
                 self._recovery.sent(leg, SentPdu(count, sdu, size, arrived))
         if self._legs is not None and self._failures is not None and legs:
             # Copies only, so data recovery does not count on them.
-            for leg in self._legs.to_probe(legs, now):
+            for leg in self._legs.legs_to_probe(legs, now):
                 if self._has_room(self._legs.accesses[leg], size, now):
                     self._failures.probed(leg, now)
                     self._send(Pdu(leg, count, count & self._mask, sdu), size, now)
@@ -340,8 +340,8 @@ class TransmittingEntity(Generic[T]):
         while (first := waiting.first()) is not None:
             size = first.size
             self._answer = self._answer or self._ask(size, now)
-            legs = followed.that_are_up(self._answer, now=now, size=size)
-            if not followed.one_takes(legs, now=now, size=size):
+            legs = followed.select_up_legs(self._answer, now=now, size=size)
+            if not followed.can_send(legs, now=now, size=size):
                 return
             self._answer = ()
             waiting.pop()

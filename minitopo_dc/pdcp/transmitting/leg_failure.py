@@ -26,7 +26,7 @@ class LegFailures:
 
     A report may come late, so its number tells when it was made: reports are made on a grid of
     time, and the one that travelled for the least time tells where the grid lies. The caller has to
-    say what that least time is (`way_back`). The clocks of both ends run at the same rate.
+    say what that least time is (`return_delay`). The clocks of both ends run at the same rate.
 
     A report that says that something came ends the waiting for all packets that were expected
     before the report was made, or whose COUNT is at most the highest received: that some of them
@@ -48,23 +48,23 @@ class LegFailures:
         self.failed: frozenset[int] = frozenset()
         """The legs that have failed, and by which nothing has come since."""
 
-    def should_come(self, leg: int, at: int, count: int | None) -> None:
+    def expect_arrival(self, leg: int, at: int, count: int | None) -> None:
         """Expect what `leg` has passed on, up to this COUNT, at its end at `at` (ns)."""
-        self._legs[leg].should_come(at, -1 if count is None else count)
+        self._legs[leg].expect_arrival(at, -1 if count is None else count)
 
     def expects(self, leg: int) -> bool:
         """Return whether a silence of `leg` would be noticed: an arrival is expected or overdue."""
         return self._legs[leg].expects
 
-    def take_report(self, feedback: Feedback, way_back: int) -> None:
-        """Learn from the latest report, which is under way for at least `way_back` (ns)."""
+    def take_report(self, feedback: Feedback, return_delay: int) -> None:
+        """Learn from the latest report, which is under way for at least `return_delay` (ns)."""
         if feedback.number == self._number or feedback.reported_at is None:
             return
         self._number, self._at = feedback.number, feedback.reported_at
         since_first = self._number * self._interval
         grid = self._at - since_first
         self._grid = grid if self._grid is None else min(self._grid, grid)
-        made = self._grid + since_first - way_back
+        made = self._grid + since_first - return_delay
         for leg, report in zip(self._legs, feedback.reports, strict=True):
             if report is not None:
                 leg.learn(report, made, self._after)
@@ -119,7 +119,7 @@ class _Silence:
     def expects(self) -> bool:
         return bool(self._due) or self.failed_at is not None
 
-    def should_come(self, at: int, count: int) -> None:
+    def expect_arrival(self, at: int, count: int) -> None:
         if self.failed_at is None:
             self._due.append((at, count))
 

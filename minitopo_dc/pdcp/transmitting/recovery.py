@@ -97,7 +97,7 @@ class Recovery(Generic[T]):
     def first(self, now: int) -> SentPdu[T] | None:
         """Return what is to be sent again next and leave it where it is."""
         again = self._again
-        while again and self._is_of_no_use(again[0], now):
+        while again and self._is_obsolete(again[0], now):
             self.not_resent += 1
             self._given_up.append(again.popleft().sdu)
         return again[0] if again else None
@@ -118,7 +118,7 @@ class Recovery(Generic[T]):
             return None
         return self._again[0].arrived + self._discard_timer
 
-    def _is_of_no_use(self, pdu: SentPdu[T], now: int) -> bool:
+    def _is_obsolete(self, pdu: SentPdu[T], now: int) -> bool:
         too_old = self._discard_timer is not None and now - pdu.arrived >= self._discard_timer
         return too_old or pdu.count < self._confirmed
 

@@ -28,7 +28,7 @@ class NativeLegDriver:
         self.leg = leg
         self._lib = loop.lib
         self.pointer = loop.lib.network_leg(loop.pointer, leg.pointer, number)
-        leg.let_go()
+        leg.disown()
 
     def rearm(self) -> None:
         """Find the leg's next moment anew, after it was changed from outside."""
@@ -52,7 +52,7 @@ class NativeTransmitDriver:
         self.pointer = loop.lib.network_transmit(
             loop.pointer, entity.pointer, pointers, len(pointers)
         )
-        entity.let_go()
+        entity.disown()
 
     def legs_changed(self) -> None:
         """Tell the entity that legs went down or up, or got another rate."""
@@ -75,9 +75,9 @@ class NativeReceiveDriver:
         self._lib = lib = loop.lib
         counts = library().ffi.NULL if reports is None else reports.counts.pointer
         self.pointer = lib.network_receive(loop.pointer, entity.pointer, counts)
-        entity.let_go()
+        entity.disown()
         if reports is not None:
-            reports.counts.let_go()
+            reports.counts.disown()
         for position, leg in enumerate(settings.legs):
             lib.receive_driver_position(self.pointer, leg, position)
 

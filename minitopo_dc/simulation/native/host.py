@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import or_never
+from minitopo_dc.native.models import to_c_time
 from minitopo_dc.native.network import NativeLoop
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.virtual import EndpointInC, Sent
@@ -80,12 +80,12 @@ class NativeHost(Host):
             raise LookupError("a datagram that no flow of this host takes")
         moment = self._in_c.resume(self.now, has_events=why == lib.STEP_EVENTS)
         self._tell_due()
-        return or_never(moment)
+        return to_c_time(moment)
 
     def fail(self, error: BaseException) -> None:
         """Record an error of `step` in the native core."""
         self._native.fail(error)
 
     def _tell_due(self) -> None:
-        due = or_never(self._in_c.due)
+        due = to_c_time(self._in_c.due)
         self._native.lib.host_due(self._pointer, due, self._in_c.ended)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from minitopo_dc.campaign.file.fields import Curve
-from minitopo_dc.campaign.report.evaluation import load_sources, our_points
+from minitopo_dc.campaign.report.evaluation import load_sources, measured_points
 from minitopo_dc.run.judge import blank_result, judge
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
@@ -54,7 +54,7 @@ def load(scenario: Scenario, directory: Path) -> RunResult:
 def test_a_measure_is_a_column_and_a_curve(tmp_path: Path) -> None:
     root = run_with(tmp_path / "c", CONTENT, load, clock="real")
     (source,) = load_sources([root])
-    points = our_points(source, "one", Curve(configuration="mine", measure="load_ms"), WORDS)
+    points = measured_points(source, "one", Curve(configuration="mine", measure="load_ms"), WORDS)
     assert points[["x", "mean", "runs"]].to_numpy().tolist() == [[3, 31.5, 2], [5, 51.0, 1]]
     table = pd.read_csv(root / "results.csv").sort_values([WORDS, "seed"])
     assert table["load_ms"].tolist()[:3] == [31.0, 32.0, 51.0]

@@ -13,9 +13,9 @@ import pytest
 from minitopo_dc.campaign.file.fields import Curve, Experiment
 from minitopo_dc.campaign.report.evaluation import (
     Source,
+    failed_runs_text,
     load_sources,
-    not_ok,
-    our_points,
+    measured_points,
 )
 from minitopo_dc.campaign.report.joined import (
     join,
@@ -132,7 +132,7 @@ def test_a_run_that_is_not_ok_is_left_out_and_counted(tmp_path: Path, status: St
     assert list(table["gain"]) == pytest.approx([3.0] * POINTS)
     assert list(table["runs.planned"]) == [6] * POINTS
     assert list(table["runs.ok"]) == [4] * POINTS
-    assert not_ok(source.cells_of("points")) == f"10 of 30 runs {status}"
+    assert failed_runs_text(source.cells_of("points")) == f"10 of 30 runs {status}"
 
 
 @pytest.mark.parametrize("status", ["failed", "unsupported"])
@@ -149,7 +149,7 @@ def test_curves_and_points_count_the_same_runs(
     joined = {"dc": "= dc.goodput_mbps"}
     root = campaign(tmp_path, failing({2, 3}), {"failed_runs": failed_runs}, joined=joined)
     source, experiment = source_of(root)
-    curve = our_points(source, "points", Curve(configuration="dc"), "label.rate")
+    curve = measured_points(source, "points", Curve(configuration="dc"), "label.rate")
     assert list(curve["mean"]) == pytest.approx(list(1.5 * curve["x"] / counted))
     assert list(curve["runs"]) == [counted] * POINTS
     assert list(curve["planned"]) == [3] * POINTS

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from minitopo_dc.element.kernel import realtime as module
-from minitopo_dc.element.kernel.realtime import become_exact
+from minitopo_dc.element.kernel.realtime import configure_realtime
 
 
 class Machine:
@@ -69,17 +69,17 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
 
 
 def test_nothing_is_refused_on_a_machine_that_has_everything(machine: Machine) -> None:
-    assert become_exact(realtime=True) == []
+    assert configure_realtime(realtime=True) == []
     assert machine.calls[:2] == [("prctl", 29, 1, 0, 0, 0), ("mlockall", 1)]
 
 
 def test_real_time_is_above_ordinary_processes_and_not_for_children(machine: Machine) -> None:
-    become_exact(realtime=True)
+    configure_realtime(realtime=True)
     assert ("schedule", 0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, 10) in machine.calls
 
 
 def test_processors_are_kept_awake_as_long_as_the_process_lives() -> None:
-    become_exact(realtime=True)
+    configure_realtime(realtime=True)
     (descriptor,) = module._held
     assert str(Path(f"/proc/self/fd/{descriptor}").readlink()) == module.CPU_LATENCY
     assert Path(module.CPU_LATENCY).read_bytes() == struct.pack("i", 0)
@@ -88,7 +88,7 @@ def test_processors_are_kept_awake_as_long_as_the_process_lives() -> None:
 def test_without_real_time_neither_scheduling_nor_processors_are_touched(
     machine: Machine,
 ) -> None:
-    assert become_exact(realtime=False) == []
+    assert configure_realtime(realtime=False) == []
     assert module._held == []
     assert "schedule" not in {name for name, *_ in machine.calls}
 
@@ -105,7 +105,7 @@ def test_what_the_kernel_refuses_is_said_in_words_and_the_rest_is_done(
     call: str, words: str, machine: Machine
 ) -> None:
     machine.refused[call] = errno.EPERM
-    assert become_exact(realtime=True) == [words]
+    assert configure_realtime(realtime=True) == [words]
     assert {name for name, *_ in machine.calls} == {"prctl", "mlockall", "schedule", "gc"}
 
 
@@ -113,14 +113,14 @@ def test_processors_that_sleep_on_are_said_with_the_file_that_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "CPU_LATENCY", "/no/such/file")
-    assert become_exact(realtime=True) == [
+    assert configure_realtime(realtime=True) == [
         "awake processors: /no/such/file: No such file or directory"
     ]
 
 
 def test_all_that_is_refused_is_said(machine: Machine) -> None:
     machine.refused = {"prctl": errno.EINVAL, "mlockall": errno.ENOMEM, "schedule": errno.EPERM}
-    assert become_exact(realtime=True) == [
+    assert configure_realtime(realtime=True) == [
         "timer slack: Invalid argument",
         "memory locking: Cannot allocate memory",
         "real-time scheduling: Operation not permitted",
@@ -128,6 +128,6 @@ def test_all_that_is_refused_is_said(machine: Machine) -> None:
 
 
 def test_the_collector_is_off_after_a_last_collection(machine: Machine) -> None:
-    become_exact(realtime=False)
+    configure_realtime(realtime=False)
     assert machine.calls[-3:] == [("gc", "collect"), ("gc", "freeze"), ("gc", "disable")]
     assert gc.isenabled()  # the test's own

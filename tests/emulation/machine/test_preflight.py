@@ -74,7 +74,7 @@ def test_an_ordinary_user_is_told_that_the_kernel_probes_need_root(
     monkeypatch.setattr(os, "geteuid", lambda: ORDINARY_USER)
     found = finding("kernel: namespaces", check())
     assert (found.status, found.detail) == ("missing", "needs root")
-    assert found.remedy == preflight.as_root()
+    assert found.remedy == preflight.root_command()
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_the_command_for_root_is_named_by_its_path_as_sudo_has_its_own(
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/home/u/checkout/.venv/bin/python")
     monkeypatch.setattr(Path, "cwd", lambda: Path(here))
-    assert preflight.as_root() == f"sudo {command} check"
+    assert preflight.root_command() == f"sudo {command} check"
 
 
 def test_a_program_that_is_not_installed_is_missing_with_its_package(

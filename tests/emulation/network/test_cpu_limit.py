@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.emulation.network import cpu_limit as module
-from minitopo_dc.emulation.network.cpu_limit import cpu_limit, quota_us, why_no_cpu_limit
+from minitopo_dc.emulation.network.cpu_limit import cpu_limit, cpu_limit_obstacle, quota_us
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_a_share_is_a_quota_of_a_short_period(percent: float, quota: int, period
 def test_a_machine_without_the_controller_is_told_so(mounts: Path, tmp_path: Path) -> None:
     mounted(mounts, tmp_path / "unified", "cgroup2", "rw")
     (tmp_path / "unified" / "cgroup.controllers").write_text("memory io\n")
-    reason = why_no_cpu_limit()
+    reason = cpu_limit_obstacle()
     assert reason is not None
     assert "no control group has the controller cpu" in reason
 

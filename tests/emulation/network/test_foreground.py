@@ -17,7 +17,7 @@ from minitopo_dc.emulation.network.foreground import (
     ENDING,
     GRACE_S,
     HeldSignals,
-    in_foreground,
+    run_in_foreground,
 )
 from tests import REPOSITORY
 from tests.emulation.local_host import LocalHost
@@ -25,12 +25,13 @@ from tests.emulation.local_host import LocalHost
 ONE_PROGRAM = """
 import sys
 import numpy  # starts a thread that would take signals which the main thread blocks
-from minitopo_dc.emulation.network.foreground import HeldSignals, in_foreground
+from minitopo_dc.emulation.network.foreground import HeldSignals, run_in_foreground
 from tests.emulation.local_host import LocalHost
 
 with HeldSignals() as signals:
     command = ["sh", "-c", sys.argv[1]]
-    raise SystemExit(in_foreground(LocalHost(), command, {}, signals=signals, watch=lambda: None))
+    status = run_in_foreground(LocalHost(), command, {}, signals=signals, watch=lambda: None)
+    raise SystemExit(status)
 """
 SAY_WHICH = (
     "trap 'exit 3' TERM; trap 'exit 4' INT; trap 'exit 5' HUP; {}while :; do sleep 0.05; done"
@@ -43,7 +44,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
 def run(script: str, watch: Callable[[], None] = lambda: None) -> int:
     with HeldSignals() as signals:
         command = ["sh", "-c", script]
-        return in_foreground(LocalHost(), command, {"A": "b"}, signals=signals, watch=watch)
+        return run_in_foreground(LocalHost(), command, {"A": "b"}, signals=signals, watch=watch)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_a_trace_that_begins_with_an_outage_is_no_division_by_zero(tmp_path: Pat
 def test_a_leg_that_loses_everything_is_one_line_on_the_command_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clocks, "why_not_real", lambda: None)
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
     assert cli.main(["calibrate", "--loss", "100", "--seconds", "2"]) == 1
     error = capsys.readouterr().err
     assert "minitopo-dc: leg 1: 0 packets arrived" in error
@@ -100,7 +100,7 @@ def test_a_trace_that_has_ended_is_not_waited_for(tmp_path: Path) -> None:
     assert calibration._drain_s(downlink, 2, 500) == 0
 
 
-class ThisHost(EmulatedHost):
+class LocalHost(EmulatedHost):
     """The machine itself, without namespaces."""
 
     def __init__(self) -> None:
@@ -117,8 +117,8 @@ class ThisHost(EmulatedHost):
 @pytest.mark.root  # of its receive buffer
 def test_a_silence_does_not_end_the_probe(tmp_path: Path) -> None:
     arrivals = send_through(
-        ThisHost(),
-        ThisHost(),
+        LocalHost(),
+        LocalHost(),
         "127.0.0.1",
         rate=0.8,
         seconds=2.5,

@@ -255,7 +255,7 @@ def test_reports_that_are_late_tell_of_the_time_when_they_were_made() -> None:
         failures.take_report(feedback, 10 * MS)
 
     report(1, 30)
-    failures.should_come(0, 35 * MS, 0)
+    failures.expect_arrival(0, 35 * MS, 0)
     report(2, 300)
     report(4, 310)
     assert failures.failed == set()  # made at 80 ms

@@ -13,7 +13,7 @@ import pytest
 
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.mptcp.endpoints import Endpoints, first_endpoints
-from minitopo_dc.runners.mptcp.path_manager import at_its_time
+from minitopo_dc.runners.mptcp.path_manager import apply_on_time
 from minitopo_dc.runners.ports import is_connected
 from minitopo_dc.settings import PathEvent, PathPlan
 
@@ -102,7 +102,7 @@ def test_a_change_is_made_at_its_time_or_at_once_when_that_has_passed(
     made: list[PathEvent] = []
     event = PathEvent(at_s, "open", 2)
     begin_ns = time.monotonic_ns() - (0 if waits else 50_000_000)
-    done_s = at_its_time(event, begin_ns, made.append)
+    done_s = apply_on_time(event, begin_ns, made.append)
     assert made == [event]
     assert at_s <= done_s < at_s + 2
     assert waits or done_s >= 0.05
