@@ -1,7 +1,7 @@
-"""`minitopo-dc advise`: Dual Connectivity or multipath over your legs, in a minute.
+"""Advise on Dual Connectivity or multipath over your legs in a minute (`minitopo-dc advise`).
 
-Each leg alone, Dual Connectivity and multipath run on the virtual clock, seed after seed, until it
-is decided which is better, or that it is a tie, or the time is up.
+The command runs each leg alone, Dual Connectivity and multipath on the virtual clock with one seed
+after the other. It ends when one of the two is better, when they tie, or when the time is over.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import all_runners
 
 ADVICE = "advice.json"
-HELP = "say whether Dual Connectivity or multipath is better over your legs, or neither"
+HELP = "decide whether Dual Connectivity or multipath is better over your legs, or whether they tie"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -59,8 +59,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=QUIC,
         metavar="NAME",
-        help="of each stack one that splits nothing and one with several paths, "
-        f"e.g. {' '.join(QUIC)} tcp mptcp ({' '.join(QUIC)})",
+        help="for each stack its single-path and its multipath transport, such as "
+        f"{' '.join(QUIC)} tcp mptcp (default: {' '.join(QUIC)})",
     )
     add_load_options(group)
     add_ip_option(parser)
@@ -73,24 +73,29 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=quantities.of("s"),
         default=SECONDS,
         metavar="S",
-        help=f"for the verdict on a stack, at most, in s, or with a unit: 5min ({SECONDS:g})",
+        help="time limit for the verdict on each stack in s, or with a unit: 5min "
+        f"(default: {SECONDS:g})",
     )
     margins = ", ".join(f"{name} {100 * margin:g}" for name, margin in MARGINS.items())
     group.add_argument(
         "--margin",
         type=quantities.of("percent"),
         metavar="PERCENT",
-        help=f"within which both are a tie ({margins}; docs/advise.md)",
+        help="difference within which the verdict is a tie (docs/advise.md; default by workload: "
+        f"{margins})",
     )
     group.add_argument(
         "--flips",
         action="store_true",
-        help="look for what would flip the verdict, factor by factor; says beforehand how long",
+        help="search each factor for the value that would flip the verdict; the time that it takes "
+        "is printed first",
     )
     group.add_argument(
-        "--real", action="store_true", help="run both on packets too (the real clock, as root)"
+        "--real",
+        action="store_true",
+        help="run both on the real clock as well; needs root",
     )
-    add_output_option(parser, "advise", "new, or of an unfinished one, which goes on")
+    add_output_option(parser, "advise", "new, or that of unfinished advice, which is resumed")
     parser.add_argument("--json", action="store_true", help="print JSON instead of sentences")
 
 

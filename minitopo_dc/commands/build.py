@@ -1,4 +1,4 @@
-"""`minitopo-dc build`: make what is not Python, as an ordinary user.
+"""Build the parts that are not Python, as an ordinary user (`minitopo-dc build`).
 
 `picoquic`: for the transports quic-picoquic and mpquic-picoquic, on both clocks. Sources come by
 pip; a C compiler, Python's headers and OpenSSL's are needed. It is made once, and anew after a
@@ -33,7 +33,7 @@ from minitopo_dc.runners.tquic.runner import CACHE
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.shipped import checkout
 
-HELP = "make what no package has: the native core, picoquic, linux, tquic"
+HELP = "build the native core, picoquic, the Linux guest or TQUIC"
 
 
 def build_tquic(_say: Callable[[str], None]) -> Path:
@@ -67,12 +67,15 @@ TARGETS: dict[str, Callable[[Callable[[str], None]], Path]] = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's argument and its option."""
-    parser.add_argument("target", choices=TARGETS, metavar="TARGET", help=", ".join(TARGETS))
+    parser.add_argument(
+        "target", choices=TARGETS, metavar="TARGET", help=f"one of {', '.join(TARGETS)}"
+    )
     parser.add_argument(
         "--source",
         type=Path,
         metavar="PATH",
-        help=f"of linux: a tree or an archive of Linux {SERIES} (linux-source-{SERIES})",
+        help=f"sources for linux: a tree or an archive of Linux {SERIES} (default: those of the "
+        f"package linux-source-{SERIES})",
     )
 
 

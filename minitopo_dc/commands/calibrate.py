@@ -1,4 +1,4 @@
-"""`minitopo-dc calibrate`: what the legs really do on this machine, against what was asked."""
+"""Measure the legs on this machine against their settings (`minitopo-dc calibrate`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # Mininet, which other commands do without
     from minitopo_dc.emulation.run.disturbance import Row
 
 RUNS, MOST_RUNS = 100, 10_000
-HELP = "measure each leg's rate, delay, jitter and loss against what was asked"
+HELP = "measure the rate, delay, jitter and loss of each leg and compare them with the settings"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -38,13 +38,15 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=quantities.of("s"),
         default=10,
         metavar="S",
-        help="how long each leg is measured, twice (10, at least 2)",
+        help="duration of each of the two measurements of a leg (at least 2; default: 10)",
     )
-    parser.add_argument("--seed", type=whole, default=1, help="of losses and jitter (1)")
+    parser.add_argument(
+        "--seed", type=whole, default=1, help="seed of losses and jitter (default: 1)"
+    )
     add_ip_option(parser)
     parser.add_argument("--json", action="store_true", help="print the quantities as JSON")
     disturb = parser.add_argument_group(
-        "what a disturbance of this machine does to a run (docs/trust.md)"
+        "limits of trust: what a disturbance of this machine does to a run (docs/trust.md)"
     )
     disturb.add_argument(
         "--disturb",
@@ -52,17 +54,17 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=RUNS,
         metavar="RUNS",
-        help="find this machine's limits of trust from so many undisturbed and as many disturbed "
-        f"runs of 3 s, instead of measuring legs ({RUNS})",
+        help="measure this machine's limits of trust, in place of its legs, from RUNS "
+        f"undisturbed and RUNS disturbed runs of 3 s (default: {RUNS})",
     )
     disturb.add_argument(
         "--output",
         type=Path,
         default=Path("results/disturb"),
         metavar="DIR",
-        help="its runs, new or to be resumed (results/disturb)",
+        help="directory of these runs, new or to be resumed (default: results/disturb)",
     )
-    disturb.add_argument("--save", action="store_true", help=f"keep the limits in {LIMITS_FILE}")
+    disturb.add_argument("--save", action="store_true", help=f"write the limits to {LIMITS_FILE}")
 
 
 def execute(arguments: argparse.Namespace) -> int:

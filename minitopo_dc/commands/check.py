@@ -1,4 +1,4 @@
-"""`minitopo-dc check`: what this machine has, and what that enables."""
+"""Report what this machine has and which parts can run on it (`minitopo-dc check`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from minitopo_dc.emulation.machine.preflight import (
 )
 from minitopo_dc.runners.base import all_runners, runner_names
 
-HELP = "tell what this machine has and what that enables"
+HELP = "report what this machine has and which parts can run on it"
 
 
 def add(parser: argparse.ArgumentParser) -> None:

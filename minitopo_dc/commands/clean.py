@@ -1,4 +1,4 @@
-"""`minitopo-dc clean`: remove what killed runs left, and nothing else."""
+"""Remove what killed runs left, and nothing else (`minitopo-dc clean`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 from minitopo_dc.emulation.machine.run_registry import clean
 
-HELP = "remove what a killed run left: processes, and with them hosts, interfaces, firewall rules"
+HELP = "end the processes that killed runs left, and so remove their hosts, interfaces and rules"
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""`minitopo-dc compare`: link-layer Dual Connectivity against transport multipath, once."""
+"""Compare Dual Connectivity with transport multipath over the same legs (`minitopo-dc compare`)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from minitopo_dc.workloads import Workload
 
 MOST_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
-HELP = "compare transports on one leg, over Dual Connectivity, and over several paths"
+HELP = "compare transports over one leg, Dual Connectivity and several paths"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -68,10 +68,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_plugin_option(parser)
     add_jobs_option(parser)
     parser.add_argument(
-        "--repetitions", type=whole, default=3, metavar="N", help="runs of each row (3)"
+        "--repetitions", type=whole, default=3, metavar="N", help="runs of each row (default: 3)"
     )
     add_retry_option(parser)
-    add_output_option(parser, "compare", "new, or of an unfinished comparison, which goes on")
+    add_output_option(
+        parser, "compare", "new, or that of an unfinished comparison, which is resumed"
+    )
     parser.add_argument(
         "--json", action="store_true", help="print the rows as a JSON list instead of the table"
     )

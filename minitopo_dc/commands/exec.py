@@ -1,4 +1,4 @@
-"""`minitopo-dc exec`: your own program over one leg, Dual Connectivity or several paths."""
+"""Run your own program over one leg, Dual Connectivity or several paths (`minitopo-dc exec`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from minitopo_dc.run.program_result import LegCount, ProgramResult
     from minitopo_dc.scenario import Scenario
 
-HELP = "run a program of yours between the hosts, over one leg, Dual Connectivity or several paths"
+HELP = "run your own program between the hosts over one leg, Dual Connectivity or several paths"
 FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 """Exit statuses of programs that run others (env(1), timeout(1)): this one failed; the program
 cannot be executed; there is none of this name."""
@@ -41,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "words",
         nargs="*",
         metavar="COMMAND",
-        help="for the client's host, with its arguments; what follows -- is left as it is",
+        help="the program and its arguments; words after -- are passed on unchanged",
     )
 
 

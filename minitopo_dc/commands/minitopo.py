@@ -1,4 +1,4 @@
-"""`minitopo-dc minitopo`: a run inside your own Minitopo checkout, ours beside its own."""
+"""Run in your own Minitopo checkout, with the elements of this project (`minitopo-dc minitopo`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from minitopo_dc.commands.options.scenario import (
 from minitopo_dc.commands.screen import new_directory
 from minitopo_dc.run.results import exit_status
 
-HELP = "run inside your own Minitopo checkout, with topoType:DualConnectivity and our experiments"
+HELP = "run in your own Minitopo checkout, with topoType:DualConnectivity and these experiments"
 PING_LOG = "ping.log"
 """Minitopo's name of the log of its pings."""
 
@@ -26,7 +26,11 @@ PING_LOG = "ping.log"
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
     parser.add_argument(
-        "--minitopo", type=Path, required=True, metavar="DIR", help="the checkout (core/, topos/)"
+        "--minitopo",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="Minitopo checkout (core/, topos/)",
     )
     add_minitopo_options(parser, required=True)
     add_ip_option(parser)

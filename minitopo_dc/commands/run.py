@@ -1,4 +1,4 @@
-"""`minitopo-dc run`: one scenario file, or Minitopo's two files, one result."""
+"""Run one scenario file, or Minitopo's topology and experiment files (`minitopo-dc run`)."""
 
 from __future__ import annotations
 
@@ -45,13 +45,17 @@ if TYPE_CHECKING:
     from minitopo_dc.analysis.tables.sheet import Sheet
 
 # ruff: noqa: PLC0415
-HELP = "run one scenario file, or Minitopo's topology and experiment file"
+HELP = "run a scenario file, or Minitopo's topology and experiment files"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
     parser.add_argument(
-        "scenario", type=Path, nargs="?", metavar="SCENARIO.yaml", help="see docs/scenarios.md"
+        "scenario",
+        type=Path,
+        nargs="?",
+        metavar="SCENARIO.yaml",
+        help="scenario file (docs/scenarios.md)",
     )
     add_minitopo_options(parser, required=False)
     add_clock_option(parser)

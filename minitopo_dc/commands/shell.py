@@ -1,4 +1,4 @@
-"""`minitopo-dc shell`: a shell on the client's or the server's host of such a path."""
+"""Open a shell on the client's or the server's host, over the legs (`minitopo-dc shell`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minitopo_dc.commands.exec import run_user_program
 from minitopo_dc.commands.options.program import add_program_options, program_user
 from minitopo_dc.settings import SettingsError
 
-HELP = "a shell on a host of the path that exec runs programs over"
+HELP = "open a shell on a host, over the same legs as exec"
 FALLBACK = "/bin/sh"
 """The shell of a user whose environment names none (POSIX, `SHELL`)."""
 
@@ -19,7 +19,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
     add_program_options(parser)
     parser.add_argument(
-        "--host", choices=("client", "server"), default="client", help="whose shell (client)"
+        "--host",
+        choices=("client", "server"),
+        default="client",
+        help="host of the shell (default: client)",
     )
 
 

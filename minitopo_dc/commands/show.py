@@ -1,6 +1,6 @@
-"""`minitopo-dc show`: an old run, comparison or campaign again, or two of them side by side.
+"""Print the results of a run, comparison or campaign, or compare two (`minitopo-dc show`).
 
-It reads the files of their directories and runs nothing.
+The command reads the files of the directories and runs nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from minitopo_dc.scenario import DUAL_CONNECTIVITY
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 
-HELP = "print an old run, comparison or campaign again, or two of them side by side"
+HELP = "print the results of a run, comparison or campaign, or compare two of them"
 Kind = Literal["run", "comparison", "campaign"]
 MOST_DIFFERENCES = 12
 """The most fields that are listed in which two sets of runs differ: sets with more are hardly
@@ -48,20 +48,25 @@ comparable."""
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
     parser.add_argument(
-        "directory", type=Path, nargs="?", metavar="DIR", help="of a run, comparison or campaign"
+        "directory",
+        type=Path,
+        nargs="?",
+        metavar="DIR",
+        help="results directory of a run, comparison or campaign",
     )
     parser.add_argument(
         "--compare",
         type=Path,
         nargs=2,
         metavar="DIR",
-        help="two comparisons or two campaigns: the same configurations side by side, with the "
-        "difference and its 95 %% interval over seeds",
+        help="compare two comparisons or two campaigns: for each configuration of both, the "
+        "difference and its 95 %% confidence interval over seeds",
     )
     parser.add_argument(
         "--measure",
         metavar="NAME",
-        help="the number that --compare compares (goodput_mbps; else the workload's first)",
+        help="measure that --compare compares (default: goodput_mbps, or the workload's first "
+        "measure)",
     )
     add_plugin_option(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")

@@ -1,4 +1,4 @@
-"""`minitopo-dc template`: Minitopo parameter files from templates."""
+"""Render Minitopo parameter files from templates (`minitopo-dc template`)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from rich.console import Console
 from minitopo_dc.minitopo.render import render, templates
 from minitopo_dc.settings import SettingsError
 
-HELP = "make Minitopo topology and experiment files from templates"
+HELP = "render Minitopo topology and experiment files from templates"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="the templates and their parameters")
-    rendering = actions.add_parser("render", help="write a file that the parser has checked")
-    rendering.add_argument("name", metavar="NAME", help="see: minitopo-dc template list")
+    actions.add_parser("list", help="list the templates and their parameters")
+    rendering = actions.add_parser("render", help="render a template and check the file")
+    rendering.add_argument("name", metavar="NAME", help="a name of minitopo-dc template list")
     rendering.add_argument("values", nargs="*", metavar="KEY=VALUE")
-    rendering.add_argument("-o", "--output", type=Path, metavar="FILE", help="(standard output)")
+    rendering.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="output file (default: stdout)"
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

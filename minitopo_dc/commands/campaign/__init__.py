@@ -1,4 +1,4 @@
-"""`minitopo-dc campaign`: many scenarios from one file, interrupted and resumed."""
+"""Run many scenarios from one file, resume them and report (`minitopo-dc campaign`)."""
 
 from __future__ import annotations
 
@@ -57,29 +57,42 @@ HELP = "run, resume and report many scenarios from one file"
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the actions `run`, `status`, `report` and `papers`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _add_run(actions.add_parser("run", help="run what is missing"))
-    status = actions.add_parser("status", help="tell what is done and what failed, and why")
-    status.add_argument("directory", type=Path, metavar="DIR", help="that of `campaign run`")
-    report = actions.add_parser("report", help="write one HTML file with all figures")
+    _add_run(actions.add_parser("run", help="run the missing runs"))
+    status = actions.add_parser(
+        "status", help="count finished, failed and missing runs, with reasons"
+    )
+    status.add_argument(
+        "directory", type=Path, metavar="DIR", help="results directory of campaign run"
+    )
+    report = actions.add_parser("report", help="write an HTML report with all figures")
     report.add_argument(
         "directories",
         type=Path,
         nargs="+",
         metavar="DIR",
-        help="those of `campaign run`, e.g. one of each clock; compared with each other",
+        help="results directories of campaign run, which the report compares, such as one of each "
+        "clock",
     )
     add_plugin_option(report)
-    report.add_argument("--output", type=Path, metavar="DIR", help="(the first DIR/report)")
+    report.add_argument(
+        "--output", type=Path, metavar="DIR", help="report directory (default: DIR/report)"
+    )
     report.add_argument(
         "--figures",
         nargs="+",
         choices=("pdf", "svg", "png"),
         default=(),
-        help="also write each figure for a paper, a column wide, to figures/",
+        help="also write each figure at the width of a paper's column to figures/",
     )
-    papers = actions.add_parser("papers", help="say which published tables these results repeat")
+    papers = actions.add_parser(
+        "papers", help="list the published tables that these results reproduce"
+    )
     papers.add_argument(
-        "directories", type=Path, nargs="+", metavar="DIR", help="those of `campaign run`"
+        "directories",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="results directories of campaign run",
     )
     add_plugin_option(papers)
     status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
@@ -89,51 +102,75 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "campaign",
         metavar="CAMPAIGN",
-        help=f"a file (docs/campaign-file.md), or one of {', '.join(campaign_names())}",
+        help="a campaign file (docs/campaign-file.md), or a shipped one: "
+        f"{', '.join(campaign_names())}",
     )
     parser.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
-        help="its directory, new or to be resumed (results/NAME-CLOCK[-VERSION])",
+        help="results directory, new or to be resumed (default: results/NAME-CLOCK[-VERSION])",
     )
     _add_versions(parser.add_mutually_exclusive_group())
-    parser.add_argument("--clock", choices=get_args(Clock), help="real or virtual (the file's)")
+    parser.add_argument("--clock", choices=get_args(Clock), help="clock (default: the file's)")
     add_core_option(parser)
     parser.add_argument(
-        "--size", type=quantities.of("mb"), metavar="MB", help="download (the file's)"
-    )
-    parser.add_argument("--repetitions", type=whole, metavar="N", help="of each cell (the file's)")
-    parser.add_argument("--seed", type=whole, help="of the first repetition (the file's)")
-    parser.add_argument("--experiments", nargs="+", default=(), metavar="NAME", help="only these")
-    parser.add_argument(
-        "--configurations", nargs="+", default=(), metavar="NAME", help="only these"
+        "--size",
+        type=quantities.of("mb"),
+        metavar="MB",
+        help="size of a download (default: the file's)",
     )
     parser.add_argument(
-        "--parameter", action="append", default=[], metavar="NAME=VALUE", help="of the file"
+        "--repetitions", type=whole, metavar="N", help="runs per cell (default: the file's)"
+    )
+    parser.add_argument("--seed", type=whole, help="first seed (default: the file's)")
+    parser.add_argument(
+        "--experiments",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        help="run these experiments only (default: all)",
+    )
+    parser.add_argument(
+        "--configurations",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        help="run these configurations only (default: all)",
+    )
+    parser.add_argument(
+        "--parameter",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="value of a parameter of the file; repeatable",
     )
     add_jobs_option(parser)
     add_retry_option(parser)
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler: tcp://HOST:PORT")
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="address of a Dask scheduler: tcp://HOST:PORT"
+    )
     parser.add_argument(
         "--scheduler-without-tls",
         action="store_true",
-        help="also one on a public address (docs/security.md)",
+        help="accept a scheduler on a public address without TLS (docs/security.md)",
     )
     parser.add_argument(
         "--retry-failed",
         action="store_true",
-        help="repeat runs that failed, were disturbed or unsupported",
+        help="repeat runs that are failed, disturbed or unsupported",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="check, count, and estimate the time"
+        "--dry-run",
+        action="store_true",
+        help="check the file, count the runs and estimate their time",
     )
 
 
 def _add_versions(group: argparse._MutuallyExclusiveGroup) -> None:
     for version, what in (
-        ("quick", "the file's small version"),
-        ("sample", "the file's few cells that show its range, e.g. to compare clocks"),
+        ("quick", "run the small version of the file"),
+        ("sample", "run a few cells that span the file's range, for example to compare clocks"),
     ):
         group.add_argument(
             f"--{version}",

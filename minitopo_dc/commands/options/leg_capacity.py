@@ -24,33 +24,34 @@ def add(group: argparse._ArgumentGroup) -> None:
         nargs="+",
         default=[DEFAULT_COLUMN],
         metavar="NAME:UNIT",
-        help="of a trace of many columns: the downlink's capacity in bps, kbps, mbps or gbps; "
-        f"of a Raca file without unit ({DEFAULT_COLUMN})",
+        help="column and unit (bps, kbps, mbps, gbps) of the downlink's capacity in a trace with "
+        f"several columns; without a unit in a Raca file (default: {DEFAULT_COLUMN})",
     )
     group.add_argument(
         "--uplink-column",
         nargs="+",
         metavar="NAME:UNIT",
-        help="as --trace-column, of uplinks: another column of the same trace, or of --uplink's; "
-        "legs without a trace keep their rate (the uplink has a rate of its own)",
+        help="column and unit of the uplink's capacity, in the same trace or in that of --uplink; "
+        "legs without a trace keep their rate (default: no column, a constant rate)",
     )
     group.add_argument(
         "--trace-time-column",
         metavar="NAME:UNIT",
-        help="of a trace of many columns: the time in s, ms, us, ns or iso (the first column)",
+        help="column and unit (s, ms, us, ns, iso) of the time in a trace with several columns "
+        "(default: the first column)",
     )
     group.add_argument(
         "--trace-end",
         default="loop",
         metavar="RULE",
-        help="loop, hold or stop at a trace's end (loop)",
+        help="what follows a trace's end: loop, hold or stop (default: loop)",
     )
     group.add_argument(
         "--trace-offset",
         type=quantities.of("s"),
         default=0.0,
         metavar="S",
-        help="the moment of all traces at which a run starts (0)",
+        help="time in all traces at which a run starts, in s (default: 0)",
     )
 
 

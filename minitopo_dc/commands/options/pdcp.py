@@ -40,11 +40,14 @@ def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) ->
             nargs="+",
             default=SPLITS,
             metavar="POLICY",
-            help=f"split policies, each a row ({' '.join(SPLITS)})",
+            help=f"split policies, a row each (default: {' '.join(SPLITS)})",
         )
     else:
         group.add_argument(
-            "--split", default=PAPERS.split, metavar="POLICY", help=f"split policy ({PAPERS.split})"
+            "--split",
+            default=PAPERS.split,
+            metavar="POLICY",
+            help=f"split policy (default: {PAPERS.split})",
         )
     group.add_argument(
         "--split-parameter",
@@ -53,7 +56,7 @@ def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) ->
         default=[],
         metavar="NAME=VALUE",
         help="a parameter of the split policy (docs/split-policies.md)"
-        + (", of each of several that has it" if several else "")
+        + (", which each policy that has it gets" if several else "")
         + "; repeatable",
     )
     group.add_argument(
@@ -61,48 +64,56 @@ def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) ->
         dest="report_ms",
         type=quantities.of("ms"),
         metavar="MS",
-        help="how often the receiver reports to the split policy (never)",
+        help="interval of the receiver's reports to the split policy (default: no reports)",
     )
     group.add_argument(
         "--batch",
         type=whole,
         default=PAPERS.batch,
         metavar="PACKETS",
-        help=f"one cycle over all legs ({PAPERS.batch})",
+        help=f"packets of one cycle over all legs (default: {PAPERS.batch})",
     )
-    group.add_argument("--ratio", metavar="A:B", help="shares of the legs in a cycle (1:1)")
+    group.add_argument(
+        "--ratio", metavar="A:B", help="shares of the legs in a cycle (default: 1:1)"
+    )
     group.add_argument(
         "--dc-legs",
         nargs="+",
         default=[],
         metavar="N",
-        help="the legs that the bearer uses, the first one for an uplink that is not split (all)",
+        help="legs of the bearer; an uplink that is not split takes the first (default: all legs)",
     )
     group.add_argument(
         "--t-reordering",
         nargs="+" if several else None,
         default=[waits] if several else waits,
         metavar="MS",
-        help=f"a value of TS 38.331, infinity or adaptive ({waits})"
-        + (", each a row" if several else ""),
+        help="t-Reordering: a value of TS 38.331, infinity or adaptive"
+        + (", a row each" if several else "")
+        + f" (default: {waits})",
     )
     group.add_argument(
         "--sn-bits",
         type=whole,
         default=PAPERS.sn_bits,
         metavar="BITS",
-        help=f"12, 16 or 18 ({PAPERS.sn_bits})",
+        help=f"length of the PDCP sequence number: 12, 16 or 18 (default: {PAPERS.sn_bits})",
     )
     group.add_argument(
         "--delivery",
         default=PAPERS.delivery,
-        help=f"in-order, out-of-order or off ({PAPERS.delivery})",
+        help="delivery to upper layers: in-order, out-of-order or off "
+        f"(default: {PAPERS.delivery})",
     )
     group.add_argument(
-        "--split-uplink", action="store_true", help="split the uplink too (it takes the first leg)"
+        "--split-uplink",
+        action="store_true",
+        help="split the uplink as well (default: the uplink takes the first leg)",
     )
     group.add_argument(
-        "--uplink-split", metavar="POLICY", help="split policy of a split uplink (that of --split)"
+        "--uplink-split",
+        metavar="POLICY",
+        help="split policy of a split uplink (default: as --split)",
     )
     group.add_argument(
         "--pdcp",
@@ -110,7 +121,7 @@ def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) ->
         action="append",
         default=[],
         metavar="FIELD=VALUE",
-        help="any other field of pdcp, as in a scenario, e.g. numbering=late (docs/scenarios.md); "
+        help="another field of a scenario's pdcp, such as numbering=late (docs/scenarios.md); "
         "repeatable",
     )
 

@@ -36,7 +36,8 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         "--scenario",
         type=Path,
         metavar="FILE",
-        help="legs, mode and PDCP of a scenario file (docs/scenarios.md) instead of options",
+        help="scenario file that gives legs, mode and PDCP in place of the options "
+        "(docs/scenarios.md)",
     )
     add_topology_option(parser, required=False)
     _add_path_options(parser)
@@ -46,7 +47,8 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         "--clock",
         choices=get_args(Clock),
         default="real",
-        help="virtual: programs of exec in a guest, without root (docs/linux-guest.md) (real)",
+        help="real: on emulated hosts, needs root; virtual: in a guest, without root "
+        "(docs/linux-guest.md; default: real)",
     )
     add_capture_option(parser)
     add_plugin_option(parser)
@@ -55,24 +57,27 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         "--server",
         default="",
         metavar="'COMMAND ARG ...'",
-        help="a program for the server's host, started before yours; no shell reads it (none)",
+        help="program on the server's host, which starts before yours; no shell reads the words "
+        "(default: none)",
     )
     group.add_argument(
         "--server-ready",
         type=whole,
         metavar="PORT",
-        help="wait until this TCP or UDP port is bound on the server's host (half a second)",
+        help="start your program when this TCP or UDP port is bound on the server's host "
+        "(default: after half a second)",
     )
     parser.add_argument(
         "--user",
         metavar="NAME",
-        help="who program and server run as (who called sudo, $SUDO_USER; else root)",
+        help="user as whom the program and the server run (default: $SUDO_USER, else root)",
     )
     parser.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
-        help="keep time series, counters and a figure here; must not exist (nothing is kept)",
+        help="directory for time series, counters and a figure; must not exist (default: keep "
+        "nothing)",
     )
     parser.set_defaults(**WITHOUT_TRANSFER)
 
@@ -123,9 +128,13 @@ def _add_path_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that a scenario file can replace."""
     add_leg_options(parser)
     add_dc_options(parser)
-    parser.add_argument("--mode", choices=MODES, default="dc", help="(dc)")
-    parser.add_argument("--leg", type=whole, default=1, metavar="N", help="the leg of mode sc (1)")
-    parser.add_argument("--seed", type=whole, default=1, help="of losses and jitter (1)")
+    parser.add_argument("--mode", choices=MODES, default="dc", help="mode (default: dc)")
+    parser.add_argument(
+        "--leg", type=whole, default=1, metavar="N", help="leg of mode sc (default: 1)"
+    )
+    parser.add_argument(
+        "--seed", type=whole, default=1, help="seed of losses and jitter (default: 1)"
+    )
 
 
 def _from_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -45,42 +45,45 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
         nargs="+",
         default=legs,
         metavar="LEG",
-        help="downlink, one per leg: Mbit/s, a trace file, or RECORDING with .down and .up "
-        f"({shown})",
+        help="downlink of each leg: a rate in Mbit/s, a trace file, or RECORDING for the files "
+        f"RECORDING.down and RECORDING.up (default: {shown})",
     )
     group.add_argument(
         "--uplink",
         nargs="+",
         metavar="MBPS",
-        help=f"uplink rate or trace (RECORDING.up, else {defaults.UPLINK_MBPS:g})",
+        help="uplink of each leg: a rate in Mbit/s or a trace file "
+        f"(default: RECORDING.up, or {defaults.UPLINK_MBPS:g})",
     )
     for name, unit, what in (
         (
             "delay",
             "MS",
-            f"one way, or the curve by which a downlink's follows its capacity: "
-            f"{', '.join(get_args(DelayCurve))} ({defaults.DELAY_MS:g})",
+            "mean one-way delay, or the curve by which a downlink's delay follows its capacity: "
+            f"{', '.join(get_args(DelayCurve))} (default: {defaults.DELAY_MS:g})",
         ),
-        ("jitter", "MS", f"standard deviation of the delay ({defaults.JITTER_MS:g})"),
-        ("loss", "PERCENT", "random loss (0)"),
-        ("queue", "PACKETS", f"drop-tail queue ({defaults.QUEUE_PACKETS})"),
+        ("jitter", "MS", f"standard deviation of the delay (default: {defaults.JITTER_MS:g})"),
+        ("loss", "PERCENT", "probability of random loss (default: 0)"),
+        ("queue", "PACKETS", f"limit of the drop-tail queue (default: {defaults.QUEUE_PACKETS})"),
     ):
         group.add_argument(f"--{name}", nargs="+", metavar=unit, help=f"both directions: {what}")
         group.add_argument(
             f"--uplink-{name}",
             nargs="+",
             metavar=unit,
-            help=f"as --{name}, of uplinks (--{name}'s)",
+            help=f"the same of the uplinks only (default: as --{name})",
         )
     group.add_argument(
-        "--rlc", choices=get_args(RlcMode), help="downlinks' RLC mode, with HARQ below it (no RLC)"
+        "--rlc",
+        choices=get_args(RlcMode),
+        help="RLC mode of the downlinks, with HARQ below RLC (default: no RLC)",
     )
     group.add_argument(
         "--block-errors",
         nargs="+",
         metavar="PERCENT",
-        help="downlinks' failed transmissions of blocks (10 with --rlc, which is am with this "
-        "option)",
+        help="block error rate of the downlinks' HARQ transmissions; switches RLC on, "
+        "in mode am without --rlc (default: 10 with --rlc)",
     )
     leg_capacity.add(group)
 
@@ -93,7 +96,8 @@ def add_ip_option(parser: argparse.ArgumentParser, default: int | None = 4) -> N
         type=whole,
         choices=get_args(IpVersion),
         default=default,
-        help=f"IP version of the transports' addresses ({default or 'as in SCENARIO.yaml'})",
+        help="IP version of the transports' addresses "
+        f"(default: {default or 'that of the scenario file'})",
     )
 
 
@@ -102,7 +106,8 @@ def add_clock_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clock",
         choices=get_args(Clock),
-        help="real kernels (Linux, root), or discrete events; real where it can run",
+        help="real: Linux kernels in real time, needs root; virtual: discrete events "
+        "(default: real where this machine can run it)",
     )
 
 
@@ -111,7 +116,8 @@ def add_core_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--core",
         choices=get_args(Core),
-        help="of the virtual clock: in C, in Python, or (auto) in C where it can be",
+        help="implementation of legs and PDCP on the virtual clock: native is C; auto takes native "
+        "where it can",
     )
 
 
@@ -137,7 +143,7 @@ def add_plugin_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="MODULE",
-        help="a module or file.py of yours with runners, workloads, split policies; repeatable",
+        help="Python module or file.py with your runners, workloads or split policies; repeatable",
     )
 
 
@@ -147,7 +153,8 @@ def add_jobs_option(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=whole,
         metavar="N",
-        help="runs at once (virtual clock: one per processor; real clock: 1)",
+        help="number of runs at the same time (default: on the virtual clock one per processor, on "
+        "the real clock 1)",
     )
 
 
@@ -159,7 +166,7 @@ def add_output_option(
         "--output",
         type=Path,
         metavar="DIR",
-        help=f"results directory; {may_be} (results/{command}-TIME)",
+        help=f"results directory; {may_be} (default: results/{command}-TIME)",
     )
 
 
@@ -170,8 +177,8 @@ def add_retry_option(parser: argparse.ArgumentParser) -> None:
         type=whole,
         default=Retries.disturbed,
         metavar="N",
-        help="repeat a run that this machine disturbed, at most N times "
-        f"({Retries.disturbed}; allowed: 0 to {MOST_DISTURBED}; docs/trust.md)",
+        help="repeat a run that the machine disturbed at most N times (docs/trust.md; allowed: 0 "
+        f"to {MOST_DISTURBED}; default: {Retries.disturbed})",
     )
 
 
@@ -186,7 +193,8 @@ def add_minitopo_options(parser: argparse.ArgumentParser, *, required: bool) -> 
         dest="experiment",
         type=Path,
         metavar="XP",
-        help="Minitopo's experiment file (docs/minitopo.md); without it, Mininet's command line",
+        help="Minitopo's experiment file (docs/minitopo.md); without it "
+        "Mininet's command line opens",
     )
 
 
@@ -210,7 +218,8 @@ def add_capture_option(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const=("legs",),
         default=(),
-        help="write one capture per leg, with PDCP for Wireshark (real clock; docs/captures.md)",
+        help="write a capture of each leg with PDCP headers for Wireshark; real clock only "
+        "(docs/captures.md)",
     )
 
 
@@ -221,19 +230,23 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
         "--transports",
         nargs="+",
         metavar="NAME",
-        help=f"of {', '.join(each.label for each in all_runners())} "
-        f"({', '.join(each.name for each in all_runners() if each.compared)}, as far as clock, "
-        "workload and paths allow)",
+        help=f"transports, of {', '.join(each.label for each in all_runners())} "
+        f"(default: {', '.join(each.name for each in all_runners() if each.compared)}, as far as "
+        "the clock, the workload and the paths allow)",
     )
     group.add_argument(
         "--modes",
         nargs="+",
         default=COMPARED_MODES,
         metavar="MODE",
-        help=f"of {', '.join(MODES)} ({' '.join(COMPARED_MODES)}, as far as a transport can)",
+        help=f"modes, of {', '.join(MODES)} "
+        f"(default: {' '.join(COMPARED_MODES)}, as far as the transport has them)",
     )
     group.add_argument(
-        "--leg", type=whole, metavar="N", help="the leg of mode sc (that with the highest rate)"
+        "--leg",
+        type=whole,
+        metavar="N",
+        help="leg of mode sc (default: the leg with the highest capacity)",
     )
     add_load_options(group)
 
@@ -244,38 +257,42 @@ def add_load_options(group: argparse._ArgumentGroup) -> None:
         "--size",
         type=quantities.of("mb"),
         metavar="MB",
-        help=f"of a download, in 10^6 bytes, or with a unit: 500kB ({Download().size_mb:g})",
+        help="size of a download in 10^6 bytes, or with a unit: 500kB "
+        f"(default: {Download().size_mb:g})",
     )
     group.add_argument(
         "--workload",
         default="download",
         metavar="NAME[:KEY=VALUE,...]",
-        help=f"of {', '.join(workload_names())}, with its parameters (download)",
+        help=f"workload with its parameters, of {', '.join(workload_names())} (default: download)",
     )
     group.add_argument(
         "--congestion-control",
         default=defaults.CONGESTION_CONTROL,
         metavar="NAME",
-        help=f"of the transports' own ({defaults.CONGESTION_CONTROL}, which all have; "
-        "docs/runners.md)",
+        help="congestion control that the transports have (docs/runners.md; "
+        f"default: {defaults.CONGESTION_CONTROL})",
     )
     group.add_argument(
         "--receive-buffer",
         type=quantities.of("bytes"),
         default=defaults.RECEIVE_BUFFER_BYTES,
         metavar="BYTES",
-        help="of each UDP socket of QUIC's clients, in bytes, or with a unit: 300kB "
-        f"({defaults.RECEIVE_BUFFER_BYTES}; Linux' own default is 212992)",
+        help="receive buffer of each UDP socket of a QUIC client, in bytes or with a unit: 300kB "
+        f"(default: {defaults.RECEIVE_BUFFER_BYTES}; that of Linux is 212992)",
     )
     group.add_argument(
         "--timeout",
         type=quantities.of("s"),
         default=300,
         metavar="S",
-        help="of one transfer, in s, or with a unit: 5min (300)",
+        help="time limit of one transfer in s, or with a unit: 5min (default: 300)",
     )
     group.add_argument(
-        "--seed", type=whole, default=1, help="of losses and jitter; repetition i adds i - 1 (1)"
+        "--seed",
+        type=whole,
+        default=1,
+        help="seed of losses and jitter; repetition i uses SEED + i - 1 (default: 1)",
     )
 
 

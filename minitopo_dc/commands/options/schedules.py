@@ -17,8 +17,9 @@ def add_paths_option(parser: argparse.ArgumentParser) -> None:
         "--paths",
         nargs="+",
         metavar=("LEGS", "SECONDS:ACTION:LEG"),
-        help="path schedule of mode multipath: the legs with a path at first (1,2), then changes "
-        f"(2.5:open:2); actions: {', '.join(ACTIONS)} (all legs from beginning to end)",
+        help="path schedule of mode multipath: the legs that have a path at the start (1,2), then "
+        f"changes (2.5:open:2) with the actions {', '.join(ACTIONS)} (default: a path on each leg "
+        "for the whole run)",
     )
 
 
@@ -42,7 +43,7 @@ def add_outage_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="LEG:FROM-TO",
-        help="leg 1, 2, ... is down in both directions, from and to in s (1:3-5.5); repeatable",
+        help="period in s in which a leg is down in both directions (1:3-5.5); repeatable",
     )
 
 

@@ -1,4 +1,4 @@
-"""`minitopo-dc trace`: describe, make and convert capacity traces."""
+"""Describe, synthesise and convert capacity traces (`minitopo-dc trace`)."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from minitopo_dc.trace import (
 
 LONGEST_STEP_MS = 86_400_000
 """The longest step, a day."""
-HELP = "describe, make and convert capacity traces"
+HELP = "describe, synthesise and convert capacity traces"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    info = actions.add_parser("info", help="statistics of a trace or a drive as JSON")
+    info = actions.add_parser("info", help="print statistics of a trace or a drive as JSON")
     _add_source(info)
     convert = actions.add_parser(
-        "convert", help="write a trace as CSV, or as Mahimahi (*.mahimahi)"
+        "convert", help="convert a trace to CSV, or to Mahimahi (*.mahimahi)"
     )
     _add_source(convert)
     convert.add_argument("output", type=Path)
     convert.add_argument(
         "--step", type=whole, metavar="MS", help="resample to steps of this length"
     )
-    _add_synthesis(actions.add_parser("synthesise", help="make an LTE-like trace, as CSV"))
+    _add_synthesis(actions.add_parser("synthesise", help="synthesise an LTE-like trace as CSV"))
     cells.add(actions)
 
 
@@ -80,13 +80,14 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         "--column",
         default=DEFAULT_COLUMN,
         metavar="NAME:UNIT",
-        help="of a table: the rate in bps, kbps, mbps or gbps; of a Raca file without unit "
-        f"({DEFAULT_COLUMN})",
+        help="column and unit (bps, kbps, mbps, gbps) of the rate in a table; without a unit in a "
+        f"Raca file (default: {DEFAULT_COLUMN})",
     )
     parser.add_argument(
         "--time-column",
         metavar="NAME:UNIT",
-        help="of a table: the time in s, ms, us, ns or iso (the first column)",
+        help="column and unit (s, ms, us, ns, iso) of the time in a table (default: the first "
+        "column)",
     )
 
 
@@ -95,14 +96,14 @@ def _add_synthesis(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path)
     parser.add_argument("--seed", type=whole, default=1)
     for option, metavar, value, what in (
-        ("--seconds", "S", 60.0, "length"),
+        ("--seconds", "S", 60.0, "duration"),
         ("--mean", "MBPS", 10.0, "mean rate"),
         ("--sinr", "DB", cell.sinr_mean_db, "mean SINR"),
-        ("--speed", "KMH", cell.speed_kmh, "of the terminal"),
+        ("--speed", "KMH", cell.speed_kmh, "speed of the terminal"),
         ("--users", "N", cell.other_users, "mean number of other users"),
     ):
         parser.add_argument(
-            option, type=real, default=value, metavar=metavar, help=f"{what} ({value:g})"
+            option, type=real, default=value, metavar=metavar, help=f"{what} (default: {value:g})"
         )
 
 

@@ -37,19 +37,32 @@ T = TypeVar("T")
 
 def add(actions: Any) -> None:
     """Add the actions and their options."""
-    cells = actions.add_parser("cells", help="a drive's cells and capacity beside the published")
-    cells.add_argument("cells", type=Path, nargs="+", metavar="FILE", help="cells, or channels")
-    cells.add_argument("--figure", type=Path, metavar="PNG", help="draw channels and capacity")
+    cells = actions.add_parser(
+        "cells", help="compare a drive's cells and capacity with the published ones"
+    )
+    cells.add_argument(
+        "cells", type=Path, nargs="+", metavar="FILE", help="files of cells or channels"
+    )
+    cells.add_argument(
+        "--figure", type=Path, metavar="PNG", help="draw channels and capacity to this file"
+    )
     _add_radio(cells)
-    channels = actions.add_parser("channels", help="make channels of a log of cells, as CSV")
+    channels = actions.add_parser("channels", help="compute channels from a log of cells, as CSV")
     channels.add_argument("cells", type=Path, nargs="+", metavar="CELLS")
     channels.add_argument("output", type=Path)
     _add_radio(channels)
-    drive = actions.add_parser("synthesise-drive", help="make a log of cells of a drive, as CSV")
+    drive = actions.add_parser("synthesise-drive", help="synthesise a drive's log of cells as CSV")
     drive.add_argument("output", type=Path)
-    drive.add_argument("--environment", choices=ENVIRONMENTS, default="entire", help="(entire)")
+    drive.add_argument(
+        "--environment",
+        choices=ENVIRONMENTS,
+        default="entire",
+        help="environment (default: entire)",
+    )
     drive.add_argument("--seed", type=whole, default=1)
-    drive.add_argument("--seconds", type=whole, default=1800, metavar="S", help="length (1800)")
+    drive.add_argument(
+        "--seconds", type=whole, default=1800, metavar="S", help="duration (default: 1800)"
+    )
 
 
 def execute(arguments: argparse.Namespace) -> None:
@@ -81,18 +94,20 @@ def statistics_json(path: Path) -> str:
 
 def _add_radio(parser: argparse.ArgumentParser) -> None:
     radio = RadioSettings()
-    parser.add_argument("--load", type=real, default=radio.load, help=f"({radio.load:g})")
+    parser.add_argument(
+        "--load", type=real, default=radio.load, help=f"load of the cells (default: {radio.load:g})"
+    )
     parser.add_argument(
         "--interferers",
         choices=get_args(Interferers),
         default=radio.interferers,
-        help=f"whose power disturbs a channel ({radio.interferers})",
+        help=f"cells that interfere with a channel (default: {radio.interferers})",
     )
     for option, value, what in (
-        ("--scale", radio.scale, "of all capacities"),
-        ("--floor", radio.floor_mbps, "below this a channel is absent"),
+        ("--scale", radio.scale, "factor of all capacities"),
+        ("--floor", radio.floor_mbps, "capacity in Mbit/s below which a channel is absent"),
     ):
-        parser.add_argument(option, type=real, default=value, help=f"{what} ({value:g})")
+        parser.add_argument(option, type=real, default=value, help=f"{what} (default: {value:g})")
 
 
 def _channels(arguments: argparse.Namespace) -> tuple[Capacities, CellLog | None]:
