@@ -57,7 +57,7 @@ def opened(path: Path, most_bytes: int, within: Path | None = None) -> Iterator[
     """
     if path.exists():
         if within is not None and not _is_within(path, within):
-            raise UnreadableError(f"leads out of {within}; no link is followed there")
+            raise UnreadableError(f"leads out of {within}; such links are not followed")
         if not path.is_file():
             raise UnreadableError("no regular file; allowed are files, no folders, pipes, devices")
     with path.open("rb") as file:

@@ -194,7 +194,7 @@ def advise_on(
     """
     verdicts = []
     data_model.write_version(root)
-    announced(f"at most {duration(len(sides) * request.seconds)} for the verdict (--time)")
+    announced(f"the verdict takes at most {duration(len(sides) * request.seconds)} (--time)")
     with Runs(chosen_jobs(request.jobs, "virtual"), execute, clock) as runs:
         for each in sides:
             until = clock() + max(request.seconds - OVERHEAD_S, request.seconds / 2)
@@ -235,8 +235,8 @@ def _beforehand(
     if request.flips:
         number = runs_of_flips(request.base, asked.sides)
         seconds = number * (runs.now() - begin) / max(1, len(done))
-        yield f"--flips: at most {number} runs more, about {duration(seconds)}"
+        yield f"--flips: takes at most {number} more runs, about {duration(seconds)}"
     if request.real:
         longest = max((each.result.completion_s or 0.0 for each in done), default=0.0)
         seconds = 2 * REAL_SEEDS * (longest + REAL_START_S)
-        yield f"--real: {2 * REAL_SEEDS} runs more, about {duration(seconds)}"
+        yield f"--real: takes {2 * REAL_SEEDS} more runs, about {duration(seconds)}"

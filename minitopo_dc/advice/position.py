@@ -46,7 +46,7 @@ class Position:
         )
         known = [words.format(significant(value, 2)) for value, words in told
                  if math.isfinite(value)]  # fmt: skip
-        return f"Where it lies (docs/study.md): {'; '.join(known)}."
+        return f"Position among the networks of docs/study.md: {'; '.join(known)}."
 
 
 def position_of(base: Scenario) -> Position:

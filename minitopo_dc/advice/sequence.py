@@ -97,7 +97,7 @@ class _Numbers:
             bad = [each for each, value in values.items() if math.isnan(value)]
             if bad:
                 reason = self.results[row.name, bad[0]].reason or "a request had no answer"
-                many = f"{len(bad)} of {len(values)} runs failed and are in no number"
+                many = f"{len(bad)} of {len(values)} runs failed and are left out"
                 yield f"{row.name}: {many}: {' '.join(reason.split())}"
 
 
@@ -247,7 +247,7 @@ def _limiting_factor(numbers: _Numbers, dual: Row, multipath: Row, found: Differ
 
 def _progress_text(criterion: Criterion, found: Difference | None) -> str:
     if found is None:
-        return "no seed has both yet"
+        return "no seed has a run of both yet"
     ends = [criterion.shown(each) for each in (found.interval.low, found.interval.high)]
     shown = f"{criterion.shown(found.middle)} {criterion.difference_unit}, {ends[0]} to {ends[1]}"
     return f"{found.pairs} seeds: {shown}"

@@ -160,7 +160,7 @@ def _resume_hint(arguments: argparse.Namespace, root: Path) -> str:
     """Say how many runs are kept, and by which command the rest is done."""
     output = [] if arguments.output else ["--output", str(root)]
     command = shlex.join(["minitopo-dc", *arguments.typed, *output])
-    return f"{len(_results(root))} runs are done; to go on: {command}"
+    return f"{len(_results(root))} runs are finished; resume with: {command}"
 
 
 def _results(root: Path) -> list[RunResult]:
@@ -184,7 +184,7 @@ def _report(advice: Advice, root: Path, *, as_json: bool) -> int:
         if results:
             _save(advice, results, root)
     except OSError as error:
-        print(f"minitopo-dc: {root}: {error.strerror}; no tables", file=sys.stderr)  # noqa: T201
+        print(f"minitopo-dc: {root}: {error.strerror}; the tables are not written", file=sys.stderr)  # noqa: T201
         return 1
     if not as_json:
         Console().print(f"Results: {root}", markup=False, highlight=False, soft_wrap=True)

@@ -87,7 +87,7 @@ def execute(arguments: argparse.Namespace) -> int:
         "options",
     )
     try:
-        with Console(stderr=True).status("measuring; every leg takes two runs"):
+        with Console(stderr=True).status("measuring each leg in two runs"):
             quantities = calibrate(scenario, arguments.seconds)
     except ElementFailedError as error:
         print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
@@ -206,10 +206,10 @@ def _told_table(told: Iterable[dict[str, Any]]) -> Sheet:
     heads = [
         Head("disturbance", text=True),
         Head("runs"),
-        Head("wrong by\nmore than\n5 %"),
-        Head("wrong, and\nfound disturbed\n(share, 95 % interval)", text=True),
-        Head("right, but\nfound\ndisturbed"),
-        Head("largest error\nthat was not\nfound", "%"),
+        Head("runs with\nan error\nabove 5 %"),
+        Head("of these\ndetected (share,\n95 % interval)", text=True),
+        Head("false\nalarms"),
+        Head("largest\nundetected\nerror", "%"),
     ]
     sheet = Sheet(heads)
     for row in told:

@@ -64,7 +64,7 @@ TITLES = {
     "congestion control bbr": "congestion controls of the kernel",
 }
 """The titles of what is enabled; a transport's is the name of its finding."""
-CAN_RUN = "The main job can run here: minitopo-dc compare"
+CAN_RUN = "Comparisons can run here on the real clock: minitopo-dc compare"
 CANNOT_RUN = (
     "The real clock cannot run here (✗). The virtual clock needs none of this: "
     "minitopo-dc compare --clock virtual"

@@ -143,7 +143,7 @@ def _resume_hint(arguments: argparse.Namespace, planned: Planned, root: Path) ->
     done = len(finished_runs(planned, root, arguments.retry_disturbed))
     output = [] if arguments.output else ["--output", str(root)]
     command = shlex.join(["minitopo-dc", *arguments.typed, *output])
-    return f"{done} of {len(planned)} runs are done; to go on: {command}"
+    return f"{done} of {len(planned)} runs are finished; resume with: {command}"
 
 
 def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bool) -> bool:
@@ -162,7 +162,7 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
         verdict = json.dumps([each.to_json() for each in found], indent=1)
         write_whole(root / "verdict.json", verdict)
     except OSError as error:
-        print(f"minitopo-dc: {root}: {error.strerror}; no tables", file=sys.stderr)  # noqa: T201
+        print(f"minitopo-dc: {root}: {error.strerror}; the tables are not written", file=sys.stderr)  # noqa: T201
         return False
     if not as_json:
         _tell_files(root)

@@ -55,7 +55,7 @@ class Progress(StatusLine):
 
     def __enter__(self) -> Self:
         if self._before:
-            self._console.print(f"{self._before} of {self._total} runs were done before")
+            self._console.print(f"{self._before} of {self._total} runs were finished earlier")
         return super().__enter__()
 
     def begin(self, scenario: Scenario) -> None:

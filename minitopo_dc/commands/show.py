@@ -117,7 +117,7 @@ def _show_comparison(root: Path, *, as_json: bool) -> None:
     tell_comparison(results, root)
     asked = runs_asked(root)
     if asked is not None and len(results) < asked:
-        words = f"{len(results)} of {asked} runs are done; the same command goes on"
+        words = f"{len(results)} of {asked} runs are finished; the same command runs the rest"
         Console().print(f"{words} with --output {root}", markup=False, soft_wrap=True)
 
 
@@ -131,7 +131,7 @@ def _advice(path: Path) -> list[str]:
         told = parse_json(read_text(path, MOST_BYTES, within=path.parent))["sentences"]
         return [str(each) for each in told]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SettingsError(f"{quoted(path)}: no advice: {error}") from None
+        raise SettingsError(f"{quoted(path)}: not a result of advise: {error}") from None
 
 
 def _kind(root: Path) -> Kind:
@@ -146,7 +146,7 @@ def _kind(root: Path) -> Kind:
         return "run"
     if any(root.glob("*/result.json")):
         return "comparison"
-    lacks = "no run of it is done" if (root / ASKED).exists() else "no results"
+    lacks = "none of its runs is finished" if (root / ASKED).exists() else "no results"
     looked = "looked for result.json, */result.json and plan.json"
     raise SettingsError(f"{quoted(root)}: {lacks}; {looked}")
 
@@ -259,7 +259,7 @@ def _set(root: Path, table: pd.DataFrame, measure: str) -> _Set:
             {name for each in table["measures"] for name in each if _is_number(each[name])}
         )
         raise SettingsError(
-            f"{quoted(root)}: no run that is ok has {measure}; has: {', '.join(known)}"
+            f"{quoted(root)}: no run with status ok has {measure}; they have: {', '.join(known)}"
         )
     runs = table.assign(value=values)[has].astype({"value": float})
     return _Set(root, runs[[*COLUMNS, "directory"]], int((table["status"] != "ok").sum()))
@@ -300,7 +300,7 @@ def _tell(
     what = (name if unit else measure).replace("_", " ")
     heads = [Head("configuration", text=True), Head("first", unit), Head("second", unit)]
     heads += [Head("difference", unit), Head("95 %\ninterval", unit, text=True), Head("pairs")]
-    sheet = Sheet(heads, title=f"{what[:1].upper()}{what[1:]}: second less first")
+    sheet = Sheet(heads, title=f"{what[:1].upper()}{what[1:]}: second minus first")
     for each in found.rows:
         numbers = (each.first, each.second, each.difference)
         interval = f"{significant(each.low)} to {significant(each.high)}"
@@ -329,6 +329,6 @@ def _below(
     if len(differ) > MOST_DIFFERENCES:
         yield f"They differ in {len(differ) - MOST_DIFFERENCES} more fields"
     if any(each.pairs == 0 for each in found.rows):
-        yield "Where pairs are 0 no seed is in both, so there is no interval."
+        yield "A row with 0 pairs has no seed in both, so it has no interval."
     elif any(math.isnan(each.low) for each in found.rows):
         yield "One pair has no interval; more seeds would give one."

@@ -260,7 +260,7 @@ def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[s
         settings = () if get_runner(transport).guest() else SYSCTLS
         for key in (*settings, *captures):
             if (other := experiment.source.one(key)) is not None:
-                raise other.error("the virtual clock has no such; use clock:real")
+                raise other.error("the virtual clock has no such setting; use clock:real")
     return {"clock": experiment.clock}
 
 

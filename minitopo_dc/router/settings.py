@@ -223,7 +223,9 @@ class ElementSettings(Settings):
         """Refuse settings that have to see a leg which is a wire."""
         wires = {wire.leg for wire in self.wires}
         if wires and self.pcap:
-            raise ValueError("pcap: needs legs of the element's own; wires are not seen here")
+            raise ValueError(
+                "pcap: needs legs of the element's own; the element does not see wires"
+            )
         for bearer in self.bearers:
             if wires.intersection(bearer.legs):
                 check_wire_bearer(bearer.pdcp, len(bearer.legs))
@@ -233,7 +235,9 @@ class ElementSettings(Settings):
         if self.next_hops:
             raise ValueError("next_hops: needs backend: user; the kernel's legs cannot be down")
         if self.pcap:
-            raise ValueError("pcap: needs backend: user; the kernel's legs are not seen here")
+            raise ValueError(
+                "pcap: needs backend: user; the element does not see the kernel's legs"
+            )
         for bearer in self.bearers:
             check_kernel_bearer(bearer.pdcp, len(bearer.legs))
 

@@ -149,7 +149,7 @@ def check_real(scenario: Scenario) -> None:
         TraceError: a trace of a leg of the kernel's is wrong.
     """
     if scenario.virtual != type(scenario.virtual)():
-        raise SettingsError("virtual: needs clock: virtual; the real clock has no such")
+        raise SettingsError("virtual: needs clock: virtual; the real clock has no such fields")
     if scenario.real.backend == "kernel":
         _check_kernel_legs(scenario)
 
@@ -157,7 +157,7 @@ def check_real(scenario: Scenario) -> None:
 def _check_kernel_legs(scenario: Scenario) -> None:
     if "legs" in scenario.real.capture:
         raise SettingsError(
-            "real.capture: legs needs backend: user; the kernel's legs are not seen"
+            "real.capture: legs needs backend: user; the element does not see the kernel's legs"
         )
     for where, radio in scenario.directions():
         try:
@@ -185,7 +185,9 @@ def check_virtual(scenario: Scenario) -> None:
         if getattr(scenario.real, name) not in (REAL_DEFAULT[name], "user")
     ]
     if given:
-        raise SettingsError(f"{', '.join(given)}: needs clock: real; the virtual clock has no such")
+        raise SettingsError(
+            f"{', '.join(given)}: needs clock: real; the virtual clock has no such field"
+        )
     if scenario.virtual.sysctl and not any(each.guest() for each in runners_of(scenario)):
         able = ", ".join(each.name for each in all_runners() if each.guest())
         raise SettingsError(f"virtual.sysctl: needs a transport with a kernel: {able}")

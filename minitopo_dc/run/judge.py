@@ -124,7 +124,7 @@ def _wrong_leg(
     """Return what is wrong with the legs that a flow used, or None."""
     used = [leg for leg, count in enumerate(carried, start=1) if count >= MINIMUM_PATH_BYTES]
     if closed := [leg for leg in used if leg not in plan.legs]:
-        return f"leg {closed[0]} carried data, and its schedule opens no path there"
+        return f"leg {closed[0]} carried data, although the schedule opens no path on it"
     if not flow.workload.has_goodput:  # small answers may all take one path
         return None
     unused = [leg for leg in usable if leg not in used]
@@ -242,7 +242,7 @@ def late_start_reason(scenario: Scenario, flow: ResolvedFlow, measured: Measurem
     if last == 0:
         return None
     return (
-        f"client started {started_s:.2f} s after the elements, behind what the scenario has at "
+        f"client started {started_s:.2f} s after time zero, later than the scenario's change at "
         f"{last:g} s: the machine gave it too little processor time"
     )
 

@@ -41,7 +41,7 @@ class RequestResponse(Workload):
         Column("answered", "answered", count=True),
         Column("unanswered", "no\nanswer", count=True),
         Column("delay_median_ms", "median\ndelay\nms"),
-        Column("delay_p95_ms", "95 %\nbelow\nms"),
+        Column("delay_p95_ms", "95th\npercentile\nms"),
         Column("delay_max_ms", "longest\ndelay\nms"),
     )
     figure: ClassVar[RowsFigure | None] = RowsFigure(

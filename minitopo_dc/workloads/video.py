@@ -41,7 +41,7 @@ class Video(Workload):
         Column("stall_s", "stalled\ns", spread=True),
         Column("bitrate_mbps", "bitrate\nMbit/s", spread=True),
         Column("switches", "switches", count=True),
-        Column("segment_p95_s", "segment p95\ns"),
+        Column("segment_p95_s", "segment\n95th\npercentile\ns"),
         Column("linear_qoe_mbps", "QoE\nMbit/s", spread=True),
     )
     figure: ClassVar[RowsFigure | None] = RowsFigure(

@@ -101,7 +101,7 @@ def test_runs_that_fail_are_in_no_number_and_are_told(tmp_path: Path) -> None:
     found = decided(tmp_path, goodput)
     assert found.found is not None
     assert found.outcome == "worse"
-    assert "MP-QUIC: 1 of 8 runs failed and are in no number: it broke" in list(found.sentences())
+    assert "MP-QUIC: 1 of 8 runs failed and are left out: it broke" in list(found.sentences())
 
 
 def test_a_side_that_always_fails_loses(tmp_path: Path) -> None:

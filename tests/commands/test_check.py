@@ -43,7 +43,7 @@ def test_findings_are_below_what_they_enable_with_a_mark_each() -> None:
         "          No such file",
         "          -> modprobe tcp_bbr",
         "",
-        "The main job can run here: minitopo-dc compare",
+        "Comparisons can run here on the real clock: minitopo-dc compare",
     ]
 
 

@@ -69,7 +69,7 @@ def test_a_campaign_counts_what_was_done_before_and_names_failures(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert ended(FAILED, 3, capsys) == [
-        "2 of 3 runs were done before",
+        "2 of 3 runs were finished earlier",
         "failed: abc (quic dc, seed 1): [/red] of [tc]",
         "3/3 runs done, 1 failed, 0 disturbed, 0 unsupported",
     ]

@@ -49,10 +49,10 @@ def test_finished_runs_are_not_repeated(
     output = tmp_path / "out"
     told = interrupted(output, capsys)
     command = shlex.join(["minitopo-dc", *TINY, "--output", str(output)])
-    assert f"interrupted; 2 of {RUNS} runs are done; to go on: {command}\n" in told
+    assert f"interrupted; 2 of {RUNS} runs are finished; resume with: {command}\n" in told
     assert cli.main(shlex.split(command)[1:]) == 0
     shown = capsys.readouterr()
-    assert f"2 of {RUNS} runs were done before" in shown.err
+    assert f"2 of {RUNS} runs were finished earlier" in shown.err
     assert runs == ["quic-sc-1", "quic-dc-1", "quic-sc-2", "quic-sc-2", "quic-dc-2"]
     assert "2 ok" in shown.out
     assert not (output / "quic-sc-2" / "partial").exists()
@@ -71,7 +71,7 @@ def test_without_output_the_command_to_go_on_names_the_directory(
     monkeypatch.chdir(tmp_path)
     assert cli.main(TINY) == 130
     told = capsys.readouterr().err
-    assert cli.main(shlex.split(told.partition("to go on: ")[2])[1:]) == 0
+    assert cli.main(shlex.split(told.partition("resume with: ")[2])[1:]) == 0
     assert len(runs) == 5
 
 

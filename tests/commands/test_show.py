@@ -95,7 +95,10 @@ def test_another_measure_can_be_compared(
     found = json.loads(show(capsys, "--compare", root, root, "--measure", "completion_s", "--json"))
     assert (found["measure"], found["rows"][0]["first"]) == ("completion_s", 4.0)
     assert cli.main(["show", "--compare", str(root), str(root), "--measure", "joy"]) == 2
-    assert "no run that is ok has joy; has: capacity_share, completion_s" in capsys.readouterr().err
+    assert (
+        "no run with status ok has joy; they have: capacity_share, completion_s"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,4 +126,4 @@ def test_a_broken_result_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     root = comparison(tmp_path / "a", 10)
     replace(result("quic", "dc"), goodput_mbps=-1.0).save(root / "quic-dc-1")
     assert cli.main(["show", str(root)]) != 0
-    assert "quic-dc-1/result.json: not a whole result" in capsys.readouterr().err
+    assert "quic-dc-1/result.json: malformed result" in capsys.readouterr().err

@@ -114,7 +114,11 @@ BAD_EXPERIMENTS = [
         "xp:2: clock: the virtual clock has tcp, quic, .*, not icmp",
     ),
     (TWO_PATHS, "xpType:tcp\nflow:sc,0\n", "xp:2: flow: flows need topoType:DualConnectivity"),
-    (DUAL, "xpType:quic\nclock:virtual\nrmem:1 2 3\n", "xp:3: rmem: the virtual clock has no such"),
+    (
+        DUAL,
+        "xpType:quic\nclock:virtual\nrmem:1 2 3\n",
+        "xp:3: rmem: the virtual clock has no such setting",
+    ),
     (DUAL, "xpType:quic\nserverPcap:yes\nclock:virtual\n", "xp:2: serverPcap: the virtual clock"),
     (DUAL, "xpType:quic\nclock:virtual\nflow:both\n", "xp:3: flow: mode 'both'; allowed: sc, dc"),
     (DUAL, "xpType:quic\nclock:virtual\nflow:sc,5\n", "xp:3: flow: there is no path_c2r_5"),

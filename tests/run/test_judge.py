@@ -187,7 +187,7 @@ def scheduled(*events: tuple[float, str, int], **more: Any) -> Scenario:
         (((1, "open", 2), (1.9, "backup", 2)), [9_000_000, 400], ""),
         (((1, "open", 2),), [9_000_000, 400], "leg 2 carried no data"),
         (((1, "open", 2), (1.9, "abandon", 1)), [400, 9_000_000], "leg 1 carried no data"),
-        ((), [9_000_000, 900_000], "leg 2 carried data, and its schedule opens no path there"),
+        ((), [9_000_000, 900_000], "leg 2 carried data, although the schedule opens no path on it"),
     ],
 )
 def test_with_a_schedule_the_legs_that_had_a_path_for_a_second_must_carry_data(

@@ -38,10 +38,10 @@ def missed(wanted: Scenario, measured: list[Measurement]) -> list[str | None]:
     [
         (STEADY, 9.0, ""),
         (CHANGED, 2.9, ""),
-        (CHANGED, 3.1, "behind what the scenario has at 3 s"),
-        (CHANGED_BACK, 3.1, "behind what the scenario has at 3 s"),
-        (DOWN, 2.1, "behind what the scenario has at 2 s"),
-        (DOWN, 9.0, "behind what the scenario has at 4 s"),
+        (CHANGED, 3.1, "later than the scenario's change at 3 s"),
+        (CHANGED_BACK, 3.1, "later than the scenario's change at 3 s"),
+        (DOWN, 2.1, "later than the scenario's change at 2 s"),
+        (DOWN, 9.0, "later than the scenario's change at 4 s"),
     ],
 )
 def test_a_change_or_an_outage_before_the_client_s_start_is_missed(

@@ -147,7 +147,7 @@ def _read_events(run: Path, path: Path) -> list[dict[str, Any]]:
 
 
 def _broken(path: Path, error: Exception) -> ResultError:
-    return ResultError(f"{path}: not a whole qlog: {error!r}")
+    return ResultError(f"{path}: malformed qlog: {error!r}")
 
 
 def _summarise(events: list[dict[str, Any]]) -> Recovery:

@@ -40,7 +40,7 @@ def quic_log(run: Path) -> ConnectionLog:
             packets, _acknowledgements(client), _windows(server, begin), lost, cuts, _rtt(server)
         )
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise ResultError(f"{run}: not a whole qlog: {error!r}") from None
+        raise ResultError(f"{run}: malformed qlog: {error!r}") from None
 
 
 def _packets(server: Sequence[Event], client: Sequence[Event], begin: float) -> pd.DataFrame:

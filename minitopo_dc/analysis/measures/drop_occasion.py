@@ -40,7 +40,7 @@ def drop_occasion(run: Path) -> pd.DataFrame:
     try:
         events = list(_packet_events(server_events(run)))
     except (KeyError, TypeError, ValueError) as error:
-        raise ResultError(f"{run}: qlog of the server: not a whole qlog: {error!r}") from None
+        raise ResultError(f"{run}: qlog of the server: malformed qlog: {error!r}") from None
     table = pd.DataFrame(events, columns=PacketEvent._fields)
     begin, numbers = _first_needless(run, table)
     near = table["packet_number"].between(min(numbers) - NEIGHBOURS, max(numbers) + NEIGHBOURS)

@@ -42,7 +42,7 @@ def _read(path: Path, end: str, _version: int) -> dict[int, dict[str, Any]]:
     except ResultError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ResultError(f"{path}: no whole summary: {error!r}") from None
+        raise ResultError(f"{path}: malformed summary: {error!r}") from None
 
 
 def _of_bearers(
@@ -53,7 +53,7 @@ def _of_bearers(
     try:
         return measure(bearers) if bearers else without
     except (KeyError, TypeError, ZeroDivisionError) as error:
-        raise ResultError(f"{run / 'ue-summary.json'}: no whole summary: {error!r}") from None
+        raise ResultError(f"{run / 'ue-summary.json'}: malformed summary: {error!r}") from None
 
 
 def given_up(run: Path) -> float:
@@ -78,7 +78,7 @@ def leg_failures(run: Path) -> float:
         for bearer in _counters(path, "transmit").values():
             counts = [count for name, count in bearer.items() if name.startswith("failures_")]
             if not all(isinstance(count, int) for count in counts):
-                raise ResultError(f"{path}: no whole summary: failures are {counts}")
+                raise ResultError(f"{path}: malformed summary: failures are {counts}")
             found += counts
     return sum(found) if found else math.nan
 

@@ -106,7 +106,7 @@ def arrived_copies(run: Path) -> dict[int, float]:
             for number, bearer in receive_counters(run).items()
         }
     except (KeyError, TypeError, ZeroDivisionError) as error:
-        raise ResultError(f"{run / 'ue-summary.json'}: no whole summary: {error!r}") from None
+        raise ResultError(f"{run / 'ue-summary.json'}: malformed summary: {error!r}") from None
 
 
 def leg_rates(run: Path) -> pd.DataFrame:

@@ -87,7 +87,7 @@ def load_series(
                     "(most_bytes)"
                 )
     if not frames:
-        raise ResultError(f"{name}: none of {len(runs)} runs has recorded it")
+        raise ResultError(f"{name}: none of {len(runs)} runs recorded it")
     lengths = [len(frame) for frame in frames]
     return _with_labels(pd.concat(frames, ignore_index=True), labels, np.repeat(rows, lengths))
 

@@ -92,7 +92,7 @@ def _campaign(directory: Path, experiment: str | None) -> pd.DataFrame:
     wanted = dict.fromkeys(run for cell in chosen for run in cell.runs)
     places = [run for run in directory.glob("runs/*") if run.name in wanted and _has_result(run)]
     if not places:
-        raise ResultError(f"{directory}: no run is done of those asked for")
+        raise ResultError(f"{directory}: none of the requested runs is finished")
     table = results_table(_result_in(directory, run) for run in places)
     runs = labelled(table, [labels[Path(run).name] for run in table["directory"]])
     return runs if experiment is None else cells_as_rows(runs, chosen)
@@ -111,7 +111,7 @@ def _has_result(run: Path) -> bool:
 
 def _result_in(directory: Path, run: Path) -> RunResult:
     if not run.resolve().is_relative_to(directory.resolve()):
-        raise ResultError(f"{run}: leads out of {directory}; no link is followed there")
+        raise ResultError(f"{run}: leads out of {directory}; such links are not followed")
     result = load_result(run)
     if result.settings:
         return result
@@ -143,12 +143,12 @@ def _load(directory: Path, path: Path, _version: tuple[int, ...]) -> RunResult:
         _check(result)
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "not a whole result"
+        field = ".".join(map(str, first["loc"])) or "malformed result"
         raise ResultError(f"{path}: {field}: {error_text(first)}") from None
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror or error}") from None
     except (ValueError, TypeError, RecursionError) as error:
-        raise ResultError(f"{path}: not a whole result: {error}") from None
+        raise ResultError(f"{path}: malformed result: {error}") from None
     return replace(result, directory=str(directory))
 
 

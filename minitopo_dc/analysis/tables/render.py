@@ -57,7 +57,7 @@ def _machine(comparison: pd.DataFrame) -> Iterator[str]:
         int(comparison[name].sum()) for name in ("judged", "disturbed", "repeats")
     )
     if judged:
-        words = f"This machine: {judged - disturbed} of {judged} runs undisturbed"
+        words = f"This machine did not disturb {judged - disturbed} of {judged} runs"
         yield f"{words}; {repeats} repeated" if repeats else words
 
 

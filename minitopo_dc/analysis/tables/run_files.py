@@ -78,9 +78,9 @@ def read_mapping(run: Path, path: Path) -> dict[str, Any]:
     except ResultError:
         raise
     except ValueError as error:
-        raise ResultError(f"{path}: not whole: {error}") from None
+        raise ResultError(f"{path}: malformed: {error}") from None
     if not isinstance(found, dict):
-        raise ResultError(f"{path}: not whole: no mapping of names to values")
+        raise ResultError(f"{path}: malformed: no mapping of names to values")
     return found
 
 
@@ -112,7 +112,7 @@ def to_numbers(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> pd.Da
         for column in wanted:
             table[column] = pd.to_numeric(table[column])
             if np.isinf(table[column].to_numpy(dtype=float)).any():
-                raise ResultError(f"{path}: {column}: a number without bounds")
+                raise ResultError(f"{path}: {column}: an infinite number")
     except KeyError as error:
         raise ResultError(f"{path}: no column {error.args[0]}") from None
     except (ValueError, TypeError, OverflowError) as error:

@@ -124,7 +124,7 @@ def _refuse(path: Path, table: pd.DataFrame) -> None:
         try:
             numbers = pd.to_numeric(table[column], errors="coerce")
         except OverflowError:
-            raise ResultError(f"{path}: {column}: a number beyond use") from None
+            raise ResultError(f"{path}: {column}: a number out of range") from None
         wrong = ~np.isfinite(numbers.to_numpy(dtype=float, na_value=np.nan))
         if wrong.any():
             row = int(wrong.argmax())

@@ -169,7 +169,7 @@ class Store:
         except DataModelError:  # it is not damaged: to do it again would destroy it
             raise
         except (OSError, ValueError) as error:
-            return f"not a whole run: {error}"
+            return f"malformed run: {error}"
 
     @property
     def is_writable(self) -> bool:

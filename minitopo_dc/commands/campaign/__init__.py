@@ -230,11 +230,11 @@ def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
         store = Store(arguments.output or _directory(file, arguments.version, count.clock))
         done = timed_runs(store)
         timed = done or calibrate(count.weighted, run_checked)
-        basis = "runs that are done" if done else "small runs, on processors that are free"
+        basis = "finished runs" if done else "small runs on idle processors"
         cost = virtual_cost(count.weighted, timed, f"{len(timed)} {basis}")
     jobs = 1 if arguments.scheduler else chosen_jobs(arguments.jobs, count.clock)
     mean, low, high = (duration(each / jobs) for each in (cost.seconds, cost.low, cost.high))
-    print(f"about {mean} ({low} to {high}) with {jobs} at once, by {cost.basis}")  # noqa: T201
+    print(f"about {mean} ({low} to {high}) with {jobs} at once, from {cost.basis}")  # noqa: T201
     return 0
 
 

@@ -38,14 +38,14 @@ class CampaignProgress(StatusLine):
 
     def __enter__(self) -> Self:
         if self._done:
-            self._console.print(f"{self._done} of {self._planned} runs were done before")
+            self._console.print(f"{self._done} of {self._planned} runs were finished earlier")
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
         if error[0] is KeyboardInterrupt:
             self._console.print(
-                f"{self._done} of {self._planned} runs are done; the same command does the rest"
+                f"{self._done} of {self._planned} runs are finished; the same command runs the rest"
             )
 
     def end(self, run: Run, result: RunResult) -> None:

@@ -75,8 +75,13 @@ def _tell_reasons(
                 f"{status}: {len(runs)} runs: {reason} (the first: {store.runs / runs[0]})"
             )
     lines += [
-        f"damaged: {store.runs / run}: {why}; to be run again" for run, why in damaged.items()
+        f"damaged: {store.runs / run}: {why}; campaign run repeats it"
+        for run, why in damaged.items()
     ]
-    tables = "results.csv, results.parquet" if store.is_writable else "read-only: no tables"
+    tables = (
+        "results.csv, results.parquet"
+        if store.is_writable
+        else "read-only, so no tables are written"
+    )
     for line in (*lines, f"Results: {store.root} ({tables})"):
         Console().print(line, markup=False, highlight=False, soft_wrap=True)

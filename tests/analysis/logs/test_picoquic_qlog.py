@@ -66,5 +66,5 @@ def test_of_several_paths_it_is_told_where_their_windows_are(tmp_path: Path) -> 
 
 def test_a_cut_event_is_told(tmp_path: Path) -> None:
     path = write(tmp_path, FIELDS, [[0, "transport", "packet_sent"]])
-    with pytest.raises(ResultError, match="not a whole qlog"):
+    with pytest.raises(ResultError, match="malformed qlog"):
         read_recovery(path)

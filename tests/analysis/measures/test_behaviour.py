@@ -84,7 +84,7 @@ def test_a_run_without_qlog_is_told_how_to_get_one(tmp_path: Path) -> None:
 def test_a_spoilt_qlog_is_an_error_that_names_it(text: str, tmp_path: Path) -> None:
     path = tmp_path / "1.qlog"
     path.write_text(text)
-    with pytest.raises(ResultError, match=r"1\.qlog: not a whole qlog"):
+    with pytest.raises(ResultError, match=r"1\.qlog: malformed qlog"):
         read_recovery(path)
 
 
@@ -169,7 +169,7 @@ def test_a_spoilt_qlog_of_ngtcp2_is_an_error_that_says_where(
 ) -> None:
     path = tmp_path / "1.sqlog"
     path.write_text(text)
-    with pytest.raises(ResultError, match=rf"1\.sqlog: not a whole qlog: .*{words}"):
+    with pytest.raises(ResultError, match=rf"1\.sqlog: malformed qlog: .*{words}"):
         read_recovery(path)
 
 
@@ -304,7 +304,7 @@ def test_a_run_without_bearers_has_no_waiting_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{", "[]", '{"receive": {"1": {"delivered": 5}}}'])
 def test_the_waiting_time_of_a_spoilt_summary_is_an_error(text: str, tmp_path: Path) -> None:
     (tmp_path / "ue-summary.json").write_text(text)
-    with pytest.raises(ResultError, match=r"ue-summary\.json: (no whole summary|not whole)"):
+    with pytest.raises(ResultError, match=r"ue-summary\.json: (malformed summary|malformed)"):
         reordering_wait_ms(tmp_path)
 
 
@@ -324,14 +324,14 @@ def test_a_run_in_which_nobody_looks_has_no_failures_of_legs(tmp_path: Path) -> 
 @pytest.mark.parametrize("text", ["{", "{}", '{"transmit": {"1": {"failures_1": "x"}}}'])
 def test_failures_of_a_spoilt_summary_are_an_error(text: str, tmp_path: Path) -> None:
     (tmp_path / "gnb-summary.json").write_text(text)
-    with pytest.raises(ResultError, match=r"gnb-summary\.json: (no whole summary|not whole)"):
+    with pytest.raises(ResultError, match=r"gnb-summary\.json: (malformed summary|malformed)"):
         leg_failures(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"receive": {"1": {"pdus_1": 1, "delivered": 0}}}'])
 def test_copies_of_a_spoilt_summary_are_an_error(text: str, tmp_path: Path) -> None:
     (tmp_path / "ue-summary.json").write_text(text)
-    with pytest.raises(ResultError, match=r"ue-summary\.json: (no whole summary|not whole)"):
+    with pytest.raises(ResultError, match=r"ue-summary\.json: (malformed summary|malformed)"):
         arrived_copies(tmp_path)
 
 

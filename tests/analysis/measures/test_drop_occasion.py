@@ -98,5 +98,5 @@ def test_a_run_without_such_an_occasion_says_so(tmp_path: Path) -> None:
 
 
 def test_a_spoilt_event_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ResultError, match="not a whole qlog"):
+    with pytest.raises(ResultError, match="malformed qlog"):
         drop_occasion(run_with(tmp_path, {"name": "transport:packet_sent", "time": 0, "data": {}}))

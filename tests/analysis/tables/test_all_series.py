@@ -94,7 +94,7 @@ def test_an_unknown_series_and_one_that_nobody_recorded_are_errors(tmp_path: Pat
     two_runs(tmp_path)
     with pytest.raises(ResultError, match="no series leg; allowed: legs, transmit"):
         load_series(tmp_path, "leg")
-    with pytest.raises(ResultError, match="paths: none of 2 runs has recorded it"):
+    with pytest.raises(ResultError, match="paths: none of 2 runs recorded it"):
         load_series(tmp_path, "paths")
 
 

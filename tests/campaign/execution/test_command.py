@@ -94,7 +94,7 @@ def test_ctrl_c_ends_at_once_and_can_be_resumed(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert f"of {RUNS} runs are done; the same command does the rest" in errors
+    assert f"of {RUNS} runs are finished; the same command runs the rest" in errors
     assert "Traceback" not in errors
     wait_for_end(started)
     done = len(pd.read_csv(output / "results.csv"))
@@ -124,7 +124,9 @@ def test_a_dry_run_counts_and_makes_nothing(
     counted, estimated = capsys.readouterr().out.splitlines()
     assert counted == "4 cells, 8 runs on the virtual clock"
     time_told = r"\S+ (s|min|h)"
-    told = rf"about {time_told} \({time_told} to {time_told}\) with \d+ at once, by \d+ small runs"
+    told = (
+        rf"about {time_told} \({time_told} to {time_told}\) with \d+ at once, from \d+ small runs"
+    )
     assert re.match(told, estimated)
     assert not output.exists()
 

@@ -110,7 +110,7 @@ def test_a_result_that_was_never_whole_is_damaged(change: dict[str, Any], root: 
     (path.parent / "checksums.json").unlink()
     [(name, why)] = Store(root).damaged().items()
     assert name == path.parent.name
-    assert why.startswith(f"not a whole run: {path}: ")
+    assert why.startswith(f"malformed run: {path}: ")
     assert name not in Store(root).done()
 
 
@@ -120,7 +120,7 @@ def test_a_directory_where_nothing_may_be_written_tells_its_state(
     (root / "results.csv").unlink()
     monkeypatch.setattr(os, "access", lambda *_: False)
     assert main(["campaign", "status", str(root)]) == 0
-    assert "read-only: no tables" in capsys.readouterr().out
+    assert "read-only, so no tables are written" in capsys.readouterr().out
     assert not (root / "results.csv").exists()
 
 

@@ -188,7 +188,7 @@ def test_an_experiment_without_a_run_that_is_ok_has_a_reason_in_place_of_a_figur
 ) -> None:
     html = report(campaign(tmp_path / "c", document(experiments={"batch": BATCH}), fail))
     assert charts(html) == {}
-    assert "No figure: no run of it is ok" in html
+    assert "No figure: none of its runs is ok" in html
 
 
 def test_a_campaign_of_which_nothing_was_run_has_a_report(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_campaign_of_which_nothing_was_run_has_a_report(tmp_path: Path) -> Non
     ("measure", "reason"),
     [
         ("rtt_ms", "no qlog of the server"),
-        ("leg_bytes_9", "no run of it has what the figure shows"),
+        ("leg_bytes_9", "none of its runs has the figure's data"),
         ("links_flow_9_mbps", "ue-summary.json"),
     ],
 )
