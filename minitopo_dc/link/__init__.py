@@ -1,6 +1,6 @@
-"""An emulated radio link, one direction at a time, without input or output.
+"""Emulated radio links, each direction by itself, without sockets and clocks.
 
-Time is an argument, in ns.
+Each call takes the time as an argument, in ns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What every leg can do and what it counts, whatever carries its packets.
+"""The interface and the counters that all kinds of legs share.
 
-`AnyLeg` is the interface on which a driver of a leg relies; `QueuedLeg` is a leg with a drop-tail
-queue and losses of its own. How a leg works is in `leg`, `rlc` and `wifi`.
+A driver of a leg uses the interface `AnyLeg`. `QueuedLeg` is the base of legs that have a drop-tail
+queue and random losses. The modules `leg`, `rlc` and `wifi` implement them.
 """
 
 from __future__ import annotations

@@ -1,20 +1,21 @@
 """One direction of an emulated radio link.
 
-In this order: drop-tail queue -> serialisation -> propagation delay -> random loss. Rules:
+A packet passes these steps: drop-tail queue -> serialisation -> propagation delay -> random loss.
 
-* Time is an argument: `now` in ns, and it never descends from call to call.
-* The queue counts what is not fully serialised, the packet in service included, as tc-tbf's does.
-* A packet that will be lost on the air takes its place in the queue and its time of serialisation
-  like any other. That it will be lost is known when it is pushed.
-* Down: nothing is serialised, packets wait and new ones join them up to the queue's limit; what is
-  in propagation arrives. Up: the packet in service goes on where it was interrupted (as RLC goes on
-  with the next segment, TS 38.322).
-* Flushed: what is not fully serialised is gone (as when RLC is re-established, TS 38.322 clause
-  5.1.2), all or what belongs to one bearer; what is in propagation arrives.
-* A capacity that has ended (end rule `stop`) passes nothing more: packets waiting stay in the
-  queue, new ones are refused.
-* Losses and delays have a random generator each, so that the k-th packet that joins the queue has
-  the k-th draw of both, whatever the timing.
+* Time is an argument: `now` is in ns and never decreases from call to call.
+* The queue's limit counts the packets that are not fully serialised, as tc-tbf's limit does. The
+  packet in service is one of them.
+* A packet that will be lost takes its place in the queue and its serialisation time like any other.
+  The loss is drawn when the packet is pushed.
+* While the leg is down, no packet is serialised. Packets wait, and new ones join them up to the
+  queue's limit. Packets in propagation arrive. When the leg comes up, the packet in service resumes
+  where it was interrupted (as RLC resumes with the next segment, TS 38.322).
+* A flush removes the packets that are not fully serialised, either all or those of one bearer (as
+  the re-establishment of RLC does, TS 38.322 clause 5.1.2). Packets in propagation arrive.
+* A capacity that has ended (end rule `stop`) serves no more packets: the queue keeps those that
+  wait and refuses new ones.
+* Losses and delays have a random generator each. The k-th packet that joins the queue gets the k-th
+  draw of both, whatever the timing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""PDCP of TS 38.323 without input or output: numbering, splitting, reordering.
+"""PDCP of TS 38.323 without sockets and clocks: numbering, splitting, reordering.
 
-Times are arguments (whole ns), and an SDU is any object that the caller hands in.
+Each call takes the time as an argument (int ns). An SDU is any object of the caller.
 """
 
 from minitopo_dc.pdcp.formats.classify import (

@@ -1,4 +1,4 @@
-"""Counters of the PDCP entities, as snapshots; to read one changes nothing."""
+"""Snapshots of the counters of PDCP entities; taking one changes nothing."""
 
 from __future__ import annotations
 

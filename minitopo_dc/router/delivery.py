@@ -1,4 +1,4 @@
-"""Counters of a receiving bearer: its entity's, and bytes, which no entity knows."""
+"""Counters of a receiving bearer: those of its PDCP entity, and the delivered bytes."""
 
 from __future__ import annotations
 

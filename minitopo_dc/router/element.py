@@ -1,4 +1,4 @@
-"""An element on either clock: legs and bearers made from its settings, and what all elements do."""
+"""The common part of an element on both clocks: legs and bearers, made from its settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An element's parts in the native core, on either clock: its entities, made from settings."""
+"""The PDCP entities of an element in the native core, made from its settings."""
 
 from __future__ import annotations
 

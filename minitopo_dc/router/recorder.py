@@ -1,4 +1,4 @@
-"""Time series and summary of an element: what its legs and bearers did, written as it runs."""
+"""The time series and the summary of an element's legs and bearers, written while it runs."""
 
 from __future__ import annotations
 

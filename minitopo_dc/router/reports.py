@@ -1,4 +1,4 @@
-"""The receiver's reports as an element sends them on either clock."""
+"""The sender of the receiver's reports, for an element on either clock."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Scheduled events of legs: outages, and changes of delay, loss and errors.
+"""The scheduled events of legs: outages, and changes of delay, loss and block errors.
 
-Changes of the rate are part of a leg's capacity (`LegSettings.capacity`), which is exact.
+A change of the rate is no event: it is part of the leg's capacity (`LegSettings.capacity`).
 """
 
 from __future__ import annotations

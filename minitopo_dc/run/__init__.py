@@ -1,1 +1,1 @@
-"""Parts of a run that both clocks share: settings of the routers, checks, results."""
+"""The parts of a run that both clocks share: settings of the elements, checks, results."""

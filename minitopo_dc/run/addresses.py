@@ -1,7 +1,7 @@
 """The addresses of end hosts and of legs, on either clock.
 
-The two-path topology repeats these addresses, as it also works without this package. A test keeps
-them equal.
+The two-path topology repeats these addresses, because it also works without this package. A test
+compares them.
 """
 
 from __future__ import annotations

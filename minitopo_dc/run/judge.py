@@ -1,4 +1,8 @@
-"""The step from what the flows of a run measured to its result, the same for both clocks."""
+"""The result of a run from the measurements of its flows, on either clock.
+
+A run fails if a client started too late for the scenario's changes, if a multipath transport left a
+leg unused that it should have used, or if it used a leg on which its schedule opens no path.
+"""
 
 from __future__ import annotations
 

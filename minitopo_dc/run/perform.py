@@ -1,4 +1,4 @@
-"""One run from its scenario to its result in a directory: the steps that both clocks share."""
+"""The steps of a run that both clocks share, from its scenario to its results directory."""
 
 from __future__ import annotations
 

@@ -1,13 +1,19 @@
 """The result of a run, and the directory that keeps it.
 
-A run's directory holds `scenario.yaml`, `environment.json` (versions, kernel), `result.json`,
-`client-rate.csv` (`time_s`, `received_bytes`: IP bytes that reached the client, cumulative),
-`KIND.csv` of a workload that has rows (requests, echoes; of several flows in their directories),
-an element's files for each of gnb and ue (`*-legs.csv`, `*-transmit.csv`, `*-receive.csv`,
-`*-summary.json`), and the logs of all processes, of several flows in `flow-1`, `flow-2`, ...
-`time_ns` in an element's file minus `start_ns` of its summary is the time since the elements'
-start, which is time zero of traces too. Then the clients are started, each of which begins to
-connect `started_s` later (in `details`; 0 where it is not told, as on the virtual clock).
+A run's directory holds:
+
+* `scenario.yaml`, `environment.json` (versions, kernel) and `result.json`
+* `client-rate.csv`: `time_s`, and `received_bytes`, the IP bytes that have reached the client
+* `KIND.csv` for a workload with rows (requests, echoes)
+* for each of gnb and ue the files of its element: `*-legs.csv`, `*-transmit.csv`, `*-receive.csv`,
+  `*-summary.json`
+* the logs of all processes
+
+With several flows, the rows and logs of each are in `flow-1`, `flow-2`, ...
+
+Time zero is the start of the elements and of all traces. It is `start_ns` of an element's summary,
+so that `time_ns - start_ns` is the time since then. A client begins to connect `started_s` after
+time zero (in `details`; 0 if it is not known, as on the virtual clock).
 """
 
 from __future__ import annotations

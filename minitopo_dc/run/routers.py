@@ -1,8 +1,8 @@
-"""The step from a scenario to the settings of the elements on gnb and ue, for both clocks.
+"""The settings of the elements on gnb and ue, derived from a scenario for either clock.
 
-A flow is what one server sends to one client. A scenario has one flow, that of its mode, or those
-of its `flows`; then each flow has a bearer of its own, also a flow that takes a single leg, but not
-one that the transport splits.
+A flow is one server and one client with their workload. A scenario has one flow, or the flows of
+its field `flows`. Each of several flows has its own bearer, also if it takes a single leg. A flow
+that the transport splits has none.
 """
 
 from __future__ import annotations

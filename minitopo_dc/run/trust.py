@@ -1,10 +1,10 @@
-"""The judgement whether a number of the real clock is the network's, or the machine's.
+"""The verdict whether the machine has disturbed a run on the real clock.
 
-A run on the real clock shares its processors with whatever else the machine does. Evidence of what
-that did to it is gathered while it runs; each kind of evidence has a limit, and a run with one
-above its limit is `disturbed`: it has a status of its own and no numbers that a mean could take.
-The limits are no guesses: `minitopo-dc calibrate --disturb` disturbs runs on purpose, compares them
-with the virtual clock, and fits them (docs/trust.md).
+A run on the real clock shares its processors with everything else on the machine. While it runs,
+several kinds of evidence of a disturbance are measured. Each kind has a limit. A run with evidence
+above its limit gets the status `disturbed`, and its numbers are in no mean. The limits are
+measured: `minitopo-dc calibrate --disturb` disturbs runs on purpose, compares them with the virtual
+clock, and fits the limits (docs/trust.md).
 """
 
 from __future__ import annotations

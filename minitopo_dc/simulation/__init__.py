@@ -1,6 +1,6 @@
-"""The virtual clock: a scenario as discrete events, with real QUIC over the real cores.
+"""The virtual clock: a discrete-event simulation with real QUIC connections, PDCP and legs.
 
-aioquic's connections, PDCP entities and legs are all sans-IO. Here they share one queue of events
-in place of sockets, kernels and processes: it needs no root, has no noise, and is faster than real
+QUIC connections, PDCP entities and legs are all sans-IO. Here one event queue drives them, in place
+of sockets, kernels and processes. A run needs no root, repeats exactly, and is faster than real
 time.
 """

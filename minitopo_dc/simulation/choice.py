@@ -1,4 +1,4 @@
-"""The choice of the core for a run: the native one where it is built and has what is needed."""
+"""The choice of a run's core: the native one if it is built and supports the scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One flow in virtual time: both end hosts, the transport between them, and its packets' ways."""
+"""One flow in virtual time: its two end hosts, their transport, and the routes of its packets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The computing core of a run on the virtual clock: the Python one here, or the native one."""
+"""The core of a run on the virtual clock: its interface, and the implementation in Python."""
 
 from __future__ import annotations
 

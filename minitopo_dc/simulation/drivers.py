@@ -1,6 +1,6 @@
-"""Thin drivers over the sans-IO cores, as in the element, with events for the kernel's queues.
+"""Drivers of the sans-IO legs and PDCP entities by timers, as the element drives them by queues.
 
-A leg carries pairs of a packet and its SN, which is None when no bearer took the packet.
+A leg carries pairs of a packet and its SN. The SN is None if the packet has no bearer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The gnb or ue in virtual time, made from the same settings as the element on real packets."""
+"""The element of gnb or ue in virtual time, made from the settings of the element on packets."""
 
 from __future__ import annotations
 

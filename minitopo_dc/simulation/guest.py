@@ -1,4 +1,4 @@
-"""One flow in virtual time with its ends in a guest: a Linux kernel on this loop's clock."""
+"""One flow in virtual time whose end hosts are in a guest: a Linux kernel on the loop's clock."""
 
 from __future__ import annotations
 

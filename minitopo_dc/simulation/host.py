@@ -1,4 +1,4 @@
-"""An end host: a UDP socket for each of its addresses, one CPU, one endpoint of a transport."""
+"""An end host in virtual time: UDP sockets, one CPU, and one endpoint of a transport."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class ReceiveBuffer:
 class Host:
     """A process on one CPU between its sockets and its endpoint.
 
-    - Reading a datagram, and sending one, each take `cpu_ns`; the CPU does one thing at a time.
-    - Without CPU time, datagrams are read as they arrive, those of one moment in steps of 64 (as by
-      the real endpoints), and no receive buffer bites; with it, one per step, and what arrives
-      meanwhile waits in its socket's buffer.
-    - Those of several sockets are read in the order in which they arrived.
+    - The CPU takes `cpu_ns` to read a datagram and `cpu_ns` to send one, one after the other.
+    - With `cpu_ns` above 0, each step reads one datagram, and those that arrive meanwhile wait in
+      the receive buffers of their sockets. With 0, datagrams are read as they arrive, in steps of
+      up to 64 (as by the real endpoints), and no receive buffer overflows.
+    - Datagrams of several sockets are read in the order of their arrival.
     """
 
     def __init__(self, loop: AnyLoop, flows: Sequence[Flow], *, cpu_ns: int) -> None:

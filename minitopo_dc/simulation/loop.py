@@ -1,4 +1,8 @@
-"""A loop of events in virtual time, in int nanoseconds."""
+"""The event loop of virtual time, in int nanoseconds.
+
+The loop takes the earliest timer from a heap, sets the time to the timer's moment, and calls it.
+Timers of the same moment fire in the order in which they were set.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One scenario on the virtual clock: the twin of `minitopo_dc.emulation.run.real`."""
+"""A run of one scenario on the virtual clock (`minitopo_dc.emulation.run.real` on the real one)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scenario as discrete events: end hosts, gnb, ue, and the series written during the run."""
+"""The network of a scenario in virtual time: end hosts, gnb, ue, and their time series."""
 
 from __future__ import annotations
 

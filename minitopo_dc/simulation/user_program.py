@@ -1,4 +1,4 @@
-"""Programs of the user's in virtual time: the twin of `minitopo_dc.emulation.run.user_program`."""
+"""User programs in virtual time (`minitopo_dc.emulation.run.user_program` on the real clock)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Facts from a packet's headers, for rules that treat packets differently.
 
-They come from an IP datagram (real clock) or from a UDP payload alone (virtual clock, where packets
-have no headers). Bytes that are no packet of a known kind give the default facts and raise no
-error.
+The input is an IP datagram (real clock) or a UDP payload (virtual clock, where packets have no
+headers). Bytes that are not a packet of a known kind give the default facts and raise no error.
 """
 
 from __future__ import annotations

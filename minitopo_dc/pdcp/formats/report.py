@@ -1,8 +1,9 @@
-"""The receiver's report: what a receiving entity got on each leg, and its bytes on the wire.
+"""The receiver's report: what a receiving entity received on each leg, and its wire format.
 
-It does for a bearer's legs what DL DELIVERY STATUS of TS 38.425 clause 5.5.2.2 does for one node
-(highest PDCP SN delivered, what was lost), and like a PDCP status report (TS 38.323 clause 6.2.3.1)
-it comes from the other PDCP entity. The format is this project's, all numbers big-endian::
+The report gives for each leg of a bearer what DL DELIVERY STATUS of TS 38.425 clause 5.5.2.2 gives
+for one node (highest PDCP SN delivered, lost SNs). It is sent by the receiving PDCP entity, as a
+PDCP status report is (TS 38.323 clause 6.2.3.1). The format is this project's, and all numbers are
+big-endian::
 
     1 byte   version: 1, or 2 with a status report behind the legs
     1 byte   number of legs
@@ -15,7 +16,7 @@ it comes from the other PDCP entity. The format is this project's, all numbers b
     8 bytes  sum of their waiting times, ns
     then with version 2: a PDCP status report, up to the end
 
-Everything counts from the entity's making, so that a lost report loses nothing.
+All counters start with the entity, so a lost report loses no information.
 """
 
 from __future__ import annotations

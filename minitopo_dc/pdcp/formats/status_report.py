@@ -6,8 +6,8 @@ A PDCP control PDU, most significant bit first::
     4 bytes   FMC: COUNT of the first missing SDU, which is RX_DELIV
     n bytes   bitmap: bit k, counted from 1, is of COUNT FMC + k, modulo 2^32; 1: received
 
-COUNTs here grow beyond 32 bits (`transmit`). The PDU has them modulo 2^32, as the clause says, and
-`StatusReport.near` tells which are meant to who knows the COUNTs that were sent.
+COUNTs of this project grow beyond 32 bits. The PDU has them modulo 2^32, as the clause says, and
+`StatusReport.near` restores them from the COUNTs that were sent.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A PDCP header carried behind an IP datagram, of either version.
 
-Only the datagram's length changes (and with IPv4 the header checksum over it), so that routers
-forward the datagram, and addresses, ports, extension headers and the transport checksum stay as the
-end hosts wrote them. A fragment is treated as the datagram it is. Bytes behind the datagram's
-length (link-layer padding) are not part of it.
+Only the datagram's length changes (and with IPv4 the header checksum). Routers therefore forward
+the datagram, and addresses, ports, extension headers and the transport checksum stay as the end
+hosts wrote them. A fragment is treated as any datagram. Bytes behind the datagram's length
+(link-layer padding) are ignored.
 """
 
 from __future__ import annotations

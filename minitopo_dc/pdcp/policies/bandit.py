@@ -1,4 +1,9 @@
-"""Split policy `bandit`: it learns the ratio of the legs while packets are sent."""
+"""Split policy `bandit`: discounted UCB chooses the ratio of the legs anew in each epoch.
+
+1. In each epoch the policy sends packets at one of the given ratios, by weighted round robin.
+2. The receiver's reports of the second half of the epoch give the reward of that ratio.
+3. D-UCB (Garivier and Moulines, 2011) chooses the ratio of the next epoch.
+"""
 
 from __future__ import annotations
 

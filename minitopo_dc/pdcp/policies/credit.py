@@ -1,4 +1,4 @@
-"""Split policy `credit`: it sends what the nodes of the legs ask for."""
+"""Split policy `credit`: each packet takes the leg whose node asks for the most bytes."""
 
 from __future__ import annotations
 

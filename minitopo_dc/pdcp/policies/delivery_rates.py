@@ -1,4 +1,4 @@
-"""Estimates of what each leg can deliver, from the receiver's reports and the legs' backlogs."""
+"""Estimates of each leg's delivery rate, from the receiver's reports and the legs' backlogs."""
 
 from __future__ import annotations
 

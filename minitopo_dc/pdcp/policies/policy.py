@@ -1,6 +1,6 @@
-"""Split policies: they name the legs of its bearer that a PDCP PDU takes.
+"""Split policies, which name the legs that each PDCP PDU of a bearer takes.
 
-A policy is a class with one method, registered under the name that scenarios use::
+A policy is a class with one method. It is registered under the name that scenarios use::
 
     @split_policy("round-robin")
     class RoundRobin:
@@ -10,13 +10,13 @@ A policy is a class with one method, registered under the name that scenarios us
         def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
             return next(self._turns)
 
-`legs` runs once per packet: make the tuples beforehand and return one of them. Times and sizes are
-given by keyword, here and in what a view is asked: two whole numbers are easily swapped.
+`legs` runs once per packet, so make the tuples beforehand and return one of them. Times and sizes
+are keyword arguments, here and in the methods of a view, because two integers are easily swapped.
 
-A policy that looks at `views` says so by a class attribute, `sees_legs: ClassVar[bool] = True`.
-It then is given a view of each leg, else none; where legs cannot be seen it is refused before a
-run. So is one with `needs_reports = True` where the receiver sends no reports, and one with
-`needs_flow_control = True` where no leg's node says what it wants.
+A policy that uses `views` has the class attribute `sees_legs: ClassVar[bool] = True`; other
+policies get no views. Before a run such a policy is refused if its legs cannot be seen. A policy
+with `needs_reports = True` is refused if the receiver sends no reports, and one with
+`needs_flow_control = True` if the bearer has no flow control.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Split policy `proportional`: the legs share packets by the rates they are found to deliver."""
+"""Split policy `proportional`: the legs share packets in proportion to their delivery rates."""
 
 from __future__ import annotations
 

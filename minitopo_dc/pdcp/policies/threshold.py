@@ -1,4 +1,4 @@
-"""Split policy `threshold`: the primary leg until too much data waits, then any leg."""
+"""Split policy `threshold`: packets take the primary leg until the data volume reaches a limit."""
 
 from __future__ import annotations
 

@@ -1,14 +1,17 @@
-"""What a split policy sees of each leg of its bearer.
+"""The view of a leg that a split policy gets.
 
-A base station that splits knows of a leg what the leg's node reports: how much more data it wants
-(TS 38.425 clause 5.4.2, the desired buffer size and data rate of DL DELIVERY STATUS), what came
-through, and the delay of its own backhaul. Here backlog, room and rate are asked of the leg itself
-and are those of the very moment; what the receiver says comes by a packet of its own, and late.
+A base station that splits a bearer knows what the node of a leg reports: how much more data it
+wants (TS 38.425 clause 5.4.2, the desired buffer size and data rate of DL DELIVERY STATUS) and what
+was delivered. It also knows the delay of its own backhaul. Here backlog, room and rate are read
+from the leg itself and are current. The receiver's reports travel as packets and are delayed.
 
-Who sees what: a policy sees a `LegView` of each leg, and nothing else. The transmitting entity sees
-the leg itself, as a `LegState`, and reaches it by a `LegAccess` (`transmitting.leg_access`), which
-may have a backhaul between. Whoever drives a leg, and gives it packets, has an `AnyLeg` of
-`minitopo_dc.link`, which is a `LegState` without either package knowing the other.
+Each part has its own interface to a leg:
+
+* A policy gets a `LegView` of each leg.
+* The transmitting entity gets the leg itself as a `LegState`. It sends by a `LegAccess`
+  (`transmitting.leg_access`), which may have a backhaul.
+* The driver that gives packets to a leg has an `AnyLeg` of `minitopo_dc.link`. An `AnyLeg` is a
+  `LegState`, though neither package imports the other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,27 @@
-"""The receiving PDCP entity: discards duplicates and puts SDUs back in order."""
+"""The receiving PDCP entity: it discards duplicates and restores the order of SDUs.
+
+When a PDU arrives (TS 38.323 clause 5.2.2.1; W is half the SN space):
+
+1. Its COUNT is the one with its SN in RX_DELIV - W .. RX_DELIV + W - 1. (The standard chooses
+   between the HFN of RX_DELIV, one more and one less, which gives the same COUNT.)
+2. If COUNT < RX_DELIV or the COUNT was received before, discard the PDU. A COUNT below 0 is
+   discarded in this way as well.
+3. Otherwise store the PDU. If COUNT >= RX_NEXT, RX_NEXT becomes COUNT + 1.
+4. With outOfOrderDelivery, deliver the SDU now.
+5. If COUNT = RX_DELIV, deliver the stored SDUs with consecutive COUNTs from there on. RX_DELIV
+   becomes the first COUNT that is not delivered.
+6. If t-Reordering runs and RX_DELIV >= RX_REORD, stop it. If it does not run (any more) and
+   RX_DELIV < RX_NEXT, RX_REORD becomes RX_NEXT and t-Reordering starts.
+
+When t-Reordering expires (clause 5.2.2.2):
+
+1. Deliver all stored SDUs with COUNT < RX_REORD, then those with consecutive COUNTs from RX_REORD
+   on. RX_DELIV becomes the first COUNT >= RX_REORD that is not delivered.
+2. If RX_DELIV < RX_NEXT, RX_REORD becomes RX_NEXT and t-Reordering starts again.
+
+An expiry takes effect at its own time, even if the next call comes later, and before a PDU that
+arrives at that very time. The delivered SDUs therefore do not depend on when the caller polls.
+"""
 
 from __future__ import annotations
 
@@ -19,40 +42,18 @@ _NEVER: Final = 1 << 63
 
 
 class ReceivingEntity(Generic[T]):
-    """Data transfer of TS 38.323 clause 5.2.2, for SDUs of any type.
+    """Data transfer of TS 38.323 clause 5.2.2 for SDUs of any type; `now` never decreases.
 
-    A PDU arrives (clause 5.2.2.1); W is half the SN space:
+    `delivery="off"` skips the algorithm: each SDU is delivered as it arrives, duplicates too.
 
-    - Its COUNT is the one with its SN in RX_DELIV - W .. RX_DELIV + W - 1. (This is the standard's
-      choice between the HFN of RX_DELIV, one more and one less, in one subtraction.)
-    - COUNT < RX_DELIV, or received before: discard. This covers a COUNT below 0 as well.
-    - Otherwise store it; RX_NEXT becomes COUNT + 1 if COUNT >= RX_NEXT.
-    - With outOfOrderDelivery, deliver it now.
-    - If COUNT = RX_DELIV, deliver the stored SDUs with consecutive COUNTs from there on; RX_DELIV
-      becomes the first one not delivered.
-    - Stop t-Reordering if it runs and RX_DELIV >= RX_REORD. If it does not run (now) and
-      RX_DELIV < RX_NEXT, RX_REORD becomes RX_NEXT and it starts.
+    Two options go beyond the standard:
 
-    t-Reordering expires (clause 5.2.2.2):
-
-    - Deliver all stored SDUs with COUNT < RX_REORD, then those with consecutive COUNTs from
-      RX_REORD on; RX_DELIV becomes the first COUNT >= RX_REORD not delivered.
-    - If RX_DELIV < RX_NEXT, RX_REORD becomes RX_NEXT and t-Reordering starts again.
-
-    Time: `now` never decreases. An expiry takes effect at its own time, also when the next call
-    comes later, and before a PDU that arrives at that very time. What is delivered therefore does
-    not depend on when the caller polls.
-
-    `delivery="off"` skips all of this: each SDU is delivered as it arrives, duplicates too.
-
-    Beyond the standard, both left out unless asked for:
-
-    - `legs_keep_order`: each leg delivers in order of COUNT, hence a COUNT that is missing will not
-      come once every leg has delivered a higher one. It is then given up at once, as if
-      t-Reordering had expired for it. A leg that is silent has not; for that t-Reordering remains.
-      What is sent again on another leg (clause 5.5, data recovery) breaks the rule: it comes too
-      late if its COUNT has been given up, and is in time while the leg it was lost on is silent.
-    - An `AdaptiveTReordering` is asked for the value each time that t-Reordering starts.
+    - `legs_keep_order`: each leg delivers in order of COUNT. A missing COUNT is given up as soon as
+      every leg has delivered a higher one, as if t-Reordering had expired for it. While a leg is
+      silent, t-Reordering decides. A PDU that is sent again on another leg (clause 5.5, data
+      recovery) is discarded if its COUNT was given up; it is in time while the leg that lost it is
+      silent.
+    - `AdaptiveTReordering` gives the value of t-Reordering each time that the timer starts.
     """
 
     # With in-order and out-of-order delivery the following holds between two calls:

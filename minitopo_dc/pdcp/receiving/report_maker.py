@@ -1,4 +1,4 @@
-"""Makes the reports of a receiving entity: what came by each leg, at a fixed interval."""
+"""Reports of a receiving entity, which tell at a fixed interval what arrived on each leg."""
 
 from __future__ import annotations
 

@@ -1,24 +1,21 @@
-"""A t-Reordering that follows the reordering delay it observes.
+"""An adaptive t-Reordering, which follows the observed reordering delay.
 
-Beyond the standard, where RRC configures one value (TS 38.331, PDCP-Config) and may reconfigure it:
-here the receiving entity itself asks for one each time that the timer starts, and gets a value
-that RRC could have configured.
+1. A gap opens when a PDU arrives with a COUNT above RX_NEXT. When a COUNT of the gap arrives, its
+   reordering delay is the time since then. A COUNT that arrives after it was given up counts as
+   well: t-Reordering was too short for it.
+2. Each leg remembers the longest reordering delay of the PDUs that it delivered in the last
+   `WINDOW_NS` in which there were any.
+3. The value is `MARGIN` times the longest delay of all legs, rounded up to a value of the standard,
+   from `LOWEST_NS` to the longest finite value. It is `INITIAL_NS` while no leg remembers a delay,
+   and at least that until a window has passed since the first gap.
 
-Rules:
+In the standard RRC configures t-Reordering (TS 38.331, PDCP-Config). Here the receiving entity
+takes the value each time that the timer starts; RRC could have configured each such value.
 
-* A gap opens when a PDU arrives with a COUNT above RX_NEXT. A COUNT of it that arrives has been
-  missing since then; so long t-Reordering must be at least. Of a COUNT that had been given up and
-  arrives after all the same is learned, when it arrives: the timer was too short.
-* What is learned belongs to the leg that was late. Each leg remembers the longest time of the
-  last `WINDOW_NS` in which it had any.
-* The value is the longest of all legs, `MARGIN` times, rounded up to a value of the standard, from
-  `LOWEST_NS` to the longest finite one. While no leg remembers anything it is `INITIAL_NS`, and it
-  is not below that before a window has passed since the first gap.
-
-A maximum, not the smoothed value and four deviations of RFC 6298: in a batch of the split policy
-one COUNT after the other is missing for longer, and of some legs' batches none is ever late. Mean
-and deviation of such times lie far below those of a batch's last PDU, and a value that is too short
-by little loses a PDU that had come through.
+The rule uses a maximum, not the smoothed value plus four deviations of RFC 6298. In a batch of the
+split policy each COUNT is missing for longer than the one before, and on some legs no PDU is late.
+Mean and deviation of these delays are far below the delay of a batch's last PDU, and a timer that
+is slightly too short loses PDUs that would have arrived.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The legs that a transmitting entity follows: which are up, take more, or are lost."""
+"""The state of a bearer's legs: which are up, which accept an SDU, and which are lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selective duplication: rules for SDUs that go on all legs, whatever the split policy says."""
+"""Selective duplication: SDUs that meet a rule go on all legs, whatever the split policy names."""
 
 from __future__ import annotations
 

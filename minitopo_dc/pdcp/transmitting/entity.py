@@ -1,4 +1,15 @@
-"""The transmitting PDCP entity: numbers SDUs and puts them on legs."""
+"""The transmitting PDCP entity: it numbers SDUs and puts their PDUs on legs.
+
+Each SDU passes these steps (TS 38.323 clause 5.2.1):
+
+1. The split policy names the legs of the PDU.
+2. The SDU gets COUNT = TX_NEXT and its PDU the SN = TX_NEXT modulo 2^bits. TX_NEXT grows by 1.
+3. The PDU goes to the named leg. If the policy names several legs (duplication), each gets a copy
+   with the same COUNT, in the order of the legs.
+
+With early numbering all steps happen when the SDU arrives. With late numbering SDUs wait, and the
+first one takes the steps when its leg accepts it.
+"""
 
 from __future__ import annotations
 
@@ -38,32 +49,26 @@ class Pdu(Generic[T]):
 
 
 class TransmittingEntity(Generic[T]):
-    """Data transfer of TS 38.323 clause 5.2.1, for SDUs of any type.
+    """Data transfer of TS 38.323 clause 5.2.1 for SDUs of any type.
 
-    - An SDU gets COUNT = TX_NEXT, its PDU the SN = TX_NEXT modulo 2^bits; then TX_NEXT grows by 1.
-    - The PDU goes to the leg that the split policy names; to each of several, with the same COUNT
-      and in leg order, when it names several (duplication).
+    Early numbering keeps nothing. With late numbering (`waiting`):
 
-    Early numbering: all this happens as the SDU comes, and nothing is kept. Late numbering (with
-    `waiting`): SDUs wait here, and the first one gets its number when its leg takes it:
+    - The policy is asked for the first SDU only. If it answers `()`, it is asked again when an SDU
+      arrives or a leg serves a packet.
+    - All SDUs wait until the named leg accepts the first one. If the policy names several legs, one
+      that accepts is enough; the others get their copies into their queues.
+    - An SDU that has waited for discardTimer is discarded and gets no number.
 
-    - The policy is asked for the first SDU only. `()`: none now. It is asked again at the next
-      occasion: an SDU comes, or a leg serves.
-    - A leg that it names takes the SDU when it can, and meanwhile all wait. Of several legs it is
-      enough that one takes it: the others get their copies into their queues.
-    - An SDU that has waited for discardTimer is discarded, without a number.
+    With late numbering, `recovery` or `failures`, the entity does not use a leg that is down: a PDU
+    for it takes the leg that is up and expected to deliver first. If no leg is up, early numbering
+    puts the PDU into the queue of the named leg. With `failures`, a failed leg counts as down, but
+    it gets a copy now and then (a probe), so that the receiver's reports tell when it recovers.
 
-    With late numbering, with `recovery` and with `failures`, a leg that is down is not used: what
-    the policy means for it takes the leg that is up and expected to deliver first. With early
-    numbering and none that is up it goes to the one named, into its queue. With `failures` a leg
-    that has failed is as one that is down, but that it gets a copy now and then, by which the
-    receiver's reports tell that it delivers again.
+    If the entity follows its legs (`waiting`, `flow_control`, `recovery` or `failures`), the caller
+    puts the PDUs of `poll` on their legs and calls it again until it returns none. The caller also
+    calls `poll` at `next_timeout()` and when a leg has changed.
 
-    Where legs are followed (`waiting`, `flow_control`, `recovery` or `failures`), `poll` has to be
-    called until it gives nothing, each time after its PDUs have been put on their legs; also at
-    `next_timeout()`, and when a leg has changed.
-
-    COUNT grows without end; the standard ends it at 2^32 - 1 by renewing the keys before that.
+    COUNT grows without end. The standard renews the keys before COUNT reaches 2^32 - 1.
     """
 
     __slots__ = (

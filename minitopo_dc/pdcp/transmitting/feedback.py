@@ -1,4 +1,4 @@
-"""How a transmitting entity evaluates the receiver's reports."""
+"""Feedback of the receiver: a transmitting entity's counts of delivered and lost PDUs per leg."""
 
 from __future__ import annotations
 

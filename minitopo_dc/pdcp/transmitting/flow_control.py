@@ -1,9 +1,9 @@
 """Flow control between a leg's node and the split point, over a backhaul (TS 38.425).
 
-The node that has a leg (in NR a DU, or the secondary node) tells the one that hosts PDCP how much
-it wants, by DL DELIVERY STATUS (clauses 5.4.2 and 5.5.2.2): the desired buffer size counts from the
-highest PDCP SN that it has transmitted, so that the node that hosts PDCP may send so many bytes
-beyond it. Both PDUs and statuses take the backhaul's delay.
+The node of a leg (in NR a DU or the secondary node) tells the node that hosts PDCP how many bytes
+it wants, by DL DELIVERY STATUS (clauses 5.4.2 and 5.5.2.2). This desired buffer size counts from
+the highest PDCP SN that the leg's node has transmitted: the node that hosts PDCP may send that many
+bytes beyond it. PDUs and statuses are delayed by the backhaul.
 """
 
 from __future__ import annotations

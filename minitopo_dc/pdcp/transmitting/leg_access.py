@@ -1,6 +1,6 @@
-"""How much of one bearer a leg takes at a moment, read from the leg itself.
+"""The amount of one bearer's data that a leg accepts now, as the leg itself tells.
 
-`flow_control` does the same for a leg behind a backhaul.
+`flow_control` determines the same for a leg behind a backhaul.
 """
 
 from __future__ import annotations

@@ -1,8 +1,14 @@
-"""Legs that take packets and lose them all, as the receiver's reports tell.
+"""Detection of legs that accept packets and lose them all, from the receiver's reports.
 
-In 3GPP such a link is detected by its own node: by the radio (T310) or by RLC's spent
-retransmissions (TS 38.331 clause 5.3.10.3), and that of a second node as SCG failure (clause
-5.7.3). Here only the receiver's reports tell, which say how much came by each leg.
+1. When a leg has passed on a packet, its arrival is expected one mean delay later.
+2. A leg fails when a report says that nothing arrived on it for a given time, though a packet was
+   expected.
+3. A failed leg gets a copy of a packet (a probe) for each report. It has recovered when a report
+   says that something arrived on it.
+
+In 3GPP the node of a link detects its failure, by the radio (T310) or by RLC's maximum number of
+retransmissions (TS 38.331 clause 5.3.10.3). The failure of a second node's link is an SCG failure
+(clause 5.7.3). Here only the receiver's reports tell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""PDCP data recovery (TS 38.323 clause 5.5): PDUs of a lost leg are sent again on the others."""
+"""PDCP data recovery (TS 38.323 clause 5.5): PDUs of a lost leg are sent again on the others.
+
+1. PDUs that are taken back from the lost leg's queue are sent again at once.
+2. The leg's other unconfirmed PDUs may still arrive. They are sent again if they are missing in the
+   first status report that comes a leg's delay later.
+3. A PDU is not sent again if another leg got a copy, if discardTimer has ended, or if the receiver
+   has its COUNT or does not wait for it any more.
+"""
 
 from __future__ import annotations
 

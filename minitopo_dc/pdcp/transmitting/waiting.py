@@ -1,4 +1,4 @@
-"""SDUs that wait in PDCP for a number: late numbering's buffer, with its limit and discardTimer."""
+"""The buffer of late numbering: SDUs that wait for a number, with a limit and discardTimer."""
 
 from __future__ import annotations
 
