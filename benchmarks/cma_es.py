@@ -52,10 +52,10 @@ class Search:
         best = np.argsort(losses)[: len(self._weights)]
         move = self._weights @ self._moves[best]
         self._mean = self._mean + self._step * move
-        self._step_path = self._along(
+        self._step_path = self._evolved_path(
             self._step_path, self._step_rate, self._weights @ self._normal[best]
         )
-        self._path = self._along(self._path, self._path_rate, move)
+        self._path = self._evolved_path(self._path, self._path_rate, move)
         kept = 1 - self._one_rate - self._many_rate
         self._covariance = (
             kept * self._covariance
@@ -65,7 +65,7 @@ class Search:
         length = float(np.linalg.norm(self._step_path)) / math.sqrt(len(self._mean))
         self._step *= math.exp(min(1.0, self._step_rate / (1 + self._step_rate) * (length - 1)))
 
-    def _along(self, path: Vector, rate: float, move: Vector) -> Vector:
+    def _evolved_path(self, path: Vector, rate: float, move: Vector) -> Vector:
         return (1 - rate) * path + math.sqrt(rate * (2 - rate) * self._mass) * move
 
 

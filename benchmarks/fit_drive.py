@@ -98,7 +98,7 @@ class Parameters:
         """Return the environment that a vector stands for; ValueError when there is none."""
         changed: dict[str, Any] = {}
         for (name, index), number in zip(self._places, vector.tolist(), strict=True):
-            value = _back(name, number)
+            value = _from_steps(name, number)
             if index is None:
                 changed[name] = value
             else:
@@ -116,7 +116,7 @@ def _forth(name: str, value: float) -> float:
     return (math.log(value) if name in LOGARITHMIC else value) / STEPS[name]
 
 
-def _back(name: str, number: float) -> float:
+def _from_steps(name: str, number: float) -> float:
     value = number * STEPS[name]
     return float(f"{math.exp(value) if name in LOGARITHMIC else value:.4g}")
 

@@ -118,13 +118,15 @@ def profile(transport: str, mode: str) -> dict[str, float]:
     own: dict[str, float] = {}
     for entry in profiler.getstats():
         where = getattr(entry.code, "co_filename", str(entry.code))  # C functions have no file
-        part = next((name for name, words in PARTS.items() if _has(where, words)), "others")
+        part = next(
+            (name for name, words in PARTS.items() if _contains_word(where, words)), "others"
+        )
         own[part] = own.get(part, 0.0) + entry.inlinetime
     pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
     return {part: round(100 * own[part] / sum(own.values()), 1) for part in sorted(own)}
 
 
-def _has(where: str, words: tuple[str, ...]) -> bool:
+def _contains_word(where: str, words: tuple[str, ...]) -> bool:
     return any(word in where for word in words)
 
 

@@ -192,7 +192,7 @@ def variants(scenarios: Sequence[Scenario]) -> list[str]:
         told = [key for key in TELLING if key in differ]
         if sum(all(fields.get(key) == mine[key] for key in told) for fields in same) > 1:
             told = differ
-        found.append(", ".join(_told(key, mine[key]) for key in told))
+        found.append(", ".join(_setting_text(key, mine[key]) for key in told))
     return found
 
 
@@ -205,7 +205,7 @@ def differing_fields(first: Scenario, second: Scenario) -> dict[str, tuple[Any, 
     }
 
 
-def _told(field: str, value: Any) -> str:
+def _setting_text(field: str, value: Any) -> str:
     shown = f"{value:g}" if isinstance(value, float) else str(value)
     return TELLING.get(field, f"{field} {{}}").format(shown)
 

@@ -42,10 +42,10 @@ class Options(Settings):
             return cls.model_validate(values)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise SettingsError(f"{source}: {cls._told(first)}") from None
+            raise SettingsError(f"{source}: {cls._error_text(first)}") from None
 
     @classmethod
-    def _told(cls, wrong: Mapping[str, Any]) -> str:
+    def _error_text(cls, wrong: Mapping[str, Any]) -> str:
         if not wrong["loc"]:  # options that do not go together
             return f"option {wrong['msg'].removeprefix('Value error, ')}"
         name = wrong["loc"][0]

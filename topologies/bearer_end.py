@@ -86,7 +86,7 @@ class BearerEnd:
     @property
     def interfaces(self) -> list[Intf]:
         """Return this end's interface of each leg."""
-        return [self._near(leg) for leg in self.legs]
+        return [self._near_interface(leg) for leg in self.legs]
 
     def commands(self) -> Iterator[Command]:
         """Yield the commands to run on the host before its element starts."""
@@ -105,14 +105,18 @@ class BearerEnd:
             "plugins": list(bearers.plugins),
             "legs": [
                 {
-                    **_of(leg, self._near(leg)),
+                    **_leg_entry(leg, self._near_interface(leg)),
                     "radio": dict(radio),
                     "seed": self._seed(leg, bearers),
                 }
                 for leg in self.legs
                 if (radio := self._radio(leg)) is not None
             ],
-            "wires": [_of(leg, self._near(leg)) for leg in self.legs if self._radio(leg) is None],
+            "wires": [
+                _leg_entry(leg, self._near_interface(leg))
+                for leg in self.legs
+                if self._radio(leg) is None
+            ],
             "next_hops": [self._next_hop(leg) for leg in self.legs],
             "transmit": [{**sent, "interface": LOOP_IN}],
             "receive": [received],
@@ -120,8 +124,8 @@ class BearerEnd:
 
     def far(self) -> list[str]:
         """Return the addresses reached over the bearer: the other end's, and those behind it."""
-        hosts = self._behind(self.other)
-        own = self._behind(self.node)
+        hosts = self._hosts_behind(self.other)
+        own = self._hosts_behind(self.node)
         found = (self.other, *(host for host in hosts if host not in own))
         return sorted({each for host in found for each in addresses(host, planned=self.planned)})
 
@@ -157,7 +161,11 @@ class BearerEnd:
             yield ("sysctl", "-qw", f"net.ipv4.neigh.{each}.proxy_delay=0")
 
     def _leg(self, leg: Leg) -> Iterator[Command]:
-        name, far, table = str(self._near(leg)), self._far(leg), str(FIRST_TABLE + leg.number)
+        name, far, table = (
+            str(self._near_interface(leg)),
+            self._far_interface(leg),
+            str(FIRST_TABLE + leg.number),
+        )
         own = f"{_address(self.role, leg)}/30"
         yield ("ip", "address", "replace", own, "dev", name, "scope", "link")
         mark = f"{leg.number}/{LEG_MARK_MASK:#x}"
@@ -217,7 +225,7 @@ class BearerEnd:
         return {
             "leg": leg.number,
             "gateway": _address("ue" if self.role == "gnb" else "gnb", leg),
-            "link_layer": _link_layer(self._far(leg)),
+            "link_layer": _link_layer(self._far_interface(leg)),
             "table": FIRST_TABLE + leg.number,
         }
 
@@ -227,10 +235,10 @@ class BearerEnd:
     def _radio(self, leg: Leg) -> Mapping[str, Any] | None:
         return leg.downlink if self.role == "gnb" else leg.uplink
 
-    def _near(self, leg: Leg) -> Intf:
+    def _near_interface(self, leg: Leg) -> Intf:
         return leg.gnb if self.role == "gnb" else leg.ue
 
-    def _far(self, leg: Leg) -> Intf:
+    def _far_interface(self, leg: Leg) -> Intf:
         return leg.ue if self.role == "gnb" else leg.gnb
 
     def _others(self) -> list[Intf]:
@@ -238,7 +246,7 @@ class BearerEnd:
         legs = self.interfaces
         return [each for each in self.node.intfList() if each not in legs and each.name != "lo"]
 
-    def _behind(self, node: Node) -> list[Node]:
+    def _hosts_behind(self, node: Node) -> list[Node]:
         """Return the hosts behind one end, as seen without the legs."""
         legs = [each for leg in self.legs for each in (leg.gnb, leg.ue)]
         return behind(node, legs, self.other if node is self.node else self.node)
@@ -247,7 +255,7 @@ class BearerEnd:
 _PREROUTING = ("iptables", "-w", "-t", "mangle", "-A", "PREROUTING")
 
 
-def _of(leg: Leg, interface: Intf) -> dict[str, Any]:
+def _leg_entry(leg: Leg, interface: Intf) -> dict[str, Any]:
     return {"leg": leg.number, "interface": str(interface)}
 
 

@@ -43,7 +43,7 @@ class ManyClients(TwoPath):
         if not 1 <= clients <= 99:
             raise ValueError(f"clients={clients}: allowed are 1 to 99")
         super().build(legs, ip=ip)
-        self.nodeInfo("ue")["commands"].append(_stays("10.2.0.0/16"))
+        self.nodeInfo("ue")["commands"].append(_local_rule("10.2.0.0/16"))
         for client in range(2, clients + 1):
             self._add_client(client, range(1, int(legs) + 1))
 
@@ -52,7 +52,7 @@ class ManyClients(TwoPath):
         routes = [route for leg in legs for route in _client_routes(client, leg)]
         default = ("route", "add", "default", "via", f"{_network(client, 1)}.1")
         self._host(name, False, [*routes, default])
-        self.nodeInfo("ue")["commands"].append(_stays(f"10.{100 + client}.0.0/16"))
+        self.nodeInfo("ue")["commands"].append(_local_rule(f"10.{100 + client}.0.0/16"))
         for leg in legs:
             lan = f"{_network(client, leg)}.0/24"
             to_client = ("route", "add", lan, "via", f"10.1.{leg}.2")
@@ -67,7 +67,7 @@ def _network(client: int, leg: int) -> str:
     return f"10.{100 + client}.{leg}"
 
 
-def _stays(network: str) -> Command:
+def _local_rule(network: str) -> Command:
     """Return the rule by which packets between clients do not take a leg."""
     return ("rule", "add", "to", network, "table", "main", "priority", "190")
 

@@ -60,14 +60,14 @@ def run(count: int, seed: int) -> Report:
     """Give `count` PDUs, split over the SN lengths, to an entity of each."""
     each, rest = divmod(count, len(SN_BITS))
     parts = [
-        _through(each + (place < rest), bits, Random(f"{seed} {bits}"))
+        _feed(each + (place < rest), bits, Random(f"{seed} {bits}"))
         for place, bits in enumerate(SN_BITS)
     ]
     rows, faults = zip(*parts, strict=True)
     return Report(rows, [fault for each in faults for fault in each])
 
 
-def _through(count: int, bits: int, rng: Random) -> tuple[dict[str, object], list[str]]:
+def _feed(count: int, bits: int, rng: Random) -> tuple[dict[str, object], list[str]]:
     """Give PDUs to one entity; return a row of counts, and faults."""
     handed: list[int] = []
     driver = ReceiveDriver(

@@ -121,7 +121,7 @@ def _with_mode(mode: str, runners: Sequence[Runner]) -> Runner:
 def _alone(base: Scenario, runner: Runner) -> Iterator[Row]:
     for leg in range(1, len(base.legs) + 1):
         fields = {"mode": "sc", "leg": leg}
-        yield Row(f"leg {leg} alone", f"leg {leg}", _of(base, runner) | fields)
+        yield Row(f"leg {leg} alone", f"leg {leg}", _row_fields(base, runner) | fields)
 
 
 def _dual(base: Scenario, runner: Runner) -> Iterator[Row]:
@@ -141,7 +141,7 @@ def _dual(base: Scenario, runner: Runner) -> Iterator[Row]:
     for variant, fields in own:
         name = "the papers' split" if variant == "batch" else variant
         row = {"mode": "dc", **fields}
-        yield Row(f"Dual Connectivity with {name}", variant, _of(base, runner) | row)
+        yield Row(f"Dual Connectivity with {name}", variant, _row_fields(base, runner) | row)
 
 
 def _order(base: Scenario) -> bool:
@@ -160,14 +160,14 @@ def _multipath(base: Scenario, runner: Runner) -> Iterator[Row]:
     paths = {"initial": list(range(1, len(base.legs) + 1)), "each_carries": False}
     name = MULTIPATH_NAMES.get(runner.name, runner.name)
     fields = {"mode": "multipath", "paths": paths if runner.takes_paths else None}
-    yield Row(name, "", _of(base, runner) | fields)
+    yield Row(name, "", _row_fields(base, runner) | fields)
     for control in COUPLED:
         if control in runner.congestion_controls and control != base.congestion_control:
             own = {**fields, "congestion_control": control}
-            yield Row(f"{name} ({control})", control, _of(base, runner) | own)
+            yield Row(f"{name} ({control})", control, _row_fields(base, runner) | own)
 
 
-def _of(base: Scenario, runner: Runner) -> dict[str, Any]:
+def _row_fields(base: Scenario, runner: Runner) -> dict[str, Any]:
     """Return a row's transport, with the options of the base that it knows."""
     known = runner.options_type.model_fields
     options = {name: value for name, value in base.options.items() if name in known}

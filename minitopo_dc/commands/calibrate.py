@@ -159,17 +159,17 @@ def _disturb(arguments: argparse.Namespace) -> int:
     limits.save(directory / "trust-limits.yaml")
     if arguments.save:
         limits.save(LIMITS_FILE.expanduser())
-    told = _told(rows, limits)
+    told = _detection_table(rows, limits)
     if arguments.json:
         print(json.dumps({"limits": limits.model_dump(), "disturbances": told}, indent=1))  # noqa: T201
     else:
-        Console().print(_told_table(told))
+        Console().print(_detection_sheet(told))
         line = f"Limits: {directory / 'trust-limits.yaml'}"
         Console().print(line, markup=False, highlight=False, soft_wrap=True)
     return 0
 
 
-def _told(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]]:
+def _detection_table(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]]:
     """Return for each disturbance how many runs it made wrong, and how many of those are told."""
     from minitopo_dc.emulation.run.disturbance import OFF, errors  # noqa: PLC0415 (Mininet)
 
@@ -202,7 +202,7 @@ def _told(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]]:
     return table
 
 
-def _told_table(told: Iterable[dict[str, Any]]) -> Sheet:
+def _detection_sheet(told: Iterable[dict[str, Any]]) -> Sheet:
     heads = [
         Head("disturbance", text=True),
         Head("runs"),

@@ -119,12 +119,12 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"each": _each, "count": _count, "decimal": _decimal}
+    environment.filters |= {"each": _value_per_path, "count": _count, "decimal": _decimal}
     environment.globals |= {"rates": _rates, "drive_paths": drive_paths}
     return environment
 
 
-def _each(values: str, paths: int, path: int) -> str:
+def _value_per_path(values: str, paths: int, path: int) -> str:
     """Return the value of one path, from one value for all paths or one per path."""
     given = values.split(",")
     if len(given) not in (1, paths):

@@ -69,10 +69,10 @@ def native_receiver(pdcp: PdcpSettings, legs: int) -> tuple[NativeReceiver, Any]
 
 def native_core_obstacle(settings: ElementSettings) -> str | None:
     """Return what the native core lacks for an element, or that it is not here; None: nothing."""
-    return library.missing() or next(_lacking(settings), None)
+    return library.missing() or next(_missing_features(settings), None)
 
 
-def _lacking(settings: ElementSettings) -> Iterator[str]:
+def _missing_features(settings: ElementSettings) -> Iterator[str]:
     for leg in settings.legs:
         yield from (f"leg {leg.leg} {lacks}" for lacks in _models(leg))
     for bearer in settings.bearers:

@@ -123,7 +123,7 @@ class WifiSettings(WifiHop):
         if not isinstance(hops, list | tuple):
             return values
         common = {name: value for name, value in values.items() if name not in ("hops", "wired")}
-        return {**values, "hops": [_with(common, hop) for hop in hops]}
+        return {**values, "hops": [_merge_hop(common, hop) for hop in hops]}
 
     def every_hop(self) -> tuple[WifiHop, ...]:
         """Return the hops in the order of the downlink."""
@@ -147,5 +147,5 @@ class WifiSettings(WifiHop):
         return WiredPart(round(self.wired.rate_mbps * 1e6), round(self.wired.delay_ms * NS_PER_MS))
 
 
-def _with(common: Mapping[str, Any], hop: Any) -> Any:
+def _merge_hop(common: Mapping[str, Any], hop: Any) -> Any:
     return {**common, **hop} if isinstance(hop, Mapping) else hop

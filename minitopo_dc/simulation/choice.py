@@ -40,7 +40,7 @@ def core_obstacle(scenario: Scenario) -> str | None:
 
 def native_core_obstacle(scenario: Scenario) -> str | None:
     """Return what the native core lacks for a scenario, or why it is not here; else None."""
-    return library.missing() or next(_lacking(scenario), None)
+    return library.missing() or next(_missing_features(scenario), None)
 
 
 def _python_reason(scenario: Scenario) -> str | None:
@@ -49,7 +49,7 @@ def _python_reason(scenario: Scenario) -> str | None:
     return native_core_obstacle(scenario)
 
 
-def _lacking(scenario: Scenario) -> Iterator[str]:
+def _missing_features(scenario: Scenario) -> Iterator[str]:
     for flow in scenario.resolved_flows:
         if get_runner(flow.transport).guest():
             yield f"{flow.transport} is in a guest"

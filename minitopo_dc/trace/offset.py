@@ -46,7 +46,7 @@ def begun_at(trace: RateTrace, offset_ns: int, end: EndRule) -> RateTrace:
     if end == "loop":
         return _rotated(trace, offset_ns % trace.duration_ns)
     if offset_ns < trace.duration_ns:
-        return _rest(trace, offset_ns)
+        return _shifted(trace, offset_ns)
     if end == "hold":
         return replace(trace, times_ns=(0,), rates_bps=trace.rates_bps[-1:])
     raise ValueError(
@@ -56,7 +56,7 @@ def begun_at(trace: RateTrace, offset_ns: int, end: EndRule) -> RateTrace:
 
 
 def _rotated(trace: RateTrace, offset_ns: int) -> RateTrace:
-    rest = _rest(trace, offset_ns)
+    rest = _shifted(trace, offset_ns)
     before = [(time, rate) for time, rate in _pieces(trace) if time < offset_ns]
     return RateTrace(
         name=trace.name,
@@ -66,7 +66,7 @@ def _rotated(trace: RateTrace, offset_ns: int) -> RateTrace:
     )
 
 
-def _rest(trace: RateTrace, offset_ns: int) -> RateTrace:
+def _shifted(trace: RateTrace, offset_ns: int) -> RateTrace:
     """Return what begins at `offset_ns`, which is before the trace's end."""
     pieces = list(_pieces(trace))
     first = max(index for index, (time, _) in enumerate(pieces) if time <= offset_ns)

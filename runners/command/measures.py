@@ -43,7 +43,9 @@ def value_at(document: Any, path: str) -> Any:
             document = document[int(part) if isinstance(document, list) else part]
         except (KeyError, IndexError, ValueError, TypeError):
             place = f"in {'.'.join(passed)}" if passed else "at the top"
-            raise ValueError(f"json_path {path}: no {part} {place} ({_there(document)})") from None
+            raise ValueError(
+                f"json_path {path}: no {part} {place} ({_found_text(document)})"
+            ) from None
         passed.append(part)
     return document
 
@@ -83,7 +85,7 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _there(document: Any) -> str:
+def _found_text(document: Any) -> str:
     if isinstance(document, dict):
         return f"there: {', '.join(map(str, document))}"[:200]
     if isinstance(document, list):

@@ -117,7 +117,7 @@ async def _until_gone(receive: Receive, response: Coroutine[Any, Any, None]) -> 
     be cancelled.
     """
     responding = asyncio.create_task(response)
-    leaving = asyncio.create_task(_gone(receive))
+    leaving = asyncio.create_task(_wait_disconnect(receive))
     try:
         await asyncio.wait((responding, leaving), return_when=asyncio.FIRST_COMPLETED)
         if responding.done():
@@ -127,7 +127,7 @@ async def _until_gone(receive: Receive, response: Coroutine[Any, Any, None]) -> 
             task.cancel()
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -94,7 +94,7 @@ class PathKeeper:
         while self._next_change is not None and self._next_change <= now:
             self._next_change = next(self._changes, None)
         self._retry = None
-        paths = _Paths(self._wanted(now), self._there())
+        paths = _Paths(self._wanted(now), self._current_paths())
         for leg in paths.wanted:
             if leg not in paths.there:
                 self._open(leg, now)
@@ -107,7 +107,7 @@ class PathKeeper:
         status = {leg: self._plan.status(leg, at_s) for leg in self._plan.legs}
         return {leg: each for leg, each in status.items() if each is not None}
 
-    def _there(self) -> dict[int, PathStatistics]:
+    def _current_paths(self) -> dict[int, PathStatistics]:
         """Return the paths that are not being given up, by leg."""
         return {
             self._legs[path.local]: path

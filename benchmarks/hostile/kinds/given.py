@@ -97,18 +97,18 @@ def _run(files: list[str], directory: Path) -> None:
 def _smaller(scenario: Scenario) -> Scenario:
     """Return the same scenario with few bytes, in little time."""
     flows = [
-        flow.model_copy(update={"workload": flow.workload and _less(flow.workload)})
+        flow.model_copy(update={"workload": flow.workload and _reduced(flow.workload)})
         for flow in scenario.flows
     ]
     update = {
-        "workload": _less(scenario.workload),
+        "workload": _reduced(scenario.workload),
         "flows": tuple(flows),
         "timeout_s": min(scenario.timeout_s, LEAST_S),
     }
     return scenario.model_copy(update=update)
 
 
-def _less(workload: Workload) -> Workload:
+def _reduced(workload: Workload) -> Workload:
     if isinstance(workload, Download):
         return Download(size_mb=min(workload.size_mb, LEAST_MB))
     if isinstance(workload, RequestResponse):

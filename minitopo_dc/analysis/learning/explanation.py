@@ -113,12 +113,14 @@ def explain(
     """
     known = table[table[measure].notna()]
     varied = read_factors(known, factors, words)
-    at = _at(table[measure], limit, less, known, varied)
+    at = _limit_answer(table[measure], limit, less, known, varied)
     learnt = at.learnt
     return Explanation(
         at=at,
         others=tuple(
-            _at(table[measure], each, less, known, varied) for each in others if each != limit
+            _limit_answer(table[measure], each, less, known, varied)
+            for each in others
+            if each != limit
         ),
         factors=tuple(varied),
         rules=tuple(rules(learnt.tree, columns_of(varied))) if learnt else (),
@@ -149,7 +151,7 @@ def reached(values: pd.Series[float], limit: float, *, less: bool = False) -> Ve
     return np.asarray(plain <= limit if less else plain >= limit, dtype=np.bool_)
 
 
-def _at(
+def _limit_answer(
     values: pd.Series[float],
     limit: float,
     less: bool,

@@ -61,7 +61,7 @@ def learn(
 
 def _learnt(values: Matrix, verdicts: Verdicts, factors: Sequence[Factor], seed: int) -> Learnt:
     right = np.zeros(len(verdicts))
-    for number, (known, test) in enumerate(_folds(verdicts, REPEATS, seed)):
+    for number, (known, test) in enumerate(_stratified_folds(verdicts, REPEATS, seed)):
         tree = _chosen(values[known], verdicts[known], factors, seed + number)
         right[test] += (decide(tree, values[test]) == verdicts[test]) / REPEATS
     usual = verdicts == (2 * int(verdicts.sum()) > len(verdicts))
@@ -77,7 +77,7 @@ def _learnt(values: Matrix, verdicts: Verdicts, factors: Sequence[Factor], seed:
 def _chosen(values: Matrix, verdicts: Verdicts, factors: Sequence[Factor], seed: int) -> Node:
     columns = columns_of(factors)
     scores = []
-    for known, test in _folds(verdicts, 1, seed):
+    for known, test in _stratified_folds(verdicts, 1, seed):
         trees = grow(values[known], verdicts[known], columns)
         scores.append([(decide(tree, values[test]) == verdicts[test]).mean() for tree in trees])
     return grow(values, verdicts, columns)[_fewest_levels(np.array(scores))]
@@ -97,7 +97,7 @@ def _fewest_levels(scores: Matrix) -> int:
     return next(depth for depth in range(DEEPEST + 1) if means[depth] >= means[best] - error)
 
 
-def _folds(verdicts: Verdicts, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+def _stratified_folds(verdicts: Verdicts, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
     """Yield rows to learn from and rows to test on; each has both verdicts in their proportion."""
     # Imported here, as it takes a second, and few commands need it.
     from sklearn.model_selection import RepeatedStratifiedKFold  # noqa: PLC0415

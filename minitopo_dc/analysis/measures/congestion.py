@@ -53,16 +53,20 @@ def needless_falls(windows: pd.DataFrame, legs: pd.DataFrame, wait_s: float) -> 
     """
     if windows["cwnd_bytes"].dropna().empty:
         return math.nan
-    times, dropped = _by(legs, "leg", "time_s", "dropped_loss", "dropped_queue")
+    times, dropped = _grouped_series(legs, "leg", "time_s", "dropped_loss", "dropped_queue")
     losses = np.sort(times[1:][(np.diff(dropped.sum(axis=0)) > 0) & ~np.isnan(times[:-1])])
-    times, (cwnd, rtt_ms) = _by(windows, "path", "time_s", "cwnd_bytes", "smoothed_rtt_ms")
+    times, (cwnd, rtt_ms) = _grouped_series(
+        windows, "path", "time_s", "cwnd_bytes", "smoothed_rtt_ms"
+    )
     fell = cwnd[1:] < FALL * cwnd[:-1]
     since = (times[:-1] - ROUND_TRIPS * rtt_ms[1:] / 1000 - wait_s)[fell]
     first, last = np.searchsorted(losses, since), np.searchsorted(losses, times[1:][fell], "right")
     return float((np.isnan(since) | (last <= first)).sum())
 
 
-def _by(table: pd.DataFrame, key: str, time: str, *columns: str) -> tuple[Numbers, Numbers]:
+def _grouped_series(
+    table: pd.DataFrame, key: str, time: str, *columns: str
+) -> tuple[Numbers, Numbers]:
     """Return times, and rows of numbers, of one leg or path after the other, with NaN between."""
     keys = table[key].to_numpy()
     order = np.argsort(keys, kind="stable")

@@ -76,7 +76,7 @@ class Cluster:
                 except KilledWorker:
                     given_up.append(run)
                 except GONE:
-                    raise self._gone() from None
+                    raise self._connection_lost() from None
                 else:
                     _unpack(archive, working / run.id)
                     yield run, result
@@ -115,7 +115,7 @@ class Cluster:
     def _watch(self, client: Client, has_waited: bool) -> bool:
         """Say once that there is no worker to wait for; return whether that is so."""
         if client.status != "running":
-            raise self._gone()
+            raise self._connection_lost()
         waits = not client.scheduler_info(n_workers=-1)["workers"]
         if waits and not has_waited:
             print(  # noqa: T201
@@ -125,7 +125,7 @@ class Cluster:
             )
         return waits
 
-    def _gone(self) -> StoreError:
+    def _connection_lost(self) -> StoreError:
         return StoreError(
             f"--scheduler {self._address}: has gone; every run that was recorded is kept: start it "
             "again, then give the same command again"

@@ -136,7 +136,7 @@ class Planner:
         evaluation = Evaluation(cell.factors, self._known_values)
         for fields in self._layers(cell):
             for path, value in fields.items():
-                if not path.startswith(LABEL) and _has(self._clock, path):
+                if not path.startswith(LABEL) and _has_field(self._clock, path):
                     try:
                         set_value(document, path, _as_json(evaluation.of(value)))
                     except (PathError, ExpressionError) as error:
@@ -247,7 +247,7 @@ class Planner:
 
 
 @cache
-def _has(clock: Clock, path: str) -> bool:
+def _has_field(clock: Clock, path: str) -> bool:
     """Return whether a clock has a field at all."""
     clocks = (of for place, of in CLOCK_OF.items() if f"{path}.".startswith(f"{place}."))
     return all(of == clock for of in clocks)

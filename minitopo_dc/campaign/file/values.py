@@ -102,11 +102,11 @@ def _column(values: Any) -> Column:
     return np.array([float(_number(value)) for value in values])
 
 
-def _least(*values: Any) -> Any:
+def _minimum(*values: Any) -> Any:
     return _extreme(min, values)
 
 
-def _most(*values: Any) -> Any:
+def _maximum(*values: Any) -> Any:
     return _extreme(max, values)
 
 
@@ -170,10 +170,10 @@ def _text(value: Any) -> str:
 
 
 FUNCTIONS: Functions = {
-    "min": _least,
-    "max": _most,
-    "least": _least,
-    "most": _most,
+    "min": _minimum,
+    "max": _maximum,
+    "least": _minimum,
+    "most": _maximum,
     "sum": lambda values: float(np.sum(_column(values))),
     "mean": lambda values: float(np.mean(_column(values))),
     "median": _median,

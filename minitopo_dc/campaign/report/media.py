@@ -78,10 +78,13 @@ def _by_configuration(sources: Sequence[Source], name: str) -> Iterator[tuple[st
     for source in sources:
         rows = source.cells_of(name)
         for configuration, ok in rows[rows["status"] == "ok"].groupby("configuration", sort=False):
-            yield f"{configuration}{_of(source, sources)}", [Path(run) for run in ok["directory"]]
+            yield (
+                f"{configuration}{_source_suffix(source, sources)}",
+                [Path(run) for run in ok["directory"]],
+            )
 
 
-def _of(source: Source, sources: Sequence[Source]) -> str:
+def _source_suffix(source: Source, sources: Sequence[Source]) -> str:
     return f" ({source.label})" if len(sources) > 1 else ""
 
 
@@ -102,7 +105,9 @@ def against(chart: Chart, sources: Sequence[Source], figure: Figure) -> Chart:
         for source in sources:
             found = _mean(source, chart.name, curve, figure.x, len(series))
             if found is not None:
-                series.append(replace(found, label=f"{found.label}{_of(source, sources)}"))
+                series.append(
+                    replace(found, label=f"{found.label}{_source_suffix(source, sources)}")
+                )
     if not series:
         return chart
     parts = (part for each in series for part in (each.x, each.left, each.right))
@@ -148,7 +153,10 @@ def session(chart: Chart, sources: Sequence[Source], figure: Figure) -> Chart:
             run = Path(ok[ok["cell"] == ok["cell"].iloc[-1]].iloc[0]["directory"])
             with naming(run):
                 segments = read_segments(run)
-            label, looks = f"{curve_label(curve)}{_of(source, sources)}", plain(len(buffers))
+            label, looks = (
+                f"{curve_label(curve)}{_source_suffix(source, sources)}",
+                plain(len(buffers)),
+            )
             time, level = buffer_over_time(segments)
             buffers.append(until(Series(label, time, level, looks), figure.seconds))
             points = numbers(segments["done_s"]), numbers(segments["bitrate_mbps"])

@@ -227,7 +227,7 @@ def _throughput_delay(chart: Chart, sources: Sequence[Source], figure: Figure) -
     """Make a panel of goodput over the 95th percentile of the delay, and one over its median."""
     panels = []
     for words, part in (("95th percentile", "p95"), ("median", "median")):
-        series = tuple(_trades(chart.name, sources, figure, part))
+        series = tuple(_rate_delay_series(chart.name, sources, figure, part))
         if any(np.isfinite(each.x).any() for each in series):
             x = Axis(f"{DELAYS[delays_of(figure.curves[0].measure)]}, {words} (ms)", from_zero=True)
             y = Axis("goodput (Mbit/s)", from_zero=True)
@@ -235,7 +235,9 @@ def _throughput_delay(chart: Chart, sources: Sequence[Source], figure: Figure) -
     return replace(chart, panels=tuple(panels), caption=TRADE_CAPTION)
 
 
-def _trades(name: str, sources: Sequence[Source], figure: Figure, part: str) -> Iterator[Series]:
+def _rate_delay_series(
+    name: str, sources: Sequence[Source], figure: Figure, part: str
+) -> Iterator[Series]:
     number = 0
     for curve in figure.curves:
         for source in sources:

@@ -159,14 +159,14 @@ def add_jobs_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output_option(
-    parser: argparse.ArgumentParser, command: str, may_be: str = "must not exist"
+    parser: argparse.ArgumentParser, command: str, condition: str = "must not exist"
 ) -> None:
     """Add the option for where `new_directory` puts a command's results, and what may be there."""
     parser.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
-        help=f"results directory; {may_be} (default: results/{command}-TIME)",
+        help=f"results directory; {condition} (default: results/{command}-TIME)",
     )
 
 
@@ -403,7 +403,7 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: Workload) -> lis
         }
         for name in listed(arguments.transports or _compared(clock, workload, paths))
         for mode in modes
-        if _can(name, mode)
+        if _supports_mode(name, mode)
         for bearer in _bearers(arguments, mode)
     ]
     if paths is not None and not any(row["paths"] for row in found):
@@ -456,14 +456,14 @@ def _runner_options(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
     return {option: value for option, value in options.items() if option in known}
 
 
-def _can(name: str, mode: str) -> bool:
+def _supports_mode(name: str, mode: str) -> bool:
     if name not in runner_names():
         raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
     return mode in get_runner(name).modes()
 
 
 def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
-    columns = _each("--trace-column", arguments.trace_column, len(legs))
+    columns = _value_per_leg("--trace-column", arguments.trace_column, len(legs))
     return [
         leg_capacity.downlink(leg, column, arguments) | {"rlc": rlc}
         for leg, column, rlc in zip(legs, columns, _rlc(arguments, len(legs)), strict=True)
@@ -477,13 +477,13 @@ def _rlc(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any] | None
     mode = {} if arguments.rlc is None else {"mode": arguments.rlc}
     if arguments.block_errors is None:
         return [mode] * legs
-    errors = _each("--block-errors", arguments.block_errors, legs)
+    errors = _value_per_leg("--block-errors", arguments.block_errors, legs)
     return [mode | {"block_error_percent": error} for error in errors]
 
 
 def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
-    rates = _each_or_none("--uplink", arguments.uplink, len(legs))
-    columns = _each_or_none("--uplink-column", arguments.uplink_column, len(legs))
+    rates = _value_per_leg_or_none("--uplink", arguments.uplink, len(legs))
+    columns = _value_per_leg_or_none("--uplink-column", arguments.uplink_column, len(legs))
     if len(set(columns)) == 1:  # one for all: legs that are no trace have none
         of_traces = [
             None if leg_capacity.is_rate(rate or leg) else column
@@ -502,7 +502,7 @@ def _given(arguments: argparse.Namespace, prefix: str, legs: int) -> list[dict[s
     for name, field in BOTH.items():
         values = getattr(arguments, f"{prefix}{name}")
         option = f"--{prefix}{name}".replace("_", "-")
-        for fields, value in zip(found, _each_or_none(option, values, legs), strict=True):
+        for fields, value in zip(found, _value_per_leg_or_none(option, values, legs), strict=True):
             if field == "delay_ms" and value in get_args(DelayCurve):
                 fields["delay_curve"] = value
             elif value is not None:
@@ -510,11 +510,13 @@ def _given(arguments: argparse.Namespace, prefix: str, legs: int) -> list[dict[s
     return found
 
 
-def _each_or_none(option: str, values: Sequence[str] | None, legs: int) -> Sequence[str | None]:
-    return [None] * legs if values is None else _each(option, values, legs)
+def _value_per_leg_or_none(
+    option: str, values: Sequence[str] | None, legs: int
+) -> Sequence[str | None]:
+    return [None] * legs if values is None else _value_per_leg(option, values, legs)
 
 
-def _each(option: str, values: Sequence[str], legs: int) -> list[str]:
+def _value_per_leg(option: str, values: Sequence[str], legs: int) -> list[str]:
     """Return one value per leg, from a value for all legs or a list."""
     given = listed(values)
     if len(given) == 1:

@@ -45,12 +45,12 @@ def captured(hosts: Iterable[EmulatedHost], directory: Path) -> Iterator[None]:
     """
     with ExitStack() as stack:
         for host in hosts:
-            stack.enter_context(_one(host, directory))
+            stack.enter_context(_host_capture(host, directory))
         yield
 
 
 @contextmanager
-def _one(host: EmulatedHost, directory: Path) -> Iterator[None]:
+def _host_capture(host: EmulatedHost, directory: Path) -> Iterator[None]:
     command = module_command("minitopo_dc.emulation.network.host_capture")
     path = directory / f"{host.name}.pcap"
     with host.popen(

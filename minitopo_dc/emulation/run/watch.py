@@ -181,7 +181,7 @@ class Watch:
         }
 
     def _run(self) -> None:
-        for turn in _turns(self._stop):
+        for turn in _ticks(self._stop):
             now = time.monotonic_ns()
             for process in self._processes.copy().values():
                 if turn % CHILDREN_EVERY == 0 or not process.pids:
@@ -190,7 +190,7 @@ class Watch:
             self._machine.append(_machine(now))
 
 
-def _turns(stop: threading.Event) -> Iterator[int]:
+def _ticks(stop: threading.Event) -> Iterator[int]:
     """Yield 0, 1, 2, ... each `INTERVAL_S`; the last turn is at the stop."""
     turn = 0
     while True:

@@ -232,7 +232,7 @@ class BatchPolicy:
     ) -> None:
         self.shares = _shares(_checked_batch(batch), _checked_ratio(ratio, legs))
         """Packets of a cycle on each leg."""
-        self._next_turn = _turns(self.shares).__next__
+        self._next_turn = _leg_sequence(self.shares).__next__
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
         """Return the one leg whose turn it is, whatever the arguments."""
@@ -253,7 +253,7 @@ class DuplicatePolicy:
         return self._all
 
 
-def _turns(shares: Sequence[int]) -> Iterator[tuple[int]]:
+def _leg_sequence(shares: Sequence[int]) -> Iterator[tuple[int]]:
     while True:
         for leg, share in enumerate(shares):
             yield from repeat((leg,), share)

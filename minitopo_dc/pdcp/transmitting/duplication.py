@@ -143,14 +143,14 @@ class SelectiveDuplication:
             views: one per leg; none where legs cannot be seen, then all count as up.
             facts: what the packet is, where `needs_facts`.
         """
-        if not chosen or not self._meets(chosen, size, now, views, facts or PacketFacts()):
+        if not chosen or not self._rule_applies(chosen, size, now, views, facts or PacketFacts()):
             return chosen
         up = [leg for leg, view in enumerate(views) if view.is_up] if views else self._all
         legs = tuple(sorted({*chosen, *up}))
         self.duplicated += len(legs) > len(chosen)
         return legs
 
-    def _meets(
+    def _rule_applies(
         self,
         chosen: tuple[int, ...],
         size: int,

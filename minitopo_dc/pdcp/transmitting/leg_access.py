@@ -56,12 +56,12 @@ class Outstanding:
         """Forget what was dropped, and what has been served by `now` (ns)."""
         inside, joined = self._inside, self._leg.joined_packets
         while inside and inside[-1][0] > joined:
-            self._gone(inside.pop()[1])
+            self._remove_bytes(inside.pop()[1])
             self.lost += 1
         served = self._leg.served_packets(now=now)
         while inside and inside[0][0] <= served:
             _, size, count = inside.popleft()
-            self._gone(size)
+            self._remove_bytes(size)
             self.passed += 1
             if self.highest_count is None or count > self.highest_count:
                 self.highest_count = count
@@ -72,7 +72,7 @@ class Outstanding:
         self.gone_bytes += self.bytes
         self.bytes = 0
 
-    def _gone(self, size: int) -> None:
+    def _remove_bytes(self, size: int) -> None:
         self.bytes -= size
         self.gone_bytes += size
 
