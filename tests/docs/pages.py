@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -21,10 +21,13 @@ README = REPOSITORY / "README.md"
 DOCS = REPOSITORY / "docs"
 PAGES = sorted({*REPOSITORY.glob("*.md"), *DOCS.rglob("*.md"), *REPOSITORY.glob("[!.]*/README.md")})
 
+DATA = ("campaigns", "examples", "reference", "topologies", "traces")
+"""What a user finds where he is: in a checkout."""
 IN_ORDER = "run in the page's order"
 """The mark of a block that a test of the page's own runs, after the blocks above it."""
 
 _COMMENT = re.compile(r"<!--\s*(.*?)\s*-->\s*", re.DOTALL)
+_NAMED = re.compile(r"(?:Save this\s+one\s+as|This\s+is)\s+`([\w-]+\.\w+)`[^`]*:\Z")
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 
 
@@ -38,6 +41,8 @@ class Block:
     code: str
     mark: str | None
     """The text of the HTML comment right above it, which a reader of the page does not see."""
+    file: str | None = None
+    """The name of the file that the text above tells the reader to make of it."""
 
     def __str__(self) -> str:
         return f"{name(self.page)}:{self.line}"
@@ -55,10 +60,14 @@ def tokens(page: Path) -> list[Token]:
 
 def blocks(page: Path) -> Iterator[Block]:
     """The fenced blocks of a page."""
-    mark = None
+    mark = file = None
     for token in tokens(page):
         if token.type == "fence":
-            yield Block(page, _line(token), token.info.strip(), token.content, mark)
+            yield Block(page, _line(token), token.info.strip(), token.content, mark, file)
+            file = None
+        elif token.type == "inline":
+            named = _NAMED.search(token.content)
+            file = None if named is None else named.group(1)
         mark = comment(token)
 
 
@@ -115,6 +124,13 @@ def _line(token: Token) -> int:
     return 0 if token.map is None else token.map[0] + 1
 
 
+def save_files(page: Path, home: Path) -> None:
+    """Make the files that a page tells its reader to make."""
+    for block in blocks(page):
+        if block.file is not None:
+            (home / block.file).write_text(block.code)
+
+
 def program(directory: Path, name: str, line: str) -> None:
     """Make a program that a page calls by its name."""
     script = directory / name
@@ -122,16 +138,31 @@ def program(directory: Path, name: str, line: str) -> None:
     script.chmod(0o755)
 
 
-def minitopo_dc(directory: Path) -> None:
-    """Make the command of this checkout, as `minitopo-dc`."""
-    program(directory, "minitopo-dc", f'exec "{sys.executable}" -m minitopo_dc.cli "$@"')
+def user_home(home: Path, options: Mapping[str, str] | None = None) -> None:
+    """Make what a user has in a checkout: the command of this checkout, Python, and the data.
+
+    Args:
+        home: where the user is.
+        options: by command, what is added to it so that it takes less time, e.g. smaller sizes.
+    """
+    for folder in DATA:
+        (home / folder).symlink_to(REPOSITORY / folder)
+    cases = "".join(
+        f"'{command}'*) set -- \"$@\" {added};; " for command, added in (options or {}).items()
+    )
+    for programs in (home / "bin", home / ".venv" / "bin"):
+        programs.mkdir(parents=True)
+        program(programs, "sudo", 'exec "$@"')
+        program(programs, "python", f'exec "{sys.executable}" "$@"')
+        own = f'exec "{sys.executable}" -m minitopo_dc.cli "$@"'
+        program(programs, "minitopo-dc", f'case "$*" in {cases} esac\n{own}')
 
 
 def run_script(
-    script: str, home: Path, programs: Path, timeout_s: float, **variables: str
+    script: str, home: Path, timeout_s: float, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a page's commands where the user is, with `programs` before all others."""
-    path = f"{programs}:{os.environ['PATH']}"
+    """Run a page's commands where the user is, with the programs of `user_home`."""
+    path = f"{home / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-ec", script],
         cwd=home,

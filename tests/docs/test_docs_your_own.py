@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.emulation.machine.machine import probe_kernel
-from tests.docs.pages import DOCS, blocks, minitopo_dc, program, run_script
+from tests.docs.pages import DOCS, blocks, run_script, save_files, user_home
 
 pytestmark = pytest.mark.root
-PAGE = list(blocks(DOCS / "your-own.md"))
+PAGE = DOCS / "your-own.md"
 SCRIPTS = [
-    block.code for block in PAGE if block.language == "sh" and "minitopo-dc shell" not in block.code
+    block.code
+    for block in blocks(PAGE)
+    if block.language == "sh" and "minitopo-dc shell" not in block.code
 ]
 """A shell is for people (`tests/emulation/run/test_user_programs.py` has one)."""
 MPTCP, IPERF3 = "mptcpize", "iperf3"
@@ -27,13 +29,8 @@ SIZE = 2_000_000
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the user is; with the commands that the page calls by their names."""
     made = tmp_path_factory.mktemp("home")
-    (made / "bin").mkdir()
-    program(made / "bin", "sudo", 'exec "$@"')
-    minitopo_dc(made / "bin")
-    for block in PAGE:
-        if block.language == "yaml":  # by the names that the page gives them
-            kind = (block.mark or "").rpartition(" ")[2]
-            (made / f"{kind}.yaml").write_text(block.code)
+    user_home(made)
+    save_files(PAGE, made)
     return made
 
 
@@ -44,7 +41,7 @@ def test_a_command_of_the_page_ends_well(script: str, home: Path) -> None:
         pytest.skip(f"this kernel has no MPTCP: {reason}")
     if any(word in script for word in (IPERF3, ".yaml")) and shutil.which(IPERF3) is None:
         pytest.skip("iperf3 is not installed")
-    done = run_script(script, home, home / "bin", 60, no_proxy="*")
+    done = run_script(script, home, 60, no_proxy="*")
     if "exec" in script:
         assert "minitopo-dc: leg 2: downlink " in done.stderr
     if "run scenario.yaml" in script:
