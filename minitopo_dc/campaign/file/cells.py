@@ -12,7 +12,7 @@ from typing import Any
 from minitopo_dc.analysis import ResultError
 from minitopo_dc.analysis.tables.reference import check_column, read_reference
 from minitopo_dc.campaign.file.design import Version, factor_names
-from minitopo_dc.campaign.file.explain import check_explained, check_sides
+from minitopo_dc.campaign.file.explain import check_explained, check_sides, check_when
 from minitopo_dc.campaign.file.fields import (
     OVER_POINTS,
     CampaignFile,
@@ -150,13 +150,15 @@ def _check(file: CampaignFile, experiment: Experiment) -> None:
                 allowed = ", ".join(sorted(experiment.factors())) or "none"
                 raise ValueError(f"{version}: {path} is no factor here; allowed: {allowed}")
     check_sides(experiment.outcomes, experiment.joined)
+    measures = {name: each.joined for name, each in file.experiments.items()}
     check_explained(
         experiment.explain,
         joined=experiment.joined,
         factors=experiment.factors(),
         configurations=file.configurations,
-        joined_of={name: each.joined for name, each in file.experiments.items()},
+        joined_of=measures,
     )
+    check_when(experiment.when, [*experiment.factors(), *experiment.joined], measures)
     check_names(file, experiment)
     _check_report(file, experiment)
 

@@ -1,4 +1,4 @@
-"""The questions that a campaign's file asks about an experiment's points: `outcomes`, `explain`.
+"""What a campaign's file asks of an experiment's points: `outcomes`, `explain`, `when`.
 
 docs/campaign-file.md describes them.
 """
@@ -79,6 +79,27 @@ class Explain(Settings):
         return self.at_most is not None
 
 
+class When(Settings):
+    """The question when one side is better: models of the ratio, and a rule that a person obeys."""
+
+    measure: str
+    """One of `joined`: the goodput of the first side over that of the second."""
+    first: str
+    second: str
+    """What the sides are called."""
+    factors: tuple[str, ...] = ()
+    """The factors of models and rules, also columns of `joined`; none: all that vary."""
+    apart: str = ""
+    """The factor of which each value has a model of its own; none: one model."""
+    noise: str = ""
+    """The experiment whose repetitions tell how much a point scatters; none: not known."""
+    rule: str = ""
+    """A file with a rule that was fixed before: its name in `reference/`, or its path; none: the
+    rule that this experiment's points give."""
+    tested_on: str = ""
+    """An experiment of other points on which the rule is tested; none: no such test."""
+
+
 def check_sides(compared: Iterable[Sides], joined: Iterable[str]) -> None:
     """Check that what `outcomes` names is there.
 
@@ -125,6 +146,35 @@ def check_explained(
                 raise ValueError(
                     f"explain.tested_on: {each.tested_on} has no {each.measure} in joined"
                 )
+
+
+def check_when(
+    asked: Iterable[When], own: Iterable[str], others: Mapping[str, Iterable[str]]
+) -> None:
+    """Refuse questions with names that do not exist.
+
+    Args:
+        asked: the questions of an experiment.
+        own: its factors and measures of points.
+        others: measures of points of each of the file's experiments.
+
+    Raises:
+        ValueError: a name does not exist; the message begins with the key below the experiment.
+    """
+    for each in asked:
+        _known("when.measure", each.measure, own)
+        for factor in each.factors:
+            _known("when.factors", factor, own)
+        for key, name, names in (
+            ("apart", each.apart, own),
+            ("noise", each.noise, others),
+            ("tested_on", each.tested_on, others),
+        ):
+            if name:
+                _known(f"when.{key}", name, names)
+        for name in filter(None, [each.noise, each.tested_on]):
+            if each.measure not in others[name]:
+                raise ValueError(f"when.measure: {name} has no {each.measure} in joined")
 
 
 def _known(key: str, name: str, names: Iterable[str]) -> None:

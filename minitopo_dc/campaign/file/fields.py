@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from minitopo_dc.campaign.file.design import Design, Version, factor_names
-from minitopo_dc.campaign.file.explain import Explain, Sides
+from minitopo_dc.campaign.file.explain import Explain, Sides, When
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import Settings, SettingsError
 from minitopo_dc.settings.base import exists
@@ -207,6 +207,8 @@ class Experiment(Settings):
     """At how many points one side is better, as good, or worse, and by how much."""
     explain: tuple[Explain, ...] = ()
     """The questions which factors decide, answered on the report's first page."""
+    when: tuple[When, ...] = ()
+    """The questions when one side is better: models, and a rule with its regret."""
     figure: Figure | None = None
     reference: Reference | None = None
 

@@ -6,7 +6,8 @@ Rules:
   repetition, and repetition `i` of every cell has the same seed, the base's plus `i - 1`.
 * A run is identified by its scenario and by what its trace files hold, nothing else (`run_id`).
   Cells that mean the same scenario share their runs: each is run once.
-* All first repetitions come before the second ones: an unfinished campaign shows every cell.
+* All first repetitions come before the second ones, and the configurations of one point before
+  those of the next one: an unfinished campaign has whole points to compare.
 """
 
 from __future__ import annotations
@@ -130,15 +131,24 @@ def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: 
     if runs_of_cells > MOST_RUNS:
         raise SettingsError(f"{path}: {runs_of_cells:,} runs; allowed: {MOST_RUNS:,}")
     runs: dict[str, Run] = {}
+    points: dict[str, int] = {}
+    point_of: dict[str, int] = {}
     cells = []
     for cell, scenario in found:
         its = list(_runs(scenario, planner.repetitions(cell.experiment)))
         cells.append(replace(cell, runs=tuple(run.id for run in its)))
+        point = points.setdefault(_point(cell), len(points))
         for run in its:
             runs.setdefault(run.id, run)
-    ordered = tuple(sorted(runs.values(), key=lambda run: run.repetition))
+            point_of.setdefault(run.id, point)
+    ordered = tuple(sorted(runs.values(), key=lambda run: (run.repetition, point_of[run.id])))
     fields = _fields(file, cells, ordered)
     return Plan(file, clock, overrides.version, tuple(cells), fields, ordered)
+
+
+def _point(cell: Cell) -> str:
+    """Return as text what the configurations of a point share: experiment and factors."""
+    return f"{cell.experiment} {json.dumps(cell.factors, sort_keys=True)}"
 
 
 def _runs(scenario: Scenario, repetitions: int) -> Iterator[Run]:

@@ -18,6 +18,8 @@ from minitopo_dc.campaign.report.answer import Answer, Case
 from minitopo_dc.campaign.report.answer_words import claim_json, rule_text, to_json
 from minitopo_dc.campaign.report.claims import Verdict
 from minitopo_dc.campaign.report.questions import Compared, Question
+from minitopo_dc.campaign.report.when import Told
+from minitopo_dc.campaign.report.when_words import to_json as when_json
 from minitopo_dc.campaign.report.words import significant
 from minitopo_dc.files import replacing
 
@@ -91,6 +93,8 @@ def save_answers(
     directory: Path,
     told: str,
     compared: Mapping[str, Sequence[Compared]] = MappingProxyType({}),
+    *,
+    when: Sequence[Told] = (),
 ) -> None:
     """Write `answer.json`, and `answer.txt` where there is anything to tell.
 
@@ -100,6 +104,7 @@ def save_answers(
         directory: the report's directory.
         told: the text.
         compared: experiment: two sides each.
+        when: models and rules.
 
     Raises:
         OSError: a file cannot be written.
@@ -114,6 +119,7 @@ def save_answers(
         "outcomes": [
             each.to_json(experiment) for experiment, found in compared.items() for each in found
         ],
+        "when": [when_json(each) for each in when],
     }
     with replacing(directory / "answer.json") as partial:
         partial.write_text(json.dumps(document, indent=1, allow_nan=False), encoding="utf-8")
@@ -122,8 +128,17 @@ def save_answers(
             partial.write_text(told, encoding="utf-8")
 
 
-def to_text(title: str, asked: Sequence[Question], answers: Sequence[Answer]) -> str:
-    """Return an experiment's questions and rules as Markdown, which the terminal shows, too."""
+def to_text(
+    title: str, asked: Sequence[Question], answers: Sequence[Answer], when: Sequence[str] = ()
+) -> str:
+    """Return an experiment's questions and rules as Markdown, which the terminal shows, too.
+
+    Args:
+        title: the experiment's.
+        asked: its questions.
+        answers: the answers, of which those with rules are told.
+        when: lines on when one side is better.
+    """
     lines = [f"## {title}", ""]
     for each in asked:
         ends = f" ({each.ends})" if each.ends else ""
@@ -133,7 +148,7 @@ def to_text(title: str, asked: Sequence[Question], answers: Sequence[Answer]) ->
         found = [rule_text(rule, answer.asked) for rule in answer.found.rules if rule.conditions]
         if answer.has_rule:
             lines += ["", f'Rule of "{answer.asked.text}":', "", *(f"- {each}" for each in found)]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *(["", *when] if when else []), ""])
 
 
 def by_source(answers: Sequence[Answer]) -> Iterator[tuple[str, list[Answer]]]:

@@ -208,12 +208,12 @@ def to_json(answer: Answer) -> dict[str, Any]:
             for is_so in (True, False)
         },
     }
-    return _finite(document)
+    return finite(document)
 
 
 def claim_json(source: str, experiment: str, verdict: Verdict) -> dict[str, Any]:
     """Return a claim and its verdict for programs."""
-    return _finite(
+    return finite(
         {
             "source": source,
             "experiment": experiment,
@@ -225,14 +225,14 @@ def claim_json(source: str, experiment: str, verdict: Verdict) -> dict[str, Any]
     )
 
 
-def _finite(document: dict[str, Any]) -> dict[str, Any]:
+def finite(document: dict[str, Any]) -> dict[str, Any]:
     """Return a value with null for the numbers that JSON does not have."""
     return {key: _value(value) for key, value in document.items()}
 
 
 def _value(value: Any) -> Any:
     if isinstance(value, dict):
-        return _finite(value)
+        return finite(value)
     if isinstance(value, list | tuple):
         return [_value(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

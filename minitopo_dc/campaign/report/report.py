@@ -43,6 +43,19 @@ from minitopo_dc.campaign.report.figures import experiment_chart
 from minitopo_dc.campaign.report.joined import join
 from minitopo_dc.campaign.report.page import render
 from minitopo_dc.campaign.report.questions import Compared, Question, questions
+from minitopo_dc.campaign.report.when import Told, told
+from minitopo_dc.campaign.report.when_words import (
+    effects_chart,
+    importances,
+    made,
+    noise_of,
+    regret_words,
+    rule_lines,
+    save_rules,
+    tests,
+    verdict,
+)
+from minitopo_dc.campaign.report.when_words import to_text as when_text
 from minitopo_dc.files import replacing
 
 FIRST_ROWS = 8
@@ -74,6 +87,8 @@ class Section:
     """Tuples of a source and its answers in one picture."""
     cases: dict[str, Chart | str] = field(default_factory=dict)
     """For each name of a figure, the chart of a point, or why there is none."""
+    when: list[tuple[Told, Chart | None]] = field(default_factory=list)
+    """Models and rules, each with the picture of its models' effects."""
 
     @property
     def questions(self) -> list[Question]:
@@ -85,7 +100,8 @@ class Section:
         """Return all charts of the experiment."""
         cases = [each for each in self.cases.values() if isinstance(each, Chart)]
         own = [] if self.chart is None else [self.chart]
-        return [*own, *(chart for _, chart in self.pictures), *cases]
+        effects = [chart for _, chart in self.when if chart is not None]
+        return [*own, *(chart for _, chart in self.pictures), *effects, *cases]
 
 
 def write_report(
@@ -105,17 +121,21 @@ def write_report(
     sections = [
         _section(sources, name, experiment, directory) for name, experiment in _experiments(sources)
     ]
+    when = [each for section in sections for each, _ in section.when]
+    words = sources[0].plan.file.words
     save_answers(
         [each for section in sections for each in section.answers],
         {section.name: section.verdicts for section in sections},
         directory,
         "\n".join(
-            to_text(each.experiment.title, each.questions, each.answers)
+            to_text(each.experiment.title, each.questions, each.answers, _when_text(each, words))
             for each in sections
-            if each.questions
+            if each.questions or each.when
         ),
         {section.name: section.compared for section in sections},
+        when=when,
     )
+    save_rules(when, directory)
     charts = [chart for section in sections for chart in section.charts]
     path = directory / "report.html"
     with replacing(path) as partial:
@@ -142,7 +162,8 @@ def _context(sources: Sequence[Source], sections: Sequence[Section]) -> dict[str
     drawn = [*telling, *(section for section in sections if section.chart)]
     words = (factors, left_out, reasons, rule_accuracy, rule_tested, rule_text, scatter)
     words_of_cases = (case_name, case_reason, case_text)
-    tools: tuple[Callable[..., Any], ...] = (*words, *words_of_cases)
+    of_when = (importances, made, noise_of, regret_words, rule_lines, tests, verdict)
+    tools: tuple[Callable[..., Any], ...] = (*words, *words_of_cases, *of_when)
     return {
         "file": sources[0].plan.file,
         "sections": sections,
@@ -209,6 +230,11 @@ def _judge(section: Section, sources: Sequence[Source], directory: Path) -> None
         for asked in experiment.outcomes
     ]
     section.answers = list(answers(sources, name, experiment, tables))
+    section.when = [(each, effects_chart(each)) for each in told(sources, name, experiment, tables)]
+
+
+def _when_text(section: Section, words: Mapping[str, str]) -> list[str]:
+    return [line for each, _ in section.when for line in (*when_text(each, words), "")]
 
 
 def _compare(section: Section, compared: pd.DataFrame) -> None:
