@@ -187,16 +187,36 @@ class Outcomes:
     NaN without points."""
 
 
-def outcomes(ratios: npt.NDArray[np.float64], margin: float) -> Outcomes:
-    """Count the outcomes of points by their ratios, of which each is above 0, infinite, or 0.
+def signs(ratios: npt.NDArray[np.float64], margin: float) -> npt.NDArray[np.float64]:
+    """Return 1 where the first is better by a ratio, 0 for a tie, -1 where the second is.
 
     Args:
-        ratios: above 1 where the first is better; points without a value (NaN) do not count.
+        ratios: above 1 where the first is better, infinite or 0; NaN where there is none.
         margin: of the ratio: a tie is from 1 / (1 + `margin`) to 1 + `margin`.
     """
+    better, worse = ratios > 1 + margin, ratios < 1 / (1 + margin)
+    return np.where(np.isnan(ratios), np.nan, better.astype(float) - worse)
+
+
+def same_outcome(
+    ratios: npt.NDArray[np.float64], others: npt.NDArray[np.float64], margin: float
+) -> Proportion:
+    """Return at how many points two measurements of a ratio have the same outcome (`signs`)."""
+    first, second = signs(ratios, margin), signs(others, margin)
+    known = ~np.isnan(first) & ~np.isnan(second)
+    return Proportion(int((first == second)[known].sum()), int(known.sum()))
+
+
+def outcomes(ratios: npt.NDArray[np.float64], margin: float) -> Outcomes:
+    """Count the outcomes of points by their ratios; points without a value do not count.
+
+    Args:
+        ratios: those of `signs`.
+        margin: that of `signs`.
+    """
     known = ratios[~np.isnan(ratios)]
-    better = int((known > 1 + margin).sum())
-    worse = int((known < 1 / (1 + margin)).sum())
+    found = signs(known, margin)
+    better, worse = int((found > 0).sum()), int((found < 0).sum())
     quartiles = np.quantile(known, (0.25, 0.5, 0.75), method="inverted_cdf") if len(known) else ()
     low, middle, high = map(float, quartiles) if len(known) else (math.nan,) * 3
     return Outcomes(

@@ -15,6 +15,7 @@ from minitopo_dc.analysis.statistics import (
     mean_interval,
     outcome,
     outcomes,
+    same_outcome,
 )
 
 
@@ -61,3 +62,10 @@ def test_a_tie_is_no_win_of_either() -> None:
 def test_no_points_have_no_outcomes() -> None:
     found = outcomes(np.array([math.nan]), 0.05)
     assert (found.tie.points, math.isnan(found.ratios[1])) == (0, True)
+
+
+def test_two_measurements_agree_where_both_are_the_same_side_or_a_tie() -> None:
+    first = np.array([1.2, 1.04, 0.97, 0.5, 0.0, np.inf, np.nan, 1.2])
+    other = np.array([1.06, 1.06, 1.02, 0.94, 0.1, 1.0, 1.0, np.nan])
+    found = same_outcome(first, other, 0.05)
+    assert (found.count, found.points) == (4, 6)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from minitopo_dc.analysis.statistics import Outcomes, Proportion, outcomes
+from minitopo_dc.analysis.learning.factors import as_level
+from minitopo_dc.analysis.statistics import Outcomes, Proportion, outcomes, same_outcome
 from minitopo_dc.campaign.file.explain import Sides
 from minitopo_dc.campaign.file.expressions import names_in, outermost_call
-from minitopo_dc.campaign.file.fields import Claim
+from minitopo_dc.campaign.file.fields import Claim, Experiment
 from minitopo_dc.campaign.report.answer import Answer
 from minitopo_dc.campaign.report.claims import UNIVERSAL, Estimate, Verdict
 from minitopo_dc.campaign.report.words import NONE, counted, interval, percent, share, significant
@@ -61,11 +64,7 @@ class Compared:
     @classmethod
     def of(cls, source: str, asked: Sides, table: pd.DataFrame) -> Compared:
         """Count the outcomes of points (`joined_table`)."""
-        ratios = table[asked.measure].to_numpy(dtype=float)
-        if asked.less_is_better:
-            with np.errstate(divide="ignore"):
-                ratios = 1 / ratios
-        return cls(source, asked, outcomes(ratios, asked.margin))
+        return cls(source, asked, outcomes(_ratios(asked, table), asked.margin))
 
     def to_json(self, experiment: str) -> dict[str, Any]:
         """Return the outcomes as JSON for programs."""
@@ -79,10 +78,58 @@ class Compared:
         }
 
 
+@dataclass(frozen=True)
+class Agreed:
+    """At how many points two sources have the same outcome of two sides."""
+
+    source: str
+    first: str
+    """The source with which it is compared."""
+    asked: Sides
+    same: Proportion
+
+    @classmethod
+    def of(
+        cls, asked: Sides, experiment: Experiment, tables: Mapping[str, pd.DataFrame]
+    ) -> Iterator[Agreed]:
+        """Yield the agreement of each source but the first, at the points that both have.
+
+        Args:
+            asked: the sides.
+            experiment: theirs.
+            tables: `joined_table` by source.
+        """
+        by_point = {
+            source: _by_point(asked, experiment, table)
+            for source, table in tables.items()
+            if not table.empty
+        }
+        first = next(iter(by_point), "")
+        for source, ratios in by_point.items():
+            if source != first:
+                both = pd.concat([by_point[first], ratios], axis=1, join="inner").to_numpy()
+                yield cls(source, first, asked, same_outcome(*both.T, asked.margin))
+
+
+def _by_point(asked: Sides, experiment: Experiment, table: pd.DataFrame) -> pd.Series[float]:
+    """Return the ratios by the values of all factors, as text."""
+    rows = table[sorted(experiment.factors() & set(table))].itertuples(index=False)
+    names = [json.dumps([as_level(value) for value in row]) for row in rows]
+    return pd.Series(_ratios(asked, table), index=names)
+
+
+def _ratios(asked: Sides, table: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the ratios of points, above 1 where the first side is better."""
+    ratios = table[asked.measure].to_numpy(dtype=float)
+    with np.errstate(divide="ignore"):
+        return 1 / ratios if asked.less_is_better else ratios
+
+
 def questions(
     verdicts: Sequence[tuple[str, Verdict]],
     answers: Sequence[Answer],
     compared: Sequence[Compared] = (),
+    agreed: Sequence[Agreed] = (),
 ) -> Iterator[Question]:
     """Yield the outcomes and claims of an experiment, and its questions that no claim asks.
 
@@ -90,8 +137,10 @@ def questions(
         verdicts: each with its source.
         answers: the experiment's answers.
         compared: pairs of sides with their outcomes.
+        agreed: sources with the same outcomes of pairs of sides.
     """
     yield from map(_of_sides, compared)
+    yield from map(_of_agreed, agreed)
     yield from (_of_claim(source, verdict) for source, verdict in verdicts)
     asked = {
         (source, name)
@@ -140,6 +189,21 @@ def _of_sides(compared: Compared) -> Question:
         verdict=next((f"{name} in most" for name, each in shares.items() if each.low > HALF), OPEN),
         needs=f"{margin}; median ratio {middle}, quartiles {low} to {high}" if points else margin,
         n=counted(points, "point"),
+        why="",
+    )
+
+
+def _of_agreed(agreed: Agreed) -> Question:
+    asked, same = agreed.asked, agreed.same
+    return Question(
+        text=f"{asked.first} against {asked.second}: the outcome of the {agreed.first} clock",
+        who="",
+        source=agreed.source,
+        effect=percent(same.share) if same.points else NONE,
+        ends=share(same).partition("(")[2].removesuffix(")") if same.points else "",
+        verdict=_most(same),
+        needs=f"a tie is within {percent(asked.margin)}",
+        n=counted(same.points, "point"),
         why="",
     )
 

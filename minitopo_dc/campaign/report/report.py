@@ -42,7 +42,7 @@ from minitopo_dc.campaign.report.evaluation import Source, comparison, failed_ru
 from minitopo_dc.campaign.report.figures import experiment_chart
 from minitopo_dc.campaign.report.joined import join
 from minitopo_dc.campaign.report.page import render
-from minitopo_dc.campaign.report.questions import Compared, Question, questions
+from minitopo_dc.campaign.report.questions import Agreed, Compared, Question, questions
 from minitopo_dc.campaign.report.when import Told, told
 from minitopo_dc.campaign.report.when_words import (
     effects_chart,
@@ -82,6 +82,8 @@ class Section:
     """Tuples of a source and how many of its runs are not ok, where any is not."""
     compared: list[Compared] = field(default_factory=list)
     """Pairs of sides with their outcomes."""
+    agreed: list[Agreed] = field(default_factory=list)
+    """How often sources agree on these outcomes."""
     answers: list[Answer] = field(default_factory=list)
     pictures: list[tuple[str, Chart]] = field(default_factory=list)
     """Tuples of a source and its answers in one picture."""
@@ -93,7 +95,7 @@ class Section:
     @property
     def questions(self) -> list[Question]:
         """Return the experiment's lines in the report's first table."""
-        return list(questions(self.verdicts, self.answers, self.compared))
+        return list(questions(self.verdicts, self.answers, self.compared, self.agreed))
 
     @property
     def charts(self) -> list[Chart]:
@@ -228,6 +230,9 @@ def _judge(section: Section, sources: Sequence[Source], directory: Path) -> None
         Compared.of(label, asked, table)
         for label, table in tables.items()
         for asked in experiment.outcomes
+    ]
+    section.agreed = [
+        each for asked in experiment.outcomes for each in Agreed.of(asked, experiment, tables)
     ]
     section.answers = list(answers(sources, name, experiment, tables))
     section.when = [(each, effects_chart(each)) for each in told(sources, name, experiment, tables)]

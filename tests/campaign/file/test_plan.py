@@ -70,6 +70,13 @@ def test_every_cell_has_the_same_seeds_and_first_repetitions_come_first(tmp_path
     assert [run.scenario.seed for run in made.runs] == [5] * 4 + [6] * 4
 
 
+def test_the_configurations_of_a_point_run_before_those_of_the_next_one(tmp_path: Path) -> None:
+    """An unfinished campaign has whole points to compare."""
+    made = plan(tmp_path, document(), repetitions=1)
+    points = [run.scenario.model_dump(mode="json")["pdcp"]["batch"] for run in made.runs]
+    assert points == [2, 2, 100, 100]
+
+
 def test_cells_that_mean_the_same_scenario_share_their_runs(tmp_path: Path) -> None:
     both = {
         "a": {"title": "A", "grid": {"pdcp.batch": [100]}},

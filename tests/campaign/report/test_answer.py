@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from minitopo_dc.campaign.report.answer import Answer, answers
@@ -143,6 +144,33 @@ def test_three_outcomes_count_no_tie_as_a_win(
     assert (coarse["better"]["count"], coarse["tie"]["count"]) == (0, fine["better"]["count"])
     assert coarse["worse"] == fine["worse"]
     assert sorted(set(fine["ratios"])) == pytest.approx([0.6, 1.1])
+
+
+def slower_on_packets(scenario: Scenario, directory: Path) -> RunResult:
+    """On packets Dual Connectivity is 8 % slower than planted where rates are above 12.5."""
+    rate = scenario.legs[0].downlink.rate_mbps
+    assert rate is not None
+    found = planted(scenario, directory)
+    held = scenario.mode == "dc" and rate > 12.5
+    return replace(found, goodput_mbps=found.goodput_mbps * (0.92 if held else 1))
+
+
+def test_outcomes_of_two_clocks_are_compared_point_by_point(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = {"measure": "gain", "first": "DC", "second": "multipath"}
+    asked = content(outcomes=[sides])
+    virtual = run_with(tmp_path / "c", asked, planted)
+    real = run_with(tmp_path / "c", asked, slower_on_packets, clock="real")
+    assert main(["campaign", "report", str(virtual), str(real)]) == 0
+    told = capsys.readouterr().out
+    table = pd.read_csv(virtual / "report/points-download.csv")
+    one, other = (table[table["source"] == clock] for clock in ("virtual", "real"))
+    held = (other["label.rate"] > 12.5) & (one["gain"].to_numpy() > 1)
+    same = len(other) - int(held.sum())
+    assert 0 < same < POINTS
+    assert "DC against multipath: the outcome of the virtual clock: **" in told
+    assert f"{100 * same / POINTS:.1f} % (" in told
 
 
 def test_outcomes_of_what_is_not_joined_are_one_error(tmp_path: Path) -> None:
