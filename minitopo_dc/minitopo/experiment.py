@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, fields, number, whole, word
+from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.settings import PathSchedule, SettingsError, parse_path_words
 from minitopo_dc.settings.defaults import CONGESTION_CONTROL
@@ -68,6 +69,7 @@ NAMES = (
         *(RUN_TIME, IPERF_TIME, IPERF_PARALLEL),
         *FILE_KEYS,
         *SYSCTLS,
+        *(key for keys in PROGRAM_KEYS.values() for key in keys),
     ),
     *(*CAPTURES, "snaplen_pcap", PATHS, "flow", "duration", "clock", "timeout", "desc", *MPTCP_V0),
 )
@@ -127,7 +129,7 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
     if (given := file.one("xpType")) is not None and given.value not in types:
         raise given.error(
             f"experiment {given.value!r}; allowed: {', '.join(types)} "
-            "(Minitopo's others, as ab and sirimsg, run inside your Minitopo: minitopo-dc minitopo)"
+            "(Minitopo's others, as nc and vlc, run inside your Minitopo: minitopo-dc minitopo)"
         )
     is_iperf = given is not None and given.value == IPERF
     names = (*NAMES, IPERF_SIZE) if is_iperf else NAMES

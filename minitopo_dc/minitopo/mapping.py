@@ -28,16 +28,22 @@ from minitopo_dc.minitopo.experiment import (
     read_experiment,
 )
 from minitopo_dc.minitopo.lines import Line, ParameterError, word
+from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
+from minitopo_dc.minitopo.programs import SIRI_MSG, program_workload
+from minitopo_dc.minitopo.programs import TYPES as PROGRAMS
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import PathSchedule, SettingsError
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 
+COMMAND = "command"
+"""The transport of programs."""
 SINGULAR_KEYS = {
     **{"pingCount": PING, "pingInterval": PING},
     RUN_TIME: REQUEST_RESPONSE,
     **{IPERF_TIME: IPERF, IPERF_PARALLEL: IPERF},
+    **{key: kind for kind, keys in PROGRAM_KEYS.items() for key in keys},
 }
 """Keys that only one experiment type has."""
 
@@ -55,7 +61,7 @@ class MinitopoRun:
 
 def experiment_types() -> tuple[str, ...]:
     """Return the experiment types that can be run: Minitopo's own, then the runners' names."""
-    return (NONE, PING, *WEB, IPERF, REQUEST_RESPONSE, *runner_names())
+    return (NONE, PING, *WEB, IPERF, REQUEST_RESPONSE, *PROGRAMS, *runner_names())
 
 
 def read_minitopo(
@@ -117,7 +123,7 @@ def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
     """Return the scenario of who sends what over the paths."""
     transport = _transport(topology, experiment)
     mode = _mode(topology, experiment, transport)
-    workload = _workload(experiment)
+    workload = _workload(topology, experiment, multipath=mode == "multipath")
     _check_transports(experiment, transport, workload)
     is_virtual = experiment.clock == "virtual"
     values = {
@@ -146,10 +152,14 @@ def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
         raise ParameterError(str(error)) from None
 
 
-def _workload(experiment: Experiment) -> Workload:
-    if experiment.type.value == PING:
+def _workload(topology: Topology, experiment: Experiment, *, multipath: bool) -> Workload:
+    kind, source = experiment.type.value, experiment.source
+    if kind in PROGRAMS:
+        size_bytes = experiment.size_bytes
+        return program_workload(source, kind, size_bytes, topology.seed, multipath=multipath)
+    if kind == PING:
         return Ping(count=experiment.ping_count, interval_s=experiment.ping_interval_s)
-    if experiment.type.value == REQUEST_RESPONSE:
+    if kind == REQUEST_RESPONSE:
         return RequestResponse(duration_s=experiment.run_time_s)
     return Download(size_mb=experiment.size_bytes / 1e6, duration_s=experiment.duration_s)
 
@@ -162,7 +172,7 @@ def _transport(topology: Topology, experiment: Experiment) -> str:
         return _tcp_or_mptcp(topology, experiment)
     if kind in ("quic", REQUEST_RESPONSE):
         return "mpquic" if experiment.quic_multipath else "quic"
-    return kind
+    return COMMAND if kind in PROGRAMS else kind
 
 
 def _tcp_or_mptcp(topology: Topology, experiment: Experiment) -> str:
@@ -180,7 +190,8 @@ def _tcp_or_mptcp(topology: Topology, experiment: Experiment) -> str:
 
 def _mode(topology: Topology, experiment: Experiment, transport: str) -> str:
     line = experiment.type
-    if get_runner(transport).multipath:
+    stack = _tcp_or_mptcp(topology, experiment) if line.value in PROGRAMS else transport
+    if get_runner(stack).multipath:
         if topology.dual_connectivity:
             raise line.error(f"{transport} needs several paths; use topoType:MultiIf")
         if len(topology.c2r) < 2:
@@ -297,7 +308,7 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
         for path in topology.r2s[1:]:
             yield path.line.says("carries nothing: flows use the server's address on path_r2s_0")
     yield from _unused_keys(given, kind, timed=experiment.duration_s is not None)
-    if not {flow.transport for flow in scenario.resolved_flows} & {"tcp", "mptcp"}:
+    if not {flow.transport for flow in scenario.resolved_flows} & {"tcp", "mptcp", COMMAND}:
         for key in SYSCTLS:
             if key in given:
                 yield given[key].says(
@@ -324,7 +335,7 @@ def _unused_keys(given: Mapping[str, Line], kind: str, *, timed: bool) -> Iterat
     for key, owner in SINGULAR_KEYS.items():
         if key in given and kind != owner:
             yield given[key].says(f"ignored: only xpType:{owner} has it")
-    without_file = kind in (PING, REQUEST_RESPONSE, IPERF)
+    without_file = kind in (PING, REQUEST_RESPONSE, IPERF, SIRI_MSG)
     for key in FILE_KEYS if without_file else ():
         if key in given:
             yield given[key].says(f"ignored: xpType:{kind} has no file")

@@ -135,7 +135,7 @@ BAD_EXPERIMENTS = [
     ),
     (DUAL, "xpType:ping\nflow:dc\n", "xp:2: flow: only downloads have it, not ping"),
     (DUAL, "xpType:ping\nduration:9\n", "xp:2: duration: only downloads have it, not ping"),
-    (DUAL, "xpType:ab\n", "xp:1: xpType: experiment 'ab'; allowed: .*ab and sirimsg, run inside"),
+    (DUAL, "xpType:nc\n", "xp:1: xpType: experiment 'nc'; allowed: .*nc and vlc, run inside"),
     (DUAL, "xpType:https\nsize:10M\n", "xp:2: size: unknown key; did you mean file_size"),
     (DUAL, "xpType:iperf\nduration:9\n", "xp:2: duration: xpType:iperf has iperfTime"),
     (DUAL, "xpType:iperf\niperfParallel:4\n", "xp:2: iperfParallel: only 1 connection here"),

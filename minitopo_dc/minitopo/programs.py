@@ -1,0 +1,145 @@
+"""Minitopo's experiments that start programs, as workloads `command` of this project's programs.
+
+The numbers and their defaults are those of Minitopo's `ab` and `sirimsg`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minitopo_dc.minitopo.lines import Line, ParameterError, ParameterFile, number, whole
+from minitopo_dc.workloads import Command
+from minitopo_dc.workloads.command import Measure
+
+AB, SIRI_MSG = "ab", "sirimsg"
+TYPES = (AB, SIRI_MSG)
+HTTP_PORT, SIRI_PORT, MESSAGE_PORT = 8000, 8080, 8000
+"""Where the servers listen; Minitopo's HTTP server has 80, for which it needs root."""
+MOST_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A number of an experiment file, which becomes an option of a program."""
+
+    option: str
+    default: float | None
+    """None: it has to be given."""
+    least: float
+    most: float
+    is_whole: bool = True
+
+
+AB_KEYS = {
+    "abConccurentRequests": Key("--concurrent", 50, 1, 20_000),  # Minitopo's spelling; ab's limit
+    "abTimelimit": Key("--seconds", 20, 0.001, 86_400, is_whole=False),
+}
+SIRI_KEYS = {
+    "siriRunTime": Key("--seconds", None, 0.001, 86_400, is_whole=False),
+    "siriQuerySize": Key("--query-bytes", 2500, 64, MOST_BYTES),
+    "siriResponseSize": Key("--response-bytes", 750, 16, MOST_BYTES),
+    "siriDelayQueryResponse": Key("--response-delay", 0, 0, 3600),
+    "siriMinPayloadSize": Key("--least-payload", 85, 48, MOST_BYTES),
+    "siriMaxPayloadSize": Key("--most-payload", 500, 96, MOST_BYTES),
+    "siriIntervalTimeMs": Key("--interval-ms", 333, 1, 3_600_000),
+    "siriBufferSize": Key("--buffer-queries", 9, 1, 10_000),
+    "siriBurstSize": Key("--burst-queries", 0, 0, MOST_BYTES),
+    "siriIntervalBurstTimeMs": Key("--burst-interval-ms", 0, 0, 3_600_000),
+    "msgClientSleep": Key("--message-pause", 5, 0, 3600, is_whole=False),
+    "msgServerSleep": Key("--message-delay", 5, 0, 3600, is_whole=False),
+    "msgNbRequests": Key("--messages", 5, 0, 100_000),
+    "msgBytes": Key("--message-bytes", 1200, 1, MOST_BYTES),
+}
+KEYS = {AB: AB_KEYS, SIRI_MSG: SIRI_KEYS}
+AB_UNITS = {
+    "complete_requests": "",
+    "failed_requests": "",
+    "requests_per_s": "1/s",
+    "received_mbps": "Mbit/s",
+    "connect_mean_ms": "ms",
+    "request_mean_ms": "ms",
+    "request_median_ms": "ms",
+    "request_p95_ms": "ms",
+    "request_max_ms": "ms",
+}
+SIRI_UNITS = {
+    "queries": "",
+    "answered_queries": "",
+    "missed_queries": "",
+    "query_mean_ms": "ms",
+    "query_median_ms": "ms",
+    "query_p95_ms": "ms",
+    "query_max_ms": "ms",
+    "messages": "",
+    "answered_messages": "",
+}
+
+
+def program_workload(
+    source: ParameterFile, kind: str, size_bytes: int, seed: int, *, multipath: bool
+) -> Command:
+    """Return the programs of an experiment file, with the numbers that they print.
+
+    Args:
+        source: the experiment file.
+        kind: one of `TYPES`.
+        size_bytes: of the file that `ab` requests.
+        seed: of the sizes of Siri's packets.
+        multipath: whether the sockets are MPTCP's.
+
+    Raises:
+        ParameterError: names file and line of a number that is not allowed.
+    """
+    options = _options(source, KEYS[kind]) + (["--mptcp"] if multipath else [])
+    if kind == AB:
+        options += ["--port", str(HTTP_PORT), "--bytes", str(size_bytes)]
+        return _command("web_load", options, HTTP_PORT, AB_UNITS)
+    _check_payloads(source)
+    options += ["--port", str(SIRI_PORT), "--message-port", str(MESSAGE_PORT), "--seed", str(seed)]
+    return _command("messages", options, SIRI_PORT, SIRI_UNITS)
+
+
+def _command(program: str, options: list[str], port: int, units: dict[str, str]) -> Command:
+    words = ("{python}", "-m", f"minitopo_dc.runners.command.programs.{program}")
+    both = ["--server", "{server}", *options]
+    return Command(
+        client=(*words, "client", *both),
+        server=(*words, "server", *both),
+        server_ready=port,
+        measures={name: Measure(json_path=name, unit=unit) for name, unit in units.items()},
+    )
+
+
+def _options(source: ParameterFile, keys: dict[str, Key]) -> list[str]:
+    words = []
+    for name, key in keys.items():
+        line = source.one(name)
+        if line is None and key.default is None:
+            raise ParameterError(
+                f"{source.path}: no {name}; allowed: {key.least:g} to {key.most:g}"
+            )
+        value = key.default if line is None else _value(line, key)
+        words += [key.option, f"{value:.15g}"]
+    return words
+
+
+def _value(line: Line, key: Key) -> float:
+    if key.is_whole:
+        return whole(line, line.value, line.key, int(key.least), int(key.most))
+    return number(line, line.value, line.key, key.least, key.most)
+
+
+def _check_payloads(source: ParameterFile) -> None:
+    """Refuse sizes of which no query can be made (see `messages.payloads`)."""
+    names = ("siriQuerySize", "siriMinPayloadSize", "siriMaxPayloadSize")
+    lines = [source.one(name) for name in names]
+    query, least, most = (
+        SIRI_KEYS[name].default if line is None else float(line.value)
+        for name, line in zip(names, lines, strict=True)
+    )
+    assert query is not None and least is not None and most is not None
+    wrong = next((line for line in reversed(lines) if line is not None), None)
+    if wrong is not None and most < 2 * least:
+        raise wrong.error(f"siriMaxPayloadSize {most:g}; allowed: twice the least, {2 * least:g}")
+    if wrong is not None and query < least:
+        raise wrong.error(f"siriQuerySize {query:g}; allowed: siriMinPayloadSize or more")
