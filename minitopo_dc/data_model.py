@@ -7,7 +7,7 @@ version it has. A directory without that file has version 1, which did not write
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
@@ -21,6 +21,8 @@ VERSION: Final = 2
 UNVERSIONED: Final = 1
 """The version of a directory without the file, and the oldest that this program reads."""
 MOST_BYTES: Final = 4096
+KEPT: Final = 10_000
+"""The number of directories whose version is kept."""
 
 RENAMED: Final = {
     **{
@@ -62,6 +64,16 @@ def check_version(directory: Path) -> int:
         DataModelError: this program does not read it, or the file that says so is damaged.
     """
     path = directory / FILE
+    try:
+        found = path.stat()
+    except (OSError, ValueError):  # the reading says why
+        return _checked(directory, path, ())
+    return _checked(directory, path, (found.st_ino, found.st_size, found.st_mtime_ns))
+
+
+@lru_cache(KEPT)
+def _checked(directory: Path, path: Path, _version: tuple[int, ...]) -> int:
+    """Read a version through a cache, as each file of a directory asks for it."""
     try:
         found = parse_json(read_text(path, MOST_BYTES, within=directory))
         number = found["data_model"]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
@@ -55,11 +58,11 @@ def opened(path: Path, most_bytes: int, within: Path | None = None) -> Iterator[
         OSError: the file cannot be opened or read.
         ValueError: no file can have this name (NUL, half a character).
     """
-    if path.exists():
-        if within is not None and not _is_within(path, within):
-            raise UnreadableError(f"leads out of {within}; such links are not followed")
-        if not path.is_file():
-            raise UnreadableError("no regular file; allowed are files, no folders, pipes, devices")
+    found = path.stat()
+    if within is not None and not _is_within(path, within):
+        raise UnreadableError(f"leads out of {within}; such links are not followed")
+    if not stat.S_ISREG(found.st_mode):
+        raise UnreadableError("no regular file; allowed are files, no folders, pipes, devices")
     with path.open("rb") as file:
         if file.seek(0, io.SEEK_END) > most_bytes:
             raise UnreadableError(f"longer than {most_bytes:,} bytes")
@@ -71,8 +74,9 @@ def _is_within(path: Path, directory: Path) -> bool:
     """Return whether a path leads to a place in a directory, after all links are followed."""
     parts = path.parts[len(directory.parts) :]
     if path.parts[: len(directory.parts)] == directory.parts and ".." not in parts:
-        ways = (path, *list(path.parents)[: len(parts) - 1]) if parts else ()
-        if not any(way.is_symlink() for way in ways):
+        ways = itertools.accumulate(parts, os.path.join, initial=str(directory))
+        # Not Path.is_symlink, which takes three times as long: a report opens 10,000 files.
+        if not any(os.path.islink(way) for way in itertools.islice(ways, 1, None)):  # noqa: PTH114
             return True
     return path.resolve().is_relative_to(directory.resolve())
 

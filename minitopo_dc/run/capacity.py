@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from minitopo_dc.scenario import Scenario
@@ -9,6 +10,12 @@ from minitopo_dc.units import NS_PER_S
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from minitopo_dc.link import Capacity
+    from minitopo_dc.settings import LegSettings
+
+KEPT = 256
+"""The number of capacities that are kept: a trace of an hour has 3600 rates in each."""
 
 
 def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) -> pd.DataFrame:
@@ -36,4 +43,11 @@ def available_bits(scenario: Scenario, start_s: float, end_s: float) -> list[int
         end_s: end of the interval, in the same unit.
     """
     start, end = (round(moment * NS_PER_S) for moment in (start_s, end_s))
-    return [leg.downlink.capacity().bits_between(start, end) for leg in scenario.legs]
+    capacities = [_capacity(leg.downlink, leg.downlink.trace_age()) for leg in scenario.legs]
+    return [capacity.bits_between(start, end) for capacity in capacities]
+
+
+@lru_cache(KEPT)
+def _capacity(radio: LegSettings, _age: int | None) -> Capacity:
+    """Make a capacity through a cache, as many runs of a campaign have the same legs."""
+    return radio.capacity()

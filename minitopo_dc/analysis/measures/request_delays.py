@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from pathlib import Path
 
 from minitopo_dc.analysis.errors import ResultError
@@ -10,6 +11,8 @@ from minitopo_dc.analysis.tables.run_files import read_numbers
 
 FILE = "request-response.csv"
 LATE = 0.95
+KEPT = 1024
+"""The number of runs whose delays are kept: a file has some hundreds of requests."""
 
 
 def answer_worst_ms(run: Path) -> float:
@@ -18,7 +21,7 @@ def answer_worst_ms(run: Path) -> float:
     Raises:
         ResultError: the run has no table of requests, or a broken one.
     """
-    return _delays(run)[-1]
+    return _delays(run, _version(run))[-1]
 
 
 def answer_p95_ms(run: Path) -> float:
@@ -27,12 +30,20 @@ def answer_p95_ms(run: Path) -> float:
     Raises:
         ResultError: see `answer_worst_ms`.
     """
-    delays = _delays(run)
+    delays = _delays(run, _version(run))
     return delays[math.ceil(LATE * len(delays)) - 1]
 
 
-def _delays(run: Path) -> list[float]:
-    """Return the delays in ms in ascending order."""
+def _version(run: Path) -> int:
+    try:
+        return (run / FILE).stat().st_mtime_ns
+    except OSError as error:
+        raise ResultError(f"{run / FILE}: {error.strerror}") from None
+
+
+@lru_cache(KEPT)
+def _delays(run: Path, _version: int) -> list[float]:
+    """Return the delays in ms in ascending order, from a cache, as each measure asks for them."""
     column = read_numbers(run, FILE, ["delay_ms"])["delay_ms"]
     if column.empty:
         raise ResultError(f"{run / FILE}: no requests")

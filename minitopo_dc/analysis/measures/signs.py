@@ -25,6 +25,7 @@ from minitopo_dc.run.results import RunResult
 
 FEWEST_SAMPLES = 5
 """The fewest samples of a transfer for a share of its time: fewer are too coarse."""
+COUNTED = ("leg", "time_s", "delivered_packets")
 FULL = 0.8
 """The part of its capacity from which on a leg counts as full, on average from the handshake on."""
 
@@ -140,19 +141,17 @@ def _resting(
         return 0.0, 1.0
     start, end = window
     begins, rests = [], []
+    legs, times, packets = (series[name].to_numpy() for name in COUNTED)
+    during = (times >= start) & (times <= end)
     for leg in used:
-        rows = series[(series["leg"] == leg) & series["time_s"].between(start, end)]
-        carried = rows["delivered_packets"].diff().fillna(0.0).to_numpy() > 0
+        rows = np.flatnonzero((legs == leg) & during)
+        carried = np.diff(packets[rows], prepend=packets[rows][:1]) > 0
         first = int(carried.argmax()) if carried.any() else len(rows) - 1
-        begins.append(_time_before(rows, first, start))
+        # The time of the sample before a leg's first packet is its earliest possible begin.
+        begins.append(float(times[rows[first - 1]]) if first > 0 else start)
         after = carried[first + 1 :]
         rests.append(float((~after).mean()) if len(after) >= FEWEST_SAMPLES else math.nan)
     return (max(begins) - start) / (end - start), float(np.max(rests))
-
-
-def _time_before(rows: pd.DataFrame, first: int, start: float) -> float:
-    """Return the time of the sample before a leg's first packet, its earliest possible begin."""
-    return float(rows["time_s"].iloc[first - 1]) if first > 0 else start
 
 
 def _uneven(run: Path, result: RunResult) -> float:

@@ -137,7 +137,8 @@ class Store:
         A file beside the runs' directories, and a run with a damaged result (`damaged`), are left
         out.
         """
-        results = ((each.name, self._result(each)) for each in self._directories())
+        directories = self._directories()
+        results = ((each.name, self._result(each, only="result.json")) for each in directories)
         return {name: result for name, result in results if isinstance(result, RunResult)}
 
     def damaged(self) -> dict[str, str]:
@@ -145,9 +146,8 @@ class Store:
         found = {}
         for directory in self._directories():
             result = self._result(directory)
-            why = result if isinstance(result, str) else damage(directory)
-            if why is not None:
-                found[directory.name] = why
+            if isinstance(result, str):
+                found[directory.name] = result
         return found
 
     def _check_inside(self) -> None:
@@ -158,12 +158,13 @@ class Store:
     def _directories(self) -> list[Path]:
         return sorted(each for each in self.runs.glob("*") if each.is_dir())
 
-    def _result(self, directory: Path) -> RunResult | str:
-        """Return a run's result, or the reason why it has none."""
+    def _result(self, directory: Path, only: str | None = None) -> RunResult | str:
+        """Return a run's result, or the reason why it is damaged; `only` is that of `damage`."""
         if directory.is_symlink():
             return "a link, not a run of this campaign's"
         try:
-            return damage(directory, only="result.json") or load_result(directory)
+            check_version(directory)
+            return damage(directory, only) or load_result(directory)
         except NoVersionError as error:
             return str(error)
         except DataModelError:  # it is not damaged: to do it again would destroy it

@@ -233,13 +233,10 @@ def _configurations(
     known: Iterable[str], cells: pd.DataFrame, rule: _Rule
 ) -> dict[str, _Configuration]:
     """Return the file's configurations by their names in expressions; some may have no run."""
-    runs = {str(name): rows for name, rows in cells.groupby("configuration", sort=False)}
-    return {
-        identifier(name): _Configuration(
-            runs[name].to_dict("records") if name in runs else [], rule
-        )
-        for name in known
-    }
+    runs: dict[str, list[dict[Any, Any]]] = {name: [] for name in known}
+    for run in cells.to_dict("records"):
+        runs[run["configuration"]].append(run)
+    return {identifier(name): _Configuration(found, rule) for name, found in runs.items()}
 
 
 def _joined(
