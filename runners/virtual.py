@@ -151,6 +151,7 @@ class FlowFacts:
         paths: of mode `multipath`, when which leg has a path, in s since `begin`.
         plugins: the user's modules and files that programs may need.
         sysctl: kernel settings of both hosts, of ends in a guest.
+        earlier_downloads: of ends in a guest, how many go before the one that is measured.
     """
 
     workload: Workload
@@ -166,6 +167,7 @@ class FlowFacts:
     paths: PathPlan | None = None
     plugins: tuple[str, ...] = ()
     sysctl: Mapping[str, str] = field(default_factory=dict)
+    earlier_downloads: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -128,6 +128,7 @@ class Orders:
         does: what is sent, or the programs that send.
         sysctl: kernel settings of both hosts.
         mss: the largest segment that the server sends, with its options; 0: as the link allows.
+        earlier: how many downloads go before the one that is measured.
     """
 
     multipath: bool
@@ -143,6 +144,7 @@ class Orders:
     does: Traffic | Programs
     sysctl: Mapping[str, str] = field(default_factory=dict)
     mss: int = 0
+    earlier: int = 0
 
     def files(self) -> dict[str, bytes]:
         """Return all files that the agent reads."""
@@ -167,4 +169,6 @@ class Orders:
             yield f"sysctl {name} {value}"
         if self.mss:
             yield f"mss {self.mss}"
+        if self.earlier:
+            yield f"earlier {self.earlier}"
         yield from self.does.lines()

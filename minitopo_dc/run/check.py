@@ -14,7 +14,7 @@ from minitopo_dc.settings import (
     check_kernel_bearer,
     kernel_rates,
 )
-from minitopo_dc.workloads import Realtime, Workload
+from minitopo_dc.workloads import Download, Realtime, Workload
 
 REAL_DEFAULT = {name: getattr(RealSettings(), name) for name in RealSettings.model_fields}
 
@@ -191,6 +191,23 @@ def check_virtual(scenario: Scenario) -> None:
     if scenario.virtual.sysctl and not any(each.guest() for each in runners_of(scenario)):
         able = ", ".join(each.name for each in all_runners() if each.guest())
         raise SettingsError(f"virtual.sysctl: needs a transport with a kernel: {able}")
+    if scenario.virtual.earlier_downloads:
+        _check_earlier_downloads(scenario)
+
+
+def _check_earlier_downloads(scenario: Scenario) -> None:
+    """Refuse earlier downloads where they are not carried, or would move what has a time."""
+    flows = scenario.resolved_flows
+    workload = flows[0].workload
+    reason = None
+    if [flow.transport for flow in flows] != ["tcp"]:
+        reason = "allowed: one flow of transport tcp"
+    elif not isinstance(workload, Download) or workload.duration_s is not None:
+        reason = "allowed: workload download with size_mb"
+    elif any(True for leg in scenario.legs for _ in leg.moments()):
+        reason = "allowed: legs without changes and outages"
+    if reason is not None:
+        raise SettingsError(f"virtual.earlier_downloads: {reason}")
 
 
 def check_scenario(scenario: Scenario) -> None:

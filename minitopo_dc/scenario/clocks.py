@@ -9,7 +9,7 @@ from pydantic import Field
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.settings import Settings
 from minitopo_dc.settings.base import LeftOut
-from minitopo_dc.settings.ranges import CpuPercent, Microseconds, Milliseconds
+from minitopo_dc.settings.ranges import CpuPercent, Microseconds, Milliseconds, within
 
 Clock = Literal["real", "virtual"]
 Recovery = Literal["modern", "draft-27"]
@@ -17,6 +17,7 @@ Core = Literal["auto", "native", "python"]
 """What computes a run: `auto` is the native core where it is built and has all that is needed."""
 SysctlName = Annotated[str, Field(pattern=r"^net\.[A-Za-z0-9_.-]+$")]
 """Only what a network namespace has of its own can be set for one run."""
+EarlierDownloads = Annotated[int, *within(0, 100)]
 SysctlValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_. \t-]+$")]
 
 
@@ -67,5 +68,9 @@ class VirtualSettings(Settings):
     """The installed aioquic's loss recovery, or that of aioquic in 2020 (docs/virtual-clock.md)."""
     sysctl: LeftOut[dict[SysctlName, SysctlValue]] = Field(default_factory=dict)
     """Kernel settings of server and client in guests, as `real.sysctl`."""
+    earlier_downloads: LeftOut[EarlierDownloads] = 0
+    """In guests: downloads of the same size, one after the other, before the one that is measured.
+
+    Each has a connection of its own. What the kernel keeps of it, the next one finds."""
     packet_trace: bool = False
     """Write `packets.csv`: time, flow, direction and size of every datagram at the end hosts."""

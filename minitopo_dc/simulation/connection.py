@@ -87,6 +87,7 @@ class AnyConnection(ABC):
             paths=flow.paths,
             plugins=tuple(scenario.plugins),
             sysctl=scenario.virtual.sysctl,
+            earlier_downloads=scenario.virtual.earlier_downloads,
         )
 
     @property

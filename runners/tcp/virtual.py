@@ -108,6 +108,7 @@ class TcpFlow:
             begin=facts.begin,
             sample=SAMPLE_NS if self._info is None else round(INTERVAL_S * NS_PER_S),
             mss=self._runner.mss_bytes(self.transfer) or 0,
+            earlier=facts.earlier_downloads,
             server=facts.server_address,
             clients=[address for address, _ in clients],
             first=first + 1,
@@ -131,6 +132,8 @@ class TcpFlow:
             (self._note_subflow if kind == "subflow" else self._note_sample)(*rest.split())
         elif kind in ("sent", "answered"):
             self._note_request(kind, *map(int, rest.split()))
+        elif kind == "begin":
+            self._moments, self._bytes = {kind: int(rest)}, 0
         elif kind == "changed":
             assert self.endpoints is not None  # it had something to do
             self.endpoints.note(*map(int, rest.split()))
@@ -203,11 +206,20 @@ class TcpFlow:
             self._requests[number] = (sent_s, self.since_begin(moment))
 
     def _download_report(self) -> dict[str, Any]:
-        """Return a report of a download as curl makes it."""
-        names = {"connected": "connect_s", "handshake": "handshake_s", "first": "first_byte_s"}
-        times = {names[kind]: self.since_begin(self._moments[kind]) for kind in self._known(names)}
-        ended = self.since_begin(self._moments["end"])
-        return {"bytes": self._bytes, **times, "completion_s": ended}
+        """Return a report of a download as curl makes it, and its start behind earlier ones."""
+        names = {
+            "connected": "connect_s",
+            "handshake": "handshake_s",
+            "first": "first_byte_s",
+            "end": "completion_s",
+        }
+        facts = self._facts
+        began = self._moments["begin"] if facts.earlier_downloads else facts.begin
+        times = {
+            names[kind]: (self._moments[kind] - began) / NS_PER_S for kind in self._known(names)
+        }
+        started = {"started_s": self.since_begin(began)} if facts.earlier_downloads else {}
+        return {"bytes": self._bytes, **times, **started}
 
     def _requests_report(self) -> dict[str, Any]:
         """Return a report of requests as their client makes it."""

@@ -14,7 +14,8 @@ import pytest
 
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.run.results import RunResult
-from tests.linux_guest.guests import LEG, multipath, needs_guest, run, scenario
+from minitopo_dc.settings import SettingsError
+from tests.linux_guest.guests import DIRECTION, LEG, multipath, needs_guest, run, scenario
 
 pytestmark = needs_guest
 TRACED = {"packet_trace": True}
@@ -102,6 +103,45 @@ def test_a_download_for_a_time_ends_then(tmp_path: Path) -> None:
     result = run(scenario(workload={"duration_s": 0.5}), tmp_path)
     assert result.completion_s == pytest.approx(0.5, abs=1e-5)
     assert result.details["bytes"] > 500_000
+
+
+@pytest.mark.parametrize("saves", [True, False])
+def test_the_kernel_keeps_the_threshold_of_an_earlier_download(
+    tmp_path: Path, *, saves: bool
+) -> None:
+    short = {"downlink": {**DIRECTION, "queue_packets": 20}, "uplink": DIRECTION}
+    setting = {"net.ipv4.tcp_no_ssthresh_metrics_save": "0" if saves else "1"}
+    wanted = scenario(
+        [short],
+        congestion_control="reno",
+        options={"tcp_info": True},
+        workload={"size_mb": 1.5},
+        virtual={"sysctl": setting, "earlier_downloads": 1},
+    )
+    result = run(wanted, tmp_path)
+    assert result.details["bytes"] == 1_500_000
+    assert result.details["started_s"] > 1.6  # 0.6 s at 20 Mbit/s, and a second
+    assert result.details["connect_s"] == pytest.approx(0.02, abs=0.005)
+    info = rows(tmp_path / "tcp-info.csv")
+    assert bool(info[0]["ssthresh_bytes"]) is saves
+    assert (int(info[-1]["retransmissions"]) == 0) is saves
+
+
+@pytest.mark.parametrize(
+    ("fields", "allowed"),
+    [
+        ({"transport": "quic"}, "one flow of transport tcp"),
+        ({"workload": {"duration_s": 1}}, "workload download with size_mb"),
+        ({"legs": [{**LEG, "outages": [[1, 2]]}]}, "legs without changes and outages"),
+    ],
+)
+def test_earlier_downloads_are_refused_where_they_would_not_be_the_same(
+    fields: dict[str, Any], allowed: str
+) -> None:
+    legs = fields.pop("legs", 1)
+    wanted = scenario(legs, virtual={"earlier_downloads": 1}, **fields)
+    with pytest.raises(SettingsError, match=f"earlier_downloads: allowed: {allowed}"):
+        run_scenario(wanted, Path("nowhere"))
 
 
 def test_each_request_is_answered_after_a_round_trip(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ struct setting {
 
 struct orders {
 	int family, multipath, subflows, port, client_port, first, clients, flights, changes, settings;
+	int earlier; /* downloads before the one that is measured, each over a connection of its own */
 	int mss; /* the server sends no larger segments; 0: as the link allows */
 	int64_t begin, sample, duration;
 	int64_t count, interval; /* of requests; a download is one */

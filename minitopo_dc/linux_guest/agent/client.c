@@ -13,6 +13,7 @@
 
 #define IPPROTO_MPTCP_ 262
 #define BUFFER_BYTES (256 * 1024)
+#define PAUSE_NS NS_PER_S /* behind an earlier download: the server has closed its connection */
 #define AGAIN_US 1000 /* a signal right before a call would be lost */
 
 static uint8_t buffer[BUFFER_BYTES];
@@ -40,13 +41,13 @@ static void end_calls_at(int64_t moment)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static int made(const struct orders *o)
+static int made(const struct orders *o, int port)
 {
 	const struct sockaddr_storage *address = &o->client[o->first];
 	struct sockaddr_storage from = *address;
 	int on = 1, s = socket(o->family, SOCK_STREAM | SOCK_CLOEXEC, o->multipath ? IPPROTO_MPTCP_ : 0);
 
-	((struct sockaddr_in *)&from)->sin_port = htons(o->client_port);
+	((struct sockaddr_in *)&from)->sin_port = htons(port);
 	if (s < 0 || setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
 	    bind(s, (void *)&from, address_length(o)))
 		die("socket");
@@ -166,18 +167,18 @@ static void requests(const struct orders *o, int s)
 	report("end %ld %ld", now(), answered * o->answer.body);
 }
 
-void run_client(const struct orders *o, int connected)
+/* Connect from a port (0: any), and do what is to be done. `connected` is told, -1: nobody is. */
+static void run_once(const struct orders *o, int port, int connected)
 {
-	int s = made(o);
+	int s = made(o, port);
 
-	sleep_until(o->begin);
 	report("begin %ld", now());
 	if (o->duration)
 		end_calls_at(o->begin + o->duration);
 	if (connect(s, (void *)&o->server, address_length(o)))
 		stop("connect", 0);
 	report("connected %ld", now());
-	if (write(connected, "", 1) != 1)
+	if (connected >= 0 && write(connected, "", 1) != 1)
 		die("write");
 	handshake(o, s);
 	if (o->is_download)
@@ -185,4 +186,14 @@ void run_client(const struct orders *o, int connected)
 	else
 		requests(o, s);
 	close(s);
+}
+
+void run_client(const struct orders *o, int connected)
+{
+	sleep_until(o->begin);
+	for (int i = 0; i < o->earlier; i++) {
+		run_once(o, 0, -1);
+		sleep_until(now() + PAUSE_NS);
+	}
+	run_once(o, o->client_port, connected);
 }

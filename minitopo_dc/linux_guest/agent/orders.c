@@ -101,7 +101,7 @@ static int read_line(struct orders *o, const char *line)
 		return o->programs = 1;
 	return sscanf(line, "begin %ld", &o->begin) == 1 || sscanf(line, "sample %ld", &o->sample) == 1 ||
 	       sscanf(line, "multipath %d", &o->multipath) == 1 || sscanf(line, "subflows %d", &o->subflows) == 1 ||
-	       sscanf(line, "mss %d", &o->mss) == 1 ||
+	       sscanf(line, "mss %d", &o->mss) == 1 || sscanf(line, "earlier %d", &o->earlier) == 1 ||
 	       sscanf(line, "first %d %d", &o->first, &o->client_port) == 2 ||
 	       sscanf(line, "congestion-control %63s", o->congestion_control) == 1 ||
 	       read_shape(line, "request", &o->request) || read_shape(line, "answer", &o->answer) || read_change(o, line) ||

@@ -137,9 +137,9 @@ static void sample(const struct server *t)
 	report("sample %ld %d %d %s", moment, is_closed_by_peer(t->s), multipath, name);
 }
 
-static int accepted(const struct orders *o)
+static int listening(const struct orders *o)
 {
-	int on = 1, s;
+	int on = 1;
 	int l = socket(o->family, SOCK_STREAM | SOCK_CLOEXEC, o->multipath ? IPPROTO_MPTCP_ : 0);
 
 	if (l < 0 || setsockopt(l, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
@@ -149,7 +149,13 @@ static int accepted(const struct orders *o)
 		die("TCP_MAXSEG");
 	if (bind(l, (void *)&o->server, address_length(o)) || listen(l, 100))
 		die("listen");
-	s = accept4(l, NULL, NULL, SOCK_CLOEXEC);
+	return l;
+}
+
+static int accepted(int l)
+{
+	int s = accept4(l, NULL, NULL, SOCK_CLOEXEC);
+
 	if (s < 0)
 		die("accept");
 	return s;
@@ -252,16 +258,29 @@ static int has_delivered(int s)
 	return ioctl(s, SIOCOUTQ, &bytes) || !bytes;
 }
 
+/* Serve the next connection to its end, and report of it if it is the one that is measured. */
+static void serve(const struct orders *o, int l, int measured)
+{
+	struct server t = { .o = o, .s = accepted(l) };
+
+	handshake(o, t.s);
+	do
+		if (measured)
+			sample(&t);
+	while (serve_until(&t, now() + (!t.open && !has_delivered(t.s) ? DELIVERING_NS : o->sample)));
+	if (measured)
+		sample(&t);
+	close(t.s);
+}
+
 void run_server(const struct orders *o)
 {
 	struct sigaction action = { .sa_handler = on_term };
-	struct server t = { .o = o };
+	int l;
 
 	sigaction(SIGTERM, &action, NULL);
-	t.s = accepted(o);
-	handshake(o, t.s);
-	do
-		sample(&t);
-	while (serve_until(&t, now() + (!t.open && !has_delivered(t.s) ? DELIVERING_NS : o->sample)));
-	sample(&t);
+	l = listening(o);
+	for (int i = 0; i < o->earlier; i++)
+		serve(o, l, 0);
+	serve(o, l, 1);
 }
