@@ -126,7 +126,7 @@ def limits() -> Sheet:
 
     shares = {"told_share": 0.99, "told_low": 0.96, "told_high": 1.0}
     counts = {"runs": 10_000, "wrong": 1380, "told": 1370, "alarms": 540, "worst_untold": 0.0563}
-    return calibrate._told_table([{"disturbance": "all disturbances"} | counts | shares])
+    return calibrate._detection_sheet([{"disturbance": "all disturbances"} | counts | shares])
 
 
 SHEETS: dict[str, Callable[[], Sheet]] = {

@@ -108,7 +108,8 @@ class Agreed:
         for source, ratios in by_point.items():
             if source != first:
                 both = pd.concat([by_point[first], ratios], axis=1, join="inner").to_numpy()
-                yield cls(source, first, asked, same_outcome(*both.T, asked.margin))
+                agreed = same_outcome(both[:, 0], both[:, 1], asked.margin)
+                yield cls(source, first, asked, agreed)
 
 
 def _by_point(asked: Sides, experiment: Experiment, table: pd.DataFrame) -> pd.Series[float]:

@@ -176,7 +176,8 @@ def _models(
 
 def _finite(table: pd.DataFrame, measure: str) -> pd.DataFrame:
     values = table[measure].to_numpy(dtype=float)
-    return table.loc[np.isfinite(values) & (values > 0)]
+    found: pd.DataFrame = table.loc[np.isfinite(values) & (values > 0)]
+    return found
 
 
 Repetitions = Sequence[pd.DataFrame]

@@ -151,6 +151,7 @@ def slower_on_packets(scenario: Scenario, directory: Path) -> RunResult:
     rate = scenario.legs[0].downlink.rate_mbps
     assert rate is not None
     found = planted(scenario, directory)
+    assert found.goodput_mbps is not None
     held = scenario.mode == "dc" and rate > 12.5
     return replace(found, goodput_mbps=found.goodput_mbps * (0.92 if held else 1))
 

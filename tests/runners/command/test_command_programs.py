@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,7 +42,7 @@ def words(program: str, role: str, **numbers: float) -> list[str]:
 
 
 @contextmanager
-def serving(program: str, numbers: dict[str, float]) -> Iterator[None]:
+def serving(program: str, numbers: Mapping[str, float]) -> Iterator[None]:
     server = subprocess.Popen(words(program, "server", **numbers))
     try:
         until = time.monotonic() + 20
@@ -56,12 +56,12 @@ def serving(program: str, numbers: dict[str, float]) -> Iterator[None]:
         server.wait()
 
 
-def client(program: str, numbers: dict[str, float]) -> subprocess.CompletedProcess[str]:
+def client(program: str, numbers: Mapping[str, float]) -> subprocess.CompletedProcess[str]:
     command = words(program, "client", **numbers)
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
-def told(program: str, numbers: dict[str, float]) -> dict[str, Any]:
+def told(program: str, numbers: Mapping[str, float]) -> dict[str, Any]:
     done = client(program, numbers)
     assert (done.returncode, done.stderr) == (0, "")
     found: dict[str, Any] = json.loads(done.stdout)
