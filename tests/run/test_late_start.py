@@ -76,4 +76,4 @@ def test_such_a_run_has_failed(tmp_path: Path) -> None:
     wanted = scenario(DOWN)
     result = judge(blank_result(wanted, tmp_path), wanted, started(2.5), [900_000, 900_000])
     assert (result.status, result.goodput_mbps) == ("failed", None)
-    assert result.reason.startswith("client started 2.50 s after the elements")
+    assert result.reason.startswith("client started 2.50 s after time zero")
