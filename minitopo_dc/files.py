@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
-import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,9 +72,8 @@ def _is_within(path: Path, directory: Path) -> bool:
     """Return whether a path leads to a place in a directory, after all links are followed."""
     parts = path.parts[len(directory.parts) :]
     if path.parts[: len(directory.parts)] == directory.parts and ".." not in parts:
-        ways = itertools.accumulate(parts, os.path.join, initial=str(directory))
-        # Not Path.is_symlink, which takes three times as long: a report opens 10,000 files.
-        if not any(os.path.islink(way) for way in itertools.islice(ways, 1, None)):  # noqa: PTH114
+        ways = (path, *list(path.parents)[: len(parts) - 1]) if parts else ()
+        if not any(way.is_symlink() for way in ways):
             return True
     return path.resolve().is_relative_to(directory.resolve())
 
