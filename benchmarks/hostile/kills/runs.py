@@ -177,8 +177,9 @@ def _judge(run: Marked, blow: Blow, output: Path, row: _Row) -> list[str]:
     faults = _left(run, row)
     check = _wrong_campaign if blow.victim == "worker" else _wrong_result
     faults += check(output, code, blow if is_hit else None, row)
-    if "Traceback" in (said := run.said.read_text(errors="replace")):
-        faults.append(f"a traceback: {said[-500:]!r}")
+    said = run.said.read_text(errors="replace")
+    if faults or "Traceback" in said:
+        faults.append(f"it said: {said[-500:]!r}")
     return faults
 
 
