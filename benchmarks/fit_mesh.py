@@ -3,7 +3,9 @@
 The clients RP1 to RP7 of "QUIC in wireless mesh networks". Used are TCP's throughput (table 2) and
 the round-trip times that the study tells, no number of QUIC's: what QUIC makes of the legs is a
 prediction. Method and residuals: docs/features.md#calibrated-clients. With `--write DIRECTORY` it
-writes a scenario for each.
+writes a scenario for each. With `--growing NAME ...` it prints what TCP has over the hops of these
+clients if its window grows, in place of 1,000 segments from the end of slow start on. With
+`--spread NAME ...` it prints rates over which TCP's throughput varies as much as the study's.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+from statistics import NormalDist
 from typing import Any
 
+import numpy as np
 import yaml
 
 from minitopo_dc.link import (
@@ -57,6 +61,13 @@ CARRIED = {"RP2": 0.92, "RP3": 0.92, "RP4": 0.9, "RP5": 0.905, "RP6": 0.915, "RP
 says of one: its acknowledgements collide with its data, and hops in series are not always busy."""
 WINDOW = 1000
 """Segments: what fills a queue."""
+WINDOWS = (10, 25, 50, 100, 200, 400, 700, WINDOW)
+"""Segments whose throughput over the hops is counted; between them it is interpolated."""
+GROWING_S = 4
+"""For how long it is counted for each."""
+CONNECTIONS, STUDENT_95 = 200, 1.97
+"""Of each client (section 4.1), and the factor of their confidence interval (Student's)."""
+SPREAD_LEGS = 10
 SCENARIO = """\
 # Client {name} of "QUIC in wireless mesh networks": {hops}, TCP's {tcp:g} Mbit/s (table 2).
 # Made by benchmarks/fit_mesh.py; docs/features.md has the method and what is ours.
@@ -80,6 +91,7 @@ class Client:
     name: str
     hops: int
     tcp_mbps: float
+    tcp_sd_mbps: float
     rtt_ms: float
     capacity_mbps: float
     """Goodput that TCP has once its window is open."""
@@ -163,8 +175,10 @@ def tcp_bps(wifi: WifiParameters) -> float:
     return alone * saturated_bps(wifi) / saturated_bps(clean)
 
 
-def carried_mbps(hops: Sequence[WifiParameters], seconds: int = 20) -> float:
-    """Return what a full window of segments carries over hops, with a packet back for every two.
+def carried_mbps(
+    hops: Sequence[WifiParameters], seconds: int = 20, segments: int = WINDOW
+) -> float:
+    """Return what a window of segments carries over hops, with a packet back for every two.
 
     Nothing else delays them. A second before the counting begins fills the queues. It is in Mbit/s.
     """
@@ -175,7 +189,7 @@ def carried_mbps(hops: Sequence[WifiParameters], seconds: int = 20) -> float:
     up.start(0)
     now = arrived = counted = on_the_way = 0
     while now < (seconds + 1) * NS_PER_S:
-        while on_the_way < WINDOW:
+        while on_the_way < segments:
             down.push(None, DATA, now)
             on_the_way += 1
         now = min(due for leg in (down, up) if (due := leg.next_timeout()) is not None)
@@ -188,12 +202,58 @@ def carried_mbps(hops: Sequence[WifiParameters], seconds: int = 20) -> float:
     return counted * PAYLOAD * 8 / seconds / 1e6
 
 
+def growing_mbps(carried: Callable[[float], float], rtt_ms: float) -> float:
+    """Return the throughput (Mbit/s) of 10 MB while each window carries what it can over the hops.
+
+    Args:
+        carried: what a window of so many segments carries (Mbit/s).
+        rtt_ms: the round trip without queues.
+
+    Slow start doubles the window up to `WINDOW`, and a round takes a round trip or, where the hops
+    carry less, the time for its window. The last byte takes half a round trip.
+    """
+    sent, window, seconds = 0.0, float(INITIAL_WINDOW), 0.5 * rtt_ms / 1e3
+    while sent < SIZE_BYTES:
+        size = min(window * PAYLOAD, SIZE_BYTES - sent)
+        needed = size * 8 / (carried(window) * 1e6)
+        seconds += needed if sent + size >= SIZE_BYTES else max(rtt_ms / 1e3, needed)
+        sent, window = sent + size, min(2 * window, WINDOW)
+    return SIZE_BYTES * 8 / seconds / 1e6
+
+
+def grown_mbps(client: Client) -> float:
+    """Return TCP's throughput (Mbit/s) over the client's hops with windows that grow."""
+    carried = [carried_mbps(client.path, GROWING_S, each) for each in WINDOWS]
+    return growing_mbps(lambda each: float(np.interp(each, WINDOWS, carried)), client.rtt_ms)
+
+
+def spread_rates_mbps(client: Client) -> list[float]:
+    """Return rates of equally likely legs, over which TCP's throughput varies as in table 2.
+
+    The standard deviation follows from the confidence interval of 200 connections. That the
+    throughput is distributed normally is this project's choice.
+    """
+    assert client.wifi is not None
+    wifi, between = client.wifi, NormalDist(client.tcp_mbps, client.tcp_sd_mbps)
+    rates = []
+    for part in range(SPREAD_LEGS):
+        wanted = between.inv_cdf((part + 0.5) / SPREAD_LEGS)
+
+        def tcp_mbps(rate_mbps: float) -> float:
+            faster = replace(wifi, rate_bps=round(rate_mbps * 1e6))
+            return throughput_mbps(CARRIED[client.name] * tcp_bps(faster) / 1e6, client.rtt_ms)
+
+        rates.append(round(_solved(tcp_mbps, wanted, 6.5, 600.0), 1))
+    return rates
+
+
 def _fitted(row: dict[str, str]) -> Client:
     name, hops, measured = row["client"], int(row["wireless_hops"]), float(row["tcp_mbps"])
     rtt = MEASURED_RTT_MS.get(name, WIRED_RTT_MS + hops * HOP_RTT_MS)
     capacity = _solved(lambda mbps: throughput_mbps(mbps, rtt), measured, 1.0, 1000.0)
     wifi = _medium(name, capacity / CARRIED[name]) if hops else None
-    return Client(name, hops, measured, rtt, capacity, wifi)
+    sd = float(row["tcp_ci95"]) * CONNECTIONS**0.5 / STUDENT_95
+    return Client(name, hops, measured, sd, rtt, capacity, wifi)
 
 
 def _medium(name: str, capacity_mbps: float) -> WifiParameters:
@@ -220,8 +280,17 @@ def main() -> None:
     """Print each client's residual, and its leg as a scenario has it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", type=Path, metavar="DIRECTORY", help="where scenarios go")
-    directory = parser.parse_args().write
+    parser.add_argument("--growing", nargs="+", default=(), metavar="NAME", help="clients")
+    parser.add_argument("--spread", nargs="+", default=(), metavar="NAME", help="clients")
+    given = parser.parse_args()
+    directory = given.write
     for client in clients():
+        if client.name in given.spread:
+            print(f"{client.name.lower()}: {spread_rates_mbps(client)}")  # noqa: T201
+        if client.name in given.growing:
+            mbps = grown_mbps(client)
+            print(f"{client.name}: {mbps:.1f} of {client.tcp_mbps:g} Mbit/s", flush=True)  # noqa: T201
+    for client in () if given.spread or given.growing else clients():
         print(f"# {client.name}: {client.hops} hops, RTT {client.rtt_ms:g} ms{_residual(client)}")  # noqa: T201
         print(f"{client.name.lower()}: {_flow(client.leg())}")  # noqa: T201
         if directory is not None:

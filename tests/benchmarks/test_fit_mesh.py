@@ -10,6 +10,8 @@ from benchmarks.fit_mesh import (
     SIZE_BYTES,
     carried_mbps,
     clients,
+    growing_mbps,
+    spread_rates_mbps,
     tcp_bps,
     throughput_mbps,
 )
@@ -25,6 +27,40 @@ EXAMPLES = REPOSITORY / "examples" / "mesh"
 def test_the_campaigns_clients_are_the_fitted_ones() -> None:
     parameters = yaml.safe_load(CAMPAIGN.read_text(encoding="utf-8"))["parameters"]
     assert parameters == {client.name.lower(): client.leg() for client in clients()}
+
+
+def test_the_leg_of_the_aggregation_with_tcp_is_that_of_rp6() -> None:
+    """It is named by single fields, as a part of it differs by configuration."""
+    campaign = yaml.safe_load(CAMPAIGN.read_text(encoding="utf-8"))
+    base = campaign["experiments"]["tcp-aggregation"]["base"]
+    [leg] = [client.leg() for client in clients() if client.name == "RP6"]
+    for part in ("wifi", "downlink", "uplink"):
+        named = {
+            name.rpartition(".")[2]: value for name, value in base.items() if f".{part}." in name
+        }
+        assert named == {name: value for name, value in leg[part].items() if name in named}
+        assert set(leg[part]) - set(named) <= {"queue_packets"}
+
+
+def test_the_campaign_s_spread_is_that_of_tcp_over_rp3() -> None:
+    campaign = yaml.safe_load(CAMPAIGN.read_text(encoding="utf-8"))
+    [joint] = campaign["experiments"]["spread"]["joint"]
+    [client] = [client for client in clients() if client.name == "RP3"]
+    assert client.tcp_sd_mbps == pytest.approx(2.9 * 200**0.5 / 1.97)
+    rates = spread_rates_mbps(client)
+    assert joint["legs.0.wifi.rate_mbps"] == rates == sorted(rates)
+    assert rates[4] < 104 < rates[5]  # its own rate has TCP's mean
+
+
+def test_a_window_that_grows_over_a_wire_is_slow_start() -> None:
+    assert growing_mbps(lambda _: 50.0, 40) == pytest.approx(throughput_mbps(50, 40), rel=0.02)
+
+
+def test_a_window_that_carries_less_while_it_is_small_costs_throughput() -> None:
+    def hops(window: float) -> float:
+        return 50.0 if window > 500 else 20.0
+
+    assert growing_mbps(hops, 40) < 0.92 * growing_mbps(lambda _: 50.0, 40)
 
 
 def test_the_scenario_files_are_what_the_fit_writes() -> None:

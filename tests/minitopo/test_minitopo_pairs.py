@@ -73,8 +73,7 @@ def test_web_requests_and_messages_use_both_paths_in_virtual_time(
     found = json.loads((tmp_path / "out" / "client.out").read_text())
     assert load.details["complete_requests"] == len(found["requests_s"]) > 8
     assert load.details["failed_requests"] == 0
-    assert load.leg_bytes is not None
-    assert min(load.leg_bytes) > 20_000
+    assert min(load.leg_bytes or [0]) > 20_000
 
 
 @needs_guest
@@ -102,10 +101,9 @@ def test_programs_run_over_three_paths_and_two_backhauls(experiment: str, tmp_pa
     keys = {"ab": "abTimelimit:5\nfile_size:64\n", "sirimsg": ""}
     text = f"{EXPERIMENTS[experiment]}{keys[experiment]}congctrl:reno\n"
     result = finished(tmp_path, TOPOLOGIES["topo_4"], text)
-    assert result.leg_bytes is not None
-    assert min(result.leg_bytes) > 0
-    counted = {"ab": "complete_requests", "sirimsg": "answered_queries"}[experiment]
-    assert result.details[counted] > 0
+    assert min(result.leg_bytes or [0]) > 0
+    answered = {"ab": "complete_requests", "sirimsg": "answered_queries"}
+    assert result.details[answered[experiment]] > 0
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,24 @@ def _quantile(values: Any, share: Any) -> float:
     return float(ordered[max(math.ceil(len(ordered) * share - 1), 0)])
 
 
+def _rank_correlation(first: Any, second: Any) -> float:
+    """Return Spearman's coefficient; 0 if all of one side are alike, as these have no order."""
+    sides = _column(first), _column(second)
+    if len(sides[0]) != len(sides[1]):
+        raise ValueError("as many values are wanted on both sides")
+    if any(np.isnan(side).any() for side in sides):
+        return math.nan
+    if any(np.ptp(side) == 0 for side in sides):
+        return 0.0
+    return float(np.corrcoef(_ranks(sides[0]), _ranks(sides[1]))[0, 1])
+
+
+def _ranks(column: Column) -> Column:
+    """Return the rank of each value, of equal ones the mean of theirs."""
+    _, places, counts = np.unique(column, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places]
+
+
 def _median(values: Any) -> float:
     ordered = _ordered(values)
     middle = len(ordered) // 2
@@ -179,6 +197,7 @@ FUNCTIONS: Functions = {
     "median": _median,
     "quantile": _quantile,
     "share": _share,
+    "rank_correlation": _rank_correlation,
     "abs": lambda value: abs(_number(value)),
     "round": _rounded_to,
     "int": lambda value: int(_number(value)),
@@ -189,5 +208,5 @@ FUNCTIONS: Functions = {
     "log": lambda value: float(np.log(float(_number(value)))),
     "str": _text,
 }
-"""Functions by their names in expressions. The first nine take lists and columns, the others one
+"""Functions by their names in expressions. The first ten take lists and columns, the others one
 value."""

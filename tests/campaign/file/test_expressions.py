@@ -77,6 +77,8 @@ COLUMNS: dict[str, Any] = {
         ("= [sqrt(16), log(exp(2)), sum([1, 2]), mean([1, 2]), median([3, 1, 2])]",
          [4, 2, 3, 1.5, 2]),
         ("= [quantile([3, 1, 2], 0.5), share([true, false])]", [2, 0.5]),
+        ("= rank_correlation([1, 2, 2, 9], [8, 3, 3, -1])", -1.0),
+        ("= rank_correlation([1, 2, 3, 4], [2, 1, 4, 3])", 0.6),
         ("rate", "rate"),
     ],
 )  # fmt: skip
@@ -85,6 +87,14 @@ def test_an_expression_gives_numbers_texts_and_lists(text: str, value: Any) -> N
     found = evaluation.of({"a": [text]})
     assert found == {"a": [value]}
     assert type(found["a"][0]) is type(value)
+
+
+def test_a_rank_correlation_needs_values_and_an_order() -> None:
+    assert compute_number("= rank_correlation([1, 1], [1, 2])", {}) == 0
+    lacking = compute_number("= rank_correlation([1, 2], [1, nothing])", {"nothing": math.nan})
+    assert math.isnan(lacking)
+    with pytest.raises(ExpressionError, match="as many values are wanted on both sides"):
+        compute_number("= rank_correlation([1, 2], [1, 2, 3])", {})
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from minitopo_dc.runners.command.programs.messages import payloads
 from minitopo_dc.runners.ports import is_port_bound
 
 PROGRAMS = "minitopo_dc.runners.command.programs"
-LOAD = {"--bytes": 1000, "--concurrent": 3, "--seconds": 0.5}
-MESSAGES = {
+LOAD: dict[str, float] = {"--bytes": 1000, "--concurrent": 3, "--seconds": 0.5}
+MESSAGES: dict[str, float] = {
     **{"--message-port": 0, "--seed": 1, "--seconds": 0.5, "--query-bytes": 2500},
     **{"--response-bytes": 750, "--response-delay": 0, "--least-payload": 85},
     **{"--most-payload": 500, "--interval-ms": 50, "--buffer-queries": 9, "--burst-queries": 0},
@@ -112,7 +112,11 @@ def test_queries_and_messages_are_answered_beside_each_other() -> None:
 
 
 def test_a_burst_is_followed_by_its_own_interval() -> None:
-    burst = {"--burst-queries": 2, "--burst-interval-ms": 300, "--interval-ms": 20}
+    burst: dict[str, float] = {
+        "--burst-queries": 2,
+        "--burst-interval-ms": 300,
+        "--interval-ms": 20,
+    }
     numbers = {**MESSAGES, **burst, "--port": free_port(), "--message-port": free_port()}
     with serving("messages", numbers):
         found = told("messages", numbers)
