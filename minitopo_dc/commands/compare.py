@@ -15,6 +15,7 @@ from rich.console import Console
 
 from minitopo_dc.analysis import compare_table, render_table, results_table, save_tables
 from minitopo_dc.analysis.measures.expected_losses import few_losses
+from minitopo_dc.analysis.measures.media_verdict import MediaFinding, media_findings
 from minitopo_dc.analysis.measures.verdict import Finding, findings
 from minitopo_dc.analysis.tables.labels import compared_labels, labelled
 from minitopo_dc.clocks import chosen_jobs, clean_killed, default_clock, require_clock, run_checked
@@ -176,11 +177,12 @@ def tell_comparison(results: Sequence[RunResult], root: Path) -> None:
     _tell_files(root)
 
 
-def _findings(frame: pd.DataFrame) -> list[Finding]:
-    return findings(frame, {each.name: each.stack for each in all_runners()})
+def _findings(frame: pd.DataFrame) -> list[Finding | MediaFinding]:
+    stacks = {each.name: each.stack for each in all_runners()}
+    return [*findings(frame, stacks), *media_findings(frame, stacks)]
 
 
-def tell_results(frame: pd.DataFrame, found: Iterable[Finding]) -> None:
+def tell_results(frame: pd.DataFrame, found: Iterable[Finding | MediaFinding]) -> None:
     """Print the table of runs, its conclusions, and the losses that are to be expected."""
     console = Console()
     labels = {each.name: each.label for each in all_runners()}

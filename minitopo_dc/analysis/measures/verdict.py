@@ -1,4 +1,4 @@
-"""The verdict of a comparison: Dual Connectivity against multipath and one leg, in sentences.
+"""The verdict of a comparison of goodput, in sentences (`pairs` says which rows they are about).
 
 Rules:
 
@@ -21,12 +21,9 @@ from typing import Any
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.measures.pairs import Pair, pairs
 from minitopo_dc.analysis.measures.signs import REASONS, signs, strongest_sign
 from minitopo_dc.analysis.statistics import mean_interval
-
-WORDS = {"dc": "DC", "multipath": "multipath", "sc": "one leg alone"}
-Rows = dict[str, pd.DataFrame]
-"""The runs that are ok by the name of their row."""
 
 
 @dataclass(frozen=True)
@@ -97,77 +94,58 @@ class Finding:
 
 
 def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding]:
-    """Compare rows of runs (`load_results`) that have a goodput.
-
-    Of each stack the fastest row of Dual Connectivity is compared with the fastest multipath, and
-    each row of Dual Connectivity that is slower than one leg alone with that leg.
+    """Compare rows of runs (`load_results`) that have a goodput, by the pairs of `pairs`.
 
     Args:
         results: runs of one comparison.
         stacks: the stack of each transport; other transports are left out.
     """
     ok = results[(results["status"] == "ok") & results["goodput_mbps"].notna()]
-    of = ok["transport"].map(lambda name: stacks.get(name, ""))
     return [
         finding
-        for stack, runs in ok.groupby(of, sort=False)
-        if stack
-        for finding in _of_stack(str(stack), runs)
+        for stack, runs in by_stack(ok, stacks)
+        for pair in pairs(runs, _mean_goodput)
+        for finding in _compared(stack, pair)
     ]
 
 
-def _of_stack(stack: str, runs: pd.DataFrame) -> Iterator[Finding]:
-    dual, several, alone = (_rows(runs[runs["mode"] == mode], mode) for mode in WORDS)
-    if dual and several:
-        yield from _compared(stack, _fastest(dual), _fastest(several))
-    for row in dual.items() if alone else ():
-        yield from _compared(stack, row, _fastest(alone), warning=True)
+def by_stack(runs: pd.DataFrame, stacks: Mapping[str, str]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each stack with its runs; those of transports without a stack are left out."""
+    of = runs["transport"].map(lambda name: stacks.get(name, ""))
+    yield from ((str(stack), part) for stack, part in runs.groupby(of, sort=False) if stack)
 
 
-def _rows(runs: pd.DataFrame, mode: str) -> Rows:
-    return {
-        f"{WORDS[mode]} ({variant})" if variant else WORDS[mode]: runs[runs["variant"] == variant]
-        for variant in runs["variant"].unique()
-    }
+def _mean_goodput(runs: pd.DataFrame) -> float:
+    return float(runs["goodput_mbps"].mean())
 
 
-def _fastest(rows: Rows) -> tuple[str, pd.DataFrame]:
-    return max(rows.items(), key=lambda row: float(row[1]["goodput_mbps"].mean()))
-
-
-def _compared(
-    stack: str,
-    first: tuple[str, pd.DataFrame],
-    second: tuple[str, pd.DataFrame],
-    *,
-    warning: bool = False,
-) -> Iterator[Finding]:
-    """Compare two rows by their pairs; yield nothing without a common seed.
+def _compared(stack: str, pair: Pair) -> Iterator[Finding]:
+    """Compare two rows by their runs of one seed; yield nothing without a common seed.
 
     With `warning`, yield a finding only if the first row is clearly slower.
     """
     columns = ["seed", "goodput_mbps", "directory"]
-    pairs = first[1][columns].merge(second[1][columns], on="seed")
-    if pairs.empty:
+    runs = pair.first[1][columns].merge(pair.second[1][columns], on="seed")
+    if runs.empty:
         return
     logs = [
         math.log(mine / theirs)
-        for mine, theirs in zip(pairs["goodput_mbps_x"], pairs["goodput_mbps_y"], strict=True)
+        for mine, theirs in zip(runs["goodput_mbps_x"], runs["goodput_mbps_y"], strict=True)
     ]
     middle, interval = sum(logs) / len(logs), mean_interval(logs)
-    if warning and (middle >= 0 or interval.high >= 0):
+    if pair.warning and (middle >= 0 or interval.high >= 0):
         return
-    directories = [Path(pairs[name].iloc[0]) for name in ("directory_x", "directory_y")]
+    directories = [Path(runs[name].iloc[0]) for name in ("directory_x", "directory_y")]
     slower, faster = directories if middle < 0 else reversed(directories)
     yield Finding(
         stack=stack,
-        first=first[0],
-        second=second[0],
+        first=pair.first[0],
+        second=pair.second[0],
         ratio=math.exp(middle),
         low=math.exp(interval.low),
         high=math.exp(interval.high),
         pairs=len(logs),
-        warning=warning,
+        warning=pair.warning,
         **limiting_factor(slower, faster),
     )
 

@@ -93,3 +93,39 @@ def test_the_reason_is_that_of_the_slower_run(monkeypatch: pytest.MonkeyPatch) -
         f"(lost 0.05, of the other {PLAIN.lost:.2g})."
     )
     assert finding.to_json()["sign"] == "lost"
+
+
+def split_row(split: str, t_reordering_ms: float | str, *goodputs: float) -> list[RunResult]:
+    settings = {"pdcp.split": split, "pdcp.t_reordering_ms": t_reordering_ms}
+    variant = f"{split}, t-Reordering {t_reordering_ms} ms"
+    runs = row("quic-picoquic", "dc", *goodputs, variant=variant)
+    return [replace(each, settings=settings) for each in runs]
+
+
+def names(*rows: list[RunResult]) -> list[tuple[str, str]]:
+    return [(each.first, each.second) for each in found(*rows)]
+
+
+def test_the_best_adaptive_split_is_set_against_the_papers_of_the_same_t_reordering() -> None:
+    assert names(
+        split_row("batch", 50.0, 10, 11),
+        split_row("batch", 200.0, 12, 13),
+        split_row("least-delay", 50.0, 20, 21),
+        split_row("credit", 50.0, 15, 16),
+    ) == [("DC (least-delay, t-Reordering 50.0 ms)", "DC (batch, t-Reordering 50.0 ms)")]
+
+
+def test_without_the_papers_split_the_two_best_are_set_against_each_other() -> None:
+    rows = [split_row(name, 200.0, at, at + 1) for name, at in (("credit", 9), ("threshold", 7))]
+    third = split_row("least-delay", 200.0, 20, 21)
+    first, second = "least-delay", "credit"
+    same = "t-Reordering 200.0 ms"
+    assert names(*rows, third) == [(f"DC ({first}, {same})", f"DC ({second}, {same})")]
+
+
+def test_the_shortest_t_reordering_is_set_against_the_longest() -> None:
+    values: tuple[float | str, ...] = ("infinity", 50.0, 200.0, "adaptive")
+    rows = [split_row("batch", value, 10 + at, 11 + at) for at, value in enumerate(values)]
+    assert names(*rows) == [
+        ("DC (batch, t-Reordering 50.0 ms)", "DC (batch, t-Reordering infinity ms)")
+    ]
