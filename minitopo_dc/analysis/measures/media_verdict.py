@@ -6,7 +6,8 @@ Rules:
 * A pair has one sentence with all its numbers. Each is the mean difference over runs of one seed,
   the first row less the second, with Student's 95 % interval; the intervals are not widened for
   their number.
-* The reason is that of `verdict.limiting_factor`, of the row that is clearly worse by the first number.
+* The reason is that of `verdict.limiting_factor`, of the row that is clearly worse by the first
+  number.
 """
 
 from __future__ import annotations
