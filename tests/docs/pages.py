@@ -23,6 +23,7 @@ PAGES = sorted({*REPOSITORY.glob("*.md"), *DOCS.rglob("*.md"), *REPOSITORY.glob(
 
 DATA = ("campaigns", "examples", "reference", "topologies", "traces")
 """What a user finds where he is: in a checkout."""
+RUN_WITH, RUN_AS_ROOT, NOT_RUN = "run with: ", "run as: root", "not run: "
 IN_ORDER = "run in the page's order"
 """The mark of a block that a test of the page's own runs, after the blocks above it."""
 

@@ -1,22 +1,15 @@
 """The Python and YAML of the pages works: it is run, or validated as what its mark says.
 
 A mark is an HTML comment right above a block, which a reader of the page does not see. Python has
-none or one of `run with: ...`, `run as: root`, `not run: ...` and `IN_ORDER`, YAML has
-`checked as: ...`.
+and commands have none or one of `run with: ...`, `run as: root`, `not run: ...` and `IN_ORDER`,
+YAML has `checked as: ...`. Python has run here, commands in `test_docs_how_to`.
 """
 
 from __future__ import annotations
 
 import ast
-import atexit
 import importlib
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
-from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -27,90 +20,41 @@ from minitopo_dc.campaign.file.design import Version
 from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.campaign.report.evaluation import reference_points
-from minitopo_dc.capture import CaptureFile, pdu_framing
-from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.router import ElementSettings
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.scenario import Clock, Scenario
 from tests import REPOSITORY
-from tests.capture.packets import datagram
-from tests.docs.pages import IN_ORDER, PAGES, Block, blocks, comment, name, tokens
+from tests.docs.pages import (
+    DATA,
+    IN_ORDER,
+    NOT_RUN,
+    PAGES,
+    RUN_AS_ROOT,
+    RUN_WITH,
+    Block,
+    blocks,
+    comment,
+    name,
+    tokens,
+)
+from tests.docs.results import WITH, python
 
 LANGUAGES = {"python", "yaml", "sh", "text"}
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 PYTHON = [block for block in BLOCKS if block.language == "python" and block.mark != IN_ORDER]
 YAML = [block for block in BLOCKS if block.language == "yaml"]
 
-RUN_WITH, NOT_RUN, CHECKED_AS = "run with: ", "not run: ", "checked as: "
-REASONS = ("needs root",)
-"""Why a block of Python is not run; its imports are."""
-RUN_AS_ROOT = "run as: root"
-PART = "part of the {} above"
-DATA = ("campaigns", "reference", "traces")
-"""What examples find where a user is: in a checkout."""
-A_MINUTE = 60
-
-
-def a_capture(directory: Path) -> None:
-    """Two PDUs as an element captures them."""
-    framing = pdu_framing(leg=1, bearer=1, direction="downlink", sn_bits=18)
-    capture = CaptureFile(directory / "gnb-leg1.pcap", offset=0)
-    for sn in (0, 1):
-        capture.write(sn, framing(append_trailer(datagram(), sn_format(18).encode(sn))))
-    capture.close()
-
-
-def a_comparison(directory: Path, results: str = "compare-20250102-030405") -> None:
-    """What a comparison leaves, from the virtual clock."""
-    command = (
-        f"-m minitopo_dc.cli compare --output results/{results} --clock virtual "
-        "--transports quic --modes dc --size 0.2 --repetitions 1 --jobs 1"
-    )
-    python(command.split(), directory)
-
-
-SWEEP = """
-title: A sweep
-clock: virtual
-repetitions: 2
-base:
-  transport: quic
-  mode: dc
-  workload.size_mb: 0.2
-  legs: [{downlink: {rate_mbps: 20}}, {downlink: {rate_mbps: 10, delay_ms: 25}}]
-configurations: {alternating: {}, least-delay: {pdcp.split: least-delay}}
-experiments:
-  reordering: {title: Goodput, grid: {pdcp.t_reordering_ms: [20, 200]}}
-"""
-
-
-def results_of_both(directory: Path) -> None:
-    """A comparison of three rows with three seeds, and a campaign."""
-    shutil.copytree(made_once(), directory / "results")
-
-
-@cache
-def made_once() -> Path:
-    """Several blocks read it, and none writes to it."""
-    place = Path(tempfile.mkdtemp(prefix="minitopo-dc-docs-"))
-    atexit.register(shutil.rmtree, place)
-    command = (
-        "-m minitopo_dc.cli compare --output results/compare-20250102-030405 --clock virtual "
-        "--transports quic --modes sc dc --size 0.2 --repetitions 3 --jobs 1"
-    )
-    python(command.split(), place)
-    (place / "sweep.yaml").write_text(SWEEP, encoding="utf-8")
-    command = "-m minitopo_dc.cli campaign run sweep.yaml --output results/sweep --jobs 1"
-    python(command.split(), place)
-    return place / "results"
-
-
-WITH: dict[str, Callable[[Path], None]] = {
-    "a capture": a_capture,
-    "a comparison's results": a_comparison,
-    "a comparison's and a campaign's results": results_of_both,
-    "runs in results/road": partial(a_comparison, results="road"),
+CHECKED_AS = "checked as: "
+REASONS = {
+    "python": ("needs root",),
+    "sh": (
+        *("sets a machine up", "changes the machine", "takes ten minutes", "opens a shell"),
+        *("needs a Minitopo checkout", "needs a measured trace", "needs a browser"),
+        "needs a cluster",
+    ),
 }
+"""Why a block is not run. Imports of Python are, and a command's options are checked."""
+PART = "part of the {} above"
 
 
 @pytest.fixture
@@ -265,18 +209,13 @@ VALIDATE: dict[str, Callable[[Any, str], None]] = {
 
 def is_known(block: Block) -> bool:
     """Whether a block has a mark of its language, or none where none is needed."""
-    known: dict[str, list[str]] = {
-        "python": [
-            IN_ORDER,
-            RUN_AS_ROOT,
-            *(RUN_WITH + what for what in WITH),
-            *(NOT_RUN + why for why in REASONS),
-        ],
-        "sh": [IN_ORDER],
-    }
     if block.language == "yaml":
         return block.mark is not None and is_checked(block.mark)
-    return block.mark is None or block.mark in known.get(block.language, ())
+    known = [IN_ORDER, RUN_AS_ROOT, *(RUN_WITH + what for what in WITH)]
+    reasons = REASONS.get(block.language)
+    return block.mark is None or (
+        reasons is not None and block.mark in (*known, *(NOT_RUN + why for why in reasons))
+    )
 
 
 def is_checked(mark: str) -> bool:
@@ -286,18 +225,3 @@ def is_checked(mark: str) -> bool:
         return mark.startswith(CHECKED_AS) and (kind in VALIDATE or bool(part(kind)))
     except ValueError:
         return False
-
-
-def python(arguments: list[str], directory: Path) -> None:
-    """A process of its own, as examples register classes; it must end with 0."""
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=directory,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=A_MINUTE,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr

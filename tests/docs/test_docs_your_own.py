@@ -14,12 +14,7 @@ from tests.docs.pages import DOCS, blocks, run_script, save_files, user_home
 
 pytestmark = pytest.mark.root
 PAGE = DOCS / "your-own.md"
-SCRIPTS = [
-    block.code
-    for block in blocks(PAGE)
-    if block.language == "sh" and "minitopo-dc shell" not in block.code
-]
-"""A shell is for people (`tests/emulation/run/test_user_programs.py` has one)."""
+SCRIPTS = [block.code for block in blocks(PAGE) if block.language == "sh" and block.mark is None]
 MPTCP, IPERF3 = "mptcpize", "iperf3"
 SIZE = 2_000_000
 """Of the page's download."""
