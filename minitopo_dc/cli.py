@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minitopo_dc.interruption import Interruption, say_interrupted
+from minitopo_dc.interruption import Interruption, raise_if_interrupted, say_interrupted
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -21,6 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         try:
             status = run_command(arguments, interruption.working)
+            raise_if_interrupted()
             interruption.done()
             return status
         except KeyboardInterrupt as interrupted:

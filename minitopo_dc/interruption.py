@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Self
+from typing import ClassVar, Self
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 10.0
@@ -42,6 +42,9 @@ def heed(
 class Interruption:
     """A block in which a signal raises KeyboardInterrupt once, so that the clean-up is complete."""
 
+    has_arrived: ClassVar[bool] = False
+    """Whether a signal has arrived in the present block of this process."""
+
     def __init__(self, *, ends_process: bool) -> None:
         """Prepare the block; with `ends_process`, the process ends behind it and drops signals."""
         self._ends_process = ends_process
@@ -60,6 +63,7 @@ class Interruption:
         return 128 + signal.SIGINT if self._status is None else self._status
 
     def __enter__(self) -> Self:
+        Interruption.has_arrived = False
         self._before = heed(self._handle, *NUMBERS)
         if self._ends_process:
             atexit.register(self._ignore)
@@ -86,6 +90,7 @@ class Interruption:
         if self._status is not None or self._is_done:
             return
         self._status = 128 + number
+        Interruption.has_arrived = True
         if self._is_idle:
             self._give_up("interrupted; nothing had begun")
         words = "the end took too long; minitopo-dc clean removes what is left"
@@ -101,6 +106,15 @@ class Interruption:
     def _ignore(self) -> None:
         for number in self._before:
             signal.signal(number, signal.SIG_IGN)
+
+
+def raise_if_interrupted() -> None:
+    """Raise KeyboardInterrupt where an error may be what a library has made of an earlier one.
+
+    Pydantic does so, and assertions of an interrupted Mininet fail.
+    """
+    if Interruption.has_arrived:
+        raise KeyboardInterrupt
 
 
 def say_interrupted(more: str = "") -> None:

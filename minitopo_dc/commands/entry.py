@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from minitopo_dc import __version__
 from minitopo_dc.errors import InputError
+from minitopo_dc.interruption import raise_if_interrupted
 from minitopo_dc.settings.base import quoted
 
 COMMANDS = (
@@ -65,6 +66,7 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
         if isinstance(error, InputError):
             print(f"minitopo-dc: {told(str(error))}", file=sys.stderr)  # noqa: T201
             return 2
+        raise_if_interrupted()
         print(f"minitopo-dc: {unexpected(error)}", file=sys.stderr)  # noqa: T201
         return 1
 

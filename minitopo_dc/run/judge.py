@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from minitopo_dc.interruption import raise_if_interrupted
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.run.metrics import capacity_share, goodput_mbps, jain_index
 from minitopo_dc.run.results import RunResult, flow_directory, flow_windows, settings_of
@@ -228,7 +229,12 @@ def _goodput(flow: ResolvedFlow, measured: Measurement) -> float | None:
 
 
 def crashed(scenario: Scenario, directory: Path, error: Exception) -> RunResult:
-    """Save the traceback of an error as `crash.txt`, and return the failed result of its run."""
+    """Save the traceback of an error as `crash.txt`, and return the failed result of its run.
+
+    Raises:
+        KeyboardInterrupt: a signal has arrived, of which the error is a consequence.
+    """
+    raise_if_interrupted()
     with contextlib.suppress(OSError):
         directory.mkdir(parents=True, exist_ok=True)
         text = "".join(traceback.format_exception(error))

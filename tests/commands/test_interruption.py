@@ -165,3 +165,40 @@ def test_a_server_goes_on_after_what_its_starter_ignores(*, ignored: bool, lives
             process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
         assert process.stdout.read() == "asked to stop\n"
+
+
+SWALLOWING = """
+import sys, time
+from pathlib import Path
+from minitopo_dc import cli
+from minitopo_dc.commands import run
+from minitopo_dc.compare import attempt
+from minitopo_dc.scenario import Scenario
+
+def execute(scenario, directory):
+    try:
+        print("ready", flush=True)
+        time.sleep(100)
+    except KeyboardInterrupt:
+        raise RuntimeError("what a library makes of it") from None
+
+def run_it(parsed):
+    leg = {"downlink": {"rate_mbps": 1}, "uplink": {"rate_mbps": 1}}
+    scenario = Scenario.check({"transport": "tcp", "mode": "sc", "legs": [leg]}, "s")
+    return attempt(execute, scenario, parsed.output).status != "ok"
+
+run.execute = run_it
+sys.exit(cli.main())
+"""
+
+
+def test_an_interruption_that_a_library_turns_into_its_own_error_is_one(tmp_path: Path) -> None:
+    output = tmp_path / "run"
+    with command("-c", SWALLOWING, "run", "s.yaml", "--output", str(output)) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert process.stderr.read().startswith(PREFIX)
+    assert not output.exists()
