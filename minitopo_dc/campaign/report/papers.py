@@ -166,8 +166,6 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    judged = sum(row.claims.values()) - row.claims.get("not run", 0)
-    held = f"{row.claims.get('holds', 0)} of {judged} hold"
     return (
         row.item.item,
         row.item.shows,
@@ -176,9 +174,17 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{len(row.compared)} of {row.published}" if row.published else NONE,
         _errors(row) if len(row.compared) else NONE,
         f"{row.near}" if len(row.compared) else NONE,
-        held if judged else NONE,
+        claims_told(row.claims),
         row.item.why or NONE,
     )
+
+
+def claims_told(counts: Mapping[str, int]) -> str:
+    """Return how many claims hold, of those that runs suffice to judge, and what is not judged."""
+    few = counts.get("not enough evidence", 0)
+    judged = sum(counts.values()) - counts.get("not run", 0) - few
+    told = [f"{counts.get('holds', 0)} of {judged} hold"] if judged else []
+    return ", ".join([*told, *([f"too few runs for {few}"] if few else [])]) or NONE
 
 
 def _errors(row: Row) -> str:

@@ -15,6 +15,7 @@ from minitopo_dc.campaign.report.evaluation import Source, load_sources
 from minitopo_dc.campaign.report.papers import (
     Item,
     Row,
+    claims_told,
     judge,
     papers_page,
     read_published,
@@ -73,6 +74,19 @@ def test_errors_are_means_over_all_cells_and_of_each_curve(results: Any) -> None
     assert (row.published, len(row.compared), row.near) == (24, 4, 2)
     assert row.is_near
     assert row.claims == {"holds": 1, "does not hold": 1}
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        ({"holds": 1, "does not hold": 1}, "1 of 2 hold"),
+        ({"holds": 1, "undecided": 1, "not enough evidence": 2}, "1 of 2 hold, too few runs for 2"),
+        ({"not enough evidence": 2, "not run": 1}, "too few runs for 2"),
+        ({"not run": 3}, "-"),
+    ],
+)
+def test_claims_that_too_few_runs_judge_count_apart(counts: dict[str, int], told: str) -> None:
+    assert claims_told(counts) == told
 
 
 def test_an_item_of_some_configurations_is_judged_by_those_alone(results: Any) -> None:
