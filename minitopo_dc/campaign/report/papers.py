@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Literal
 
 import pandas as pd
@@ -121,11 +122,15 @@ def papers_page(sources: Sequence[Source]) -> str:
     Raises:
         ResultError: a file of a run is broken, or the reference lacks a column.
     """
-    made_from = "\n".join(f"- {_made_from(source)}" for source in sources)
+    made_from = "\n".join(
+        fill(f"- {_made_from(source)}", WIDTH, subsequent_indent="  ") for source in sources
+    )
     parts = [_section(paper, sources) for paper in read_published().papers]
     return "\n\n".join([INTRODUCTION + made_from, *parts]) + "\n"
 
 
+WIDTH = 110
+"""Characters of a line of text at most; tables have longer ones."""
 INTRODUCTION = """# The papers, item by item
 
 This page is what `minitopo-dc campaign papers` prints
