@@ -32,7 +32,8 @@ from benchmarks.hostile.report import Report
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.emulation.machine.run_registry import clean
 
-COMMAND = (sys.executable, "-m", "minitopo_dc.cli")
+COMMAND = (sys.executable, "-c", "from minitopo_dc.cli import main; raise SystemExit(main())")
+"""As the installed script; behind `-m` Python itself may end by SIGINT."""
 MOST_S = 15.0
 """From the signal to the command's end."""
 PATIENCE_S = 120.0
