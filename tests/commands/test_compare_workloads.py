@@ -176,7 +176,8 @@ def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
     _, code = run(tmp_path, *QUICK, "--modes", "dc", "--workload", workload)
     shown = capsys.readouterr().out.splitlines()
     assert code == 0
-    assert shown[0].split() == ["median", "95", "%", "longest"]
+    assert shown[0].split() == ["median", "95th", "longest"]
+    assert shown[1].split()[:4] == ["no", "delay", "percentile", "delay"]
     assert shown[2].split() == [
         *("transport", "mode", "runs", "answered", "answer", "ms", "ms", "ms", "MB", "MB")
     ]

@@ -26,7 +26,7 @@ from tests.runners.told import told
 
 PROGRAMS = (
     *("aioquic.client", "aioquic.server", "picoquic.client", "picoquic.server", "tcp.server"),
-    *("tcp.requests", "mptcp.paths", "ngtcp2.client", "icmp.client"),
+    *("tcp.requests", "mptcp.path_manager", "ngtcp2.client", "icmp.client"),
 )
 sizes, times = st.integers(1, 10**9), st.floats(1e-6, 1e6)
 

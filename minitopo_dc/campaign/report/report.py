@@ -281,5 +281,5 @@ def _save_points(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
 def _without_figure(sources: Sequence[Source], name: str) -> str:
     """Return why an experiment has no figure, as far as its runs tell."""
     if any((source.cells_of(name)["status"] == "ok").any() for source in sources):
-        return "none of its runs has the figure's data"
+        return "none of its runs has data for the figure"
     return "none of its runs is ok"

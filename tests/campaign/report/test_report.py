@@ -203,7 +203,7 @@ def test_a_campaign_of_which_nothing_was_run_has_a_report(tmp_path: Path) -> Non
     ("measure", "reason"),
     [
         ("rtt_ms", "no qlog of the server"),
-        ("leg_bytes_9", "none of its runs has the figure's data"),
+        ("leg_bytes_9", "none of its runs has data for the figure"),
         ("links_flow_9_mbps", "ue-summary.json"),
     ],
 )
