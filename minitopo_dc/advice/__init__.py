@@ -194,8 +194,10 @@ def advise_on(
     """
     verdicts = []
     data_model.write_version(root)
-    announced(f"the verdict takes at most {duration(len(sides) * request.seconds)} (--time)")
-    with Runs(chosen_jobs(request.jobs, "virtual"), execute, clock) as runs:
+    has_run = False
+    limit = f"the verdict takes at most {duration(len(sides) * request.seconds)} (--time)"
+    jobs = chosen_jobs(request.jobs, "virtual")
+    with Runs(jobs, execute, clock, begun=lambda: announced(limit)) as runs:
         for each in sides:
             until = clock() + max(request.seconds - OVERHEAD_S, request.seconds / 2)
             asked = Asked(
@@ -210,6 +212,7 @@ def advise_on(
             if request.real:
                 with Runs(1, execute, clock) as alone:
                     verdict = on_packets(verdict, asked, alone, told)
+                has_run |= alone.has_begun
             if request.flips:
                 searched = Searched(
                     base=request.base,
@@ -221,6 +224,8 @@ def advise_on(
                 )
                 verdict = replace(verdict, flips=tuple(find_flips(searched, runs, told)))
             verdicts.append(verdict)
+    if not (has_run or runs.has_begun):
+        announced("nothing was run: all runs of this verdict were there already")
     return Advice(tuple(verdicts), position_of(request.base))
 
 

@@ -50,13 +50,19 @@ class Runs:
         jobs: runs at once; 1: in this process.
         execute: makes one; with more than one of `jobs` a function of a module.
         clock: s, by which a time limit is kept.
+        begun: called before the first run that is not there already.
     """
 
     def __init__(
-        self, jobs: int, execute: Execute, clock: Callable[[], float] = time.monotonic
+        self,
+        jobs: int,
+        execute: Execute,
+        clock: Callable[[], float] = time.monotonic,
+        begun: Callable[[], object] = str,
     ) -> None:
         self._pool = Pool(attempt, jobs) if jobs > 1 else None
-        self._execute, self._clock = execute, clock
+        self._execute, self._clock, self._begun = execute, clock, begun
+        self.has_begun = False
 
     def __enter__(self) -> Self:
         return self
@@ -82,6 +88,9 @@ class Runs:
         """
         found = {place: done for place, each in enumerate(wanted) if (done := before(each, root))}
         missing = [place for place in range(len(wanted)) if place not in found]
+        if missing and not self.has_begun:
+            self.has_begun = True
+            self._begun()
         for place, outcome in self._outcomes([wanted[each] for each in missing], root, until):
             each = wanted[missing[place]]
             at = directory(root, each)

@@ -19,7 +19,7 @@ from pathlib import Path
 from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.runs import Done, Runs, Told, Wanted
 from minitopo_dc.advice.sides import Row, Sides
-from minitopo_dc.advice.verdict import Difference, Stopped, Verdict
+from minitopo_dc.advice.verdict import PRECISE, Difference, Stopped, Verdict
 from minitopo_dc.analysis.measures.verdict import limiting_factor
 from minitopo_dc.analysis.statistics import look_confidence, mean_interval
 from minitopo_dc.run.results import RunResult
@@ -32,8 +32,6 @@ FIRST_LOOK = 4
 """Seeds: of fewer the interval is so wide at its level that it decides nothing."""
 GROWTH = 1.5
 """Of the seeds from one look to the next."""
-PRECISE = 0.25
-"""Of the margin: an interval that is narrower and not on one side of a border is at the border."""
 MOST_SEEDS = 200
 """To judge on: what they leave open is on the border between two outcomes."""
 ALONE_FROM = 0.8

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,17 @@ from minitopo_dc.numbers import significant
 
 WORDS = {"better": "Dual Connectivity is better", "tie": "a tie"}
 Stopped = Literal["decided", "border", "time", "most seeds", "runs failed"]
+PRECISE = 0.25
+"""Of the margin: an interval that is narrower and not on one side of a border is at the border."""
+NO_MORE_TIME = "more --time does not help; choose as for a tie, or set --margin."
+STOPPED_REASONS: Mapping[Stopped, str] = {
+    "decided": "The interval is on one side of the margin, so no more seeds were run.",
+    "border": "This is at the border of a tie: the interval is narrower than a quarter of the "
+    f"margin, so {NO_MORE_TIME}",
+    "time": "More time would add seeds: --time, with --output of this directory.",
+    "most seeds": f"These are the most seeds that a verdict is made on, so {NO_MORE_TIME}",
+}
+"""Why no more seeds were run."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +89,11 @@ class Verdict:
     def sentences(self) -> Iterator[str]:
         """Yield the verdict, and what is to be known beside it."""
         yield self.sentence
+        if self.outcome == "open" and (reason := self.stopped_reason):
+            yield reason
         if self.why:
             yield f"Why: {self.why}."
         yield from self._single_leg_sentences()
-        if self.outcome == "open" and self.stopped == "time":
-            yield "More time would add seeds: --time, with --output of this directory."
         yield from self.failed
         if self.real is not None:
             yield f"On packets: {self._told(self.real)} (nominal interval)."
@@ -94,6 +105,11 @@ class Verdict:
                 f"{level}, so that all looks together have 95 %; within "
                 f"{self.criterion.margin_shown} is a tie."
             )
+
+    @property
+    def stopped_reason(self) -> str:
+        """Return in a sentence why no more seeds were run; empty where there is no more to say."""
+        return STOPPED_REASONS.get(self.stopped, "")
 
     @property
     def _prefix(self) -> str:
@@ -172,6 +188,7 @@ class Verdict:
             "confidence": self.confidence,
             "looks": self.looks,
             "stopped": self.stopped,
+            "stopped_reason": self.stopped_reason,
             "seconds": self.seconds,
             "why": self.why,
             "alone": self.alone and {"name": self.alone[0].name} | self._json(self.alone[1]),

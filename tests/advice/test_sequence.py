@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.advice import base_of
+from minitopo_dc.advice import Request, advise_on, base_of
 from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.sequence import Asked, decide
 from minitopo_dc.advice.sides import QUIC, sides_of
 from minitopo_dc.advice.verdict import Verdict
 from minitopo_dc.scenario import Scenario
-from tests.advice.made_up import LEGS, Clock, Goodput, by_name, name_of, runs
+from tests.advice.made_up import LEGS, Clock, Goodput, by_name, made_up, name_of, runs
 
 
 def decided(
@@ -56,6 +56,10 @@ def test_what_is_on_the_border_is_not_enough_evidence(
     found = decided(tmp_path, by_name(scatter, least_delay=31.5, multipath_cubic=30, leg_1=20))
     assert (found.outcome, found.stopped) == ("open", stopped)
     assert "not enough evidence whether a tie or Dual Connectivity is better" in found.sentence
+    reason = list(found.sentences())[1]
+    assert "more --time does not help; choose as for a tie, or set --margin." in reason
+    assert ("narrower than a quarter of the margin" in reason) == (stopped == "border")
+    assert found.to_json()["stopped_reason"] == reason
 
 
 def test_the_seeds_that_chose_are_not_in_the_verdict(tmp_path: Path) -> None:
@@ -78,6 +82,20 @@ def test_no_time_is_not_enough_evidence_and_more_time_goes_on(tmp_path: Path) ->
     long = decided(tmp_path, goodput)
     assert long.outcome == "tie"
     assert kept < {path.name for path in tmp_path.iterdir()}
+
+
+def test_what_is_finished_says_that_nothing_was_run(tmp_path: Path) -> None:
+    request, said = Request(base_of(LEGS), jobs=1), list[str]()
+    execute = made_up(by_name(0.005, least_delay=33, multipath_cubic=30, leg_1=20))
+    first, second = (
+        advise_on(request, request.sides(), tmp_path, announced=said.append, execute=execute)
+        for _ in range(2)
+    )
+    assert said == [
+        "the verdict takes at most 60 s (--time)",
+        "nothing was run: all runs of this verdict were there already",
+    ]
+    assert first.sentences == second.sentences
 
 
 def test_no_time_for_a_run_of_each_is_no_win_of_who_came_first(tmp_path: Path) -> None:
