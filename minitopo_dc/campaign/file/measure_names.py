@@ -28,6 +28,9 @@ NOTHING = "nothing"
 ALIKE = 0.8
 """The similarity (`difflib`) from which on a name counts as a misspelling of another."""
 MOST_MATCHES = 3
+COLUMN = "a column, which has no items; use least, most, mean, ... or the experiment's `across`"
+NUMBER = "a number of each point, which has no items"
+"""What columns of `joined` are in claims, and in later columns."""
 OFTEN = ("goodput_mbps", "completion_s", "capacity_share", "throughput_mbps", "jain_index")
 """Measures that a message names where none is similar to what was asked for."""
 PAGE = "(docs/campaign-file.md, Measures)"
@@ -80,11 +83,14 @@ def check_names(file: CampaignFile, experiment: Experiment) -> None:
     labels = experiment.factors() - experiment.joint_factors(experiment.across)
     known = [NOTHING, *(path.removeprefix(LABEL) for path in labels if path.startswith(LABEL))]
     known += map(identifier, file.configurations)
+    own = len(known)
     for column, text in experiment.joined.items():
         _check(f"joined.{column}", text, known)
+        _check_look_ups(f"joined.{column}", text, known[own:], NUMBER)
         known.append(column)
     for claim in experiment.claims:
         _check("claims", claim.value, experiment.joined)
+        _check_look_ups("claims", claim.value, experiment.joined, COLUMN)
 
 
 def check_measures(
@@ -177,6 +183,15 @@ def _check(key: str, text: str, known: Collection[str]) -> None:
             hint = "a field has no name here; joined knows label.NAME of the cells as NAME; "
         names = ", ".join(known) or "none"
         raise ValueError(f"{key}: {shown(text)}: {wrong[0]!r} is undefined; {hint}names: {names}")
+
+
+def _check_look_ups(key: str, text: str, names: Collection[str], what: str) -> None:
+    """Refuse a look-up in a name whose value has no items."""
+    for node in ast.walk(parsed(text)):
+        if isinstance(node, ast.Attribute | ast.Subscript):
+            wrong = sorted(_looked_up(node.value, 0) & {*names})
+            if wrong:
+                raise ValueError(f"{key}: {shown(text)}: {wrong[0]} is {what}")
 
 
 def _key(node: ast.AST) -> str:

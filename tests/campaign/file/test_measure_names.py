@@ -75,6 +75,20 @@ def telling(**numbers: float) -> Any:
             },
             r"one\.claims: .*'gian' is undefined; did you mean gain\?",
         ),
+        *(
+            (
+                {
+                    "joined": {"gain": "= large.goodput_mbps"},
+                    "claims": [{"text": "", "value": value, "least": 1}],
+                },
+                r"one\.claims: .*gain is a column, which has no items; use least, most, mean, ",
+            )
+            for value in ("= gain[3] / most(gain)", "= mean((gain if 1 else gain).lte)")
+        ),
+        (
+            {"joined": {"gain": "= large.goodput_mbps", "twice": "= gain[3] * 2"}},
+            r"one\.joined\.twice: .*gain is a number of each point, which has no items",
+        ),
     ],
 )
 def test_a_misspelt_name_is_one_error_of_a_dry_run(
