@@ -32,6 +32,19 @@ def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -
     assert not nowhere.exists()
 
 
+def test_a_kernel_beside_programs_of_another_version_is_told_so(nowhere: Path) -> None:
+    kernel = nowhere / library.kernel_name() / library.KERNEL
+    kernel.parent.mkdir(parents=True)
+    kernel.write_bytes(b"a kernel")
+    other = nowhere / "programs-0123456789abcdef" / library.AGENT
+    other.parent.mkdir()
+    other.write_bytes(b"an agent")
+    assert library.missing() == (
+        "the guest's programs beside its kernel are not those of this version "
+        "(get them: minitopo-dc build linux, under a minute)"
+    )
+
+
 def test_missing_tools_are_one_error_with_their_packages(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -189,7 +189,7 @@ def test_a_transfer_that_is_not_done_in_time_says_how_far_it_came(tmp_path: Path
 def test_without_a_guest_it_is_unsupported_and_says_what_makes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.linux_guest.library.find", lambda: None)
+    monkeypatch.setattr("minitopo_dc.linux_guest.library.find_file", lambda *_: None)
     result = run_scenario(scenario(), tmp_path)
     assert result.status == "unsupported"
     assert "minitopo-dc build linux" in result.reason
