@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from minitopo_dc.analysis.measures.pairs import Pair, pairs
-from minitopo_dc.analysis.measures.verdict import by_stack, limiting_factor
+from minitopo_dc.analysis.measures.verdict import by_stack, limiting_factor, sign_values
 from minitopo_dc.analysis.statistics import mean_interval
 from minitopo_dc.numbers import significant
 
@@ -121,9 +121,7 @@ class MediaFinding:
         if not self.why or not better:
             return ""
         worse = self.second if better == self.first else self.first
-        values = f"{self.sign} {self.sign_slower:.2g}"
-        if not math.isnan(self.sign_faster):
-            values += f", of the other {self.sign_faster:.2g}"
+        values = sign_values(self.sign, self.sign_slower, better, self.sign_faster)
         return f"; {worse} is worse because {self.why} ({values})"
 
 

@@ -26,6 +26,19 @@ from minitopo_dc.analysis.measures.signs import REASONS, signs, strongest_sign
 from minitopo_dc.analysis.statistics import mean_interval
 
 
+def sign_values(sign: str, worse: float, better_row: str, better: float) -> str:
+    """Return a sign with its values and where it is explained, to stand in parentheses.
+
+    Args:
+        sign: its name in docs/results.md.
+        worse: its value in the run that it holds back.
+        better_row: the name of the other run's row.
+        better: its value in the other run; NaN: it has none.
+    """
+    other = "" if math.isnan(better) else f", {better_row} {better:.2g}"
+    return f"sign `{sign}`: {worse:.2g}{other}; docs/results.md"
+
+
 @dataclass(frozen=True)
 class Finding:
     """Two rows of one stack, compared with each other."""
@@ -74,10 +87,8 @@ class Finding:
     def _reason_clause(self) -> str:
         if not self.why:
             return ""
-        slower = self.first if self.ratio < 1 else self.second
-        values = f"{self.sign} {self.sign_slower:.2g}"
-        if not math.isnan(self.sign_faster):
-            values += f", of the other {self.sign_faster:.2g}"
+        slower, faster = (self.first, self.second)[:: 1 if self.ratio < 1 else -1]
+        values = sign_values(self.sign, self.sign_slower, faster, self.sign_faster)
         clear = self.low > 1 or self.high < 1  # not where there is one pair: its interval is NaN
         was = "is slower" if clear else "was slower with the first seed"
         return f"; {slower} {was} because {self.why} ({values})"

@@ -90,7 +90,7 @@ def test_the_reason_is_that_of_the_slower_run(monkeypatch: pytest.MonkeyPatch) -
     (finding,) = found(runs)
     assert finding.sentence.endswith(
         "; DC was slower with the first seed because it loses more packets "
-        f"(lost 0.05, of the other {PLAIN.lost:.2g})."
+        f"(sign `lost`: 0.05, one leg alone {PLAIN.lost:.2g}; docs/results.md)."
     )
     assert finding.to_json()["sign"] == "lost"
 
