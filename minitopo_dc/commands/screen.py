@@ -52,6 +52,7 @@ class Progress(StatusLine):
         super().__init__("starting")
         self._total = total
         self._before = self._done = before
+        self._told_reasons: set[str] = set()
 
     def __enter__(self) -> Self:
         if self._before:
@@ -70,11 +71,21 @@ class Progress(StatusLine):
             outcome = f"[green]ok[/] {_headline(result)}"
         else:
             colour = "yellow" if result.status == "unsupported" else "red"
-            outcome = f"[{colour}]{result.status}[/] {escape(result.reason.splitlines()[0])}"
+            outcome = f"[{colour}]{result.status}[/] {escape(self._reason(result))}"
         position = self._position()
         name = mode_and_variant(result.mode, result.variant)
         self._done += 1
         self._console.print(f"{position} {result.transport} {name} (seed {result.seed}): {outcome}")
+
+    def _reason(self, result: RunResult) -> str:
+        """Return the first line of a run's reason; one that is unsupported is told once."""
+        reason = result.reason.splitlines()[0]
+        if result.status != "unsupported":
+            return reason
+        if reason in self._told_reasons:
+            return "for a reason above"
+        self._told_reasons.add(reason)
+        return reason
 
     def _left(self) -> str:
         """Return in words how long the rest takes at the pace of the runs so far."""

@@ -73,3 +73,19 @@ def test_a_campaign_counts_what_was_done_before_and_names_failures(
         "failed: abc (quic dc, seed 1): [/red] of [tc]",
         "3/3 runs done, 1 failed, 0 disturbed, 0 unsupported",
     ]
+
+
+def test_a_reason_for_which_runs_are_unsupported_is_told_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    missing, other = (
+        replace(FAILED, status="unsupported", reason=reason) for reason in ("no guest", "no root")
+    )
+    with Progress(3) as progress:
+        for result in (missing, other, missing):
+            progress.end(result)
+    assert [line.split(": ")[1] for line in capsys.readouterr().err.splitlines()] == [
+        "unsupported no guest",
+        "unsupported no root",
+        "unsupported for a reason above",
+    ]
