@@ -36,17 +36,21 @@ def render_table(
     heads += [Head(f"leg {number}", "MB") for number in range(1, len(legs) + 1)]
     heads += [Head(*each.name_and_unit) for each in last]
     sheet = Sheet(heads, styles=status_styles(STATUS_STYLES))
+    notes: dict[str, list[str]] = {}
     for row in comparison.to_dict("records"):
-        if row["reason"]:
-            sheet.notes.append(_note(len(sheet.notes) + 1, row))
+        name, reason = f"{row['transport']} {row_name(row)}", " ".join(row["reason"].split())
+        if reason:
+            notes.setdefault(reason, []).append(name)
         cells = [*_numbers(row, first), *(_carried(row[leg]) for leg in legs)]
         sheet.add(
             labels.get(row["transport"], row["transport"]),
             row_name(row),
-            _runs(row, len(sheet.notes) if row["reason"] else None),
+            _runs(row, [*notes].index(reason) + 1 if reason else None),
             *(cells if row["ok"] else "-" * len(cells)),
             *(_numbers(row, last) if row["ok"] else "-" * len(last)),
         )
+    for number, (reason, names) in enumerate(notes.items(), start=1):
+        sheet.notes.append(f"[{number}] {', '.join(names)}: {reason}")
     sheet.notes += _machine(comparison)
     return sheet
 
@@ -81,8 +85,3 @@ def _carried(count: float) -> str:
     if 0 < count < 0.1 * BYTES_PER_MB:
         return amount(count)
     return significant(count / BYTES_PER_MB)
-
-
-def _note(number: int, row: dict[Any, Any]) -> str:
-    reason = " ".join(row["reason"].split())
-    return f"[{number}] {row['transport']} {row_name(row)}: {reason}"

@@ -114,6 +114,23 @@ def test_the_terminal_shows_both_numbers_and_reason_of_a_mixed_row(tmp_path: Pat
     assert "[1] quic dc: it died" in text
 
 
+def test_one_reason_of_several_rows_is_one_note(tmp_path: Path) -> None:
+    missing, other = "cargo 1.70\nis missing", "it died"
+    runs = [
+        no_result("mpquic", "multipath", "unsupported", missing),
+        no_result("tcp", "dc", "failed", other),
+        no_result("quic", "dc", "unsupported", missing),
+    ]
+    table = summarise(tmp_path, *runs)
+    assert render_table(table).notes == [
+        "[1] quic dc, mpquic multipath: cargo 1.70 is missing",
+        "[2] tcp dc: it died",
+    ]
+    lines = rendered(table).splitlines()
+    (row,) = (line for line in lines if line.startswith("quic"))
+    assert "1 unsupported [1]" in row
+
+
 def test_what_looks_like_markup_in_a_reason_is_shown(tmp_path: Path) -> None:
     failed = no_result("quic", "dc", "failed", "exit [/bold] [red]1")
     assert "exit [/bold] [red]1" in rendered(summarise(tmp_path, failed))
