@@ -61,7 +61,8 @@ def _machine(comparison: pd.DataFrame) -> Iterator[str]:
         int(comparison[name].sum()) for name in ("judged", "disturbed", "repeats")
     )
     if judged:
-        words = f"This machine did not disturb {judged - disturbed} of {judged} runs"
+        runs = "run" if judged == 1 else "runs"
+        words = f"The machine disturbed {disturbed or 'none'} of {judged} {runs}"
         yield f"{words}; {repeats} repeated" if repeats else words
 
 

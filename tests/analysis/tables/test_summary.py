@@ -131,6 +131,22 @@ def test_one_reason_of_several_rows_is_one_note(tmp_path: Path) -> None:
     assert "1 unsupported [1]" in row
 
 
+@pytest.mark.parametrize(
+    ("judged", "disturbed", "repeats", "words"),
+    [
+        (1, 0, 0, "The machine disturbed none of 1 run"),
+        (4, 0, 0, "The machine disturbed none of 4 runs"),
+        (4, 1, 2, "The machine disturbed 1 of 4 runs; 2 repeated"),
+    ],
+)
+def test_a_note_says_what_the_machine_disturbed(
+    tmp_path: Path, judged: int, disturbed: int, repeats: int, words: str
+) -> None:
+    table = summarise(tmp_path, result())
+    counted = table.assign(judged=judged, disturbed=disturbed, repeats=repeats)
+    assert render_table(counted).notes == [words]
+
+
 def test_what_looks_like_markup_in_a_reason_is_shown(tmp_path: Path) -> None:
     failed = no_result("quic", "dc", "failed", "exit [/bold] [red]1")
     assert "exit [/bold] [red]1" in rendered(summarise(tmp_path, failed))
