@@ -38,7 +38,7 @@ class Realtime(Workload):
         Column("late_share", "late", percent=True),
         Column("lost_frames", "lost", count=True),
         Column("freezes", "freezes", count=True),
-        Column("longest_freeze_s", "freeze\ns"),
+        Column("longest_freeze_s", "longest\nfreeze\ns"),
     )
     figure: ClassVar[RowsFigure | None] = RowsFigure(
         x="captured_s",
