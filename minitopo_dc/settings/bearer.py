@@ -50,9 +50,11 @@ class PdcpSettings(PdcpFields):
             parameters |= {"batch": self.batch, "ratio": self.ratio}
         policy = make_policy(self.split, legs=legs, **parameters)
         if needs_reports(policy) and self.report_ms is None:
-            raise PolicyError(f"split policy {self.split!r} needs reports; give report_ms, e.g. 20")
+            how = "give report_ms, e.g. 20 (on the command line: --report-interval 20)"
+            raise PolicyError(f"split policy {self.split!r} needs reports; {how}")
         if needs_flow_control(policy) and self.flow_control is None:
-            raise PolicyError(f"split policy {self.split!r} needs pdcp.flow_control")
+            how = "on the command line: --pdcp 'flow_control={backhaul_ms: 5}'"
+            raise PolicyError(f"split policy {self.split!r} needs pdcp.flow_control ({how})")
         return policy
 
     def transmitter(

@@ -492,9 +492,9 @@ def test_a_parameter_of_the_split_policy_that_is_none_is_refused(words: str) -> 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["proportional"], "split policy 'proportional' needs reports; give report_ms, e.g. 20"),
+        (["proportional"], r"split policy 'proportional' needs reports; .* --report-interval 20\)"),
         (["bandit"], "split policy 'bandit' needs reports"),
-        (["credit"], "split policy 'credit' needs pdcp.flow_control"),
+        (["credit"], r"split policy 'credit' needs pdcp.flow_control \(.* --pdcp 'flow_control="),
         (
             ["threshold", "--split-parameter", "primary=3"],
             ".*: primary is 3, must be .* from 1 to 2",
