@@ -13,11 +13,15 @@ _SECOND = 1_000_000_000
 _WINDOW = 100_000_000
 
 
+PERCENTILES = (5, 25, 50, 75, 95)
+"""The percentiles of the rate that are told, in per cent of the time."""
+
+
 @dataclass(frozen=True, slots=True)
 class TraceInfo:
     """Statistics of a capacity trace; rates in Mbit/s, weighted by how long they hold.
 
-    `percentiles_mbps` are (5, 25, 50, 75, 95 %). `variation` is the coefficient of variation
+    `percentiles_mbps` are those at `percentiles` (%). `variation` is the coefficient of variation
     (standard deviation / mean, 0 for a trace of zeros), `changes` the number of moments at which
     the rate changes, `zero_share` the share of time at rate zero, `autocorrelation_1s` what
     :func:`autocorrelation` gives for one second.
@@ -28,11 +32,12 @@ class TraceInfo:
     mean_mbps: float
     min_mbps: float
     max_mbps: float
-    percentiles_mbps: tuple[float, float, float, float, float]
+    percentiles_mbps: tuple[float, ...]
     variation: float
     changes: int
     zero_share: float
     autocorrelation_1s: float | None
+    percentiles: tuple[int, ...] = PERCENTILES
 
 
 def trace_info(trace: Trace) -> TraceInfo:
@@ -47,13 +52,7 @@ def trace_info(trace: Trace) -> TraceInfo:
         mean_mbps=mean / 1e6,
         min_mbps=weighted[0][0] / 1e6,
         max_mbps=weighted[-1][0] / 1e6,
-        percentiles_mbps=(
-            _percentile(weighted, 0.05),
-            _percentile(weighted, 0.25),
-            _percentile(weighted, 0.50),
-            _percentile(weighted, 0.75),
-            _percentile(weighted, 0.95),
-        ),
+        percentiles_mbps=tuple(_percentile(weighted, each / 100) for each in PERCENTILES),
         variation=square**0.5 / mean if mean else 0.0,
         changes=sum(a != b for a, b in pairwise(rates.rates_bps)),
         zero_share=math.fsum(weight for rate, weight in weighted if rate == 0),

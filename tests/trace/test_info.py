@@ -23,6 +23,7 @@ def test_rates_are_weighted_by_the_time_that_they_hold() -> None:
     assert info.duration_s == 4
     assert info.mean_mbps == 4
     assert (info.min_mbps, info.max_mbps) == (2, 10)
+    assert info.percentiles == (5, 25, 50, 75, 95)
     assert info.percentiles_mbps == (2, 2, 2, 2, 10)
     assert info.variation == pytest.approx((1 / 4 * 36 + 3 / 4 * 4) ** 0.5 / 4)
 

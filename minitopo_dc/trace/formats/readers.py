@@ -79,7 +79,8 @@ def _read_table(path: Path, rows: list[Row], column: str, time_column: str | Non
         return channel
     if column == DEFAULT_COLUMN and column not in header:
         what = f"no column of {len(header)} is said to be the capacity"
-        raise TraceError(path, line, what, f"a column NAME:UNIT of {', '.join(header)}")
+        names = ", ".join(header)
+        raise TraceError(path, line, what, f"a column NAME:UNIT (--column), NAME one of {names}")
     try:
         time = Column.time(header[0] if time_column is None else time_column)
         rate = Column.rate(column)
