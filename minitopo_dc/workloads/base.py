@@ -89,6 +89,7 @@ class RowsFigure:
 
     Attributes:
         lines: columns whose values tell one line from another; none: all rows are one line.
+        words: of such a column, what each value is called; else it is `leg 1` of column `leg`.
     """
 
     x: str
@@ -97,6 +98,7 @@ class RowsFigure:
     y_label: str
     title: str
     lines: tuple[str, ...] = ()
+    words: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
 
 class Workload(Settings):

@@ -47,6 +47,7 @@ class Realtime(Workload):
         y_label="delay (ms)",
         title="Delay of each frame",
         lines=("up",),
+        words={"up": {0: "down", 1: "up"}},
     )
     has_goodput: ClassVar[bool] = False
 

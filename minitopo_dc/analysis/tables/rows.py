@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -27,4 +28,8 @@ def lines_of(rows: pd.DataFrame, wanted: RowsFigure) -> Iterator[tuple[str, pd.D
         return
     for values, line in rows.groupby(list(wanted.lines)):
         named = zip(wanted.lines, values, strict=True)
-        yield ", ".join(f"{name} {value}" for name, value in named), line
+        yield ", ".join(_name(wanted, *each) for each in named), line
+
+
+def _name(wanted: RowsFigure, column: str, value: Any) -> str:
+    return wanted.words.get(column, {}).get(value) or f"{column} {value}"

@@ -16,7 +16,7 @@ from minitopo_dc.analysis import ResultError, load_results
 from minitopo_dc.analysis.figures.rows import draw_rows, rows_figure
 from minitopo_dc.analysis.tables.rows import lines_of, read_rows
 from minitopo_dc.run.results import RunResult
-from minitopo_dc.workloads import Download, Ping, RequestResponse, RowsFigure, Workload
+from minitopo_dc.workloads import Download, Ping, Realtime, RequestResponse, RowsFigure, Workload
 from minitopo_dc.workloads.base import Row
 from minitopo_dc.workloads.request_response import request_rows
 from tests.analysis.synthetic_runs import no_result, result, save
@@ -112,6 +112,28 @@ def test_echoes_of_each_leg_are_a_line_of_their_own(tmp_path: Path) -> None:
     saved(tmp_path, asked("icmp", "sc", workload="ping"), ECHOES)
     (axes,) = draw(tmp_path, Ping()).axes
     assert points(axes) == [[(0.0, 10.0), (1.0, 10.0)], [(0.0, 20.0), (1.0, 20.0)]]
+
+
+def test_frames_of_both_directions_have_their_own_colours_and_names(tmp_path: Path) -> None:
+    frames: list[Row] = [
+        {"captured_s": time_s, "delay_ms": 20.0 + up, "up": up}
+        for up in (0, 1)
+        for time_s in (0.0, 1.0)
+    ]
+    saved(tmp_path, asked("quic", "dc", workload="realtime"), frames)
+    (axes,) = draw(tmp_path, Realtime()).axes
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["down", "up"]
+    first, second = (line.get_color() for line in axes.lines)
+    assert first != second
+
+
+def test_a_run_of_one_line_has_no_legend_and_room_for_its_last_marker(tmp_path: Path) -> None:
+    saved(tmp_path, asked(), REQUESTS)
+    (axes,) = draw(tmp_path).axes
+    assert axes.get_legend() is None
+    assert axes.get_xlim()[1] > 0.8
 
 
 def test_lines_are_told_apart_by_the_values_of_their_columns() -> None:
