@@ -221,13 +221,16 @@ def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
     count = count_plan(file, _overrides(arguments))
     _workers(arguments, count.clock)
     print(f"{count.cells} cells, {count.runs} runs on the {count.clock} clock")  # noqa: T201
+    store = Store(arguments.output or _directory(file, arguments.version, count.clock))
+    if _is_finished(arguments, file, store):
+        print(f"nothing is left to run: all runs are in {store.root}")  # noqa: T201
+        return 0
     unsupported = _unsupported(count) if arguments.scheduler is None else {}
     for reason, runs in unsupported.items():
         print(f"unsupported here: {runs} of the runs: {reason}")  # noqa: T201
     if count.clock == "real":
         cost = real_cost(count.weighted)
     else:
-        store = Store(arguments.output or _directory(file, arguments.version, count.clock))
         done = timed_runs(store)
         timed = done or calibrate(count.weighted, run_checked)
         basis = "finished runs" if done else "small runs on idle processors"
@@ -236,6 +239,19 @@ def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
     mean, low, high = (duration(each / jobs) for each in (cost.seconds, cost.low, cost.high))
     print(f"about {mean} ({low} to {high}) with {jobs} at once, from {cost.basis}")  # noqa: T201
     return 0
+
+
+def _is_finished(arguments: argparse.Namespace, file: Path, store: Store) -> bool:
+    """Return whether all runs of a campaign are done, so that `campaign run` would run none."""
+    if not store.root.is_dir():
+        return False
+    ended = {
+        run
+        for run, result in store.done().items()
+        if result.status == "ok" or not arguments.retry_failed
+    }
+    wanted = {run.id for run in read_plan(file, _overrides(arguments)).runs}
+    return wanted <= ended and not wanted & store.damaged().keys()
 
 
 def _unsupported(count: PlanCount) -> Counter[str]:

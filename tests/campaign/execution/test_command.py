@@ -17,7 +17,7 @@ import pytest
 
 from benchmarks.hostile.small_disk import enlarge, small_disk
 from minitopo_dc.cli import main
-from tests.campaign.campaigns import document, write
+from tests.campaign.campaigns import document, pretend, run_with, write
 
 MANY: dict[str, Any] = {
     "batch": {
@@ -129,6 +129,18 @@ def test_a_dry_run_counts_and_makes_nothing(
     )
     assert re.match(told, estimated)
     assert not output.exists()
+
+
+def test_a_dry_run_of_what_is_finished_says_that_nothing_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = run_with(tmp_path, document(), pretend)
+    command = ["campaign", "run", str(tmp_path / "campaign.yaml"), "--output", str(output)]
+    assert main([*command, "--dry-run"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "4 cells, 8 runs on the virtual clock",
+        f"nothing is left to run: all runs are in {output}",
+    ]
 
 
 def test_the_directory_follows_from_file_clock_and_quick(
