@@ -28,7 +28,7 @@ IN_ORDER = "run in the page's order"
 """The mark of a block that a test of the page's own runs, after the blocks above it."""
 
 _COMMENT = re.compile(r"<!--\s*(.*?)\s*-->\s*", re.DOTALL)
-_NAMED = re.compile(r"(?:Save this\s+one\s+as|This\s+is)\s+`([\w-]+\.\w+)`[^`]*:\Z")
+_NAMED = re.compile(r"(?:Save\s+this\s+one\s+as|This\s+is)\s+`([\w-]+\.\w+)`[^`]*:\Z")
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 
 
