@@ -75,13 +75,13 @@ def test_a_single_leg_carries_all_of_sc_and_both_legs_carry_the_rest(
         assert (second > 500_000) == (row["mode"] != "sc")
 
 
-def test_dual_connectivity_is_faster_than_one_leg_and_duplication_is_not(
+def test_splitting_is_faster_than_one_leg_and_than_copies(
     comparison: tuple[Path, list[dict[str, Any]]],
 ) -> None:
     goodput = {(row["transport"], row["mode"]): row["goodput_mbps"] for row in comparison[1]}
     for transport in ("tcp", "quic"):
         assert goodput[transport, "dc"] > 1.2 * goodput[transport, "sc"]
-        assert goodput[transport, "dc-duplicate"] < 1.2 * goodput[transport, "sc"]
+        assert goodput[transport, "dc"] > 1.2 * goodput[transport, "dc-duplicate"]
 
 
 def test_the_results_directory_holds_tables_figure_and_a_directory_per_run(
