@@ -21,8 +21,6 @@ class NativeLoop:
     """The counterpart of `minitopo_dc.simulation.loop.Loop` in C, which also carries packets.
 
     C knows a packet of Python's by a number, its token, for as long as it may still arrive.
-
-    C knows such a packet by a number, its token, for as long as it may still arrive.
     """
 
     def __init__(self, start: int, arrived: Callable[[Any], None]) -> None:

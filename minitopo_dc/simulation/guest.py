@@ -15,7 +15,7 @@ from minitopo_dc.runners.virtual import GuestFlow
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.simulation.connection import AnyConnection, cpu_ns
 from minitopo_dc.simulation.core import Core
-from minitopo_dc.simulation.loop import Loop, Timer
+from minitopo_dc.simulation.loop import AnyLoop
 from minitopo_dc.simulation.packet import Flow, Packet, Take
 
 DESTINATION = {4: slice(16, 20), 6: slice(24, 40)}
@@ -44,9 +44,8 @@ class GuestConnection(AnyConnection):
         assert transport is not None  # `unsupported_reason` has asked
         self.ends = transport(self.facts)
         loop = core.loop
-        assert isinstance(loop, Loop)  # `choice`: a run with a guest has the Python core
         self._guest: Guest | None = None
-        self._timer = Timer(loop, self._run)
+        self._timer = loop.timer(self._run)
         client_cpu, server_cpu = cpu_ns(scenario)
         self._client = GuestHost(loop, client_cpu, self._inject)
         self._server = GuestHost(loop, server_cpu, self._inject)
@@ -134,7 +133,7 @@ class GuestHost:
     time.
     """
 
-    def __init__(self, loop: Loop, cpu_ns: int, inject: Callable[[int, bytes], None]) -> None:
+    def __init__(self, loop: AnyLoop, cpu_ns: int, inject: Callable[[int, bytes], None]) -> None:
         self.received_bytes = 0
         """IP bytes that reached this host."""
         self._loop = loop
@@ -142,9 +141,9 @@ class GuestHost:
         self._inject = inject
         self._busy_until = loop.now
         self._waiting: deque[tuple[int, bytes]] = deque()
-        self._reading = Timer(loop, self._read)
+        self._reading = loop.timer(self._read)
         self._departures: deque[tuple[int, Packet]] = deque()
-        self._departure = Timer(loop, self._depart)
+        self._departure = loop.timer(self._depart)
 
     def receive(self, card: int, packet: Packet) -> None:
         """Take a packet that reached a card, and give it to the guest when the CPU has read it."""

@@ -11,6 +11,7 @@ import pytest
 from minitopo_dc.native import library
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.simulation.run import run_virtual
+from tests.linux_guest.guests import needs_guest
 from tests.native.extension import needs_native
 from tests.picoquic.extension import needs_picoquic
 from tests.simulation.scenarios import leg, scenario
@@ -43,6 +44,19 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     },
     "requests": {"workload": {"kind": "request-response"}, "pdcp": LATE | {"discard_timer_ms": 50}},
 }
+IN_GUESTS: dict[str, dict[str, Any]] = {
+    "dc": {
+        "transport": "tcp",
+        "pdcp": LATE,
+        "legs": [leg(), SLOW],
+        "virtual": {"client_cpu_us_per_packet": 50, "packet_trace": True},
+    },
+    "mptcp": {"transport": "mptcp", "mode": "multipath", "legs": [leg(), SLOW]},
+    "beside quic": {
+        "mode": "flows",
+        "flows": [{"mode": "dc", "transport": "tcp"}, {"mode": "sc", "leg": 2}],
+    },
+}
 
 
 def run(directory: Path, core: str, **fields: Any) -> RunResult:
@@ -72,6 +86,17 @@ def test_both_cores_write_the_same(name: str, tmp_path: Path) -> None:
         trace = tmp_path / "opportunities.mahi"
         trace.write_text("".join(f"{time}\n" for time in range(1, 1000) if time % 3))
         fields = {"legs": [{"downlink": {"trace": str(trace)}}, leg()]}
+    check_equality(fields, tmp_path)
+
+
+@needs_native
+@needs_guest
+@pytest.mark.parametrize("name", IN_GUESTS)
+def test_both_cores_carry_a_guest_s_packets_alike(name: str, tmp_path: Path) -> None:
+    check_equality(IN_GUESTS[name], tmp_path)
+
+
+def check_equality(fields: dict[str, Any], tmp_path: Path) -> None:
     results = [run(tmp_path / core, core, **fields) for core in ("python", "native")]
     assert [result.status for result in results] == ["ok", "ok"], results
     assert [each.details["core"] for each in results] == ["python: the scenario says so", "native"]
