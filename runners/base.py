@@ -142,7 +142,12 @@ class Host(Protocol):
         """Return the host's name, for messages."""
 
     def popen(
-        self, arguments: Sequence[str], *, stdout: int | IO[bytes], stderr: int | IO[bytes]
+        self,
+        arguments: Sequence[str],
+        *,
+        stdin: int | IO[bytes] = subprocess.DEVNULL,
+        stdout: int | IO[bytes],
+        stderr: int | IO[bytes],
     ) -> subprocess.Popen[bytes]:
         """Start a process in this host; its pid is that of the command, not of a wrapper."""
 
@@ -214,13 +219,19 @@ class Runner(ABC):
         """Return the server's command line, empty when this transfer needs none.
 
         It is asked for once, right before the start: a program's files may be written here.
-
-        Asked for once, right before the start: a program's files may be written here.
         """
 
     @abstractmethod
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the client's command line, asked for once like the server's."""
+
+    def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002 (a hook)
+        """Return whether the client calls `start_signal.wait_for_start` before it connects.
+
+        It is then started before time zero of the legs, so that its own start takes none of their
+        time, and `Transfer.begin_ns` is not known to `client_command`.
+        """
+        return False
 
     def paths_command(self, transfer: Transfer) -> list[str] | None:  # noqa: ARG002 (a hook)
         """Return the command of a program on the client's host that changes paths, or None.

@@ -130,6 +130,10 @@ class BuiltInQuicRunner(DatagramRunner):
     workloads: ClassVar[tuple[str, ...]] = ("download", "request-response", "video", "realtime")
     takes_duration: ClassVar[bool] = True
 
+    def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002
+        """Return True, as the client is a Python program of this project."""
+        return True
+
     def _end(self, transfer: Transfer, role: str) -> dict[str, Any]:
         """Return the settings of both programs."""
         options = self._options(transfer)

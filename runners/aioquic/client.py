@@ -31,6 +31,7 @@ from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.aioquic.video import VideoClient
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.payload.request_reports import plan_of
+from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import (
     Address,
     receive_batch,
@@ -59,8 +60,6 @@ class Outcome:
 
 class Download(Http3Client):
     """One HTTP/3 connection that downloads one resource.
-
-    After its deadline nothing counts any more, and the connection is closed.
 
     From its deadline on nothing counts any more, and the connection is closed.
     """
@@ -166,6 +165,7 @@ def main() -> None:
         udp.bind((told.bind, 0))
         client = make_client(told.workload, connection, partial(transmit, udp=udp))
         gc.freeze()  # what was imported is never garbage: full collections need not visit it
+        wait_for_start()
         started_ns = time.monotonic_ns()
         run(client, udp, socket_address(told.address, told.port))
         client.outcome.receive_buffer_bytes = udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)

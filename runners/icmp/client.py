@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.programs import ProgramSettings
 
 DATA_BYTES = 16
@@ -94,6 +95,7 @@ def read(pair: Pair, printed: str, start: float) -> tuple[dict[str, Any], list[d
 def main() -> None:
     """Run ping for all pairs and print the report."""
     told = ClientSettings.given()
+    wait_for_start()
     started_ns, begin, start = time.monotonic_ns(), time.monotonic(), time.time()
     report: dict[str, Any] = {"round_trips": [], "rows": [], "error": None}
     try:

@@ -48,6 +48,10 @@ class IcmpRunner(Runner):
         )
         return told.command("minitopo_dc.runners.icmp.client", transfer.client_settings)
 
+    def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002
+        """Return True, as the client is a Python program of this project."""
+        return True
+
     def read(self, transfer: Transfer) -> Measurement:
         """Return the client's report: a summary per pair, and a row per echo that came back."""
         report: dict[str, Any] = last_json(transfer.client_output, "client")

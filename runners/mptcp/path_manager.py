@@ -32,10 +32,15 @@ class LocalHost:
     name: str = "client"
 
     def popen(
-        self, arguments: Sequence[str], *, stdout: int | IO[bytes], stderr: int | IO[bytes]
+        self,
+        arguments: Sequence[str],
+        *,
+        stdin: int | IO[bytes] = subprocess.DEVNULL,
+        stdout: int | IO[bytes],
+        stderr: int | IO[bytes],
     ) -> subprocess.Popen[bytes]:
         """Start a process on this host."""
-        return subprocess.Popen(arguments, stdout=stdout, stderr=stderr)
+        return subprocess.Popen(arguments, stdin=stdin, stdout=stdout, stderr=stderr)
 
 
 class PathsSettings(ProgramSettings):

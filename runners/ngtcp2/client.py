@@ -19,6 +19,7 @@ from errno import EBADF, ESRCH
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
 from minitopo_dc.runners.programs import ProgramSettings
 
@@ -111,6 +112,7 @@ def _borrow(pidfd: int, number: int) -> socket.socket | None:
 def main() -> None:
     """Run the program, print the report, and end as the program did."""
     told = ClientSettings.given()
+    wait_for_start()
     code, report = run(told.words, told.receive_buffer_bytes)
     print(json.dumps(report), flush=True)  # noqa: T201
     if code < 0:

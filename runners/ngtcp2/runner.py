@@ -75,6 +75,10 @@ class Ngtcp2Runner(DatagramRunner):
         )
         return told.command("minitopo_dc.runners.ngtcp2.client", transfer.client_settings)
 
+    def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002
+        """Return True, as the client is a Python program of this project."""
+        return True
+
     def _gtlsclient(self, transfer: Transfer) -> tuple[str, ...]:
         """Return gtlsclient's command line, with which it writes a qlog in any case."""
         options = self._options(transfer)

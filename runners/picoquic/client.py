@@ -24,6 +24,7 @@ from minitopo_dc.runners.picoquic.requests import RequestSession
 from minitopo_dc.runners.picoquic.session import ClientSession
 from minitopo_dc.runners.picoquic.settings import ClientSettings, datagram_frame, idle_timeout_s
 from minitopo_dc.runners.picoquic.video import VideoSession
+from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Realtime, RequestResponse, Video, Workload, as_download
 
@@ -31,19 +32,20 @@ from minitopo_dc.workloads import Realtime, RequestResponse, Video, Workload, as
 def main() -> None:
     """Download once, or send requests, and print the outcome as one line of JSON."""
     told = ClientSettings.given()
-    connection = _connection(told)
     server = (told.address, told.port)
     with Sockets(told.clients, receive_buffer=told.options.receive_buffer_bytes) as sockets:
+        gc.freeze()  # what was imported is never garbage: full collections need not visit it
+        begin_ns = wait_for_start()
+        connection, keys = _connection(told), _key_frames(told, sockets)
         session = make_session(
             told.workload,
             connection,
             told.paths,
             sockets.addresses,
             server,
-            begin=told.begin_ns,
-            keys=_key_frames(told, sockets),
+            begin=begin_ns,
+            keys=keys,
         )
-        gc.freeze()  # what was imported is never garbage: full collections need not visit it
         started_ns = time.monotonic_ns()
         session.start(started_ns)
         sockets.send(session.drive(started_ns))

@@ -58,12 +58,10 @@ class PicoquicRunner(BuiltInQuicRunner):
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.picoquic.client`."""
-        assert transfer.begin_ns is not None  # clients are started with it
         told = ClientSettings(
             **self._end(transfer, "client"),
             clients=self._addresses(transfer),
             paths=transfer.path_plan if self.multipath else PathPlan.whole(1),
-            begin_ns=transfer.begin_ns,
             workload=transfer.workload,
         )
         return told.command("minitopo_dc.runners.picoquic.client", transfer.client_settings)

@@ -47,8 +47,6 @@ class ClientSettings(EndSettings):
     """Settings of the client program."""
 
     paths: PathPlan
-    begin_ns: int
-    """Time zero of the paths, on the monotonic clock."""
     workload: Download | RequestResponse | Video | Realtime
 
 

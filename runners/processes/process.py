@@ -141,7 +141,13 @@ def _end(exit_code: int | None) -> str:
 
 @contextmanager
 def running(
-    role: str, host: Host, arguments: Sequence[str], output: Path, log: Path
+    role: str,
+    host: Host,
+    arguments: Sequence[str],
+    output: Path,
+    log: Path,
+    *,
+    stdin: int = subprocess.DEVNULL,
 ) -> Iterator[Process]:
     """Run a process in a host; on leaving it has ended.
 
@@ -150,7 +156,7 @@ def running(
     """
     with output.open("wb") as stdout, log.open("wb") as stderr:
         try:
-            popen = host.popen(arguments, stdout=stdout, stderr=stderr)
+            popen = host.popen(arguments, stdin=stdin, stdout=stdout, stderr=stderr)
         except OSError as error:
             raise TransferFailed(f"{role} cannot be started in {host.name}: {error}") from error
     process = Process(role, popen, log, output)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from subprocess import DEVNULL
 
 from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, accepted
 from minitopo_dc.runners.processes.process import KILL_AFTER_S, Process, running, wait_any
+from minitopo_dc.runners.processes.start_signal import StartSignal
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
 
@@ -45,10 +47,11 @@ def run_transfers(
 ) -> list[Measurement]:
     """Run transfers at the same time, each with a directory and a port of its own.
 
-    `on_start` is called once, when all servers listen; then the clients start, one right behind the
-    other. The first failure ends all of them. A measurement's details also hold `server_cpu_s` and
-    `client_cpu_s`, the CPU time of each process from its start to its end, and `started_s`, how
-    long after the call of `on_start` the client began to connect.
+    `on_start` is called once, when all servers listen and all clients that wait for the start are
+    ready; then the clients start, one right behind the other. The first failure ends all of them. A
+    measurement's details also hold `server_cpu_s` and `client_cpu_s`, the CPU time of each process
+    from its start to its end, and `started_s`, how long after the call of `on_start` the client
+    began to connect.
 
     Raises:
         TransferFailed: not every byte arrived, or a client stopped before its duration was over; a
@@ -85,6 +88,10 @@ def _run_processes(
             flow.start_server()
         for flow in flows:
             flow.wait_ready()
+        for flow in flows:
+            flow.prepare_client()
+        for flow in flows:
+            flow.wait_prepared()
         begin_ns = time.monotonic_ns()
         on_start()
         for flow in flows:
@@ -113,6 +120,7 @@ class _Flow:
         self._hosts = {"server": server, "client": client, "paths": client}
         self._stack = stack
         self._processes: dict[str, Process] = {}
+        self._signal: StartSignal | None = None
         self._stopping = False
 
     @property
@@ -131,11 +139,34 @@ class _Flow:
         if command:
             self._start("server", command, transfer)
 
+    def prepare_client(self) -> None:
+        """Start the client if it is one that waits for the signal to connect."""
+        transfer, runner = self._job.transfer, self._job.runner
+        if runner.client_waits(transfer):
+            self._signal = self._stack.enter_context(closing(StartSignal()))
+            command, stdin = runner.client_command(transfer), self._signal.client_end.fileno()
+            self._start("client", command, transfer, stdin=stdin)
+
+    def wait_prepared(self) -> None:
+        if self._signal is None:
+            return
+        client = self._processes["client"]
+        with self._named():
+            try:
+                if not self._signal.wait_ready(READY_TIMEOUT_S):
+                    wait_any([client], LAST_MOMENT_S)
+                    raise client.failure("")
+            except TimeoutError:
+                raise client.failure(f"was not ready within {READY_TIMEOUT_S:g} s") from None
+
     def start_client(self, begin_ns: int) -> None:
         """Start the client; times of the legs and of the flow's paths count from `begin_ns`."""
         transfer = replace(self._job.transfer, begin_ns=begin_ns)
         self._job = replace(self._job, transfer=transfer)
-        self._start("client", self._job.runner.client_command(transfer), transfer)
+        if self._signal is not None:
+            self._signal.give(begin_ns)
+        else:
+            self._start("client", self._job.runner.client_command(transfer), transfer)
         self._client_started_ns = time.monotonic_ns()
         if (command := self._job.runner.paths_command(transfer)) is not None:
             self._start("paths", command, transfer)
@@ -174,14 +205,16 @@ class _Flow:
         times["started_s"] = (started_ns - transfer.begin_ns) / NS_PER_S
         return replace(measurement, details={**measurement.details, **times})
 
-    def _start(self, role: str, command: list[str], transfer: Transfer) -> None:
+    def _start(
+        self, role: str, command: list[str], transfer: Transfer, *, stdin: int = DEVNULL
+    ) -> None:
         files = {
             "server": (transfer.server_output, transfer.server_log),
             "client": (transfer.client_output, transfer.client_log),
             "paths": (transfer.paths_output, transfer.paths_log),
         }
         with self._named():
-            process = running(role, self._hosts[role], command, *files[role])
+            process = running(role, self._hosts[role], command, *files[role], stdin=stdin)
             self._processes[role] = self._stack.enter_context(process)
 
     def _check_client(self) -> None:

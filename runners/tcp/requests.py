@@ -19,6 +19,7 @@ from pathlib import Path
 from minitopo_dc.runners.addresses import address_family, socket_address
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
+from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.tcp.http2 import Http2Requests
 from minitopo_dc.runners.tcp.http2_client import Http2Client
 from minitopo_dc.runners.tcp.settings import ClientSettings, RequestsSettings
@@ -141,9 +142,11 @@ def connect_and_run(client: Http2Client, told: ClientSettings) -> int:
     """Let a client do its work; return when it began to connect (monotonic ns)."""
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     with _connection(told) as connection:
-        started_ns = time.monotonic_ns()
         server = socket_address(told.address, told.port)
-        run(client, connection, server, _context(told.certificate, told.tls))
+        context = _context(told.certificate, told.tls)
+        wait_for_start()
+        started_ns = time.monotonic_ns()
+        run(client, connection, server, context)
     return started_ns
 
 

@@ -147,6 +147,10 @@ class TcpRunner(Runner):
             return self._call(transfer, transfer.workload)
         return self.curl_command(transfer)
 
+    def client_waits(self, transfer: Transfer) -> bool:
+        """Return whether the client is a Python program of this project, and not curl."""
+        return _reader(transfer.workload) is not None
+
     def curl_command(self, transfer: Transfer) -> list[str]:
         """Return curl's command line, which ignores a user's .curlrc and proxies."""
         authority, tls = f"{SERVER_NAME}:{transfer.port}", self.tls(transfer)

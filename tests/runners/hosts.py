@@ -28,9 +28,14 @@ class LocalHost:
     name: str = "localhost"
 
     def popen(
-        self, arguments: Sequence[str], *, stdout: int | IO[bytes], stderr: int | IO[bytes]
+        self,
+        arguments: Sequence[str],
+        *,
+        stdin: int | IO[bytes] = subprocess.DEVNULL,
+        stdout: int | IO[bytes],
+        stderr: int | IO[bytes],
     ) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(arguments, stdout=stdout, stderr=stderr)
+        return subprocess.Popen(arguments, stdin=stdin, stdout=stdout, stderr=stderr)
 
 
 @dataclass(frozen=True)
@@ -40,10 +45,15 @@ class NamespaceHost:
     name: str
 
     def popen(
-        self, arguments: Sequence[str], *, stdout: int | IO[bytes], stderr: int | IO[bytes]
+        self,
+        arguments: Sequence[str],
+        *,
+        stdin: int | IO[bytes] = subprocess.DEVNULL,
+        stdout: int | IO[bytes],
+        stderr: int | IO[bytes],
     ) -> subprocess.Popen[bytes]:
         command = ["ip", "netns", "exec", self.name, *arguments]
-        return subprocess.Popen(command, stdout=stdout, stderr=stderr)
+        return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr)
 
     def run(self, *arguments: str) -> str:
         return run("ip", "netns", "exec", self.name, *arguments)

@@ -29,11 +29,16 @@ class FakeHost:
     asked: list[str] = field(default_factory=list)
 
     def popen(
-        self, arguments: Sequence[str], *, stdout: int | IO[bytes], stderr: int | IO[bytes]
+        self,
+        arguments: Sequence[str],
+        *,
+        stdin: int | IO[bytes] = subprocess.DEVNULL,
+        stdout: int | IO[bytes],
+        stderr: int | IO[bytes],
     ) -> subprocess.Popen[bytes]:
         self.asked.append(" ".join(arguments))
         answer = {"address": '[{"ifname": "eth9"}]', "endpoint": SHOWN}.get(arguments[2], "")
-        return subprocess.Popen(["echo", "-n", answer], stdout=stdout, stderr=stderr)
+        return subprocess.Popen(["echo", "-n", answer], stdin=stdin, stdout=stdout, stderr=stderr)
 
     @property
     def told(self) -> list[str]:

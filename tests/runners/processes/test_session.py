@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import pytest
 from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.payload.certificate import make_certificate
 from minitopo_dc.runners.processes.session import Job, run_transfer, run_transfers
+from minitopo_dc.runners.processes.start_signal import StartSignal
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.workloads import Download, Measurement
 from tests.runners.hosts import LocalHost
@@ -117,6 +119,71 @@ def test_a_run_gives_the_measurement_and_leaves_no_server(transfer: Transfer) ->
     assert measurement.details["output"] == "hello\n"
     assert runner.events == ["files for 1000", "read", "files removed"]
     assert is_free(transfer.port)
+
+
+PREPARED = (
+    "import time; from minitopo_dc.runners.processes.start_signal import wait_for_start; "
+    "ready = time.monotonic_ns(); print(ready, wait_for_start())"
+)
+
+
+class PreparedRunner(ScriptRunner):
+    """Its client waits for the start."""
+
+    def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002
+        return True
+
+
+class AloneRunner(PreparedRunner):
+    """It has no server."""
+
+    has_server: ClassVar[bool] = False
+
+
+def test_a_client_that_waits_is_ready_before_time_zero_and_is_told_it(transfer: Transfer) -> None:
+    called: list[int] = []
+    job = Job(PreparedRunner(client=PREPARED), transfer)
+    (measurement,) = run_transfers(
+        [job], HOST, HOST, on_start=lambda: called.append(time.monotonic_ns())
+    )
+    ready, begin = (int(word) for word in measurement.details["output"].split())
+    assert ready < begin <= called[0] < begin + 1e9
+    assert 0 <= measurement.details["started_s"] < 1
+
+
+def test_a_client_that_ends_before_it_is_ready_is_the_failure(transfer: Transfer) -> None:
+    runner = PreparedRunner(client="import sys; sys.exit('no such file')")
+    with pytest.raises(TransferFailed, match=r"^client ended with exit code 1: no such file$"):
+        run(runner, transfer)
+    assert is_free(transfer.port)
+
+
+def test_a_client_that_is_never_ready_is_given_up(
+    transfer: Transfer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minitopo_dc.runners.processes.session.READY_TIMEOUT_S", 0.2)
+    runner = AloneRunner(client="import time; time.sleep(60)")
+    with pytest.raises(TransferFailed, match=r"^client was not ready within 0\.2 s"):
+        run(runner, transfer)
+
+
+def test_a_client_whose_session_has_gone_ends() -> None:
+    signal_of_session = StartSignal()
+    words = [sys.executable, "-c", PREPARED]
+    with subprocess.Popen(
+        words, stdin=signal_of_session.client_end, stderr=subprocess.PIPE, text=True
+    ) as client:
+        assert signal_of_session.wait_ready(20)
+        signal_of_session.close()
+        assert client.communicate(timeout=20)[1] == "the session has ended before the start\n"
+    assert client.returncode == 1
+
+
+def test_a_client_without_a_session_starts_now() -> None:
+    words = [sys.executable, "-c", PREPARED]
+    found = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    ready, begin = (int(word) for word in found.stdout.split())
+    assert ready <= begin < ready + 1e9
 
 
 def test_client_and_reader_are_told_when_the_legs_time_began(transfer: Transfer) -> None:
