@@ -171,7 +171,7 @@ def test_a_client_whose_session_has_gone_ends() -> None:
     signal_of_session = StartSignal()
     words = [sys.executable, "-c", PREPARED]
     with subprocess.Popen(
-        words, stdin=signal_of_session.client_end, stderr=subprocess.PIPE, text=True
+        words, stdin=signal_of_session.client_end.fileno(), stderr=subprocess.PIPE, text=True
     ) as client:
         assert signal_of_session.wait_ready(20)
         signal_of_session.close()
