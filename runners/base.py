@@ -368,9 +368,6 @@ class Runner(ABC):
         Of several transfers at once by this runner between the same addresses, it is entered for
         the first one only, and undone when all have ended.
 
-        Of several transfers at once by this runner between the same addresses, it is entered for
-        the first one only, and undone when all have ended.
-
         Raises:
             TransferFailed: on entering, when a host cannot be set up.
         """

@@ -24,8 +24,6 @@ def read_report(report: dict[str, Any], workload: Workload) -> Measurement:
 
     A client that the virtual clock's end cut off has no hash yet, and lasted for its duration.
 
-    A client that the virtual clock's end cut off has no hash yet, and lasted for its duration.
-
     Args:
         report: the client's outcome as JSON has it; HTTP/0.9 has no `status`.
         workload: what it was to do.

@@ -19,8 +19,6 @@ def small_disk(place: Path, size: str) -> Iterator[Path]:
 
     They stay in a mount namespace of their own, which the kernel removes with the last of them.
 
-    They stay in a mount namespace of their own, which the kernel removes with the last of them.
-
     Args:
         place: a directory that is made for it.
         size: as tmpfs(5) takes it, `150000` or `2m`.

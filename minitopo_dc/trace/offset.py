@@ -35,9 +35,6 @@ def begun_at(trace: RateTrace, offset_ns: int, end: EndRule) -> RateTrace:
     `loop`: it is as long as before, and what came before the moment follows at its end. `hold`: it
     is what is left, behind the trace's end its last rate. `stop`: it is what is left.
 
-    `loop`: as long as before; what came before the moment follows at its end. `hold`: what is left,
-    behind the trace's end its last rate. `stop`: what is left.
-
     Raises:
         ValueError: `stop`, and nothing is left.
     """

@@ -144,9 +144,6 @@ class MptcpRunner(TcpRunner):
         round trip. What a schedule asks for is known only when it is known how long the transfer
         took.
 
-        Of a download each with data; small answers may all take the one with the shorter round
-        trip. What a schedule asks for is known when it is known how long the transfer took.
-
         Raises:
             TransferFailed: the connection fell back to TCP, or an address was not used.
         """

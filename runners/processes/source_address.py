@@ -25,8 +25,6 @@ def source_address(host: Host, source: str, destination: str) -> Iterator[None]:
     There is one source address for a destination at a time: the kernel cannot tell two programs
     apart here.
 
-    One source address for a destination at a time: the kernel cannot tell two programs apart here.
-
     Raises:
         TransferFailed: on entering, when the host has no such address or route, or uses another
             source address for this destination already.

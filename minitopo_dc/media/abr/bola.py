@@ -83,8 +83,6 @@ class Bola(AbrAlgorithm):
     """BOLA-BASIC as BOLA-U: a quality is raised to at most one above what the throughput carries.
 
     So it oscillates less (section VI). Like Sabre's, it gives no download up.
-
-    So it oscillates less (section VI). It gives no download up, nor does Sabre's.
     """
 
     def __init__(self, video: Video, buffer_s: float, *, finite: bool = False) -> None:
