@@ -194,6 +194,15 @@ def _place(error: Exception) -> str:
     return ""
 
 
+def place_in_plugins(error: Exception, plugins: Iterable[str]) -> str:
+    """Return the innermost line of a user's file that an error came from; empty if from none."""
+    files = {name for name in plugins if name.endswith(".py")}
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename in files:
+            return f" ({frame.filename}:{frame.lineno})"
+    return ""
+
+
 def _package(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else "unknown package"
 

@@ -190,8 +190,8 @@ class Runner(ABC):
     one_client_address: ClassVar[bool] = False
     # How the server is asked to end; None: it ends by itself after one connection.
     stop_signal: ClassVar[signal.Signals | None] = signal.SIGTERM
-    # Exit codes of a server that did nothing wrong.
-    server_exit_codes: ClassVar[frozenset[int]] = frozenset({0})
+    # Exit codes of a server that did nothing wrong. SIGTERM ends a program without a handler.
+    server_exit_codes: ClassVar[frozenset[int]] = frozenset({0, -signal.SIGTERM})
 
     @property
     def label(self) -> str:
@@ -284,7 +284,7 @@ class Runner(ABC):
 
     def refusal(self, workload: Workload) -> str | None:
         """Return why it does not carry a workload and what is allowed, None when it does."""
-        if workload.kind not in self.workloads:
+        if not set(workload.kinds()).intersection(self.workloads):
             allowed = ", ".join(self.workloads)
             return (
                 f"transport {self.name} does not carry workload {workload.kind}; allowed: {allowed}"

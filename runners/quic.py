@@ -85,6 +85,7 @@ class DatagramRunner(Runner):
     """A transport whose options have `max_datagram_bytes`, the UDP payload of a full packet."""
 
     options_type: ClassVar[type[QuicOptions]] = QuicOptions
+    server_exit_codes: ClassVar[frozenset[int]] = frozenset({0})
 
     def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:
         """Check also that QUIC, and an Ethernet frame behind the IP headers, allow the size.

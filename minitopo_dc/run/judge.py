@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from minitopo_dc.interruption import raise_if_interrupted
+from minitopo_dc.plugins import place_in_plugins
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.run.metrics import capacity_share, goodput_mbps, jain_index
 from minitopo_dc.run.results import RunResult, flow_directory, flow_windows, settings_of
@@ -239,8 +240,9 @@ def crashed(scenario: Scenario, directory: Path, error: Exception) -> RunResult:
         directory.mkdir(parents=True, exist_ok=True)
         text = "".join(traceback.format_exception(error))
         (directory / "crash.txt").write_text(text, encoding="utf-8")
-    words = " ".join(str(error).split())
-    return replace(blank_result(scenario, directory), reason=f"{type(error).__name__}: {words}")
+    words = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    reason = words + place_in_plugins(error, scenario.plugins)
+    return replace(blank_result(scenario, directory), reason=reason)
 
 
 def late_start_reason(scenario: Scenario, flow: ResolvedFlow, measured: Measurement) -> str | None:

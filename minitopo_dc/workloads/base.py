@@ -112,6 +112,11 @@ class Workload(Settings):
     """None: what the client received over time."""
     has_goodput: ClassVar[bool] = True
 
+    @classmethod
+    def kinds(cls) -> tuple[str, ...]:
+        """Return its kind, and those of the workloads that it extends."""
+        return tuple(each.kind for each in cls.__mro__ if "kind" in vars(each))
+
     @property
     def size_bytes(self) -> int:
         """Return the content that a client asks for, in bytes; 0 if time decides or it has none."""

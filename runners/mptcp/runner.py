@@ -110,7 +110,7 @@ class MptcpRunner(TcpRunner):
         """Return the ends in a guest as `tcp` has them, with MPTCP's endpoints."""
         options = MptcpOptions.check(facts.options, f"runner {self.name}")
         facts = replace(facts, sysctl={**facts.sysctl, **options.sysctl()})
-        if facts.workload.kind in AGENT_WORKLOADS:
+        if AGENT_WORKLOADS.intersection(facts.workload.kinds()):
             return MptcpFlow(self, facts)
         changes = EndpointChanges(guest_transfer(facts))
         return ProgramsFlow(self, facts, changes=changes, ready_port=facts.server_address[1])

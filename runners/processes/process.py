@@ -154,6 +154,9 @@ def running(
     Raises:
         TransferFailed: it cannot be started.
     """
+    for word in arguments:
+        if not isinstance(word, str):
+            raise TransferFailed(f"{role} cannot be started: {word!r} in its command is no text")
     with output.open("wb") as stdout, log.open("wb") as stderr:
         try:
             popen = host.popen(arguments, stdin=stdin, stdout=stdout, stderr=stderr)

@@ -109,6 +109,13 @@ def _watch(flows: Sequence[_Flow]) -> None:
             flow.check()
 
 
+def _too_early(runner: Runner, exit_code: int) -> str:
+    """Return what a runner's author can do about a server that ended in order, but too early."""
+    if runner.foreign or exit_code != 0:
+        return ""
+    return " (it is to go on until it gets the runner's stop_signal; None: it ends by itself)"
+
+
 class _Flow:
     """The server and the client of a transfer."""
 
@@ -226,7 +233,7 @@ class _Flow:
             wait_any([server], LAST_MOMENT_S)
         ended = None if server is None else server.exit_code
         if server is not None and ended is not None and not runner.server_may_end(ended):
-            raise server.failure("during the transfer")
+            raise server.failure(f"during the transfer{_too_early(runner, ended)}")
         self._check_paths()
         if client.exit_code is None:
             if time.monotonic() >= self.deadline:

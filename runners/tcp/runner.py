@@ -93,6 +93,7 @@ class TcpRunner(Runner):
     set_up: ClassVar[bool] = True
     essential: ClassVar[bool] = True
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "tcp"
+    server_exit_codes: ClassVar[frozenset[int]] = frozenset({0})
 
     def missing(self) -> str | None:
         """Return what this machine lacks, None if it has the client, curl."""
@@ -103,7 +104,7 @@ class TcpRunner(Runner):
         return self._in_guest
 
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
-        if facts.workload.kind in AGENT_WORKLOADS:
+        if AGENT_WORKLOADS.intersection(facts.workload.kinds()):
             return TcpFlow(self, facts)
         return ProgramsFlow(self, facts, ready_port=facts.server_address[1])
 

@@ -48,7 +48,7 @@ FIRST_ANSWER: Mapping[TlsVersion, int] = {"1.2": 206, "1.3": 716}
 REQUEST_HEAD, ANSWER_HEAD = 8, 25
 """Of a later one: its HEADERS, most of which the tables of HPACK hold (RFC 7541)."""
 
-AGENT_WORKLOADS = ("download", "request-response")
+AGENT_WORKLOADS = frozenset({"download", "request-response"})
 """What the agent does; in others both ends are the real clock's programs."""
 
 

@@ -195,6 +195,17 @@ def test_a_plugin_s_workload_is_known_by_its_name(tmp_path: Path) -> None:
     assert made.plugins == (str(path),)
 
 
+def test_a_plugin_s_download_is_carried_by_who_carries_a_download(tmp_path: Path) -> None:
+    path = tmp_path / "carried.py"
+    path.write_text(PLUGIN.format(name="compare-carried"), encoding="utf-8")
+    chosen = ["--plugin", str(path), "--workload", "compare-carried", "--size", "0.05"]
+    output, code = run(tmp_path, *QUICK, "--modes", "sc", *chosen)
+    assert code == 0
+    found = json.loads((output / "quic-sc-1" / "result.json").read_text(encoding="utf-8"))
+    assert (found["workload"], found["status"]) == ("compare-carried", "ok")
+    assert found["size_bytes"] == 50_000
+
+
 def test_plugins_are_loaded_in_their_order_and_files_become_absolute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

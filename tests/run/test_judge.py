@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.run.judge import blank_result, judge
+from minitopo_dc.run.judge import blank_result, crashed, judge
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import accepted
 from minitopo_dc.scenario import Scenario
@@ -303,3 +303,14 @@ def test_a_path_that_was_worth_using_may_not(tmp_path: Path) -> None:
         "failed",
         "leg 2 carried no data: bytes per leg [1000000, 0]",
     )
+
+
+def test_an_error_in_a_user_s_file_has_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text('def read() -> int:\n    return {}["bytes"]\n', encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+    with pytest.raises(KeyError) as caught:
+        names["read"]()
+    result = crashed(scenario(plugins=[str(path)]), tmp_path / "run", caught.value)
+    assert result.reason == f"KeyError: 'bytes' ({path}:2)"

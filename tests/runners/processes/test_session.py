@@ -46,7 +46,6 @@ class ScriptRunner(Runner):
     multipath: ClassVar[bool] = False
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno",)
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
-    server_exit_codes: ClassVar[frozenset[int]] = frozenset({0, -signal.SIGTERM})
 
     def missing(self) -> str | None:
         return None
@@ -332,8 +331,19 @@ def test_a_server_that_ends_a_moment_behind_its_client_is_the_reason(transfer: T
         "import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
         "s.sendto(b'x', ('127.0.0.1', int(sys.argv[1]))); sys.exit('no answer')"
     )
-    with pytest.raises(TransferFailed, match="server ended with exit code 0 during the transfer"):
+    words = r"server ended with exit code 0 during the transfer \(it is to go on until it gets the "
+    with pytest.raises(TransferFailed, match=words):
         run(ScriptRunner(server=server, client=client), transfer)
+
+
+def test_a_word_of_a_command_that_is_no_text_is_named(transfer: Transfer) -> None:
+    class Numbers(ScriptRunner):
+        def client_command(self, transfer: Transfer) -> list[str]:
+            return ["sleep", transfer.port]  # type: ignore[list-item]
+
+    words = f"client cannot be started: {transfer.port} in its command is no text"
+    with pytest.raises(TransferFailed, match=words):
+        run(Numbers(), transfer)
 
 
 def test_a_client_that_fails_gives_its_exit_code_and_log(transfer: Transfer) -> None:
