@@ -27,6 +27,7 @@ from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.judge import blank_result, crashed
 from minitopo_dc.run.results import MOST_BYTES, RunResult
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.own_files import file_digests
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 
@@ -142,7 +143,13 @@ def _asked(planned: Planned) -> dict[str, Any]:
     return {
         "repetitions": len(planned) // len(rows),
         "rows": [each.model_dump(mode="json") for each in rows],
+        "files": _digests(rows),
     }
+
+
+def _digests(rows: Sequence[Scenario]) -> dict[str, str]:
+    """Return the SHA-256 of the traces and plugins of all rows, by path."""
+    return {path: digest for row in rows for path, digest in file_digests(row).items()}
 
 
 def _difference(found: Any, planned: Planned) -> str:
@@ -165,6 +172,12 @@ def _difference(found: Any, planned: Planned) -> str:
     for old, new in zip(theirs, mine, strict=True) if names[0] == names[1] else ():
         told |= differing_fields(old, new)
     differ = [f"{name} {old}, here {new}" for name, (old, new) in told.items() if old != new]
+    before = found.get("files", {})  # older comparisons did not keep them
+    differ += [
+        f"{path} has changed since its runs"
+        for path, digest in _digests(mine).items()
+        if before.get(path, digest) != digest
+    ]
     return "; ".join(differ[:MOST_TOLD]) + ("; ..." if len(differ) > MOST_TOLD else "")
 
 

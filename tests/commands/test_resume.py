@@ -153,3 +153,21 @@ def test_a_disturbed_run_is_repeated_ten_times_at_most(
     assert cli.main([*command, f"--retry-disturbed={number}"]) == 2
     told = capsys.readouterr().err
     assert told == f"minitopo-dc: --retry-disturbed: {number}; allowed: 0 to 10\n"
+
+
+@pytest.mark.parametrize("option", ["--plugin", "--uplink"])
+def test_runs_of_a_file_that_has_changed_since_are_not_taken(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = {"--plugin": "mine.py", "--uplink": "mine.csv"}[option]
+    path, output = tmp_path / name, tmp_path / "out"
+    path.write_text({"--plugin": "LIMIT = 20\n", "--uplink": "0,10\n1,9\n"}[option])
+    command = [*TINY, "--repetitions", "1", "--modes", "sc", option, str(path)]
+    command += ["--output", str(output)]
+    assert cli.main(command) == 0
+    assert cli.main(command) == 0
+    path.write_text({"--plugin": "LIMIT = 40\n", "--uplink": "0,10\n1,8\n"}[option])
+    capsys.readouterr()
+    assert cli.main(command) == 2
+    words = f"{path} has changed since its runs; give a new directory"
+    assert capsys.readouterr().err.endswith(f"{words}\n")

@@ -10,12 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any, get_args
 
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.own_files import cached_digest
 from minitopo_dc.settings import Direction, LegSettings
 
 ID_DIGITS = 16
@@ -27,7 +26,7 @@ BUFFER = "receive_buffer_bytes"
 
 
 def run_id(scenario: Scenario) -> str:
-    """Return the digest of a scenario; traces count by their content.
+    """Return the digest of a scenario; traces and files of plugins count by their content.
 
     Versions are in each run's `environment.json`, not in its identity.
     """
@@ -36,9 +35,15 @@ def run_id(scenario: Scenario) -> str:
     for leg in (*document["legs"], *document.get("real", {}).get("backhaul", ())):
         for name in get_args(Direction):
             if "trace" in leg.get(name, {}):
-                leg[name]["trace"] = _digest_file(leg[name]["trace"])
+                leg[name]["trace"] = cached_digest(leg[name]["trace"])
+    if "plugins" in document:
+        document["plugins"] = [_plugin(name) for name in document["plugins"]]
     text = json.dumps(document, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
+
+
+def _plugin(name: str) -> str:
+    return cached_digest(name) if name.endswith(".py") else name
 
 
 def _first_defaults(scenario: Scenario, document: dict[str, Any]) -> None:
@@ -84,8 +89,3 @@ def _put(place: dict[str, Any], name: str, value: Any, *, left_out: Any) -> None
         place.pop(name, None)
     else:
         place[name] = value
-
-
-@cache
-def _digest_file(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

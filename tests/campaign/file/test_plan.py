@@ -117,6 +117,19 @@ def test_an_identity_depends_on_what_a_trace_holds_not_on_where_it_is(tmp_path: 
     assert with_trace("c.csv", "0,1\n1,3\n") != first
 
 
+def test_an_identity_depends_on_what_a_plugin_holds(tmp_path: Path) -> None:
+    def with_plugin(name: str, content: str) -> str:
+        path = tmp_path / name
+        path.write_text(content)
+        leg = {"downlink": {"rate_mbps": 20}}
+        values = {"transport": "quic", "mode": "sc", "legs": [leg], "plugins": [str(path)]}
+        return run_id(Scenario.check(values, "test"))
+
+    first, same = with_plugin("a.py", "LIMIT = 20\n"), with_plugin("b.py", "LIMIT = 20\n")
+    assert first == same
+    assert with_plugin("c.py", "LIMIT = 40\n") != first
+
+
 def test_options_of_the_command_line_come_before_the_file(tmp_path: Path) -> None:
     made = plan(tmp_path, document(clock="real"), clock="virtual", size_mb=3, repetitions=1)
     assert {as_download(run.scenario.workload).size_mb for run in made.runs} == {3}
