@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from minitopo_dc import __version__
+from minitopo_dc.commands.unknown_options import refuse
 from minitopo_dc.errors import InputError
 from minitopo_dc.interruption import raise_if_interrupted
 from minitopo_dc.settings.base import quoted
@@ -53,7 +54,10 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
     os.umask(os.umask(0) | NOT_FOR_ALL)
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
-        parsed = parser(_needed(arguments)).parse_args(arguments)
+        made = parser(_needed(arguments))
+        parsed, unknown = made.parse_known_args(arguments)
+        if unknown:
+            refuse(made, parsed, unknown)
         parsed.typed = tuple(arguments)
         module = command(parsed.command)
         begin()

@@ -134,6 +134,16 @@ def names_in(text: str) -> set[str]:
     return {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}
 
 
+def calls_in(text: str) -> set[str]:
+    """Return the names of the functions that an expression calls.
+
+    Raises:
+        ExpressionError: it is malformed.
+    """
+    called = (node.func for node in ast.walk(parsed(text)) if isinstance(node, ast.Call))
+    return {each.id for each in called if isinstance(each, ast.Name)}
+
+
 def outermost_call(text: str) -> str:
     """Return the name of the outermost function of an expression; empty when there is none.
 

@@ -75,6 +75,12 @@ class Curve(Settings):
     where: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
     """Rows of the reference table, besides those of the reference's own `where`."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_name(cls, values: Any) -> Any:
+        """Read a name alone as that of the configuration."""
+        return {"configuration": values} if isinstance(values, str) else values
+
 
 class Reference(Settings):
     """The rows of a table in `reference/` that an experiment is compared with."""

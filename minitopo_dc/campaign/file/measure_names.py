@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from minitopo_dc.analysis.measures.named import EXAMPLES, PLAIN, is_known
-from minitopo_dc.campaign.file.expressions import LITERALS, names_in
+from minitopo_dc.campaign.file.expressions import LITERALS, calls_in, names_in
 from minitopo_dc.campaign.file.field_paths import LABEL
 from minitopo_dc.campaign.file.fields import OVER_POINTS, CampaignFile, Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError, parsed, shown
+from minitopo_dc.campaign.file.values import FUNCTIONS
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import (
     Command,
@@ -23,6 +24,8 @@ from minitopo_dc.workloads import (
     Workload,
 )
 
+ONLY_JOINED = ("benefit", "opposed")
+"""Functions that only expressions of `joined` have (`campaign.report.joined`)."""
 NOTHING = "nothing"
 """The value of an expression of `joined` that says nothing of a point."""
 ALIKE = 0.8
@@ -82,14 +85,17 @@ def check_names(file: CampaignFile, experiment: Experiment) -> None:
     """
     labels = experiment.factors() - experiment.joint_factors(experiment.across)
     known = [NOTHING, *(path.removeprefix(LABEL) for path in labels if path.startswith(LABEL))]
-    known += map(identifier, file.configurations)
-    own = len(known)
+    configurations = list(map(identifier, file.configurations))
+    own = len(known) + len(configurations)
+    known += configurations
     for column, text in experiment.joined.items():
         _check(f"joined.{column}", text, known)
+        _check_calls(f"joined.{column}", text, (*FUNCTIONS, *ONLY_JOINED))
         _check_look_ups(f"joined.{column}", text, known[own:], NUMBER)
         known.append(column)
     for claim in experiment.claims:
-        _check("claims", claim.value, experiment.joined)
+        _check("claims", claim.value, experiment.joined, configurations)
+        _check_calls("claims", claim.value, FUNCTIONS)
         _check_look_ups("claims", claim.value, experiment.joined, COLUMN)
 
 
@@ -171,7 +177,10 @@ def _workloads(scenarios: Iterable[Scenario]) -> list[Workload]:
     return list({id(each): each for each in found}.values())
 
 
-def _check(key: str, text: str, known: Collection[str]) -> None:
+def _check(
+    key: str, text: str, known: Collection[str], configurations: Collection[str] = ()
+) -> None:
+    """Check the names in an expression; the configurations are no names of it, but of `joined`."""
     try:
         wrong = sorted(names_in(text) - {*known, *LITERALS})
     except ExpressionError as error:
@@ -181,8 +190,18 @@ def _check(key: str, text: str, known: Collection[str]) -> None:
         hint = f"did you mean {' or '.join(close)}? " if close else ""
         if wrong[0] in Scenario.model_fields:
             hint = "a field has no name here; joined knows label.NAME of the cells as NAME; "
+        if wrong[0] in configurations:
+            hint = "a claim has the columns of joined; write there mine: = "
+            hint += f"{wrong[0]}.goodput_mbps, and mine in the claim; "
         names = ", ".join(known) or "none"
         raise ValueError(f"{key}: {shown(text)}: {wrong[0]!r} is undefined; {hint}names: {names}")
+
+
+def _check_calls(key: str, text: str, functions: Collection[str]) -> None:
+    """Refuse a function that there is not."""
+    if wrong := sorted(calls_in(text) - set(functions)):
+        allowed = ", ".join(functions)
+        raise ValueError(f"{key}: {shown(text)}: {wrong[0]!r} is no function; allowed: {allowed}")
 
 
 def _check_look_ups(key: str, text: str, names: Collection[str], what: str) -> None:

@@ -27,6 +27,7 @@ from minitopo_dc.analysis.figures.over_points import (
     cdf_panel,
     maps,
 )
+from minitopo_dc.analysis.learning.factors import in_words
 from minitopo_dc.campaign.file.fields import OVER_POINTS, Curve, Experiment, Figure
 from minitopo_dc.campaign.report.evaluation import (
     Source,
@@ -121,11 +122,12 @@ Found = tuple[str, int, int, pd.DataFrame, bool]
 
 def _panel(title: str, label: str, figure: Figure, found: Sequence[Found]) -> Panel:
     every = [value for *_, points, _ in found for value in points["x"]]
-    x, places = swept(figure.x_label, every)
+    x_label = figure.x_label or ("" if figure.kind == "bars" else in_words(figure.x))
+    x, places = swept(x_label, every)
     named = figure.kind == "bars" or list(places.values()) == list(range(len(places)))
     if named:  # one beside the other: what lies between two categories has no value
         places = {name: float(place) for place, name in enumerate(places)}
-        x = Axis(figure.x_label, ticks=tuple((place, name) for name, place in places.items()))
+        x = Axis(x_label, ticks=tuple((place, name) for name, place in places.items()))
     series = []
     for number, each in enumerate(found):
         shift = DODGE * ((number + 0.5) / len(found) - 0.5) if named else 0.0

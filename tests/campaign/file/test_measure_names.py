@@ -10,8 +10,9 @@ import pytest
 
 from minitopo_dc.analysis.measures.named import EXAMPLES, is_known
 from minitopo_dc.campaign.file.fields import CampaignFile
-from minitopo_dc.campaign.file.measure_names import NeededMeasure, needed_measures
+from minitopo_dc.campaign.file.measure_names import ONLY_JOINED, NeededMeasure, needed_measures
 from minitopo_dc.campaign.report.evaluation import load_sources
+from minitopo_dc.campaign.report.joined import OF_POINTS
 from minitopo_dc.cli import main
 from minitopo_dc.run.judge import blank_result
 from minitopo_dc.run.results import RunResult
@@ -48,6 +49,7 @@ def telling(**numbers: float) -> Any:
             {"figure": {"x": "pdcp.batch", "curves": [{"configuration": "default"}]}},
             None,
         ),
+        ({"figure": {"x": "pdcp.batch", "curves": ["default", "large"]}}, None),
         (
             {"joined": {"gain": "= large.goodput_mbp / default.goodput_mbps"}},
             r"one\.joined\.gain: goodput_mbp is no measure of large; did you mean goodput_mbps\?",
@@ -74,6 +76,21 @@ def telling(**numbers: float) -> Any:
                 "claims": [{"text": "", "value": "= mean(gian)", "least": 1}],
             },
             r"one\.claims: .*'gian' is undefined; did you mean gain\?",
+        ),
+        (
+            {"claims": [{"text": "", "value": "= mean(large.goodput_mbps)", "least": 1}]},
+            r"one\.claims: .*a claim has the columns of joined; write there mine: = large\.goodput",
+        ),
+        (
+            {
+                "joined": {"gain": "= large.goodput_mbps"},
+                "claims": [{"text": "", "value": "= greatest(gain)", "least": 1}],
+            },
+            r"one\.claims: .*'greatest' is no function; allowed: min, max, least, most, ",
+        ),
+        (
+            {"joined": {"gain": "= average(large.goodput_mbps)"}},
+            r"one\.joined\.gain: .*'average' is no function; .*, benefit, opposed",
         ),
         *(
             (
@@ -187,3 +204,7 @@ def test_examples_of_names_with_a_number_are_known() -> None:
     assert all(map(is_known, EXAMPLES))
     assert is_known("links_flow_12_mbps")
     assert not is_known("flow_mbps")
+
+
+def test_the_functions_that_only_joined_has_are_those_that_it_is_computed_with() -> None:
+    assert set(ONLY_JOINED) == set(OF_POINTS)

@@ -1,0 +1,72 @@
+"""The message for an option that a command does not have: which one is meant, and where all are."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import NoReturn
+
+from minitopo_dc.errors import InputError
+
+MEANT = {
+    **dict.fromkeys(("--rate", "--rates", "--bandwidth", "--bw", "--capacity"), "--legs"),
+    **dict.fromkeys(("--rtt", "--latency"), "--delay, which is one-way"),
+    **dict.fromkeys(("--cc", "--congestion"), "--congestion-control"),
+    **dict.fromkeys(("--runs", "--seeds", "--repeat"), "--repetitions"),
+    **dict.fromkeys(("--scheduler", "--policy"), "--split"),
+    **dict.fromkeys(("--transport", "--protocol"), "--transports"),
+    "--duration": "--workload download:duration_s=S",
+}
+"""Words of other tools for what has another name here."""
+PROGRAM = ("exec", "shell")
+"""Commands whose line goes on with a user's program."""
+
+
+def refuse(
+    parser: argparse.ArgumentParser, parsed: argparse.Namespace, unknown: Sequence[str]
+) -> NoReturn:
+    """Refuse words that no option takes.
+
+    Args:
+        parser: that of the whole command line.
+        parsed: what it understood.
+        unknown: what is left.
+
+    Raises:
+        InputError: always, with the option that may be meant.
+    """
+    names, inner = _inner(parser, parsed)
+    command = " ".join(names)
+    given = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
+    if names[0] in PROGRAM and not given.startswith("--"):
+        raise InputError(f"{command}: no option {given}; write -- before your program")
+    what = "option " if given.startswith("-") else "word "
+    hint = _meant(given, inner)
+    raise InputError(
+        f"{command}: no {what}{given}; {hint}`minitopo-dc {command} --help` lists the options"
+    )
+
+
+def _meant(given: str, parser: argparse.ArgumentParser) -> str:
+    """Return which option may be meant, empty if none is similar."""
+    options = [each for action in parser._actions for each in action.option_strings]
+    named = MEANT.get(given, "")
+    if named.partition(",")[0].partition(" ")[0] in options:
+        return f"did you mean {named}? "
+    close = get_close_matches(given, options, n=2, cutoff=0.8)
+    return f"did you mean {' or '.join(close)}? " if close else ""
+
+
+def _inner(
+    parser: argparse.ArgumentParser, parsed: argparse.Namespace
+) -> tuple[list[str], argparse.ArgumentParser]:
+    """Return the words of the subcommand that was given, and its parser."""
+    names = []
+    while found := [
+        each for each in parser._actions if isinstance(each, argparse._SubParsersAction)
+    ]:
+        name = str(getattr(parsed, found[0].dest))
+        names.append(name)
+        parser = found[0].choices[name]
+    return names, parser

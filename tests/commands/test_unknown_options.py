@@ -1,0 +1,43 @@
+"""An option that there is not is one line, which names the one that may be meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from minitopo_dc import cli
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            "compare --legs 40 12 --rtt 30 90",
+            "compare: no option --rtt; did you mean --delay, which is one-way? "
+            "`minitopo-dc compare --help` lists the options",
+        ),
+        (
+            "compare --bandwith=3",
+            "compare: no option --bandwith; `minitopo-dc compare --help` lists the options",
+        ),
+        ("run --size 3", "run: no option --size; `minitopo-dc run --help` lists the options"),
+        (
+            "campaign run study --seeds 3",
+            "campaign run: no option --seeds; did you mean --repetitions? "
+            "`minitopo-dc campaign run --help` lists the options",
+        ),
+        (
+            "compare --split-parameters x=3",
+            "compare: no option --split-parameters; did you mean --split-parameter? "
+            "`minitopo-dc compare --help` lists the options",
+        ),
+        (
+            "exec --legs 20 20 ping -c 1 10.0.0.2",
+            "exec: no option -c; write -- before your program",
+        ),
+    ],
+)
+def test_an_unknown_option_is_one_line(
+    line: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(line.split()) == 2
+    assert capsys.readouterr().err == f"minitopo-dc: {words}\n"
