@@ -121,8 +121,9 @@ def default_refusal(name: str) -> str | None:
     if name in allowed:
         return None
     return (
-        f"the kernel lets no host have {name} by default (as root: sysctl -w "
-        f"net.ipv4.tcp_allowed_congestion_control='{' '.join((*allowed, name))}')"
+        f"the kernel lets no host have {name} by default; choose congestion_control: "
+        f"{' or '.join(allowed)}, or as root: sysctl -w "
+        f"net.ipv4.tcp_allowed_congestion_control='{' '.join((*allowed, name))}'"
     )
 
 

@@ -192,6 +192,8 @@ def test_one_column_of_uplinks_is_that_of_the_legs_with_a_trace(tmp_path: Path) 
     columns = ("--trace-column", "down_mbps", "--uplink-column", "up_mbps")
     first, second = base_of(parsed("--legs", str(table), "12", *columns)).legs
     assert (first.uplink.capacity().rate_at(0), second.uplink.rate_mbps) == (2e6, 20)
+    first, second = base_of(parsed("--legs", str(table), "12", *columns, "--uplink", "5")).legs
+    assert (first.uplink.capacity().rate_at(0), second.uplink.rate_mbps) == (2e6, 5)
 
 
 def test_an_uplink_does_not_follow_a_curve() -> None:
@@ -478,7 +480,9 @@ def test_a_parameter_is_of_those_of_several_policies_that_have_it() -> None:
 
 
 def test_a_parameter_that_no_policy_has_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"'least-delay': no parameter 'treshold'"):
+    with pytest.raises(
+        SettingsError, match=r"no policy has treshold; least-delay: none; threshold: "
+    ):
         base_of(parsed("--split", "least-delay", "threshold", "--split-parameter", "treshold=1"))
 
 

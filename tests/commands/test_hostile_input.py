@@ -214,7 +214,7 @@ def test_an_error_of_a_policy_names_the_policy_and_the_line() -> None:
 def test_an_answer_of_a_policy_that_names_no_legs_is_refused(answer: Any) -> None:
     policy = make_policy("test-hostile", legs=2, answer=answer)
     entity: TransmittingEntity[bytes] = TransmittingEntity(sn_format(18), policy, legs=2)
-    with pytest.raises(PolicyError, match="must be a tuple of legs, 0 to 1"):
+    with pytest.raises(PolicyError, match="must be a tuple of legs, each 0 to 1"):
         entity.push(b"", 100, 0)
 
 

@@ -159,4 +159,7 @@ def test_a_run_with_reports_is_the_same_to_the_byte_again(tmp_path: Path) -> Non
 def test_a_leg_that_does_not_exist_is_a_failed_run_that_says_so(tmp_path: Path) -> None:
     result = run_virtual(scenario(pdcp={"split": "test-virtual-wrong"}), tmp_path / "run")
     assert result.status == "failed"
-    assert result.reason == "split policy Wrong answered (2,), must be a tuple of legs, 0 to 1"
+    assert (
+        result.reason
+        == "split policy Wrong answered (2,), must be a tuple of legs, each 0 to 1, e.g. (0,)"
+    )

@@ -85,7 +85,10 @@ def signs(run: Path) -> Signs:
         waiting=reordering_wait_ms(run) / float(windows["smoothed_rtt_ms"].mean()),
         needless=needless_falls(windows, series, longest_wait_s(run)),
         lost=_lost(run, series),
-        bytes_per_byte=leg_bytes_per_byte(run, result),
+        # The bytes of a call are those in time: a late frame would be the reason of itself.
+        bytes_per_byte=math.nan
+        if result.workload == "realtime"
+        else leg_bytes_per_byte(run, result),
         late=late,
         idle=idle,
         uneven=_uneven(run, result),

@@ -11,6 +11,9 @@ from minitopo_dc.analysis.tables.load import leg_columns
 from minitopo_dc.run.results import Status, mode_and_variant
 from minitopo_dc.workloads import Column, Download, get_workload, workload_names
 
+UNITS = "units"
+"""The key of `details`, and a column of the summary, with what users' programs measure."""
+
 
 def compare_table(results: pd.DataFrame) -> pd.DataFrame:
     """Sum up runs (`load_results`) per transport, mode and variant, in order of first appearance.
@@ -20,8 +23,9 @@ def compare_table(results: pd.DataFrame) -> pd.DataFrame:
     and how many `repeats` that took (`minitopo_dc.run.trust`); `workload`; the means of its
     columns (of a download `goodput_mbps`, `completion_s`, `capacity_share`), some with a sample
     standard deviation (n - 1; NaN for one run) such as `goodput_sd_mbps`; `leg_bytes_1`, ...
-    (means); and `reason`, the first of a run that is not ok. Only runs that are `ok` count in
-    means; without any they are NaN.
+    (means); of users' programs the mean of each measure, and `units`, a dictionary of their units;
+    and `reason`, the first of a run that is not ok. Only runs that are `ok` count in means; without
+    any they are NaN.
     """
     groups = results.groupby(["transport", "mode", "variant"], sort=False)
     columns = columns_of(results)
@@ -40,7 +44,19 @@ def columns_of(table: pd.DataFrame) -> tuple[Column, ...]:
     """Return the columns for these runs: those of their workload, or a download's if it differs."""
     kinds = set(table["workload"])
     kind = kinds.pop() if len(kinds) == 1 else Download.kind
-    return get_workload(kind if kind in workload_names() else Download.kind).columns
+    known = get_workload(kind if kind in workload_names() else Download.kind).columns
+    own = _units(table).items()
+    named = (Column(name, f"{name.replace('_', ' ')}\n{unit}", spread=True) for name, unit in own)
+    return (*known, *named)
+
+
+def _units(table: pd.DataFrame) -> dict[str, str]:
+    """Return the measures of users' programs with their units, of runs or of their summary."""
+    if UNITS in table:
+        found = list(table[UNITS])
+    else:
+        found = [details.get(UNITS) for details in table.get("details", ())]
+    return {name: unit for each in found if isinstance(each, dict) for name, unit in each.items()}
 
 
 def spread_name(measure: str) -> str:
@@ -63,6 +79,7 @@ def _summarise(runs: pd.DataFrame, columns: Sequence[Column]) -> dict[str, Any]:
         "repeats": int(runs["repeats"].sum()),
         "workload": runs["workload"].iloc[0],
         **_numbers(ok, columns),
+        **({UNITS: units} if (units := _units(runs)) else {}),
         **{leg: ok[leg].astype("float64").mean() for leg in leg_columns(runs)},
         "reason": "" if others.empty else others["reason"].iloc[0],
     }

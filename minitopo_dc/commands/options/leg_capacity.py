@@ -76,8 +76,8 @@ def uplink(
     fields = {} if rate is None else _capacity("--uplink", rate, arguments, column)
     if column is not None and "trace" not in fields:
         raise SettingsError(
-            f"--uplink-column: {column}: {rate} is a rate and no trace; one column for all legs is "
-            "that of each leg with a trace"
+            f"--uplink-column: {column}: {rate} is a rate and no trace; allowed: in --uplink the "
+            "trace of each leg with one, or one rate for all legs without a trace"
         )
     return fields
 

@@ -11,7 +11,7 @@ import yaml
 
 from minitopo_dc.commands.options import quantities
 from minitopo_dc.numbers import whole
-from minitopo_dc.pdcp.policies.policy import policy_parameters
+from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
 from minitopo_dc.settings import PdcpSettings, SettingsError
 from minitopo_dc.settings.base import quoted
 from minitopo_dc.settings.yaml_text import parse_yaml
@@ -170,13 +170,22 @@ def pdcp_fields(arguments: argparse.Namespace) -> dict[str, Any]:
 def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of the split policy.
 
-    One that others of a comparison have, and it has not, is left out; one that none has stays, and
-    is refused with the names of those that there are.
+    One that others of a comparison have, and it has not, is left out.
+
+    Raises:
+        SettingsError: none of them has it, with the names of those that there are.
     """
     given = _assignments("--split-parameter", arguments.split_parameters)
     own = policy_parameters(arguments.split)
-    others = {name for each in getattr(arguments, "splits", ()) for name in policy_parameters(each)}
-    return {name: value for name, value in given.items() if name in own or name not in others}
+    splits = getattr(arguments, "splits", None) or (arguments.split,)
+    has = {each: policy_parameters(each) for each in splits}
+    for name in given if set(splits) <= set(policy_names()) else ():
+        if not any(name in names for names in has.values()):
+            known = "; ".join(
+                f"{each}: {', '.join(names) or 'none'}" for each, names in has.items()
+            )
+            raise SettingsError(f"--split-parameter: no policy has {name}; {known}")
+    return {name: value for name, value in given.items() if name in own}
 
 
 def uplink_pdcp_fields(arguments: argparse.Namespace) -> dict[str, Any] | None:

@@ -485,6 +485,8 @@ def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[st
     rates = _value_per_leg_or_none("--uplink", arguments.uplink, len(legs))
     columns = _value_per_leg_or_none("--uplink-column", arguments.uplink_column, len(legs))
     if len(set(columns)) == 1:  # one for all: legs that are no trace have none
+        if columns[0] is not None and arguments.uplink is not None and len(arguments.uplink) == 1:
+            rates = _of_no_trace(rates, legs)
         of_traces = [
             None if leg_capacity.is_rate(rate or leg) else column
             for rate, leg, column in zip(rates, legs, columns, strict=True)
@@ -493,6 +495,16 @@ def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[st
     return [
         leg_capacity.uplink(rate, leg, column, arguments)
         for rate, leg, column in zip(rates, legs, columns, strict=True)
+    ]
+
+
+def _of_no_trace(rates: Sequence[str | None], legs: Sequence[str]) -> list[str | None]:
+    """Leave out a rate that is one for all from the legs whose trace has a column for it."""
+    return [
+        rate
+        if rate is None or not leg_capacity.is_rate(rate) or leg_capacity.is_rate(leg)
+        else None
+        for rate, leg in zip(rates, legs, strict=True)
     ]
 
 

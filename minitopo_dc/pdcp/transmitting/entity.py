@@ -323,7 +323,7 @@ class TransmittingEntity(Generic[T]):
         if not named:
             raise PolicyError(
                 f"split policy {type(self._policy).__name__} answered {answer!r:.80}, "
-                f"must be a tuple of legs, 0 to {most}"
+                f"must be a tuple of legs, each 0 to {most}, e.g. (0,)"
             )
         self._known.add(legs)
         return legs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +18,7 @@ from minitopo_dc.trace.formats.fields import (
     time_ns,
 )
 from minitopo_dc.trace.formats.raca import TIMESTAMP, parse_raca
-from minitopo_dc.trace.formats.table import Column, index_of, parse_table
+from minitopo_dc.trace.formats.table import Column, index_of, is_date, parse_table
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace, Trace
 
 TraceFormat = Literal["auto", "raca", "mahimahi", "csv", "table"]
@@ -80,15 +81,28 @@ def _read_table(path: Path, rows: list[Row], column: str, time_column: str | Non
     if column == DEFAULT_COLUMN and column not in header:
         what = f"no column of {len(header)} is said to be the capacity"
         names = ", ".join(header)
-        raise TraceError(path, line, what, f"a column NAME:UNIT (--column), NAME one of {names}")
+        where = "--trace-column; trace info: --column; in a scenario trace_column"
+        allowed = f"NAME:UNIT ({where}), NAME one of {names}"
+        raise TraceError(path, line, what, allowed)
     try:
-        time = Column.time(header[0] if time_column is None else time_column)
+        time = _time_column(header, rows, time_column)
         rate = Column.rate(column)
     except ValueError as error:
         for each in filter(None, (column, time_column)):
             index_of(path, line, header, _name(each))
         raise TraceError(path, line, *error.args) from None
     return parse_table(path, rows, time, rate)
+
+
+def _time_column(header: Sequence[str], rows: list[Row], named: str | None) -> Column:
+    """Return the time's column; the first one may hold dates, which need no unit.
+
+    Raises:
+        ValueError: it names no unit; its arguments are what is wrong, and what is allowed.
+    """
+    if named is None and len(rows) > 1 and is_date(rows[1][1][0]):
+        return Column(header[0], "iso")
+    return Column.time(header[0] if named is None else named)
 
 
 def _check_column(path: Path, first: Row, column: str) -> None:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from minitopo_dc.trace.errors import TraceError
-from minitopo_dc.trace.formats.fields import Row, rate_bps, time_ns
+from minitopo_dc.trace.formats.fields import Row, is_number, rate_bps, time_ns
 from minitopo_dc.trace.model import RateTrace
 
 MISSING = ("-", "")
@@ -41,7 +41,7 @@ class Column:
         Raises:
             ValueError: it names no unit; its arguments are what is wrong, and what is allowed.
         """
-        return cls._parse(text, (*_TIMES, "iso"))
+        return cls._parse(text, (*_TIMES, "iso"), "time")
 
     @classmethod
     def rate(cls, text: str) -> Column:
@@ -52,18 +52,31 @@ class Column:
         Raises:
             ValueError: it names no unit; its arguments are what is wrong, and what is allowed.
         """
-        return cls._parse(text, tuple(_RATES))
+        return cls._parse(text, tuple(_RATES), "capacity")
 
     @classmethod
-    def _parse(cls, text: str, units: tuple[str, ...]) -> Column:
+    def _parse(cls, text: str, units: tuple[str, ...], what: str) -> Column:
         name, _, unit = text.rpartition(":")
         if unit in units and name:
             return cls(name, unit)
         ending = text.rpartition("_")[2].lower()
         if ending in units:
             return cls(text, ending)
-        what = f"column {text!r} names no unit"
-        raise ValueError(what, f"NAME:UNIT, with one of {', '.join(units)}")
+        option = {"time": "--trace-time-column", "capacity": "--trace-column"}[what]
+        raise ValueError(
+            f"the {what}'s column {text!r} names no unit",
+            f"NAME:UNIT ({option}; trace info: {option.replace('trace-', '')}; in a scenario "
+            f"{option[2:].replace('-', '_')}), with one of {', '.join(units)}",
+        )
+
+
+def is_date(text: str) -> bool:
+    """Return whether a value is a date and time of ISO 8601, and no number."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return not is_number(text)
 
 
 def parse_table(

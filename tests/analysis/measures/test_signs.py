@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,6 +89,13 @@ def test_equal_shares_of_unequal_legs_wait_for_the_slow_one(run: Path) -> None:
     assert found.waiting > 0.05
     assert found.bytes_per_byte > 1
     assert len(congestion_series(run)) > 3
+
+
+def test_a_late_frame_of_a_call_is_no_reason_of_itself(run: Path, tmp_path: Path) -> None:
+    call = shutil.copytree(run, tmp_path / "call")
+    told = json.loads((call / "result.json").read_text(encoding="utf-8"))
+    (call / "result.json").write_text(json.dumps(told | {"workload": "realtime"}))
+    assert math.isnan(signs(call).bytes_per_byte)
 
 
 def test_runs_are_drawn_side_by_side(run: Path) -> None:

@@ -184,3 +184,24 @@ def test_a_transport_is_shown_by_its_label_in_two_lines_where_there_is_no_room(
 def test_few_bytes_have_a_unit_in_which_they_are_not_0(tmp_path: Path) -> None:
     text = rendered(summarise(tmp_path, result(leg_bytes=[48_230, 5_200_000])))
     assert "48.2 kB   5.20" in text
+
+
+def test_what_users_programs_measure_is_in_the_table(tmp_path: Path) -> None:
+    units = {"rtt_ms": "ms", "answers": ""}
+    runs = [
+        result(
+            "command",
+            "dc",
+            workload="command",
+            repetition=number,
+            details={"rtt_ms": rtt_ms, "answers": 50.0, "units": units},
+        )
+        for number, rtt_ms in ((1, 30.0), (2, 40.0))
+    ]
+    table = summarise(tmp_path, *runs)
+    (row,) = table.to_dict("records")
+    assert (row["rtt_ms"], row["answers"], row["units"]) == (35.0, 50.0, units)
+    head, unit, _, shown = rendered(table).splitlines()[:4]
+    assert "rtt ms" in head
+    assert "answers" in head + unit
+    assert "35.0 ± 7.1" in shown

@@ -95,6 +95,6 @@ def test_an_sdu_that_a_policy_drops_uses_up_its_count() -> None:
 
 def test_a_policy_that_names_a_leg_that_does_not_exist_is_told_so() -> None:
     entity = TransmittingEntity[str](sn_format(12), Always(0, 2), legs=2)
-    words = r"split policy Always answered \(0, 2\), must be a tuple of legs, 0 to 1"
+    words = r"split policy Always answered \(0, 2\), must be a tuple of legs, each 0 to 1"
     with pytest.raises(PolicyError, match=words):
         entity.push("a", 1, 0)

@@ -205,6 +205,6 @@ def test_what_hosts_cannot_have_by_default_is_unsupported_with_a_remedy(
     (tmp_path / "allowed").write_text("reno bbr\n")
     assert get_runner("command").unsupported("reno") is None
     assert get_runner("command").unsupported("cubic") == (
-        "the kernel lets no host have cubic by default (as root: "
-        "sysctl -w net.ipv4.tcp_allowed_congestion_control='reno bbr cubic')"
+        "the kernel lets no host have cubic by default; choose congestion_control: reno or bbr, "
+        "or as root: sysctl -w net.ipv4.tcp_allowed_congestion_control='reno bbr cubic'"
     )

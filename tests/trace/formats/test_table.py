@@ -101,7 +101,12 @@ def test_a_table_can_become_a_trace_of_two_columns(tmp_path: Path) -> None:
     [
         (["time_s,cell,dl", "0,1,2"], "DL_bitrate", None, ":1: no column of 3 .*--column"),
         (["time_s,cell,dl", "0,1,2"], "ul:kbps", None, ":1: no column 'ul'.*time_s, cell, dl"),
-        (["time_s,cell,dl", "0,1,2"], "dl", None, ":1: column 'dl' names no unit.*bps, kbps, mbps"),
+        (
+            ["time_s,cell,dl", "0,1,2"],
+            "dl",
+            None,
+            ":1: .*'dl' names no unit.*trace_column.*bps, kbps, mbps",
+        ),
         (["time_s,cell,dl", "0,1,2"], "dl:MB/s", None, "column 'dl:MB/s' names no unit"),
         (["stamp,cell,dl", "0,1,2"], "dl:kbps", None, "'stamp' names no unit.*s, ms, us, ns, iso"),
         (["time_s,cell,dl", "0,1,2"], "dl:kbps", "at:s", ":1: no column 'at'"),
@@ -117,3 +122,9 @@ def test_a_bad_table_is_refused_with_its_line(
 ) -> None:
     with pytest.raises(TraceError, match=message):
         rates(table(tmp_path, *lines), column, time_column)
+
+
+def test_a_first_column_of_dates_needs_no_unit(tmp_path: Path) -> None:
+    lines = ["stamp,cell,dl", "2026-01-31T12:00:00,1,2000", "2026-01-31T12:00:02.5,1,4000"]
+    trace = rates(table(tmp_path, *lines), "dl:kbps", None)
+    assert (trace.times_ns, trace.rates_bps) == ((0, 2_500_000_000), (2_000_000, 4_000_000))
