@@ -43,6 +43,8 @@ Kind = Literal["run", "comparison", "campaign"]
 MOST_DIFFERENCES = 12
 """The most fields that are listed in which two sets of runs differ: sets with more are hardly
 comparable."""
+MOST_BELOW = 5
+"""The most directories that an error names."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -146,9 +148,18 @@ def _kind(root: Path) -> Kind:
         return "run"
     if any(root.glob("*/result.json")):
         return "comparison"
-    lacks = "none of its runs is finished" if (root / ASKED).exists() else "no results"
-    looked = "looked for result.json, */result.json and plan.json"
-    raise SettingsError(f"{quoted(root)}: {lacks}; {looked}")
+    if (root / ASKED).exists():
+        raise SettingsError(f"{quoted(root)}: none of its runs is finished")
+    raise SettingsError(f"{quoted(root)}: no results; {_results_below(root)}")
+
+
+def _results_below(root: Path) -> str:
+    """Return which directories below this one hold results, the latest first."""
+    found = {path.parent for name in ("plan.json", ASKED) for path in root.glob(f"*/{name}")}
+    if not found:
+        return "looked for result.json, */result.json and plan.json"
+    latest = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)[:MOST_BELOW]
+    return f"the directories below it have some: {', '.join(map(quoted, latest))}"
 
 
 def _results(root: Path) -> list[RunResult]:

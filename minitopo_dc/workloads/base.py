@@ -115,7 +115,7 @@ class Workload(Settings):
     @classmethod
     def kinds(cls) -> tuple[str, ...]:
         """Return its kind, and those of the workloads that it extends."""
-        return tuple(each.kind for each in cls.__mro__ if "kind" in vars(each))
+        return tuple(str(vars(each)["kind"]) for each in cls.__mro__ if "kind" in vars(each))
 
     @property
     def size_bytes(self) -> int:

@@ -122,6 +122,16 @@ def test_what_cannot_be_shown_is_one_error(
     assert told.count("\n") == 1
 
 
+def test_above_results_the_directories_that_have_some_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    comparison(tmp_path / "a", 10)
+    (tmp_path / "a" / "comparison.json").write_text("{}", encoding="utf-8")
+    assert cli.main(["show", str(tmp_path)]) == 2
+    words = f"no results; the directories below it have some: {tmp_path / 'a'}\n"
+    assert capsys.readouterr().err.endswith(words)
+
+
 def test_a_broken_result_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = comparison(tmp_path / "a", 10)
     replace(result("quic", "dc"), goodput_mbps=-1.0).save(root / "quic-dc-1")

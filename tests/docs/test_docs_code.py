@@ -35,6 +35,7 @@ from tests.docs.pages import (
     blocks,
     comment,
     name,
+    save_files,
     tokens,
 )
 from tests.docs.results import WITH, python
@@ -135,6 +136,7 @@ def test_python_that_is_not_run_imports_what_there_is(block: Block) -> None:
 def test_yaml_is_what_its_mark_says(
     block: Block, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    save_files(block.page, checkout)
     monkeypatch.chdir(checkout)
     kind, document = whole(block)
     VALIDATE[kind](document, str(block))

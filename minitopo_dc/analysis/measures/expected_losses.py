@@ -101,5 +101,6 @@ def _sentence(found: list[Losses]) -> str:
     had = f"{lost[0]:,}" if len(lost) == 1 else f"{lost[0]:,} to {lost[-1]:,}"
     return (
         f"Leg {least.leg} loses {least.percent:g} % of its packets at random, which are so few in "
-        f"a run that their number depends on the seed. Expected: {between}. Lost: {had}."
+        f"a run that their number depends on the seed. Expected: {between}. Lost: {had}. "
+        "More repetitions, or a larger size, have more."
     )

@@ -29,7 +29,7 @@ def test_few_losses_stand_beside_what_is_expected(tmp_path: Path) -> None:
     assert few_losses(load_results(tmp_path)) == [
         "Leg 1 loses 0.1 % of its packets at random, which are so few in a run that their number "
         "depends on the seed. Expected: 4.73 ± 2.2 (95 % range 1 to 9) of 4,733 packets. "
-        "Lost: 0 to 3."
+        "Lost: 0 to 3. More repetitions, or a larger size, have more."
     ]
 
 
@@ -38,7 +38,7 @@ def test_runs_of_different_lengths_have_the_shortest_and_the_longest(tmp_path: P
     run(tmp_path, 2, 3000, 2, loss_percent=0.1)
     (sentence,) = few_losses(load_results(tmp_path))
     assert "of 1,000 packets (the fewest of a run), 3.00 " in sentence
-    assert sentence.endswith("of 3,000 packets (the most). Lost: 2.")
+    assert "of 3,000 packets (the most). Lost: 2. More repetitions" in sentence
 
 
 def test_many_losses_and_none_need_no_word(tmp_path: Path) -> None:
