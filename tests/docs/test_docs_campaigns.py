@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import pytest
 from minitopo_dc.campaign import campaign_names, find_campaign
 from minitopo_dc.campaign.file.plan import count_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
+from minitopo_dc.shipped import shipped
 from tests.docs.pages import DOCS
 
 ROW = re.compile(r"\| `(?P<name>[a-z-]+)` \|.*\| (?P<full>\d+) \((?P<quick>\d+)\)[^|]*\|")
@@ -39,3 +41,13 @@ def test_a_campaign_has_as_many_runs_as_the_table_says(row: Row) -> None:
     full = count_plan(find_campaign(row.name), Overrides())
     quick = count_plan(find_campaign(row.name), Overrides(version="quick"))
     assert (full.runs, quick.runs) == (int(row.full), int(row.quick))
+
+
+def test_the_rules_of_the_study_are_those_that_were_fixed() -> None:
+    page = (DOCS / "study.md").read_text(encoding="utf-8")
+    fixed = dict(re.findall(r"\| `(rule-[a-z_-]+\.json)` \|.*\| `([0-9a-f]{64})` \|", page))
+    files = {each.name: each for each in shipped("reference").glob("rule-*.json")}
+    asked = find_campaign("study").experiments["download"].when
+    assert set(fixed) == set(files) == {each.rule for each in asked}
+    for name, digest in fixed.items():
+        assert hashlib.sha256(files[name].read_bytes()).hexdigest() == digest, name
