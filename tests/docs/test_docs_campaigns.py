@@ -11,7 +11,7 @@ import pytest
 
 from minitopo_dc.campaign import campaign_names, find_campaign
 from minitopo_dc.campaign.file.plan import count_plan
-from minitopo_dc.campaign.file.scenarios import Overrides
+from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.shipped import shipped
 from tests.docs.pages import DOCS
 
@@ -47,7 +47,7 @@ def test_the_rules_of_the_study_are_those_that_were_fixed() -> None:
     page = (DOCS / "study.md").read_text(encoding="utf-8")
     fixed = dict(re.findall(r"\| `(rule-[a-z_-]+\.json)` \|.*\| `([0-9a-f]{64})` \|", page))
     files = {each.name: each for each in shipped("reference").glob("rule-*.json")}
-    asked = find_campaign("study").experiments["download"].when
+    asked = read_file(find_campaign("study"), Overrides()).experiments["download"].when
     assert set(fixed) == set(files) == {each.rule for each in asked}
     for name, digest in fixed.items():
         assert hashlib.sha256(files[name].read_bytes()).hexdigest() == digest, name
