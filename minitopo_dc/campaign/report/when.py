@@ -21,7 +21,6 @@ from minitopo_dc.analysis.learning.threshold_rule import (
     lost,
     regret,
 )
-from minitopo_dc.analysis.statistics import Interval, bootstrap_interval
 from minitopo_dc.campaign.file.explain import When
 from minitopo_dc.campaign.file.fields import Experiment
 from minitopo_dc.campaign.report.answer import POINT
@@ -56,10 +55,8 @@ class Tested:
     """The regret of the rule, a coin where it abstains; of either side always."""
     where_it_speaks: tuple[Regret, ...]
     """The same at the points where it does not abstain."""
-    ahead: Interval
-    """The regret of the constant that the rule's own points prefer minus the rule's: above 0, the
-    rule is better."""
-    ahead_mean: float
+    ahead: tuple[Regret, ...]
+    """The regret of either side always minus the rule's: above 0, the rule is better."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +132,8 @@ def _told(
         models=tuple(_models(source, experiment, asked, table)),
         rule=rule,
         digest=digest,
-        seen=_tested(rule, known, known, asked),
-        unseen=_tested(rule, _unseen(source, asked), known, asked),
+        seen=_tested(rule, known, asked),
+        unseen=_tested(rule, _unseen(source, asked), asked),
     )
 
 
@@ -213,10 +210,7 @@ def _unseen(source: Source, asked: When) -> pd.DataFrame | None:
     return table.loc[table[asked.measure].notna()]
 
 
-def _tested(
-    rule: ThresholdRule | None, points: pd.DataFrame | None, made_of: pd.DataFrame, asked: When
-) -> Tested | None:
-    """Return what the rule costs at some points; the constant is chosen by those it is made of."""
+def _tested(rule: ThresholdRule | None, points: pd.DataFrame | None, asked: When) -> Tested | None:
     if rule is None or points is None or points.empty:
         return None
     ratios = points[asked.measure].to_numpy(dtype=float)
@@ -225,13 +219,10 @@ def _tested(
     names = ("the rule", f"always {rule.first}", f"always {rule.second}")
     both = list(zip(names, (by_rule, *by_side), strict=True))
     speaks = choices != "either"
-    usual = losses(made_of[asked.measure].to_numpy(dtype=float))[:2].mean(axis=1).argmin()
-    ahead = by_side[usual] - by_rule
     return Tested(
         points=len(points),
         silent=int((~speaks).sum()),
         ways=tuple(regret(way, each) for way, each in both),
         where_it_speaks=tuple(regret(way, each[speaks]) for way, each in both),
-        ahead=bootstrap_interval(ahead[np.newaxis, np.newaxis], lambda drawn: float(drawn.mean())),
-        ahead_mean=float(ahead.mean()),
+        ahead=tuple(regret(way, each - by_rule) for way, each in both[1:]),
     )

@@ -55,13 +55,14 @@ def made(told: Told) -> str:
 
 
 def verdict(tested: Tested) -> str:
-    """Return whether the rule is better than always the side that its own points prefer."""
-    ends = f"{percent(tested.ahead_mean)}, {_ends(tested.ahead.low, tested.ahead.high)}"
-    if tested.ahead.low > 0:
-        return f"The rule loses less than the better constant ({ends} of the goodput)."
-    if tested.ahead.high < 0:
-        return f"The rule loses more than the better constant ({ends} of the goodput)."
-    return f"The rule is not better than a constant ({ends} of the goodput)."
+    """Return whether the rule is better than each constant, a sentence for either side."""
+    return " ".join(_against(each) for each in tested.ahead)
+
+
+def _against(each: Regret) -> str:
+    sure = "loses less" if each.low > 0 else "loses more" if each.high < 0 else "is not better"
+    ends = f"{percent(each.mean)}, {_ends(each.low, each.high)}"
+    return f"The rule {sure} than {each.way} ({ends} of the goodput)."
 
 
 def noise_of(model: Model) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.analysis.statistics import Interval
+from minitopo_dc.analysis.learning.threshold_rule import Regret
 from minitopo_dc.campaign.report.evaluation import load_sources
 from minitopo_dc.campaign.report.joined import joined_table
 from minitopo_dc.campaign.report.when import Told, read_rule, told
@@ -114,7 +114,9 @@ def test_a_planted_rule_is_told_and_loses_less_than_any_constant(done: Path) -> 
     rule, first, second = found.unseen.ways
     assert rule.points == UNSEEN
     assert rule.high < min(first.low, second.low)
-    assert verdict(found.unseen).startswith("The rule loses less than the better constant (")
+    better = "The rule loses less than always "
+    assert verdict(found.unseen).startswith(f"{better}DC (")
+    assert f" {better}multipath (" in verdict(found.unseen)
 
 
 def test_each_congestion_control_has_a_model_beside_the_noise_floor(done: Path) -> None:
@@ -143,15 +145,16 @@ def test_without_a_cause_no_rule_is_better_than_a_constant(tmp_path: Path) -> No
     assert rule_lines(found, {}) == ["everywhere: either of the two"]
     assert found.unseen is not None
     assert found.unseen.silent == UNSEEN
-    assert verdict(found.unseen).startswith("The rule is not better than a constant (")
+    assert verdict(found.unseen).count("The rule is not better than always ") == 2
     assert all(each.found.r2 < 0.2 for each in found.models)
 
 
 def test_a_worse_rule_is_said_to_be_worse(done: Path) -> None:
     tested = told_of(done).unseen
     assert tested is not None
-    worse = replace(tested, ahead=Interval(-0.2, -0.1, "bootstrap over points"))
-    assert verdict(worse).startswith("The rule loses more than the better constant")
+    worse = replace(tested, ahead=(Regret("always DC", 9, mean=-0.15, low=-0.2, high=-0.1),))
+    said = "The rule loses more than always DC (-15.0 %, -20.0 to -10.0 % of the goodput)."
+    assert verdict(worse) == said
 
 
 def test_the_report_has_rule_regret_models_and_effects(
