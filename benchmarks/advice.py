@@ -13,6 +13,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,13 @@ def _best(rows: Sequence[Row], values: dict[str, list[float]]) -> float:
     return max(mean for mean in means if not math.isnan(mean))
 
 
-def measure(number: int, seed: int, seconds: float) -> list[dict[str, Any]]:
-    """Return of each network both outcomes, and what the first one took."""
+def measure(number: int, seed: int, seconds: float, skip: int = 0) -> list[dict[str, Any]]:
+    """Return of each network but the first ones both outcomes, and what the first one took."""
     design = Design.model_validate(
         {"method": "latin-hypercube", "points": number, "seed": seed, "factors": FACTORS}
     )
     found = []
-    for point in design.cells("full", Path()):
+    for point in islice(design.cells("full", Path()), skip, None):
         request = Request(network(point), seconds=seconds, jobs=1)
         (sides,) = request.sides()
         with tempfile.TemporaryDirectory() as name:
@@ -112,10 +113,11 @@ def main() -> None:
     """Measure the networks and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--networks", type=int, default=30)
+    parser.add_argument("--skip", type=int, default=0, help="first networks, measured before")
     parser.add_argument("--seed", type=int, default=11, help="of the design")
     parser.add_argument("--time", type=float, default=60.0, help="for a verdict, s")
     arguments = parser.parse_args()
-    found = measure(arguments.networks, arguments.seed, arguments.time)
+    found = measure(arguments.networks, arguments.seed, arguments.time, arguments.skip)
     sure = [each for each in found if each["outcome"] != "open"]
     right = sum(each["outcome"] == each["reference"] for each in sure)
     lines = [f"{len(found)} networks, {len(sure)} with a verdict, {right} of them right"]
