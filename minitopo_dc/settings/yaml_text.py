@@ -46,6 +46,7 @@ class _Limits(_Base):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._depth = 0
+        self._has_anchors = "&" in text
         self._sizes: dict[int, int] = {}
 
     def compose_node(self, parent: Any, index: Any) -> Any:
@@ -60,7 +61,8 @@ class _Limits(_Base):
         self._depth -= 1
         if isinstance(node, yaml.ScalarNode) and HALF.search(node.value):
             _fail(f"{node.value[:60]!a}: half a character", node.start_mark)
-        self._sizes[id(node)] = 1 + self._size_within(node)
+        if self._has_anchors:  # else the text is as long as what it stands for
+            self._sizes[id(node)] = 1 + self._size_within(node)
         return node
 
     def _size_within(self, node: Any) -> int:

@@ -80,8 +80,7 @@ def _connections(run: Path) -> pd.DataFrame:
     """Return the first flow's rows that have a window, as its only path."""
     columns = [name for name in COLUMNS if name != "path"]
     table = read_numbers(run, "connections.csv", ["flow", *columns])
-    values = table[[*columns]].to_numpy(dtype=float)
-    chosen = values[(table["flow"].to_numpy() == 1) & ~np.isnan(table["cwnd_bytes"].to_numpy())]
-    found = pd.DataFrame(chosen, columns=columns)
-    found.insert(1, "path", 1)
-    return found
+    values = {name: table[name].to_numpy(dtype=float) for name in columns}
+    chosen = (table["flow"].to_numpy() == 1) & ~np.isnan(values["cwnd_bytes"])
+    found = {name: numbers[chosen] for name, numbers in values.items()}
+    return pd.DataFrame({"time_s": found.pop("time_s"), "path": 1, **found})

@@ -26,6 +26,8 @@ from minitopo_dc.run.results import MOST_BYTES
 MOST_SERIES = 256 << 20
 """The most bytes of a CSV file: four legs over an hour at 10 ms are 1.4 million rows of some 150
 bytes."""
+WHOLE = b"0123456789-,\n"
+"""The characters of rows of whole numbers."""
 MOST_QLOG = 1 << 30
 """The most bytes of a qlog: some 1 kB a packet and end, for a download of 1 GB; in memory it is ten
 times as much."""
@@ -106,7 +108,7 @@ def to_numbers(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> pd.Da
             message names the file.
     """
     wanted = list(columns)
-    if set(wanted) <= set(table.columns) and _are_numbers(table[wanted]):
+    if set(wanted) <= set(table.columns) and all(_are_numbers(table[name]) for name in wanted):
         return table
     try:
         for column in wanted:
@@ -121,9 +123,9 @@ def to_numbers(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> pd.Da
     return table
 
 
-def _are_numbers(table: pd.DataFrame) -> bool:
-    """Return whether a table holds nothing but numbers and NaN."""
-    values = table.to_numpy()
+def _are_numbers(column: pd.Series[Any]) -> bool:
+    """Return whether a column holds nothing but numbers and NaN."""
+    values = column.to_numpy()
     return values.dtype.kind in "iuf" and not bool(np.isinf(values).any())
 
 
@@ -140,14 +142,38 @@ def read_csv(run: Path, path: Path) -> pd.DataFrame:
         ResultError: it is missing, or no table.
     """
     with opened_in(run, path, MOST_SERIES) as file:
-        content = io.BytesIO(file.read(MOST_SERIES))
+        content = file.read(MOST_SERIES)
+    table = _whole_numbers(content)
+    if table is None:
+        table = _any_table(path, content)
+    return table if check_version(run) > UNVERSIONED else table.rename(columns=RENAMED)
+
+
+def _whole_numbers(content: bytes) -> pd.DataFrame | None:
+    """Return a table of whole numbers in a third of the time of `_any_table`; None for any other.
+
+    Most series have nothing else, and a report reads hundreds of them.
+    """
+    header, _, rows = content.replace(b"\r\n", b"\n").partition(b"\n")
+    names = header.decode("ascii", "replace").split(",")
+    known = len(set(names)) == len(names) and all(map(str.isidentifier, names))
+    if not known or not rows or rows.translate(None, WHOLE):
+        return None
+    try:
+        values = np.loadtxt(io.BytesIO(rows), dtype=np.int64, delimiter=",", ndmin=2)
+    except (ValueError, OverflowError):
+        return None
+    return pd.DataFrame(values, columns=names) if values.shape[1] == len(names) else None
+
+
+def _any_table(path: Path, content: bytes) -> pd.DataFrame:
+    """Return the table of a CSV file, or raise the ResultError that says why there is none."""
     try:
         with warnings.catch_warnings():
             # Where all rows are longer than the header, pandas would drop their first fields.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = pd.read_csv(content, index_col=False)
+            return pd.read_csv(io.BytesIO(content), index_col=False)
     except pd.errors.ParserWarning:
         raise ResultError(f"{path}: its rows are longer than its header") from None
     except (ValueError, OverflowError) as error:  # no header, rows of different lengths, no UTF-8
         raise ResultError(f"{path}: {' '.join(str(error).split())}") from None
-    return table if check_version(run) > UNVERSIONED else table.rename(columns=RENAMED)

@@ -91,7 +91,7 @@ def element_series(run: Path, host: str, name: str, *columns: str) -> pd.DataFra
     """
     table = _read(run / f"{host}-{name}.csv", ["time_ns", *columns])
     # Subtracted as integers: a float cannot hold the ns of a clock that has run for months.
-    elapsed = table.pop("time_ns") - start_ns(run / f"{host}-summary.json")
+    elapsed = table.pop("time_ns").to_numpy() - start_ns(run / f"{host}-summary.json")
     table.insert(0, "time_s", elapsed / NS_PER_S)
     return table
 

@@ -43,6 +43,8 @@ from minitopo_dc.settings import SettingsError
 CHECKSUMS = "checksums.json"
 """SHA-256 of each other file of a run's directory, in hexadecimal, by its path there; of those
 that are no longer than a capture may be."""
+PART_BYTES = 1 << 16
+"""The size of the parts in which a file is read for its digest; most files are one part."""
 
 
 def seal(directory: Path) -> None:
@@ -90,8 +92,11 @@ def _files(directory: Path) -> Iterator[Path]:
 
 
 def _digest(directory: Path, path: Path) -> str:
+    digest = hashlib.sha256()
     with opened(path, MOST_CAPTURE, within=directory) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while part := file.read(PART_BYTES):
+            digest.update(part)
+    return digest.hexdigest()
 
 
 FLOOR_BYTES = 1 << 20

@@ -25,6 +25,7 @@ from minitopo_dc.campaign.report.joined import join, joined_table, points_of
 
 POINT = f"{LABEL}point"
 """The column with the number of a design's point, which explains nothing."""
+COLUMNS = ("configuration", "status", "directory")
 
 
 @dataclass(frozen=True)
@@ -194,8 +195,11 @@ def _cases(
 
 def _runs(cells: pd.DataFrame, wanted: Sequence[str]) -> dict[str, Path]:
     """Return the directory of the first ok run of each configuration."""
-    ok = cells[cells["status"] == "ok"].groupby("configuration")["directory"].first()
-    return {name: Path(ok[name]) for name in wanted if name in ok}
+    first: dict[str, Path] = {}
+    for name, status, directory in zip(*(cells[each] for each in COLUMNS), strict=True):
+        if status == "ok":
+            first.setdefault(name, Path(directory))
+    return {name: first[name] for name in wanted if name in first}
 
 
 def _three(side: Sequence[Case], limit: float) -> dict[int, str]:
