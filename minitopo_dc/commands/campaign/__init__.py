@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from minitopo_dc.campaign.execution.cluster import Cluster
 from minitopo_dc.campaign.execution.cost import (
+    Weighted,
     calibrate,
     real_cost,
     timed_before,
@@ -25,7 +27,7 @@ from minitopo_dc.campaign.execution.table import save_table
 from minitopo_dc.campaign.execution.workers import Processes, Serial, Workers
 from minitopo_dc.campaign.file.design import Version
 from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
-from minitopo_dc.campaign.file.plan import PlanCount, count_plan, read_plan
+from minitopo_dc.campaign.file.plan import Run, count_plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.clocks import (
     chosen_jobs,
@@ -222,43 +224,50 @@ def _dry_run(arguments: argparse.Namespace, file: Path) -> int:
     _workers(arguments, count.clock)
     print(f"{count.cells} cells, {count.runs} runs on the {count.clock} clock")  # noqa: T201
     store = Store(arguments.output or _directory(file, arguments.version, count.clock))
-    if _is_finished(arguments, file, store):
+    left = _left(arguments, file, store)
+    weighted = count.weighted if left is None else [(run.scenario, 1) for run in left]
+    if not weighted:
         print(f"nothing is left to run: all runs are in {store.root}")  # noqa: T201
         return 0
-    unsupported = _unsupported(count) if arguments.scheduler is None else {}
+    if left is not None:
+        ended = f"the others are in {store.root}"
+        print(f"left to run: {len(left)} of {count.runs}; {ended}")  # noqa: T201
+    unsupported = _unsupported(weighted) if arguments.scheduler is None else {}
     for reason, runs in unsupported.items():
         print(f"unsupported here: {runs} of the runs: {reason}")  # noqa: T201
     if count.clock == "real":
-        cost = real_cost(count.weighted)
+        cost = real_cost(weighted)
     else:
         done = timed_runs(store)
-        timed = done or calibrate(count.weighted, run_checked)
+        timed = done or calibrate(weighted, run_checked)
         basis = "finished runs" if done else "small runs on idle processors"
-        cost = virtual_cost(count.weighted, timed, f"{len(timed)} {basis}")
+        cost = virtual_cost(weighted, timed, f"{len(timed)} {basis}")
     jobs = 1 if arguments.scheduler else chosen_jobs(arguments.jobs, count.clock)
     mean, low, high = (duration(each / jobs) for each in (cost.seconds, cost.low, cost.high))
     print(f"about {mean} ({low} to {high}) with {jobs} at once, from {cost.basis}")  # noqa: T201
     return 0
 
 
-def _is_finished(arguments: argparse.Namespace, file: Path, store: Store) -> bool:
-    """Return whether all runs of a campaign are done, so that `campaign run` would run none."""
+def _left(arguments: argparse.Namespace, file: Path, store: Store) -> list[Run] | None:
+    """Return the runs that `campaign run` would do; None where the directory has none of them."""
     if not store.root.is_dir():
-        return False
+        return None
+    damaged = store.damaged()
     ended = {
         run
         for run, result in store.done().items()
-        if result.status == "ok" or not arguments.retry_failed
+        if run not in damaged and (result.status == "ok" or not arguments.retry_failed)
     }
-    wanted = {run.id for run in read_plan(file, _overrides(arguments)).runs}
-    return wanted <= ended and not wanted & store.damaged().keys()
+    wanted = read_plan(file, _overrides(arguments)).runs
+    left = [run for run in wanted if run.id not in ended]
+    return left if len(left) < len(wanted) else None
 
 
-def _unsupported(count: PlanCount) -> Counter[str]:
+def _unsupported(weighted: Iterable[Weighted]) -> Counter[str]:
     """Return how many runs this machine cannot do, by reason."""
     known: dict[tuple[object, ...], str | None] = {}
     found: Counter[str] = Counter()
-    for scenario, runs in count.weighted:
+    for scenario, runs in weighted:
         flows = (
             (each.transport, each.congestion_control, repr(each.workload))
             for each in scenario.resolved_flows

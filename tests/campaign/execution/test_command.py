@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.hostile.small_disk import enlarge, small_disk
+from minitopo_dc.campaign.execution.cost import Observed
 from minitopo_dc.cli import main
 from tests.campaign.campaigns import document, pretend, run_with, write
 
@@ -140,6 +142,26 @@ def test_a_dry_run_of_what_is_finished_says_that_nothing_is_left(
     assert capsys.readouterr().out.splitlines() == [
         "4 cells, 8 runs on the virtual clock",
         f"nothing is left to run: all runs are in {output}",
+    ]
+
+
+def test_a_dry_run_estimates_only_what_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run takes 4 s, so that all eight would take 32 s."""
+    monkeypatch.setattr(
+        "minitopo_dc.commands.campaign.timed_runs", lambda _: [Observed(("any",), 1.0, 4.0)]
+    )
+    output = run_with(tmp_path, document(), pretend)
+    command = ["campaign", "run", str(tmp_path / "campaign.yaml"), "--output", str(output)]
+    gone = sorted(output.glob("runs/*"))[:2]
+    shutil.rmtree(gone[0])
+    (gone[1] / "result.json").write_text("{}")  # it is damaged, so it will be done again
+    assert main([*command, "--dry-run", "--jobs", "1"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "4 cells, 8 runs on the virtual clock",
+        f"left to run: 2 of 8; the others are in {output}",
+        "about 8.0 s (4.0 s to 16 s) with 1 at once, from 1 finished runs",
     ]
 
 
