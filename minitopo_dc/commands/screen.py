@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -19,6 +21,8 @@ from minitopo_dc.workloads import get_workload
 
 MOST_AT_ONCE = 100
 """The most commands that begin in the same second."""
+FIRST_NUMBERS = 3
+"""The most numbers of users' programs in a line of progress: the first in the scenario's order."""
 
 
 class StatusLine:
@@ -100,13 +104,21 @@ def _headline(result: RunResult) -> str:
     """Return goodput and time, or the first numbers of the workload's table."""
     if result.goodput_mbps is not None:
         return f"{significant(result.goodput_mbps)} Mbit/s in {duration(result.completion_s or 0)}"
+    numbers = {"completion_s": result.completion_s, **result.details}
     columns = get_workload(result.workload).columns
-    shown = (
-        column.told(result.details[column.measure])
-        for column in columns
-        if column.measure in result.details
-    )
-    return ", ".join(shown)
+    shown = [each.told(numbers[each.measure]) for each in columns if each.measure in numbers]
+    printed = islice(program_numbers(result), FIRST_NUMBERS)
+    return ", ".join([*shown, *(" ".join(each).rstrip() for each in printed)])
+
+
+def program_numbers(result: RunResult) -> Iterator[tuple[str, str, str]]:
+    """Yield name, value and unit of each number that users' programs gave, as they are shown."""
+    for name, unit in result.details.get("units", {}).items():
+        value = result.details.get(name)
+        if value is None:
+            yield name, "-", ""
+        else:
+            yield name, str(int(value)) if value == int(value) else significant(value), unit
 
 
 def new_directory(wanted: Path | None, command: str) -> Path:

@@ -51,22 +51,22 @@ SIRI_KEYS = {
     "msgBytes": Key("--message-bytes", 1200, 1, MOST_BYTES),
 }
 KEYS = {AB: AB_KEYS, SIRI_MSG: SIRI_KEYS}
-AB_UNITS = {
-    "complete_requests": "",
-    "failed_requests": "",
+AB_UNITS = {  # The first three are in the line of progress.
     "requests_per_s": "1/s",
+    "request_mean_ms": "ms",
+    "failed_requests": "",
+    "complete_requests": "",
     "received_mbps": "Mbit/s",
     "connect_mean_ms": "ms",
-    "request_mean_ms": "ms",
     "request_median_ms": "ms",
     "request_p95_ms": "ms",
     "request_max_ms": "ms",
 }
 SIRI_UNITS = {
-    "queries": "",
-    "answered_queries": "",
-    "missed_queries": "",
     "query_mean_ms": "ms",
+    "queries": "",
+    "missed_queries": "",
+    "answered_queries": "",
     "query_median_ms": "ms",
     "query_p95_ms": "ms",
     "query_max_ms": "ms",
