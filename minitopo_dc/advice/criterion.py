@@ -7,6 +7,8 @@ real packets differ by: who decides more finely decides on an artefact of the cl
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -57,6 +59,22 @@ class Criterion:
     def difference(self, first: float, second: float) -> float:
         """Return by how much the first is more than the second."""
         return math.log(first / second) if self.kind == "ratio" else first - second
+
+    def mean(self, values: Sequence[float]) -> float:
+        """Return the mean of runs: geometric for a ratio, so that it fits `difference`.
+
+        It is NaN without runs, or where one has no number.
+        """
+        if not values or any(map(math.isnan, values)):
+            return math.nan
+        ratio = self.kind == "ratio"
+        return statistics.geometric_mean(values) if ratio else statistics.fmean(values)
+
+    def best(self, means: Mapping[str, float]) -> str | None:
+        """Return the name of the best mean that is a number, of equal ones the first."""
+        sign = -1 if self.less_is_better else 1
+        known = (name for name, mean in means.items() if not math.isnan(mean))
+        return max(known, key=lambda name: sign * means[name], default=None)
 
     def outcome(self, interval: Interval) -> Outcome:
         """Say what the interval of a difference shows of the first."""

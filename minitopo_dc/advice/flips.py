@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import math
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -172,10 +171,10 @@ class _Points:
         )
 
     def _best(self, rows: Sequence[Row], values: Mapping[str, Sequence[float]]) -> float | None:
-        means = [statistics.fmean(values[row.name]) for row in rows]
-        ok = [mean for mean in means if not math.isnan(mean)]
-        chosen = min if self._searched.criterion.less_is_better else max
-        return chosen(ok, default=None)
+        criterion = self._searched.criterion
+        means = {row.name: criterion.mean(values.get(row.name, ())) for row in rows}
+        best = criterion.best(means)
+        return None if best is None else means[best]
 
 
 def _read(path: Path) -> dict[str, Any]:

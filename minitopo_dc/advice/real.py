@@ -51,6 +51,6 @@ def _difference(asked: Asked, pairs: Sequence[tuple[float, float]]) -> Differenc
     criterion = asked.criterion
     values = [criterion.difference(*pair) for pair in pairs]
     interval = mean_interval(values)
-    first, second = (statistics.fmean(column) for column in zip(*pairs, strict=True))
+    first, second = (criterion.mean(column) for column in zip(*pairs, strict=True))
     return Difference(first, second, statistics.fmean(values), interval, len(pairs),
                       criterion.outcome(interval))  # fmt: skip

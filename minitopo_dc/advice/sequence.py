@@ -72,11 +72,8 @@ class _Numbers:
 
     def mean(self, row: Row, repetitions: Sequence[int]) -> float:
         """Return a row's mean, NaN unless all its runs are ok."""
-        values = [self.values.get(row.name, {}).get(each, math.nan) for each in repetitions]
-        if any(map(math.isnan, values)):
-            return math.nan
-        ratio = self.criterion.kind == "ratio"
-        return statistics.geometric_mean(values) if ratio else statistics.fmean(values)
+        known = self.values.get(row.name, {})
+        return self.criterion.mean([known.get(each, math.nan) for each in repetitions])
 
     def pairs(self, first: Row, second: Row, begin: int) -> dict[int, float]:
         """Return the differences of two rows by repetition, from one on."""
@@ -195,21 +192,21 @@ def _look_sizes() -> Iterator[int]:
 
 def _best(numbers: _Numbers, rows: Sequence[Row], repetitions: Sequence[int]) -> Row | None:
     """Return the row with the best mean of those whose runs are all ok; of equal ones the first."""
-    means = {row.name: numbers.mean(row, repetitions) for row in rows}
-    ok = [row for row in rows if not math.isnan(means[row.name])]
-    sign = -1 if numbers.criterion.less_is_better else 1
-    return max(ok, key=lambda row: sign * means[row.name], default=None)
+    best = numbers.criterion.best({row.name: numbers.mean(row, repetitions) for row in rows})
+    return next((row for row in rows if row.name == best), None)
 
 
 def _is_close(
     numbers: _Numbers, alone: Row, chosen: Sequence[Row], repetitions: Sequence[int]
 ) -> bool:
     """Say whether a leg alone may be as good as the better side."""
-    mine = numbers.mean(alone, repetitions)
-    theirs = [numbers.mean(row, repetitions) for row in chosen]
+    best = _best(numbers, chosen, repetitions)
+    if best is None:
+        return False
+    worse, better = numbers.mean(alone, repetitions), numbers.mean(best, repetitions)
     if numbers.criterion.less_is_better:
-        return mine * ALONE_FROM <= min(theirs)
-    return mine >= ALONE_FROM * max(theirs)
+        worse, better = better, worse
+    return worse >= ALONE_FROM * better
 
 
 def _single_leg_difference(

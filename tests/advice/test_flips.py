@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,20 @@ def test_what_was_found_is_not_looked_for_again(kept: tuple[Path, list[Flip]]) -
         raise AssertionError(scenario)
 
     assert flips(root, never) == first
+
+
+def test_a_point_is_judged_by_the_mean_of_the_verdict(tmp_path: Path) -> None:
+    """1, 10 and 22 have an arithmetic mean of 11, and a geometric one of 6.0: ratios are judged."""
+
+    def scatters(scenario: Scenario) -> float:
+        return {1: 1.0, 2: 10.0, 3: 22.0}[scenario.seed] if scenario.mode == "multipath" else 10.0
+
+    base = base_of(LEGS)
+    (sides,) = sides_of(base, QUIC)
+    searched = Searched(base, sides, QUIC, criterion(base.workload), "open", tmp_path)
+    with runs(scatters) as made:
+        next(find_flips(searched, made, str))
+    assert json.loads((tmp_path / KEPT).read_text())["picoquic, as it is, 0"] == "better"
 
 
 def test_a_trace_has_a_mean_rate_that_may_be_another() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from minitopo_dc.advice import Request, base_of
@@ -89,6 +91,24 @@ def test_what_cannot_be_judged_is_one_error(
 ) -> None:
     with pytest.raises(SettingsError, match=message):
         criterion(parse_workload(workload), margin)
+
+
+@pytest.mark.parametrize(
+    ("kind", "mean", "best"), [("download", 4.0, "more"), ("request-response", 4.0, "less")]
+)
+def test_ratios_have_a_geometric_mean_and_the_best_is_the_better_end(
+    kind: str, mean: float, best: str
+) -> None:
+    asked = criterion(parse_workload(kind))
+    assert asked.mean([2.0, 8.0]) == pytest.approx(mean)
+    assert math.isnan(asked.mean([2.0, math.nan]))
+    assert math.isnan(asked.mean([]))
+    assert asked.best({"none": math.nan, "less": 1.0, "more": 2.0, "as much": 2.0}) == best
+    assert asked.best({"none": math.nan}) is None
+
+
+def test_differences_have_an_arithmetic_mean() -> None:
+    assert criterion(parse_workload("realtime")).mean([0.2, 0.8]) == pytest.approx(0.5)
 
 
 def test_no_time_at_all_is_one_error() -> None:
