@@ -7,7 +7,8 @@ A column is 3.4 in wide (IEEE, ACM), letters have 7 points or more, and PDF has 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.transforms import Bbox
 
 from minitopo_dc.analysis.figures.chart import COLOURS, DASHES, Chart, Format, Panel, Scale, Series
 from minitopo_dc.analysis.figures.chart import Axis as ChartAxis
@@ -44,7 +47,6 @@ STYLE: Any = {
     "font.size": SMALL,
     "axes.labelsize": NORMAL,
     "axes.titlesize": NORMAL,
-    "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
@@ -63,6 +65,16 @@ MARK_MARGIN = 0.4
 """The space above the lines for the labels of marks, as a part of their height."""
 LETTER_INCHES = 0.065
 """The approximate width of a letter of the font at `SMALL`."""
+LINE_INCHES = 0.15
+"""The height of a line of the font."""
+SLACK = 0.95
+"""The part of its room that a label takes at most, as a panel may become smaller."""
+MOST_TURNS = 6
+"""The most times that labels are broken, as lines more make a panel smaller."""
+HANDLE_INCHES = 0.45
+"""The width of a line beside its name in a legend, with the gaps."""
+MOST_OF_NAME = 0.5
+"""The most of a panel's width that the names of categories beside it take."""
 
 
 def save(chart: Chart, directory: Path, kind: Format) -> Path:
@@ -87,7 +99,67 @@ def draw(chart: Chart) -> Figure:
             shares = chart.together and number < len(places) - 1
             _draw_panel(axes, panel, x_label=not shares)
         _legend(figure, places)
+        _break_labels(figure, places)
         return figure
+
+
+def _break_labels(figure: Figure, places: list[Axes]) -> None:
+    """Break the labels that are longer than their room into lines.
+
+    The first room is that without labels, and each next one what the lines in it leave.
+    """
+    upright = {each: axes for axes in figure.axes for each in (axes.yaxis.label, *axes.texts)}
+    level = {each: axes for axes in places for each in (axes.title, axes.xaxis.label)}
+    words = {text: text.get_text() for text in (*upright, *level)}
+    for text in words:
+        text.set_text("")
+    shown: list[str] = []
+    for turn in range(MOST_TURNS):
+        figure.draw_without_rendering()
+        for text, axes in upright.items():
+            _break(text, words[text], lambda box: box.height, axes.bbox.height)
+        for text, axes in level.items():
+            _break(text, words[text], lambda box: box.width, _room(figure, axes, text))
+        before, shown = shown, [text.get_text() for text in words]
+        if shown == before:
+            return
+        if turn == 0:
+            rows = len({axes.bbox.y0 for axes in places})
+            lines = sum(text.get_text().count("\n") for text in level) * rows / len(places)
+            figure.set_figheight(figure.get_figheight() + lines * LINE_INCHES)
+
+
+def _room(figure: Figure, axes: Axes, text: Text) -> float:
+    """Return the room for a panel's title or for the label of its x axis, in dots."""
+    if text is axes.title:
+        return SLACK * float(axes.bbox.width)
+    left, right = _sides_of_column(figure, axes)
+    middle = (axes.bbox.x0 + axes.bbox.x1) / 2
+    return SLACK * 2 * min(middle - left, right - middle)
+
+
+def _break(text: Text, words: str, length: Callable[[Bbox], float], room: float) -> None:
+    """Break words at blanks, or within one, into the longest lines that fit into `room` dots.
+
+    Args:
+        text: the text of a figure that gets the lines.
+        words: the words in one line.
+        length: returns the side of its box along its lines, in dots.
+        room: the most of it.
+    """
+    text.set_text(words)
+    for letters in range(len(words), 0, -1):
+        if length(text.get_window_extent()) <= room:
+            return
+        text.set_text("\n".join(textwrap.wrap(words, letters)))
+
+
+def _sides_of_column(figure: Figure, axes: Axes) -> tuple[float, float]:
+    """Return the left and the right side of the column of panels that has these axes, in dots."""
+    place = axes.get_subplotspec()
+    assert place is not None
+    width = figure.bbox.width / place.get_gridspec().ncols
+    return place.colspan.start * width, place.colspan.stop * width
 
 
 def _grid(chart: Chart) -> tuple[Figure, list[Axes]]:
@@ -96,7 +168,7 @@ def _grid(chart: Chart) -> tuple[Figure, list[Axes]]:
     rows = -(-count // columns)
     width = COLUMN_INCHES if columns == 1 else PAGE_INCHES
     height = PANEL_INCHES if rows == 1 else SMALL_INCHES * rows
-    room = 0.15 * _legend_rows(chart, width)
+    room = LINE_INCHES * _legend_rows(chart, width)
     figure = Figure(figsize=(width, height + room), layout="constrained", dpi=DOTS_PER_INCH)
     FigureCanvasAgg(figure)
     grid = figure.subplots(rows, columns, sharex=chart.together, squeeze=False)
@@ -107,12 +179,16 @@ def _grid(chart: Chart) -> tuple[Figure, list[Axes]]:
 
 
 def _legend_rows(chart: Chart, width: float) -> int:
+    """Return the lines of the legend, by the label with the most of them."""
     labels = dict.fromkeys(each.label for panel in chart.panels for each in panel.series)
-    return -(-len(labels) // _legend_columns(list(labels), width)) if len(labels) > 1 else 0
+    if len(labels) < 2:
+        return 0
+    lines = max(1 + _broken(each, width - HANDLE_INCHES).count("\n") for each in labels)
+    return lines * -(-len(labels) // _legend_columns(list(labels), width))
 
 
 def _legend_columns(labels: list[str], width: float) -> int:
-    longest = max(map(len, labels), default=0) * LETTER_INCHES + 0.45
+    longest = max(map(len, labels), default=0) * LETTER_INCHES + HANDLE_INCHES
     return max(1, min(len(labels), int(width / longest)))
 
 
@@ -125,7 +201,13 @@ def _legend(figure: Figure, places: list[Axes]) -> None:
     }
     if len(found) > 1:
         columns = _legend_columns(list(found), figure.get_figwidth())
-        figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
+        names = [_broken(each, figure.get_figwidth() - HANDLE_INCHES) for each in found]
+        figure.legend(list(found.values()), names, loc="outside lower center", ncols=columns)
+
+
+def _broken(words: str, inches: float) -> str:
+    """Return a label in lines of at most so many letters as usually take these inches."""
+    return "\n".join(textwrap.wrap(words, int(inches / LETTER_INCHES)))
 
 
 def _draw_panel(axes: Axes, panel: Panel, *, x_label: bool) -> None:
@@ -143,7 +225,7 @@ def _draw_panel(axes: Axes, panel: Panel, *, x_label: bool) -> None:
     for mark in panel.shown_marks:
         _draw_mark(axes, mark.x, mark.label, COLOURS[mark.colour % len(COLOURS)])
         axes.margins(y=MARK_MARGIN)
-    axes.set_title(panel.title)
+    axes.title.set(text=panel.title, x=0.0, ha="left")
     right, up = (panel.y, panel.x) if panel.sideways else (panel.x, panel.y)
     _set_x(axes, right)
     _set_y(axes, up)
@@ -247,11 +329,21 @@ def _set_y(axes: Axes, axis: ChartAxis) -> None:
         axes.set_yscale("log")
         _plain_log(axes.yaxis)
     if axis.ticks:
-        axes.set_yticks([place for place, _ in axis.ticks], [name for _, name in axis.ticks])
+        room = MOST_OF_NAME * _panel_inches(axes)
+        names = [_broken(name, room) for _, name in axis.ticks]
+        axes.set_yticks([place for place, _ in axis.ticks], names)
     if axis.limits is not None:
         axes.set_ylim(*axis.limits)
     elif axis.from_zero:
         axes.set_ylim(bottom=0)
+
+
+def _panel_inches(axes: Axes) -> float:
+    """Return the width of the column of panels that has these axes."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    left, right = _sides_of_column(figure, axes)
+    return (right - left) / figure.dpi
 
 
 def _plain_log(axis: Any) -> None:

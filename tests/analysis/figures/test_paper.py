@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -53,7 +54,24 @@ def coloured() -> Panel:
     return Panel("Gain", Axis("rate"), Axis("delay"), (points,), scale=Scale("gain", 0, 9, 5))
 
 
-ALL = [curves(), sideways(), coloured(), curves(marks=(Mark(100, "open 2"),))]
+def long_labels(panel: Panel) -> Panel:
+    """The panel with labels that are longer than a column is wide."""
+    long = (
+        "the 95th percentile of the time that a packet waits for those before it in a buffer (ms)"
+    )
+    named = tuple((place, f"{name} {long[:40]}") for place, name in panel.x.ticks)
+    return replace(
+        panel,
+        title=f"Where {long}, and a_name_without_any_blank_that_is_longer_than_a_column_is_wide",
+        x=replace(panel.x, label=long, ticks=named if panel.sideways else panel.x.ticks),
+        y=replace(panel.y, label=long),
+        series=tuple(replace(each, label=f"{each.label}: {long}") for each in panel.series),
+        scale=panel.scale and replace(panel.scale, label=long),
+    )
+
+
+PLAIN = [curves(), sideways(), coloured(), curves(marks=(Mark(100, "open 2"),))]
+ALL = [*PLAIN, *map(long_labels, PLAIN)]
 
 
 def drawn(*panels: Panel, **more: Any) -> Figure:
@@ -91,12 +109,32 @@ def test_many_panels_take_the_page_s_width() -> None:
 
 @pytest.mark.parametrize("panel", ALL)
 def test_no_text_overlaps_another_one_or_leaves_the_figure(panel: Panel) -> None:
-    figure = drawn(panel)
+    check_texts(drawn(panel))
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_long_labels_of_panels_above_and_beside_each_other_do_not_overlap(together: bool) -> None:
+    check_texts(drawn(*[long_labels(curves(1))] * 4, together=together))
+
+
+def test_a_label_is_broken_only_where_it_is_too_long() -> None:
+    (axes,) = drawn(curves()).axes
+    assert axes.get_ylabel() == "goodput (Mbit/s)"
+    (axes,) = drawn(long_labels(curves())).axes
+    assert axes.get_ylabel().replace("\n", " ") == long_labels(curves()).y.label
+    assert axes.get_title().startswith("Where the 95th percentile")
+    assert "\n" in axes.get_title()
+
+
+def check_texts(figure: Figure) -> None:
+    """Check that no text leaves the figure or overlaps another one."""
     boxes = [(each.get_text(), each.get_window_extent()) for each in texts(figure)]
     whole = figure.bbox.padded(1)
     for place, (text, box) in enumerate(boxes):
-        assert whole.x0 <= box.x0, text
-        assert box.x1 <= whole.x1, text
+        assert whole.x0 <= box.x0, (text, box)
+        assert box.x1 <= whole.x1, (text, box)
+        assert whole.y0 <= box.y0, (text, box)
+        assert box.y1 <= whole.y1, (text, box)
         for other, another in boxes[place + 1 :]:
             assert not box.padded(-0.5).overlaps(another.padded(-0.5)), (text, other)
 
