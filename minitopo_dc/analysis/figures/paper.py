@@ -135,7 +135,7 @@ def _room(figure: Figure, axes: Axes, text: Text) -> float:
         return SLACK * float(axes.bbox.width)
     left, right = _sides_of_column(figure, axes)
     middle = (axes.bbox.x0 + axes.bbox.x1) / 2
-    return SLACK * 2 * min(middle - left, right - middle)
+    return SLACK * 2 * float(min(middle - left, right - middle))
 
 
 def _break(text: Text, words: str, length: Callable[[Bbox], float], room: float) -> None:
