@@ -29,7 +29,7 @@ from minitopo_dc.commands.options.schedules import (
     path_schedule,
     with_outages,
 )
-from minitopo_dc.commands.screen import Progress, new_directory, program_numbers
+from minitopo_dc.commands.screen import Progress, new_directory
 from minitopo_dc.compare import attempt
 from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo
@@ -151,7 +151,7 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
     labels = {each.name: each.label for each in all_runners()}
     console = Console()
     console.print(render_table(compare_table(frame), labels))
-    for sheet in (_flows(result.details), _round_trips(result.details), _printed(result)):
+    for sheet in (_flows(result.details), _round_trips(result.details)):
         if sheet.rows:
             console.print("", sheet, sep="\n")
     fairness = result.details.get("jain_index")
@@ -187,16 +187,6 @@ def _round_trips(details: Mapping[str, Any]) -> Sheet:
         shown = ("-" if value is None else significant(value) for value in values)
         name = (f"leg {each['leg']}", f"link {each['backhaul']}")
         sheet.add(*name, *(str(each[count]) for count in counts), *shown)
-    return sheet
-
-
-def _printed(result: RunResult) -> Sheet:
-    """Return a row for each number that users' programs printed or wrote."""
-    from minitopo_dc.analysis.tables.sheet import Head, Sheet
-
-    sheet = Sheet([Head("measure", text=True), Head("value"), Head("unit", text=True)])
-    for each in program_numbers(result):
-        sheet.add(*each)
     return sheet
 
 

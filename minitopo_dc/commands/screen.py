@@ -107,11 +107,11 @@ def _headline(result: RunResult) -> str:
     numbers = {"completion_s": result.completion_s, **result.details}
     columns = get_workload(result.workload).columns
     shown = [each.told(numbers[each.measure]) for each in columns if each.measure in numbers]
-    printed = islice(program_numbers(result), FIRST_NUMBERS)
+    printed = islice(_program_numbers(result), FIRST_NUMBERS)
     return ", ".join([*shown, *(" ".join(each).rstrip() for each in printed)])
 
 
-def program_numbers(result: RunResult) -> Iterator[tuple[str, str, str]]:
+def _program_numbers(result: RunResult) -> Iterator[tuple[str, str, str]]:
     """Yield name, value and unit of each number that users' programs gave, as they are shown."""
     for name, unit in result.details.get("units", {}).items():
         value = result.details.get(name)
