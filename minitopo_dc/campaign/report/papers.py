@@ -180,8 +180,14 @@ def _cells(row: Row) -> tuple[str, ...]:
         _errors(row) if len(row.compared) else NONE,
         f"{row.near}" if len(row.compared) else NONE,
         claims_told(row.claims),
-        row.item.why or NONE,
+        _reason(row),
     )
+
+
+def _reason(row: Row) -> str:
+    """Return why an item is off, reduced or absent; that of a campaign without results is known."""
+    not_run = ["not run"] if row.state == "absent" and row.item.campaign else []
+    return "; ".join([*not_run, *([row.item.why] if row.item.why else [])]) or NONE
 
 
 def claims_told(counts: Mapping[str, int]) -> str:

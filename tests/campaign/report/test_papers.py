@@ -129,6 +129,14 @@ def test_the_page_has_each_item_of_the_list() -> None:
     ]
 
 
+def test_an_absent_item_tells_of_its_campaign_that_it_was_not_run() -> None:
+    items = [item for paper in read_published().papers for item in paper.items]
+    reasons = [line.removesuffix(" |").split(" | ")[-1] for line in rows(papers_page([]))]
+    for item, reason in zip(items, reasons, strict=True):
+        assert reason.startswith("not run") == bool(item.campaign)
+        assert item.why in reason
+
+
 def test_the_page_of_the_docs_is_of_the_same_list() -> None:
     ours, made = rows(PAGE.read_text(encoding="utf-8")), rows(papers_page([]))
     assert [line.split(" | ")[:2] for line in ours] == [line.split(" | ")[:2] for line in made]
