@@ -198,7 +198,7 @@ def test_a_name_is_taken_once() -> None:
 
 
 def test_the_policy_of_the_documentation_works() -> None:
-    page = (REPOSITORY / "docs" / "split-policies.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "own-policy.md").read_text(encoding="utf-8")
     example = page.split("```python\n")[1].split("```")[0]
     exec(example, {})
     policy = make_policy("shortest-queue", legs=3, small=80)
