@@ -230,6 +230,6 @@ def _ignored(file: ParameterFile, kind: Line) -> Iterable[str]:
         octets = _SUBNET.fullmatch(line.value)
         if not octets or any(int(each) > 255 for each in octets.groups()):
             raise line.error("write the first two octets and a dot, for instance 10.0.")
-        yield line.says("ignored: the hosts' addresses are fixed (docs/minitopo.md)")
+        yield line.says("ignored: the hosts' addresses are fixed (docs/minitopo-keys.md)")
     if kind.value == SEVERAL_CLIENTS:
         yield kind.says("the further clients send nothing here, and are left out")
