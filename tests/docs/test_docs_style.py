@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import REPOSITORY
 from tests.docs.pages import PAGES, name, tokens
 
 WIDTH = 110
 """Of lines of text; a row of a table is one line, however long."""
+MAX_WORDS = 2500
+"""Of a page that is read from its beginning to its end."""
+NAVIGATION = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
+REFERENCE = re.findall(
+    r"[\w/-]+\.md$",
+    NAVIGATION.partition("- Reference:")[2].partition("- Results:")[0],
+    re.MULTILINE,
+)
+LOOKED_UP = {*REFERENCE, "CHANGELOG.md"}
+"""Pages in which a reader looks something up, and which he does not read."""
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=name)
 
@@ -32,6 +44,27 @@ def test_code_in_text_has_single_backticks(page: Path) -> None:
 def test_a_page_has_one_title(page: Path) -> None:
     titles = [token for token in tokens(page) if token.type == "heading_open" and token.tag == "h1"]
     assert len(titles) == 1
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if name(page) not in LOOKED_UP], ids=name)
+def test_a_page_to_be_read_is_short(page: Path) -> None:
+    assert words(page.read_text(encoding="utf-8")) <= MAX_WORDS
+
+
+def test_a_row_of_a_table_has_the_words_of_its_cells() -> None:
+    assert words("| `a` | - | 1.5 Mbit/s |\n| --- | --- | --- |") == 3
+
+
+@pytest.mark.parametrize("place", REFERENCE)
+def test_a_reference_has_no_measurements(place: str) -> None:
+    """Measurements stand below a box with their conditions."""
+    page = (REPOSITORY / place).read_text(encoding="utf-8")
+    assert not re.search(r"^> Conditions", page, re.MULTILINE)
+
+
+def words(text: str) -> int:
+    """Count the words of a page's source; a table's lines are none."""
+    return sum(bool(re.search(r"\w", word)) for word in text.split())
 
 
 def test_the_rows_of_a_table_have_as_many_cells_as_its_head() -> None:
