@@ -69,7 +69,13 @@ STEPS = {
 """How far the first generation spreads, of what is fitted."""
 PINNED = {"power_dbm": 0}
 """An operator whose value stands: only the difference between both is fitted."""
-OF_A_SEGMENT = ("spacing_m", "second_carrier_db", "second_carrier_sd_db", "power_dbm", "setback")
+SEGMENT_PARAMETERS = (
+    "spacing_m",
+    "second_carrier_db",
+    "second_carrier_sd_db",
+    "power_dbm",
+    "setback",
+)
 TOLERANCES = (0.07, 0.07, 0.07, 0.18, 0.18, 0.18)
 """Of the values of a row of table 3 but p0.1, as natural logarithms: 0.7 of what is accepted."""
 GAIN_CASES = ("2", "3", "4")
@@ -215,7 +221,7 @@ def fit(name: str, generations: int) -> Environment:
     """Return the environment with the fitted fields."""
     base = ENVIRONMENTS[name]
     loss = loss_of_entire if name == "entire" else loss_of_segment
-    parameters = Parameters(base, tuple(STEPS) if name == "entire" else OF_A_SEGMENT)
+    parameters = Parameters(base, tuple(STEPS) if name == "entire" else SEGMENT_PARAMETERS)
 
     def of_vector(vector: Vector) -> float:
         try:

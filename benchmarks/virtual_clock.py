@@ -23,13 +23,13 @@ REPETITIONS = 5
 SIZE_MB = 40
 """Long enough that slow start hardly counts."""
 AIOQUIC, PICOQUIC, MULTIPATH = "quic", "quic-picoquic", "mpquic-picoquic"
-ONE_PATH = ("sc", "dc", "dc-duplicate")
+ONE_PATH_MODES = ("sc", "dc", "dc-duplicate")
 ROWS = (
-    *((name, mode) for mode in ONE_PATH for name in (AIOQUIC, PICOQUIC)),
+    *((name, mode) for mode in ONE_PATH_MODES for name in (AIOQUIC, PICOQUIC)),
     (MULTIPATH, "multipath"),
 )
 RATIOS = {
-    **{mode: ((PICOQUIC, mode), (AIOQUIC, mode)) for mode in ONE_PATH},
+    **{mode: ((PICOQUIC, mode), (AIOQUIC, mode)) for mode in ONE_PATH_MODES},
     "multipath to sc": ((MULTIPATH, "multipath"), (AIOQUIC, "sc")),
     "multipath to dc": ((MULTIPATH, "multipath"), (AIOQUIC, "dc")),
 }

@@ -72,7 +72,7 @@ def clean_killed(clock: Clock) -> None:
         clean()
 
 
-MOST_JOBS = 1024
+MAX_JOBS = 1024
 """The most runs at once, each of which is a process: far above any machine's processors."""
 
 
@@ -80,12 +80,12 @@ def chosen_jobs(wanted: int | None, clock: Clock) -> int:
     """Return how many runs to have at once; None: one per processor, one on the real clock.
 
     Raises:
-        SettingsError: more than one on the real clock, more than `MOST_JOBS`, or none.
+        SettingsError: more than one on the real clock, more than `MAX_JOBS`, or none.
     """
     if wanted is None:
         return 1 if clock == "real" else os.cpu_count() or 1
-    if not 1 <= wanted <= MOST_JOBS:
-        raise SettingsError(f"--jobs: {wanted}; allowed: 1 to {MOST_JOBS}")
+    if not 1 <= wanted <= MAX_JOBS:
+        raise SettingsError(f"--jobs: {wanted}; allowed: 1 to {MAX_JOBS}")
     if clock == "real" and wanted > 1:
         raise SettingsError(
             "--jobs: only 1 on the real clock: runs at once would disturb each other"

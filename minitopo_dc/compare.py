@@ -25,7 +25,7 @@ from minitopo_dc.pool import Killed, in_processes
 from minitopo_dc.run.attempts import ATTEMPTS, Retries, check_retries, tried
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.judge import blank_result, crashed
-from minitopo_dc.run.results import MOST_BYTES, RunResult
+from minitopo_dc.run.results import MAX_BYTES, RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.own_files import file_digests
 from minitopo_dc.settings import SettingsError
@@ -116,7 +116,7 @@ def _lock(path: Path, planned: Planned) -> BufferedReader:
         write_whole(path, json.dumps(_asked(planned), indent=1))
     elif (root / data_model.FILE).exists() and data_model.check_version(root) != data_model.VERSION:
         raise ValueError("its runs have another version of the data model than this program's")
-    found = parse_json(read_text(path, MOST_BYTES, within=root))
+    found = parse_json(read_text(path, MAX_BYTES, within=root))
     if differs := _difference(found, planned):
         raise ValueError(f"holds a comparison with other options: {differs}")
     file = path.open("rb")
@@ -131,7 +131,7 @@ def _lock(path: Path, planned: Planned) -> BufferedReader:
 def runs_asked(root: Path) -> int | None:
     """Return how many runs a comparison is to have; None when its directory does not tell."""
     try:
-        found = parse_json(read_text(root / ASKED, MOST_BYTES, within=root))
+        found = parse_json(read_text(root / ASKED, MAX_BYTES, within=root))
         return len(found["rows"]) * int(found["repetitions"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -178,11 +178,11 @@ def _difference(found: Any, planned: Planned) -> str:
         for path, digest in _digests(mine).items()
         if before.get(path, digest) != digest
     ]
-    return "; ".join(differ[:MOST_TOLD]) + ("; ..." if len(differ) > MOST_TOLD else "")
+    return "; ".join(differ[:MAX_LISTED]) + ("; ..." if len(differ) > MAX_LISTED else "")
 
 
 ASKED = "comparison.json"
-MOST_TOLD = 5
+MAX_LISTED = 5
 """The most differences that a message lists; with more it is another comparison."""
 
 

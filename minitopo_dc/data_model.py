@@ -20,7 +20,7 @@ VERSION: Final = 2
 """The version that this program writes."""
 UNVERSIONED: Final = 1
 """The version of a directory without the file, and the oldest that this program reads."""
-MOST_BYTES: Final = 4096
+MAX_BYTES: Final = 4096
 KEPT: Final = 10_000
 """The number of directories whose version is kept."""
 
@@ -75,7 +75,7 @@ def check_version(directory: Path) -> int:
 def _checked(directory: Path, path: Path, _version: tuple[int, ...]) -> int:
     """Read a version through a cache, as each file of a directory asks for it."""
     try:
-        found = parse_json(read_text(path, MOST_BYTES, within=directory))
+        found = parse_json(read_text(path, MAX_BYTES, within=directory))
         number = found["data_model"]
         if not isinstance(number, int) or isinstance(number, bool) or number < UNVERSIONED:
             raise ValueError(f"data_model: {number!r:.40}; allowed: {UNVERSIONED} or more")

@@ -15,7 +15,7 @@ from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
 
-MOST_DIGITS = 20
+MAX_DIGITS = 20
 """The most digits of a whole number of 64 bits, with its sign."""
 
 
@@ -42,14 +42,14 @@ class UnreadableError(MinitopoDcError, ValueError):
 
 
 @contextmanager
-def opened(path: Path, most_bytes: int, within: Path | None = None) -> Iterator[BufferedReader]:
+def opened(path: Path, max_bytes: int, within: Path | None = None) -> Iterator[BufferedReader]:
     """Open a regular file for reading.
 
     A pipe or a device is refused: a pipe may wait for ever, a device may have no end.
 
     Args:
         path: the path of the file.
-        most_bytes: the most bytes that the file may have.
+        max_bytes: the most bytes that the file may have.
         within: a directory, out of which no link of the path may lead; None: links may lead
             anywhere.
 
@@ -64,8 +64,8 @@ def opened(path: Path, most_bytes: int, within: Path | None = None) -> Iterator[
     if not stat.S_ISREG(found.st_mode):
         raise UnreadableError("no regular file; allowed are files, no folders, pipes, devices")
     with path.open("rb") as file:
-        if file.seek(0, io.SEEK_END) > most_bytes:
-            raise UnreadableError(f"longer than {most_bytes:,} bytes")
+        if file.seek(0, io.SEEK_END) > max_bytes:
+            raise UnreadableError(f"longer than {max_bytes:,} bytes")
         file.seek(0)
         yield file
 
@@ -81,20 +81,20 @@ def _is_within(path: Path, directory: Path) -> bool:
     return path.resolve().is_relative_to(directory.resolve())
 
 
-def read_bytes(path: Path, most_bytes: int, within: Path | None = None) -> bytes:
+def read_bytes(path: Path, max_bytes: int, within: Path | None = None) -> bytes:
     """Return the bytes of a regular file; arguments and errors are those of `opened`."""
-    with opened(path, most_bytes, within) as file:
-        return file.read(most_bytes)
+    with opened(path, max_bytes, within) as file:
+        return file.read(max_bytes)
 
 
-def read_text(path: Path, most_bytes: int, within: Path | None = None) -> str:
+def read_text(path: Path, max_bytes: int, within: Path | None = None) -> str:
     """Return the text of a regular file; arguments and errors are those of `opened`.
 
     Raises:
         UnreadableError: the file is not UTF-8, or for a reason of `opened`.
     """
     try:
-        return read_bytes(path, most_bytes, within).decode("utf-8-sig")
+        return read_bytes(path, max_bytes, within).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UnreadableError("not UTF-8 text") from None
 
@@ -118,6 +118,6 @@ def parse_json(text: str) -> Any:
 
 
 def _of_64_bits(digits: str) -> int:
-    if len(digits) > MOST_DIGITS or not -(2**63) <= int(digits) < 2**63:
-        raise ValueError(f"{digits[:MOST_DIGITS]}: not within 64 bits")
+    if len(digits) > MAX_DIGITS or not -(2**63) <= int(digits) < 2**63:
+        raise ValueError(f"{digits[:MAX_DIGITS]}: not within 64 bits")
     return int(digits)

@@ -60,12 +60,12 @@ def significant(value: float, digits: int = 3) -> str:
     if value == 0 or math.isinf(value):
         return f"{value:g}"
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
-    if not LEAST_EXPONENT <= exponent <= MOST_EXPONENT:
+    if not MIN_EXPONENT <= exponent <= MAX_EXPONENT:
         return f"{value:.{digits - 1}e}"
     return f"{round(value, digits - 1 - exponent):.{max(0, digits - 1 - exponent)}f}"
 
 
-LEAST_EXPONENT, MOST_EXPONENT = -5, 9
+MIN_EXPONENT, MAX_EXPONENT = -5, 9
 """The range of the exponent of ten."""
 
 

@@ -75,9 +75,9 @@ class QuicOptions(Options):
     max_datagram_bytes: Size = 1200
 
 
-LEAST_PAYLOAD = 1200
+MIN_PAYLOAD = 1200
 """Bytes that every path must take in a datagram of QUIC (RFC 9000, section 14)."""
-MOST_PAYLOAD = {4: 1472, 6: 1452}
+MAX_PAYLOAD = {4: 1472, 6: 1452}
 """Bytes: of 1,500 in an Ethernet frame, what the IP header (20, 40) and UDP's 8 leave."""
 
 
@@ -92,14 +92,14 @@ class DatagramRunner(Runner):
 
         Raises:
             SettingsError: an option is unknown or wrong, or `max_datagram_bytes` below 1,200 (RFC
-                9000, section 14) or above `MOST_PAYLOAD`.
+                9000, section 14) or above `MAX_PAYLOAD`.
         """
         given = self.options_type.check(options, f"runner {self.name}")
-        most = MOST_PAYLOAD[ip_version]
-        if not LEAST_PAYLOAD <= given.max_datagram_bytes <= most:
+        most = MAX_PAYLOAD[ip_version]
+        if not MIN_PAYLOAD <= given.max_datagram_bytes <= most:
             raise SettingsError(
                 f"runner {self.name}: option max_datagram_bytes is {given.max_datagram_bytes}, "
-                f"must be {LEAST_PAYLOAD} to {most} with IPv{ip_version}"
+                f"must be {MIN_PAYLOAD} to {most} with IPv{ip_version}"
             )
 
     def _options(self, transfer: Transfer) -> QuicOptions:

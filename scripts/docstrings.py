@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FOLDERS = ("minitopo_dc", "runners", "topologies", "benchmarks", "scripts", "examples")
-LEAST_WORDS = 5
+MIN_WORDS = 5
 
 Named = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 Documented = ast.Module | Named
@@ -37,8 +37,8 @@ def faults(source: str) -> Iterator[str]:
     for name, node in public(ast.parse(source), "module"):
         text = ast.get_docstring(node) or ""
         line = getattr(node, "lineno", 1)
-        if text and len(text.split()) < LEAST_WORDS:
-            yield f"{line}: {name}: docstring of fewer than {LEAST_WORDS} words: {text!r}"
+        if text and len(text.split()) < MIN_WORDS:
+            yield f"{line}: {name}: docstring of fewer than {MIN_WORDS} words: {text!r}"
         elif text and is_property(node) and not text.startswith("Return "):
             yield f'{line}: {name}: docstring of a property that does not begin with "Return"'
 

@@ -49,7 +49,7 @@ LEG_MARK_MASK = 0xFF
 """An element marks a packet with its leg's number in the lowest byte."""
 REPORT_PORT = 49152
 """Reports of bearer `i` go to this port plus `i`: the first of the dynamic ports (RFC 6335)."""
-MOST_LEGS = 250
+MAX_LEGS = 250
 
 
 class Leg(NamedTuple):

@@ -27,7 +27,7 @@ from mininet.net import Mininet
 from mininet.node import Node
 
 if __package__:
-    from minitopo_dc.topologies.bearer_end import LEG_MTU, MOST_LEGS, BearerEnd, Bearers, Leg
+    from minitopo_dc.topologies.bearer_end import LEG_MTU, MAX_LEGS, BearerEnd, Bearers, Leg
     from minitopo_dc.topologies.element_process import (
         ElementProcess,
         ElementProcessError,
@@ -40,7 +40,7 @@ else:  # mn reads the files of this folder outside their package
     sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
     from bearer_end import (  # type: ignore[import-not-found, no-redef]
         LEG_MTU,
-        MOST_LEGS,
+        MAX_LEGS,
         BearerEnd,
         Bearers,
         Leg,
@@ -305,10 +305,10 @@ def make_legs(
     if not pairs:
         raise DualConnectivityError("no leg: there is no link between both hosts, nor legs=[...]")
     wanted = [None] * len(pairs) if given is None else list(given)
-    if len(wanted) != len(pairs) or len(pairs) > MOST_LEGS:
+    if len(wanted) != len(pairs) or len(pairs) > MAX_LEGS:
         raise DualConnectivityError(
             f"legs: {len(wanted)} for {len(pairs)} links between both hosts; allowed: one for each "
-            f"link, up to {MOST_LEGS}"
+            f"link, up to {MAX_LEGS}"
         )
     return [
         Leg(number, *pair, _direction(number, each, "downlink"), _direction(number, each, "uplink"))

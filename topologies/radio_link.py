@@ -38,9 +38,9 @@ SEED = 1
 DELAYS_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6}
 _TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|ms|us|ns)(?:ecs?)?")
 _NO_TIME = re.compile(r"0+(\.0*)?|\.0+")
-OF_THE_KERNEL = ("use_hfsc", "use_tbf", "gro", "disable_gro", "txo", "rxo")
+KERNEL_PARAMETERS = ("use_hfsc", "use_tbf", "gro", "disable_gro", "txo", "rxo")
 """TCLink's choices among the kernel's own shapers and offloads: there are none here to choose."""
-NOT_HERE = ("speedup", "latency_ms", "enable_ecn", "enable_red")
+UNSUPPORTED_PARAMETERS = ("speedup", "latency_ms", "enable_ecn", "enable_red")
 """Parameters of TCLink that would change what packets meet, and that no leg has."""
 
 
@@ -209,9 +209,9 @@ class RadioIntf(Intf):  # type: ignore[misc]
         self._radio = radio
 
     def _check_others(self, params: dict[str, Any]) -> None:
-        for name in OF_THE_KERNEL:
+        for name in KERNEL_PARAMETERS:
             params.pop(name, None)
-        for name in NOT_HERE:
+        for name in UNSUPPORTED_PARAMETERS:
             if params.pop(name, None):
                 raise RadioLinkError(f"{self.name}: {name}: a radio link has no such property")
         unknown = params.keys() - {"mac", "ip", "ifconfig", "up"}

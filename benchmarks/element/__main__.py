@@ -32,7 +32,7 @@ PORT = "5000"
 SIZE = 1200
 SILENCE_MS = 500
 GNB, UE = "10.0.0.1", "10.1.1.2"
-ITS_OWN = ("to", "10.2.0.0/16", "lookup", "main", "priority", "100")
+UE_OWN_RULE = ("to", "10.2.0.0/16", "lookup", "main", "priority", "100")
 """What ue sends to the client itself does not take a leg."""
 INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}
 LEGS = [{"downlink": INSTANT, "uplink": INSTANT}] * 2
@@ -93,7 +93,7 @@ def between(kind: str, programs: Programs, directory: Path) -> Iterator[Between]
             yield Between(bed.hosts, client_address(1), tuple(each.pid for each in bed.elements))
         return
     with registered(), network(2) as hosts, ExitStack() as stack:
-        hosts.ue.popen(["ip", "rule", "add", *ITS_OWN]).wait()
+        hosts.ue.popen(["ip", "rule", "add", *UE_OWN_RULE]).wait()
         ways = ((hosts.ue, client_address(1)), (hosts.gnb, UE)) if kind == "proxy" else ()
         pids = [
             stack.enter_context(running(host, programs.proxy, PORT, following, PORT)).pid

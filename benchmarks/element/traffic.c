@@ -25,7 +25,7 @@
 #define HEADERS 28 /* of IPv4 and UDP */
 #define BATCH 64
 #define LONGEST 2048
-#define MOST_DELAYS (1 << 22)
+#define MAX_DELAYS (1 << 22)
 #define NS INT64_C(1000000000)
 #define SETTLE_NS (NS / 2) /* left out at the beginning of a rate, until queues are full */
 #define BEFORE_DUE_NS 60000 /* shorter waits than the kernel keeps are spent in the loop */
@@ -126,7 +126,7 @@ static int sink(char **words)
     struct mmsghdr messages[BATCH] = {0};
     struct iovec pieces[BATCH];
     int64_t count = 0, next = 0, disordered = 0, begin = 0, first = 0, last = 0, bits = 0;
-    int64_t *delays = malloc(MOST_DELAYS * sizeof(*delays));
+    int64_t *delays = malloc(MAX_DELAYS * sizeof(*delays));
 
     for (int i = 0; i < BATCH; i++) {
         pieces[i] = (struct iovec){bytes[i], LONGEST};
@@ -144,7 +144,7 @@ static int sink(char **words)
             memcpy(&found, bytes[i], sizeof(found));
             disordered += found.number < next;
             next = found.number >= next ? found.number + 1 : next;
-            if (count < MOST_DELAYS)
+            if (count < MAX_DELAYS)
                 delays[count] = now - found.sent;
             if (!count++)
                 begin = now;
@@ -157,7 +157,7 @@ static int sink(char **words)
     }
     printf("{\"received\": %lld, \"disordered\": %lld, \"mbps\": %.3f, ", (long long)count, (long long)disordered,
            first && last > first ? (double)bits * 1e3 / (double)(last - first) : 0);
-    print_delays(delays, count < MOST_DELAYS ? count : MOST_DELAYS);
+    print_delays(delays, count < MAX_DELAYS ? count : MAX_DELAYS);
     return 0;
 }
 

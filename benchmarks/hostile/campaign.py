@@ -45,7 +45,7 @@ UNFORESEEN = -1
 FULL_BYTES = 150_000
 """Room for half of it, in blocks of 4 kB."""
 DASK_WORKERS = 2
-MOST_KILLS = 4
+MAX_KILLS = 4
 """Of Dask's workers: one more than a run may lose."""
 DASK_STEP_S = 2.0
 """Between two of them at most; a worker needs about as long for its first run."""
@@ -120,7 +120,7 @@ def _kill_dask_workers(file: Path, root: Path, rng: Random) -> list[str]:
         with dask_workers(Path(name), DASK_WORKERS) as workers:
             options = ("--scheduler", workers.address)
             with _begun(file, root, rng, *options, sign="plan.json", said=Path(name)) as process:
-                for _ in range(rng.randint(1, MOST_KILLS)):
+                for _ in range(rng.randint(1, MAX_KILLS)):
                     time.sleep(rng.uniform(0, DASK_STEP_S))
                     workers.kill(rng)
                     workers.add()

@@ -28,11 +28,11 @@ SCENARIO: dict[str, Any] = {
     "seed": 1,
     "clock": "virtual",
 }
-OF_ALL = {"clock": "virtual", "seed": 3, "timeout_s": 30.0, "statistics_ms": 50}
+COMMON_FIELDS = {"clock": "virtual", "seed": 3, "timeout_s": 30.0, "statistics_ms": 50}
 SCENARIOS: tuple[dict[str, Any], ...] = (
     SCENARIO,
     {
-        **OF_ALL,
+        **COMMON_FIELDS,
         "transport": "quic-picoquic",
         "mode": "dc",
         "legs": [
@@ -63,7 +63,7 @@ SCENARIOS: tuple[dict[str, Any], ...] = (
         "ip_version": 6,
     },
     {
-        **OF_ALL,
+        **COMMON_FIELDS,
         "transport": "quic",
         "mode": "dc-duplicate",
         "legs": [
@@ -85,7 +85,7 @@ SCENARIOS: tuple[dict[str, Any], ...] = (
         "virtual": {"recovery": "draft-27", "client_cpu_us_per_packet": 5.0, "packet_trace": True},
     },
     {
-        **OF_ALL,
+        **COMMON_FIELDS,
         "transport": "mpquic-picoquic",
         "mode": "multipath",
         "legs": [{"downlink": {"rate_mbps": 8}}, {"downlink": {"rate_mbps": 4, "delay_ms": 30}}],
@@ -101,7 +101,7 @@ SCENARIOS: tuple[dict[str, Any], ...] = (
         "workload": {"size_mb": 0.5},
     },
     {
-        **OF_ALL,
+        **COMMON_FIELDS,
         "transport": "mpquic-picoquic",
         "mode": "multipath",
         "legs": [
@@ -119,7 +119,7 @@ SCENARIOS: tuple[dict[str, Any], ...] = (
         },
     },
     {
-        **OF_ALL,
+        **COMMON_FIELDS,
         "transport": "quic",
         "mode": "flows",
         "legs": [{"downlink": {"rate_mbps": 20}}, {"downlink": {"rate_mbps": 10}}],

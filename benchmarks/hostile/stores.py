@@ -32,7 +32,7 @@ LEG = {"downlink": {"rate_mbps": 20}}
 CURVES = [{"configuration": "default", "measure": "reordering_wait_ms"}]
 KINDS = ("curves", "legs", "window", "rates", "paths")
 """Of figures, which read different files."""
-OF_RUN = {
+OPTIONAL_FILES = {
     "environment.json": '{"python": "3.11", "kernel": {"release": "6"}}',
     "client-rate.csv": "time_s,received_bytes\n0,0\n4,10000000\n",
     "gnb-summary.json": '{"start_ns": 0, "transmit": {}}',
@@ -60,7 +60,7 @@ OF_RUN = {
     ),
 }
 """Files of a run, beside those that every run has."""
-ALWAYS = ("result.json", "checksums.json", "scenario.yaml")
+REQUIRED_FILES = ("result.json", "checksums.json", "scenario.yaml")
 
 
 def _huge(path: Path) -> None:
@@ -102,7 +102,7 @@ def recorded(scenario: Scenario, directory: Path) -> RunResult:
     """Return the result of a run that went well at once, and write files of all kinds."""
     directory.mkdir(exist_ok=True)
     scenario.save(directory / "scenario.yaml")
-    for name, text in OF_RUN.items():
+    for name, text in OPTIONAL_FILES.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(text)
     return replace(
@@ -166,7 +166,9 @@ def damaged_store(rng: Random, directory: Path) -> Path:
     root = directory / "store"
     shutil.copytree(_whole()[1], root)
     run = rng.choice(sorted((root / "runs").iterdir()))
-    path = rng.choice([root / "plan.json", *(run / name for name in (*OF_RUN, *ALWAYS))])
+    path = rng.choice(
+        [root / "plan.json", *(run / name for name in (*OPTIONAL_FILES, *REQUIRED_FILES))]
+    )
     _damage(rng, path)
     if path.name != "checksums.json" and rng.random() < 0.8:  # by who knows what digests are
         seal(run)

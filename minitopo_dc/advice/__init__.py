@@ -21,7 +21,7 @@ from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.flips import Searched, find_flips, runs_of_flips
 from minitopo_dc.advice.position import Position, position_of
 from minitopo_dc.advice.real import REAL_SEEDS, REAL_START_S, on_packets
-from minitopo_dc.advice.runs import Runs, Told
+from minitopo_dc.advice.runs import Progress, Runs
 from minitopo_dc.advice.sequence import Asked, decide
 from minitopo_dc.advice.sides import QUIC, Sides, sides_of
 from minitopo_dc.advice.verdict import Difference, Verdict
@@ -36,7 +36,7 @@ __all__ = ["Advice", "Difference", "Request", "Verdict", "advise", "advise_on", 
 
 SECONDS = 60.0
 """For a verdict on one stack: as long as one waits for an answer."""
-LEAST_S, MOST_S = 1.0, 86_400.0
+MIN_S, MAX_S = 1.0, 86_400.0
 OVERHEAD_S = 8.0
 """Of `SECONDS`, for what is imported before, and for tables and figures behind the runs."""
 
@@ -90,8 +90,8 @@ class Request:
     jobs: int | None = None
 
     def __post_init__(self) -> None:
-        if not LEAST_S <= self.seconds <= MOST_S:
-            allowed = f"{LEAST_S:g} to {MOST_S:g} s"
+        if not MIN_S <= self.seconds <= MAX_S:
+            allowed = f"{MIN_S:g} to {MAX_S:g} s"
             raise SettingsError(f"--time: {self.seconds:g}; allowed: {allowed}")
 
     def sides(self) -> list[Sides]:
@@ -135,7 +135,7 @@ def advise(
     real: bool = False,
     jobs: int | None = 1,
     output: Path | None = None,
-    told: Told = str,
+    progress: Progress = str,
     **fields: Any,
 ) -> Advice:
     """Say whether Dual Connectivity or multipath is better over some legs, or neither.
@@ -149,7 +149,7 @@ def advise(
         real: whether to confirm on packets.
         jobs: runs at once, in processes; None: one per processor.
         output: a directory where runs are kept, and which goes on; None: they are not kept.
-        told: hears what is under way.
+        progress: hears what is under way.
         fields: any other field of a scenario: `workload`, `congestion_control`, `seed`, ...
 
     Raises:
@@ -158,7 +158,7 @@ def advise(
     request = Request(base_of(legs, **fields), tuple(transports), seconds, margin_percent, flips,
                       real, jobs)  # fmt: skip
     with _directory(output) as root:
-        return advise_on(request, request.sides(), root, told)
+        return advise_on(request, request.sides(), root, progress)
 
 
 @contextmanager
@@ -175,9 +175,9 @@ def advise_on(
     request: Request,
     sides: Sequence[Sides],
     root: Path,
-    told: Told = str,
+    progress: Progress = str,
     *,
-    announced: Told = str,
+    announced: Progress = str,
     execute: Execute = run_checked,
     clock: Callable[[], float] = time.monotonic,
 ) -> Advice:
@@ -187,7 +187,7 @@ def advise_on(
         request: what is asked for.
         sides: its own (`Request.sides`).
         root: an existing directory, where runs are kept.
-        told: hears what is under way.
+        progress: hears what is under way.
         announced: hears beforehand how long it will take.
         execute: makes a run.
         clock: by which time is kept, in s.
@@ -206,12 +206,12 @@ def advise_on(
                 criterion=criterion(request.base.workload, request.margin_percent),
                 root=root,
             )
-            for words in _beforehand(request, asked, runs, until, told):
+            for words in _beforehand(request, asked, runs, until, progress):
                 announced(words)
-            verdict = decide(asked, runs, until, told)
+            verdict = decide(asked, runs, until, progress)
             if request.real:
                 with Runs(1, execute, clock) as alone:
-                    verdict = on_packets(verdict, asked, alone, told)
+                    verdict = on_packets(verdict, asked, alone, progress)
                 has_run |= alone.has_begun
             if request.flips:
                 searched = Searched(
@@ -222,7 +222,7 @@ def advise_on(
                     outcome=verdict.outcome,
                     kept=root,
                 )
-                verdict = replace(verdict, flips=tuple(find_flips(searched, runs, told)))
+                verdict = replace(verdict, flips=tuple(find_flips(searched, runs, progress)))
             verdicts.append(verdict)
     if not (has_run or runs.has_begun):
         announced("nothing was run: all runs of this verdict were there already")
@@ -230,13 +230,13 @@ def advise_on(
 
 
 def _beforehand(
-    request: Request, asked: Asked, runs: Runs, until: float, told: Told
+    request: Request, asked: Asked, runs: Runs, until: float, progress: Progress
 ) -> Iterator[str]:
     """Make the first seed's runs, and say by them how long what has no time limit will take."""
     if not (request.flips or request.real):
         return
     begin = runs.now()
-    done = runs.make(asked.wanted(asked.sides.rows, [1]), asked.root, until, told)
+    done = runs.make(asked.wanted(asked.sides.rows, [1]), asked.root, until, progress)
     if request.flips:
         number = runs_of_flips(request.base, asked.sides)
         seconds = number * (runs.now() - begin) / max(1, len(done))

@@ -25,7 +25,7 @@ where not), a ratio of two by the square root of 2 times that, rounded up. Answe
 as real processes take time (docs/measurements/policies.md). Video and calls: no run has been made
 on both clocks; a twentieth of the highest bitrate, and one frame of 100, are this project's choice
 of what matters."""
-LEAST_MARGIN, MOST_MARGIN = 0.001, 1.0
+MIN_MARGIN, MAX_MARGIN = 0.001, 1.0
 Kind = Literal["ratio", "difference"]
 
 
@@ -40,7 +40,7 @@ class Criterion:
     """Of the number."""
     kind: Kind
     """Of a ratio the difference is the logarithm of one to the other."""
-    less_is_better: bool
+    lower_is_better: bool
     margin: float
     """Of a ratio the part by which it may differ from 1; of a difference in the number's unit."""
 
@@ -72,13 +72,13 @@ class Criterion:
 
     def best(self, means: Mapping[str, float]) -> str | None:
         """Return the name of the best mean that is a number, of equal ones the first."""
-        sign = -1 if self.less_is_better else 1
+        sign = -1 if self.lower_is_better else 1
         known = (name for name, mean in means.items() if not math.isnan(mean))
         return max(known, key=lambda name: sign * means[name], default=None)
 
     def outcome(self, interval: Interval) -> Outcome:
         """Say what the interval of a difference shows of the first."""
-        if self.less_is_better:
+        if self.lower_is_better:
             interval = Interval(-interval.high, -interval.low, interval.method)
         return outcome(interval, self.limit)
 
@@ -135,18 +135,18 @@ def criterion(workload: Workload, margin_percent: float | None = None) -> Criter
     if workload.kind not in MARGINS:
         raise SettingsError(f"--workload: {workload.kind}; allowed: {', '.join(MARGINS)}")
     margin = MARGINS[workload.kind] if margin_percent is None else margin_percent / 100
-    if not LEAST_MARGIN <= margin <= MOST_MARGIN:
-        allowed = f"{100 * LEAST_MARGIN:g} to {100 * MOST_MARGIN:g} %"
+    if not MIN_MARGIN <= margin <= MAX_MARGIN:
+        allowed = f"{100 * MIN_MARGIN:g} to {100 * MAX_MARGIN:g} %"
         raise SettingsError(f"--margin: {margin_percent:g}; allowed: {allowed}")
-    common: dict[str, Any] = {"margin": margin, "kind": "ratio", "less_is_better": False}
+    common: dict[str, Any] = {"margin": margin, "kind": "ratio", "lower_is_better": False}
     if isinstance(workload, Video):
         common |= {"kind": "difference", "margin": margin * _highest_mbps(workload)}
         return Criterion("linear_qoe_mbps", "quality of experience", "Mbit/s", **common)
     if workload.kind == "request-response":
-        common |= {"less_is_better": True}
+        common |= {"lower_is_better": True}
         return Criterion("answer_p95_ms", "95th percentile of the answers' delays", "ms", **common)
     if workload.kind == "realtime":
-        common |= {"kind": "difference", "less_is_better": True}
+        common |= {"kind": "difference", "lower_is_better": True}
         return Criterion("late_share", "late or lost frames", "%", **common)
     return Criterion("goodput_mbps", "goodput", "Mbit/s", **common)
 

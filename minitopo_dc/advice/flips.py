@@ -21,19 +21,19 @@ from typing import Any
 
 from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.factors import Factor, factors_of
-from minitopo_dc.advice.runs import Runs, Told, Wanted
+from minitopo_dc.advice.runs import Progress, Runs, Wanted
 from minitopo_dc.advice.sides import Row, Sides, sides_of
 from minitopo_dc.analysis.statistics import Outcome
 from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.numbers import significant
-from minitopo_dc.run.results import MOST_BYTES
+from minitopo_dc.run.results import MAX_BYTES
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 
 VARIANTS, SEEDS = 2, 3
 CLOSE = 1.15
 """The greater end of a bracket over the smaller one: finer than three seeds tell."""
-MOST_STEPS = 8
+MAX_STEPS = 8
 """Of a bisection: a range of 1 to 600 is within `CLOSE` after 6."""
 POINTS = 6
 """Of a factor in one direction, as they are counted beforehand: its end, and a bisection."""
@@ -108,15 +108,15 @@ def _ends(factor: Factor) -> list[float]:
     return up + ([factor.low] if factor.value > factor.low else [])
 
 
-def find_flips(searched: Searched, runs: Runs, told: Told) -> Iterator[Flip]:
+def find_flips(searched: Searched, runs: Runs, progress: Progress) -> Iterator[Flip]:
     """Yield what each factor does, upwards and downwards.
 
     Args:
         searched: the verdict.
         runs: makes runs, however long they take.
-        told: hears what is under way.
+        progress: hears what is under way.
     """
-    points = _Points(searched, runs, told)
+    points = _Points(searched, runs, progress)
     here = searched.outcome
     if here == "open":
         here = points.outcome("as it is", 0.0, searched.base)
@@ -129,8 +129,8 @@ def find_flips(searched: Searched, runs: Runs, told: Told) -> Iterator[Flip]:
 class _Points:
     """The outcomes at values of factors, each found once."""
 
-    def __init__(self, searched: Searched, runs: Runs, told: Told) -> None:
-        self._searched, self._runs, self._told = searched, runs, told
+    def __init__(self, searched: Searched, runs: Runs, progress: Progress) -> None:
+        self._searched, self._runs, self._progress = searched, runs, progress
         self._path = searched.kept / KEPT
         self._known: dict[str, Any] = _read(self._path)
 
@@ -156,7 +156,7 @@ class _Points:
             Wanted.of(row, scenario, each) for each in range(1, SEEDS + 1) for row in _rows(sides)
         ]
         values: dict[str, list[float]] = {}
-        self._told(name)
+        self._progress(name)
         with TemporaryDirectory() as directory:
             for done in self._runs.make(wanted, Path(directory), math.inf):
                 value = self._searched.criterion.value(done.result)
@@ -180,7 +180,7 @@ class _Points:
 def _read(path: Path) -> dict[str, Any]:
     """Return the outcomes that were found before; none where there are none that can be read."""
     with suppress(OSError, ValueError):
-        found = parse_json(read_text(path, MOST_BYTES, within=path.parent))
+        found = parse_json(read_text(path, MAX_BYTES, within=path.parent))
         return found if isinstance(found, dict) else {}
     return {}
 
@@ -190,7 +190,7 @@ def _flip(points: _Points, factor: Factor, end: float, here: Outcome, *, upwards
     outcome = points.of(factor, far)
     if outcome in (here, "open"):
         return _made(factor, near, far, "open", upwards=upwards)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         small, large = sorted((near, far))
         if large <= CLOSE * small:
             break

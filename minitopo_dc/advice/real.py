@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
-from minitopo_dc.advice.runs import Runs, Told
+from minitopo_dc.advice.runs import Progress, Runs
 from minitopo_dc.advice.sequence import Asked
 from minitopo_dc.advice.verdict import Difference, Verdict
 from minitopo_dc.analysis.statistics import mean_interval
@@ -19,7 +19,7 @@ REAL_START_S = 5.0
 """What it takes beside: hosts, elements and programs that start and end (docs/measurements.md)."""
 
 
-def on_packets(verdict: Verdict, asked: Asked, runs: Runs, told: Told) -> Verdict:
+def on_packets(verdict: Verdict, asked: Asked, runs: Runs, progress: Progress) -> Verdict:
     """Return the verdict with what its two rows do on the real clock, a seed after the other.
 
     A run that the machine disturbed is in no pair.
@@ -28,7 +28,7 @@ def on_packets(verdict: Verdict, asked: Asked, runs: Runs, told: Told) -> Verdic
         verdict: on the virtual clock.
         asked: what it is about.
         runs: makes runs, one at a time.
-        told: hears what is under way.
+        progress: hears what is under way.
     """
     if verdict.dual is None or verdict.multipath is None:
         return verdict
@@ -36,7 +36,7 @@ def on_packets(verdict: Verdict, asked: Asked, runs: Runs, told: Told) -> Verdic
     rows = (verdict.dual, verdict.multipath)
     wanted = replace(asked, base=base).wanted(rows, range(1, REAL_SEEDS + 1))
     values: dict[str, dict[int, float]] = {row.name: {} for row in rows}
-    for done in runs.make(wanted, asked.root / "real", math.inf, told):
+    for done in runs.make(wanted, asked.root / "real", math.inf, progress):
         value = asked.criterion.value(done.result)
         if not math.isnan(value):
             values[done.wanted.row.name][done.wanted.repetition] = value

@@ -16,7 +16,7 @@ from minitopo_dc.pool import Pool
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 
-Told = Callable[[str], object]
+Progress = Callable[[str], object]
 """Hears in a few words what is under way."""
 
 
@@ -76,7 +76,7 @@ class Runs:
         return self._clock()
 
     def make(
-        self, wanted: Sequence[Wanted], root: Path, until: float, told: Told = str
+        self, wanted: Sequence[Wanted], root: Path, until: float, progress: Progress = str
     ) -> list[Done]:
         """Return the runs that are done by a moment, in the order in which they were wanted.
 
@@ -84,7 +84,7 @@ class Runs:
             wanted: whatever becomes of one, the others go on.
             root: where each has its directory.
             until: on this object's clock; what has not ended then is given up.
-            told: hears of each run that ends.
+            progress: hears of each run that ends.
         """
         found = {place: done for place, each in enumerate(wanted) if (done := before(each, root))}
         missing = [place for place in range(len(wanted)) if place not in found]
@@ -96,7 +96,7 @@ class Runs:
             at = directory(root, each)
             result = kept(outcome, each.scenario, at, each.repetition, each.row.variant)
             found[missing[place]] = Done(each, result)
-            told(f"{len(found)} of {len(wanted)} runs: {each.row.name} ({result.status})")
+            progress(f"{len(found)} of {len(wanted)} runs: {each.row.name} ({result.status})")
         return [found[place] for place in sorted(found)]
 
     def _outcomes(

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minitopo_dc.advice.criterion import Criterion
-from minitopo_dc.advice.runs import Done, Runs, Told, Wanted
+from minitopo_dc.advice.runs import Done, Progress, Runs, Wanted
 from minitopo_dc.advice.sides import Row, Sides
 from minitopo_dc.advice.verdict import PRECISE, Difference, Stopped, Verdict
 from minitopo_dc.analysis.measures.verdict import limiting_factor
@@ -32,7 +32,7 @@ FIRST_LOOK = 4
 """Seeds: of fewer the interval is so wide at its level that it decides nothing."""
 GROWTH = 1.5
 """Of the seeds from one look to the next."""
-MOST_SEEDS = 200
+MAX_SEEDS = 200
 """To judge on: what they leave open is on the border between two outcomes."""
 ALONE_FROM = 0.8
 """Of the better side: below that a leg alone needs no more runs to be the worse one."""
@@ -96,14 +96,14 @@ class _Numbers:
                 yield f"{row.name}: {many}: {' '.join(reason.split())}"
 
 
-def decide(asked: Asked, runs: Runs, until: float, told: Told) -> Verdict:
+def decide(asked: Asked, runs: Runs, until: float, progress: Progress) -> Verdict:
     """Return the verdict, as far as there is one by a moment.
 
     Args:
         asked: the legs, the rows, and what is judged.
         runs: makes runs.
         until: on the clock of `runs`.
-        told: hears what is under way.
+        progress: hears what is under way.
 
     Raises:
         ResultError: a file of a run is broken.
@@ -111,7 +111,7 @@ def decide(asked: Asked, runs: Runs, until: float, told: Told) -> Verdict:
     begin = runs.now()
     numbers = _Numbers(asked.criterion)
     first = range(1, CHOOSING + 1)
-    numbers.add(runs.make(asked.wanted(asked.sides.rows, first), asked.root, until, told))
+    numbers.add(runs.make(asked.wanted(asked.sides.rows, first), asked.root, until, progress))
     dual, multipath, alone = (
         _best(numbers, rows, first)
         for rows in (asked.sides.dual, asked.sides.multipath, asked.sides.alone)
@@ -127,9 +127,9 @@ def decide(asked: Asked, runs: Runs, until: float, told: Told) -> Verdict:
     found, look, stopped = None, 0, "most seeds"
     for look, number in enumerate(_look_sizes(), start=1):
         later = range(CHOOSING + 1, CHOOSING + number + 1)
-        numbers.add(runs.make(asked.wanted(chosen, later), asked.root, until, told))
+        numbers.add(runs.make(asked.wanted(chosen, later), asked.root, until, progress))
         found = difference(numbers, dual, multipath, look)
-        told(_progress_text(asked.criterion, found))
+        progress(_progress_text(asked.criterion, found))
         if found is not None and found.outcome != "open":
             stopped = "decided"
             break
@@ -185,7 +185,7 @@ def _is_precise(criterion: Criterion, found: Difference) -> bool:
 def _look_sizes() -> Iterator[int]:
     """Yield how many seeds there are at each look."""
     number = float(FIRST_LOOK)
-    while number <= MOST_SEEDS:
+    while number <= MAX_SEEDS:
         yield int(number)
         number = math.ceil(number * GROWTH)
 
@@ -204,7 +204,7 @@ def _is_close(
     if best is None:
         return False
     worse, better = numbers.mean(alone, repetitions), numbers.mean(best, repetitions)
-    if numbers.criterion.less_is_better:
+    if numbers.criterion.lower_is_better:
         worse, better = better, worse
     return worse >= ALONE_FROM * better
 
@@ -216,7 +216,7 @@ def _single_leg_difference(
     if len(chosen) < 3 or found is None:
         return None
     dual, multipath, alone = chosen
-    is_dual = (found.middle >= 0) != numbers.criterion.less_is_better
+    is_dual = (found.middle >= 0) != numbers.criterion.lower_is_better
     against = difference(numbers, alone, dual if is_dual else multipath, look)
     return None if against is None else (alone, against)
 
@@ -231,7 +231,7 @@ def _limiting_factor(numbers: _Numbers, dual: Row, multipath: Row, found: Differ
     low, high = found.interval.low, found.interval.high
     if not (low > 0 or high < 0):
         return ""
-    dual_is_better = (low > 0) != numbers.criterion.less_is_better
+    dual_is_better = (low > 0) != numbers.criterion.lower_is_better
     worse, better = (multipath, dual) if dual_is_better else (dual, multipath)
     pairs = numbers.pairs(dual, multipath, CHOOSING + 1)
     middle = sorted(pairs, key=lambda each: pairs[each])[len(pairs) // 2]

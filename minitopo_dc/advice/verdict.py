@@ -84,7 +84,7 @@ class Verdict:
         if self.found is None or self.dual is None or self.multipath is None:
             words = f"{self._prefix}{self._without_numbers()}"
             return f"{words[0].upper()}{words[1:]}."
-        return f"{self._prefix}{self._told(self.found)}."
+        return f"{self._prefix}{self._difference_text(self.found)}."
 
     def sentences(self) -> Iterator[str]:
         """Yield the verdict, and what is to be known beside it."""
@@ -96,7 +96,7 @@ class Verdict:
         yield from self._single_leg_sentences()
         yield from self.failed
         if self.real is not None:
-            yield f"On packets: {self._told(self.real)} (nominal interval)."
+            yield f"On packets: {self._difference_text(self.real)} (nominal interval)."
         yield from (flip_sentence(each) for each in self.flips)
         if self.found is not None:
             level = f"{100 * self.confidence:.4g} %"
@@ -115,7 +115,7 @@ class Verdict:
     def _prefix(self) -> str:
         return "" if self.stack == "picoquic" else f"{self.stack}: "
 
-    def _told(self, found: Difference) -> str:
+    def _difference_text(self, found: Difference) -> str:
         """Say a difference of the two: names, numbers, outcome, interval."""
         assert self.dual is not None
         assert self.multipath is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from minitopo_dc.errors import InputError
 
-OF_DATA = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+DATA_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 """The errors that numbers and names that do not fit each other raise in a computation."""
 
 
@@ -26,5 +26,5 @@ def naming(run: Path) -> Iterator[None]:
         yield
     except InputError as error:
         raise ResultError(str(error)) from error
-    except (*OF_DATA, RecursionError, MemoryError) as error:
+    except (*DATA_ERRORS, RecursionError, MemoryError) as error:
         raise ResultError(f"{run}: its files do not fit together: {error!r}") from error

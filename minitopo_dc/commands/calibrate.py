@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # Mininet, which other commands do without
     from minitopo_dc.emulation.run.calibration import Quantity
     from minitopo_dc.emulation.run.disturbance import Row
 
-RUNS, MOST_RUNS = 100, 10_000
+RUNS, MAX_RUNS = 100, 10_000
 HELP = "measure the rate, delay, jitter and loss of each leg and compare them with the settings"
 
 
@@ -129,8 +129,8 @@ def _disturb(arguments: argparse.Namespace) -> int:
     """Disturb runs, and print what their evidence says with the limits that result from it."""
     from minitopo_dc.emulation.run import disturbance  # noqa: PLC0415 (Mininet)
 
-    if not 1 <= arguments.disturb <= MOST_RUNS:
-        raise SettingsError(f"--disturb: {arguments.disturb}; allowed: 1 to {MOST_RUNS}")
+    if not 1 <= arguments.disturb <= MAX_RUNS:
+        raise SettingsError(f"--disturb: {arguments.disturb}; allowed: 1 to {MAX_RUNS}")
     directory: Path = arguments.output
     console = Console(stderr=True)
     total = 2 * arguments.disturb

@@ -50,7 +50,7 @@ from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Workload
 
-MOST_REPETITIONS = 10_000
+MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
 HELP = "compare transports over one leg, Dual Connectivity and several paths"
 
@@ -87,8 +87,8 @@ def execute(arguments: argparse.Namespace) -> int:
         0 when every run is ok or unsupported, 1 when one is not, 3 when nothing can run.
     """
     check_retries(arguments.retry_disturbed, "--retry-disturbed")
-    if not 1 <= arguments.repetitions <= MOST_REPETITIONS:
-        allowed = f"1 to {MOST_REPETITIONS}"
+    if not 1 <= arguments.repetitions <= MAX_REPETITIONS:
+        allowed = f"1 to {MAX_REPETITIONS}"
         raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: {allowed}")
     base = base_of(arguments)
     leg = arguments.leg or better_leg(base)

@@ -19,7 +19,7 @@ from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 from minitopo_dc.workloads import get_workload
 
-MOST_AT_ONCE = 100
+MAX_PER_SECOND = 100
 """The most commands that begin in the same second."""
 FIRST_NUMBERS = 3
 """The most numbers of users' programs in a line of progress: the first in the scenario's order."""
@@ -106,7 +106,7 @@ def _headline(result: RunResult) -> str:
         return f"{significant(result.goodput_mbps)} Mbit/s in {duration(result.completion_s or 0)}"
     numbers = {"completion_s": result.completion_s, **result.details}
     columns = get_workload(result.workload).columns
-    shown = [each.told(numbers[each.measure]) for each in columns if each.measure in numbers]
+    shown = [each.as_text(numbers[each.measure]) for each in columns if each.measure in numbers]
     printed = islice(_program_numbers(result), FIRST_NUMBERS)
     return ", ".join([*shown, *(" ".join(each).rstrip() for each in printed)])
 
@@ -131,7 +131,7 @@ def new_directory(wanted: Path | None, command: str) -> Path:
         SettingsError: it exists already, so that results are never mixed, or cannot be made.
     """
     named = Path("results") / time.strftime(f"{command}-%Y%m%d-%H%M%S")
-    later = (named.with_name(f"{named.name}-{number}") for number in range(2, MOST_AT_ONCE + 1))
+    later = (named.with_name(f"{named.name}-{number}") for number in range(2, MAX_PER_SECOND + 1))
     candidates = [wanted] if wanted else [named, *later]
     for directory in candidates:
         try:

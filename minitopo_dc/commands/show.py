@@ -33,17 +33,17 @@ from minitopo_dc.compare import ASKED, differing_fields, runs_asked
 from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.numbers import significant
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.run.results import MOST_BYTES, RunResult, load_recorded
+from minitopo_dc.run.results import MAX_BYTES, RunResult, load_recorded
 from minitopo_dc.scenario import DUAL_CONNECTIVITY
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 
 HELP = "print the results of a run, comparison or campaign, or compare two of them"
 Kind = Literal["run", "comparison", "campaign"]
-MOST_DIFFERENCES = 12
+MAX_DIFFERENCES = 12
 """The most fields that are listed in which two sets of runs differ: sets with more are hardly
 comparable."""
-MOST_BELOW = 5
+MAX_BELOW = 5
 """The most directories that an error names."""
 
 
@@ -105,7 +105,7 @@ def _show(root: Path, *, as_json: bool) -> None:
             tell_campaign(store, store.damaged(), as_json=as_json)
             answer = root / "report" / "answer.txt"
             if answer.exists() and not as_json:
-                Console().print(read_text(answer, MOST_BYTES, within=root), markup=False)
+                Console().print(read_text(answer, MAX_BYTES, within=root), markup=False)
 
 
 def _show_comparison(root: Path, *, as_json: bool) -> None:
@@ -130,7 +130,7 @@ def _advice(path: Path) -> list[str]:
         SettingsError: the file is no advice.
     """
     try:
-        told = parse_json(read_text(path, MOST_BYTES, within=path.parent))["sentences"]
+        told = parse_json(read_text(path, MAX_BYTES, within=path.parent))["sentences"]
         return [str(each) for each in told]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SettingsError(f"{quoted(path)}: not a result of advise: {error}") from None
@@ -158,7 +158,7 @@ def _results_below(root: Path) -> str:
     found = {path.parent for name in ("plan.json", ASKED) for path in root.glob(f"*/{name}")}
     if not found:
         return "looked for result.json, */result.json and plan.json"
-    latest = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)[:MOST_BELOW]
+    latest = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_BELOW]
     return f"the directories below it have some: {', '.join(map(quoted, latest))}"
 
 
@@ -335,10 +335,10 @@ def _below(
             yield f"Only in the {which.lower()}: {', '.join(rows)}"
     if not found.rows:
         yield "No configuration is in both."
-    for field, (old, new) in list(differ.items())[:MOST_DIFFERENCES]:
+    for field, (old, new) in list(differ.items())[:MAX_DIFFERENCES]:
         yield f"They differ in {field}: {old} and {new}"
-    if len(differ) > MOST_DIFFERENCES:
-        yield f"They differ in {len(differ) - MOST_DIFFERENCES} more fields"
+    if len(differ) > MAX_DIFFERENCES:
+        yield f"They differ in {len(differ) - MAX_DIFFERENCES} more fields"
     if any(each.pairs == 0 for each in found.rows):
         yield "A row with 0 pairs has no seed in both, so it has no interval."
     elif any(math.isnan(each.low) for each in found.rows):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from minitopo_dc.element.kernel.loop import MOST_STALLS, Loop, clock
+from minitopo_dc.element.kernel.loop import MAX_STALLS, Loop, clock
 from minitopo_dc.element.kernel.netlink_queues import NetlinkQueues
 from minitopo_dc.element.kernel.realtime import ElementError
 from minitopo_dc.native.library import library
@@ -74,4 +74,4 @@ class NativeLoop(Loop):
             self.lateness[bits] += count
         several = range(found.stalls)
         stalls = [(found.stalled_at[i], found.stalled_for[i]) for i in several]
-        self.stalls = sorted([*self.stalls, *stalls])[:MOST_STALLS]
+        self.stalls = sorted([*self.stalls, *stalls])[:MAX_STALLS]

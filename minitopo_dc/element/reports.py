@@ -18,7 +18,7 @@ from minitopo_dc.router import ReportLeg
 Address = IPv4Address | IPv6Address
 HOP_LIMIT = 64
 """Of what a host sends itself (RFC 1700)."""
-MOST_BYTES = 0xFFFF
+MAX_BYTES = 0xFFFF
 
 
 def _nothing(_now: int) -> None:
@@ -81,7 +81,7 @@ class ReportReceiver:
         """Take the reports that wait, at most `BUDGET` of them."""
         for _ in range(BUDGET):
             try:
-                data = self._socket.recv(MOST_BYTES)
+                data = self._socket.recv(MAX_BYTES)
             except BlockingIOError:
                 return
             now = clock()

@@ -9,9 +9,9 @@ from itertools import pairwise
 
 from minitopo_dc.errors import InputError
 
-LEAST_BYTES = 24
+MIN_BYTES = 24
 """Of a frame: as many as the head needs that tells its number, its size and its time."""
-MOST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 FREEZE_FACTOR, FREEZE_S = 3.0, 0.150
 """Of WebRTC's statistics: a gap of at least max(3 x mean, mean + 150 ms) is a freeze."""
 FREEZE_FRAMES = 30
@@ -51,7 +51,7 @@ def even_frames(
     group_bytes = bytes_per_s * gop * interval_ns / 1e9
     other = group_bytes / (gop - 1 + key_ratio)
     keys = tuple(number % gop == 0 for number in range(count))
-    sizes = tuple(max(LEAST_BYTES, round(other * (key_ratio if key else 1))) for key in keys)
+    sizes = tuple(max(MIN_BYTES, round(other * (key_ratio if key else 1))) for key in keys)
     return Frames(interval_ns, sizes, keys)
 
 
@@ -80,10 +80,8 @@ def _line(number: int, line: str) -> tuple[int, bool]:
     is_number = words[0].isascii() and words[0].isdigit() and len(words[0]) < 10
     if not is_number or words[1:] not in ([], ["key"]):
         raise FramesError(f"line {number}: {line!r:.60}; allowed: BYTES or BYTES key")
-    if not LEAST_BYTES <= int(words[0]) <= MOST_BYTES:
-        raise FramesError(
-            f"line {number}: {words[0]} bytes; allowed: {LEAST_BYTES} to {MOST_BYTES:,}"
-        )
+    if not MIN_BYTES <= int(words[0]) <= MAX_BYTES:
+        raise FramesError(f"line {number}: {words[0]} bytes; allowed: {MIN_BYTES} to {MAX_BYTES:,}")
     return int(words[0]), len(words) == 2
 
 

@@ -10,7 +10,7 @@ from minitopo_dc.shipped import shipped
 
 EMBEDDED = ("movie", "bbb", "bbb4k")
 """Of Sabre's repository (BSD 2-Clause, `LICENSE.sabre` beside them)."""
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 """Of a file: a film of two hours in segments of 1 s and 20 qualities has 2 MB."""
 
 
@@ -22,7 +22,7 @@ def read_video(name: str) -> Video:
     """
     path = shipped("videos") / f"{name}.json" if name in EMBEDDED else Path(name)
     try:
-        values = parse_json(read_text(path, MOST_BYTES))
+        values = parse_json(read_text(path, MAX_BYTES))
     except FileNotFoundError:
         raise VideoError(
             f"video {name}: there is no such file; allowed: {', '.join(EMBEDDED)}, or a file"

@@ -8,8 +8,8 @@ from typing import Any
 from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, fields, number, whole
 from minitopo_dc.settings import PdcpSettings, SettingsError
 
-MOST_PACKETS = 1_000_000
-MOST_SHARES = 250
+MAX_PACKETS = 1_000_000
+MAX_SHARES = 250
 
 
 def _text(line: Line) -> str:
@@ -17,7 +17,7 @@ def _text(line: Line) -> str:
 
 
 def _batch(line: Line) -> int:
-    return whole(line, line.value, "batch", 1, MOST_PACKETS)
+    return whole(line, line.value, "batch", 1, MAX_PACKETS)
 
 
 def _ratio(line: Line) -> tuple[float, ...]:
@@ -27,9 +27,9 @@ def _ratio(line: Line) -> tuple[float, ...]:
     """
     if ":" in line.value:
         raise line.error(f"write the shares with commas: {line.value.replace(':', ',')}")
-    names = [f"share{index}" for index in range(1, line.value.count(",") + 2)][:MOST_SHARES]
+    names = [f"share{index}" for index in range(1, line.value.count(",") + 2)][:MAX_SHARES]
     shares = fields(line, names, min(2, len(names)))
-    return tuple(number(line, share, "share", 0, MOST_PACKETS) for share in shares)
+    return tuple(number(line, share, "share", 0, MAX_PACKETS) for share in shares)
 
 
 def _sn_bits(line: Line) -> int:

@@ -25,7 +25,7 @@ from minitopo_dc.units import NS_PER_MS
 
 SHIPPED = ("residential", "road")
 """The drives that come with the project."""
-MOST_CHANGES = 2400
+MAX_CHANGES = 2400
 """The most changes of all paths together, one a second each: a scenario file of them has 400,000
 characters of the 500,000 that it may have."""
 Rows = list[list[float]]
@@ -83,7 +83,7 @@ def drive_paths(
     rule = HandoverSettings.check(dict(handover), "handover")
     capacities = _read(drive)
     first = _whole("start", start, 0, int(LONGEST_S))
-    count = _whole("seconds", seconds, 1, max(1, MOST_CHANGES // len(capacities.mbps)))
+    count = _whole("seconds", seconds, 1, max(1, MAX_CHANGES // len(capacities.mbps)))
     rows = [[row[(first + s) % len(row)] for s in range(count)] for row in capacities.mbps]
     if not any(map(any, rows)):
         where = f"from {first} to {first + count} s"

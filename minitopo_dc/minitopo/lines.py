@@ -74,7 +74,7 @@ def file(line: Line, text: str) -> Path:
     return (line.file.parent / text).resolve()
 
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 """The most bytes of a file: Minitopo's have some tens of lines."""
 
 
@@ -111,7 +111,7 @@ class ParameterFile:
     def read(cls, path: Path) -> ParameterFile:
         """Read a file; ParameterError if it cannot be read, or a line has no key or no value."""
         try:
-            text = read_text(path, MOST_BYTES)
+            text = read_text(path, MAX_BYTES)
         except OSError as error:
             raise ParameterError(f"{quoted(path)}: {error.strerror}") from None
         except ValueError as error:

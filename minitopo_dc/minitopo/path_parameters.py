@@ -22,7 +22,7 @@ PACKET_BYTES = 1500
 header too, 1 % more, in the limit and in the rate alike, so that the longest wait is the same as
 here."""
 MINITOPO_MEGABIT = 1024 * 1024
-LEAST_WAIT_MS = 1
+MIN_WAIT_MS = 1
 
 
 def round_trip_packets(delay_ms: float, rate_mbps: float) -> int:
@@ -49,7 +49,7 @@ def held_packets(delay_ms: float, queue_packets: int, rate_mbps: float) -> int:
     wait_ms = int(queue_packets * PACKET_BYTES * 8 * 1000.0 / (rate_mbps * MINITOPO_MEGABIT))
     limit_bytes = (
         PACKET_BYTES * round_trip_packets(delay_ms, rate_mbps)
-        + rate_mbps * 1000.0 * max(wait_ms, LEAST_WAIT_MS) / 8
+        + rate_mbps * 1000.0 * max(wait_ms, MIN_WAIT_MS) / 8
     )
     return max(1, int(limit_bytes / PACKET_BYTES))
 

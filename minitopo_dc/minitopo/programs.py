@@ -15,7 +15,7 @@ AB, SIRI_MSG = "ab", "sirimsg"
 TYPES = (AB, SIRI_MSG)
 HTTP_PORT, SIRI_PORT, MESSAGE_PORT = 8000, 8080, 8000
 """Where the servers listen; Minitopo's HTTP server has 80, for which it needs root."""
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +36,19 @@ AB_KEYS = {
 }
 SIRI_KEYS = {
     "siriRunTime": Key("--seconds", None, 0.001, 86_400, is_whole=False),
-    "siriQuerySize": Key("--query-bytes", 2500, 64, MOST_BYTES),
-    "siriResponseSize": Key("--response-bytes", 750, 16, MOST_BYTES),
+    "siriQuerySize": Key("--query-bytes", 2500, 64, MAX_BYTES),
+    "siriResponseSize": Key("--response-bytes", 750, 16, MAX_BYTES),
     "siriDelayQueryResponse": Key("--response-delay", 0, 0, 3600),
-    "siriMinPayloadSize": Key("--least-payload", 85, 48, MOST_BYTES),
-    "siriMaxPayloadSize": Key("--most-payload", 500, 96, MOST_BYTES),
+    "siriMinPayloadSize": Key("--least-payload", 85, 48, MAX_BYTES),
+    "siriMaxPayloadSize": Key("--most-payload", 500, 96, MAX_BYTES),
     "siriIntervalTimeMs": Key("--interval-ms", 333, 1, 3_600_000),
     "siriBufferSize": Key("--buffer-queries", 9, 1, 10_000),
-    "siriBurstSize": Key("--burst-queries", 0, 0, MOST_BYTES),
+    "siriBurstSize": Key("--burst-queries", 0, 0, MAX_BYTES),
     "siriIntervalBurstTimeMs": Key("--burst-interval-ms", 0, 0, 3_600_000),
     "msgClientSleep": Key("--message-pause", 5, 0, 3600, is_whole=False),
     "msgServerSleep": Key("--message-delay", 5, 0, 3600, is_whole=False),
     "msgNbRequests": Key("--messages", 5, 0, 100_000),
-    "msgBytes": Key("--message-bytes", 1200, 1, MOST_BYTES),
+    "msgBytes": Key("--message-bytes", 1200, 1, MAX_BYTES),
 }
 KEYS = {AB: AB_KEYS, SIRI_MSG: SIRI_KEYS}
 AB_UNITS = {  # The first three are in the line of progress.

@@ -31,7 +31,7 @@ SUFFIX = ".j2"
 TOPOLOGY = ".topo"
 MOST = 250
 """The most paths, or flows of a kind."""
-LEAST_MBPS = 0.001
+MIN_MBPS = 0.001
 """The rate in place of a trace's zero, as a link's rate cannot be 0: one packet takes 12 s."""
 _HEADER = re.compile(r"\{#\n(?P<about>.*?)\n\n(?P<parameters>.*?)\n#\}\n", re.DOTALL)
 _PARAMETER = re.compile(r"(?P<name>\w+)=(?P<default>\S*)\s+(?P<about>.+)", re.ASCII)
@@ -154,7 +154,7 @@ def _rates(file: str, step: str) -> list[tuple[str, str]]:
 def _changes(trace: RateTrace) -> Iterable[tuple[str, str]]:
     before = ""
     for time_ns, rate_bps in zip(trace.times_ns, trace.rates_bps, strict=True):
-        rate = _decimal(max(LEAST_MBPS, rate_bps / 1e6))
+        rate = _decimal(max(MIN_MBPS, rate_bps / 1e6))
         if rate != before:
             yield f"{time_ns / NS_PER_S:.9f}".rstrip("0").rstrip("."), rate
         before = rate

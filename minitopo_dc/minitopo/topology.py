@@ -44,7 +44,7 @@ DETAILS: dict[str, Callable[[PathParameters, Line], PathParameters]] = {
     "uplink_": with_uplink,
     "outages_": with_outages,
 }
-MOST_PATHS = 120
+MAX_PATHS = 120
 """The most paths of one type: both together must fit into an element's 255 leg numbers."""
 _SUBNET = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.", re.ASCII)
 
@@ -194,8 +194,8 @@ def _in_order(
     for expected, path in enumerate(found):
         if path.id != expected:
             raise path.line.error(f"ids are 0, 1, 2, ...: path_{name}_{expected} is missing")
-    if len(found) > MOST_PATHS:
-        raise found[MOST_PATHS].line.error(f"at most {MOST_PATHS} paths of a type")
+    if len(found) > MAX_PATHS:
+        raise found[MAX_PATHS].line.error(f"at most {MAX_PATHS} paths of a type")
     if name == "c2r":
         _enough(kind, found)
     return tuple(found)

@@ -2,7 +2,7 @@
  *
  * Times are ns, NEVER (INT64_MAX) is none. Packets are pointers that are handed on. */
 
-enum { MOST_LEGS = 16, WAITING_BUCKETS = 24 };
+enum { MAX_LEGS = 16, WAITING_BUCKETS = 24 };
 
 /* Legs. */
 
@@ -180,7 +180,7 @@ int64_t host_received_bytes(const host *self);
 
 /* The element on real packets. What it is given it frees; times are of the monotonic clock. */
 
-enum { MOST_STALLS = 1000 };
+enum { MAX_STALLS = 1000 };
 
 typedef struct element element;
 typedef struct element_leg element_leg;

@@ -8,11 +8,11 @@ from typing import Any, Literal
 from minitopo_dc.native.library import library
 from minitopo_dc.native.models import NEVER, NotNativeError, from_c_time
 from minitopo_dc.pdcp import Delivery, LegReception, ReceiveStatistics, StatusReport, WaitingTime
-from minitopo_dc.pdcp.formats.status_report import HEADER_BYTES, MOST_BYTES
+from minitopo_dc.pdcp.formats.status_report import HEADER_BYTES, MAX_BYTES
 
 DELIVERIES: tuple[Delivery, ...] = ("in-order", "out-of-order", "off")
 """By the numbers of `native.h`."""
-MOST_LEGS = 16
+MAX_LEGS = 16
 
 
 class NativeReceiver:
@@ -74,9 +74,9 @@ class NativeReceiver:
         found = self._count()
         return list(zip(found.waited[0 : self._legs], found.waited_ns[0 : self._legs], strict=True))
 
-    def status(self, limit: int = MOST_BYTES) -> StatusReport:
+    def status(self, limit: int = MAX_BYTES) -> StatusReport:
         """Return the present status report (clause 5.4.1), of at most `limit` bytes."""
-        room = min(limit, MOST_BYTES) - HEADER_BYTES
+        room = min(limit, MAX_BYTES) - HEADER_BYTES
         bitmap = self._ffi.new("uint8_t[]", max(room, 1))
         used = self._lib.receive_status(self.pointer, bitmap, room)
         return StatusReport(self._count().rx_deliv, bytes(self._ffi.buffer(bitmap, used)))
@@ -150,5 +150,5 @@ def check_legs(legs: int) -> None:
     Raises:
         NotNativeError: it has.
     """
-    if legs > MOST_LEGS:
-        raise NotNativeError(f"a bearer over {legs} legs, more than {MOST_LEGS}")
+    if legs > MAX_LEGS:
+        raise NotNativeError(f"a bearer over {legs} legs, more than {MAX_LEGS}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from minitopo_dc.page_load.timing import PageError
 
 RUN_WITH_MPTCP = ("mptcpize", "run")
-LEAST_SHARE = 0.01
+MIN_SHARE = 0.01
 """Of the page's bytes that each leg must have carried: more than the subflow's handshake."""
 NETWORK = Path("/proc/net")
 """Of the process's own network namespace (proc(5))."""
@@ -32,7 +32,7 @@ def check_multipath(counted: Counters, page_bytes: int) -> None:
     if counted.mptcp["fallbacks"]:
         raise PageError(f"{counted.mptcp['fallbacks']} connections fell back to TCP (RFC 8684)")
     for name, received in counted.received_bytes.items():
-        if received < LEAST_SHARE * page_bytes:
+        if received < MIN_SHARE * page_bytes:
             raise PageError(f"{name} carried {received} of the page's {page_bytes} bytes")
 
 

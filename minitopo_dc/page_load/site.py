@@ -28,7 +28,7 @@ MEDIA_TYPES = {
     "js": "text/javascript",
     "bmp": "image/bmp",
 }
-A_PATH = re.compile(r"/object-\d+-(\d+)\.(css|js|bmp)")
+OBJECT_PATH = re.compile(r"/object-\d+-(\d+)\.(css|js|bmp)")
 # A Windows bitmap (BITMAPFILEHEADER, BITMAPINFOHEADER) of 32 bits per pixel: any bytes are pixels.
 BITMAP = struct.Struct("<2sIHHI IiiHHIIiiII")
 BITMAP_WIDTH = 32
@@ -94,7 +94,7 @@ class Site:
 
 def object_bytes(path: str) -> int | None:
     """Return the size (bytes) in an object's name, None for a path that is no object's."""
-    match = A_PATH.fullmatch(path)
+    match = OBJECT_PATH.fullmatch(path)
     return int(match[1]) if match else None
 
 

@@ -15,7 +15,7 @@ ATTEMPTS: Final = {"failed": "failed_attempts", "disturbed": "disturbed_attempts
 """The keys of `details` with the reasons of the attempts before the one that counts."""
 
 
-MOST_DISTURBED: Final = 10
+MAX_DISTURBED: Final = 10
 """The most repetitions of a disturbed run: a machine that disturbs eleven in a row will disturb the
 twelfth, too."""
 
@@ -26,8 +26,8 @@ def check_retries(disturbed: int, name: str = "retry_disturbed") -> None:
     Raises:
         SettingsError: the number is out of range; the message says what is allowed.
     """
-    if not 0 <= disturbed <= MOST_DISTURBED:
-        raise SettingsError(f"{name}: {disturbed}; allowed: 0 to {MOST_DISTURBED}")
+    if not 0 <= disturbed <= MAX_DISTURBED:
+        raise SettingsError(f"{name}: {disturbed}; allowed: 0 to {MAX_DISTURBED}")
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from minitopo_dc.scenario import ResolvedScenario, Scenario
 from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.settings.base import quoted
 
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 """The most bytes of `result.json` and its like: 64 flows with all their numbers have less than 1
 MB."""
 Status = Literal["ok", "failed", "disturbed", "unsupported"]
@@ -110,7 +110,7 @@ class RunResult:
     @classmethod
     def load(cls, directory: Path) -> RunResult:
         """Read a run's result; raise OSError, TypeError or ValueError when there is none."""
-        text = read_text(directory / "result.json", MOST_BYTES, within=directory)
+        text = read_text(directory / "result.json", MAX_BYTES, within=directory)
         return cls(**parse_json(text))
 
 

@@ -93,9 +93,9 @@ _WAYS = get_args(Direction)
 PROPAGATION = ("delay_ms", "jitter_ms", "jitter", "reorder")
 """What an uplink has from its downlink: the same air. A delay that follows a capacity is the
 downlink's alone."""
-_OF_A_TRACE = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "offset_s", "end")
-_INSTEAD = (
-    (("rate_mbps",), _OF_A_TRACE),
+_TRACE_FIELDS = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "offset_s", "end")
+_ALTERNATIVES = (
+    (("rate_mbps",), _TRACE_FIELDS),
     (("delay_ms",), ("delay_curve",)),
     (("loss_percent",), ("burst_loss",)),
     (("queue_packets", "queue_bytes"), ("queue_ms",)),
@@ -128,7 +128,7 @@ def _merged(both: Mapping[str, Any], own: Any) -> Any:
         return own
     said = {name for name, value in own.items() if value is not None}
     kept = dict(both)
-    for one, other in (pair for ways in _INSTEAD for pair in (ways, ways[::-1])):
+    for one, other in (pair for ways in _ALTERNATIVES for pair in (ways, ways[::-1])):
         if said.intersection(one) and not said.intersection(other):
             kept = {name: value for name, value in kept.items() if name not in other}
     return {**kept, **own}
@@ -141,7 +141,7 @@ def _uplink(own: Any, downlink: Any, *, has_medium: bool) -> Any:
     given = {name: value for name, value in (own or {}).items() if value is not None}
     if not has_medium and not {"rate_mbps", "trace"} & given.keys():
         of_trace = "trace_column" in given and downlink.get("trace") is not None
-        from_downlink = {name: downlink[name] for name in _OF_A_TRACE if name in downlink}
+        from_downlink = {name: downlink[name] for name in _TRACE_FIELDS if name in downlink}
         given = (from_downlink if of_trace else {"rate_mbps": UPLINK_MBPS}) | given
     return {**_of_air(given, downlink), **(own or {}), **given}
 

@@ -33,10 +33,10 @@ from minitopo_dc.units import NS_PER_S
 
 Rates = tuple[tuple[float, ...], ...]
 """Mbit/s of each leg in each second."""
-MOST_KEPT = 512
+MAX_CACHED = 512
 """Plans, and directions' rates; the largest campaign here has 300 of each, of 10 kB a leg."""
 _MOMENT = TypeAdapter(Moment)
-OF_TRACE = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "end", "offset_s")
+TRACE_FIELDS = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "end", "offset_s")
 """Fields of a direction that say which capacity its trace is."""
 
 
@@ -76,7 +76,7 @@ def resolve_scenario(given: Scenario) -> ResolvedScenario:
     return ResolvedScenario(scenario, plan.handovers, derived=True)
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@lru_cache(maxsize=MAX_CACHED)
 def _plan(rates: Rates, rule: HandoverRule) -> HandoverPlan:
     """Return the plan of `plan_handovers`, cached for campaigns of many congestion controls."""
     return plan_handovers(rates, rule, STEP_S)
@@ -208,7 +208,7 @@ def _following(radio: LegSettings, name: str, best: Sequence[int], rates: Rates)
         raise SettingsError(f"handover: case sp: no leg has any capacity in {len(chosen)} s")
     steps = [(0, chosen[0])] if chosen[0] != positive else []
     steps += [(s, new) for s, (old, new) in enumerate(pairwise(chosen), 1) if new != old]
-    values = radio.model_dump(exclude={*OF_TRACE, "outages"}) | _queue_of_mean(radio)
+    values = radio.model_dump(exclude={*TRACE_FIELDS, "outages"}) | _queue_of_mean(radio)
     return values | {
         "rate_mbps": positive,
         "changes": [{"at_s": s * STEP_S, "rate_mbps": rate} for s, rate in steps],
@@ -231,7 +231,7 @@ def _rates(scenario: Scenario, name: str) -> Rates:
     return tuple(_direction_rates(radio, seconds, radio.trace_age()) for radio in directions)
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@lru_cache(maxsize=MAX_CACHED)
 def _direction_rates(radio: LegSettings, seconds: int, _changed: int | None) -> tuple[float, ...]:
     """Return Mbit/s of one direction in each second, cached for campaigns of many scenarios."""
     return tuple(_each_second(radio.capacity(), radio.outages, seconds))

@@ -27,15 +27,15 @@ from minitopo_dc.files import read_text
 from minitopo_dc.numbers import QUANTITIES, Quantity, in_field_unit, is_plain, quantity_of
 from minitopo_dc.settings.yaml_text import parse_yaml
 
-MOST_BYTES = 2_000_000
+MAX_BYTES = 2_000_000
 """The most bytes of a YAML file: as many as its characters may have in UTF-8."""
-MOST_PATH = 4095
+MAX_PATH = 4095
 """The most bytes of a path (PATH_MAX of linux/limits.h, without the final 0)."""
-MOST_ERRORS = 20
+MAX_ERRORS = 20
 """The most wrong fields that one message lists."""
-MOST_WORDS = 1000
+MAX_WORDS = 1000
 """The most characters of what is said of a field."""
-MOST_QUOTED = 200
+MAX_QUOTED = 200
 """The most characters of a value in a message."""
 
 
@@ -80,7 +80,7 @@ NUMBERS = ("int", "float")
 """Types of schemas whose values are numbers."""
 NO_SCHEMAS = ("metadata", "default", "expected", "serialization", "cls", "config")
 """Parts of a schema that hold other things than schemas."""
-QUANTITY_OF = {"outages": QUANTITIES["s"]}
+FIELD_QUANTITIES = {"outages": QUANTITIES["s"]}
 """The quantities of fields whose names do not tell them."""
 
 
@@ -113,7 +113,7 @@ def _checking_numbers(schema: Any, quantity: Quantity | None = None) -> Any:
 
 def _checking_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        name: _checking_numbers(field, QUANTITY_OF.get(name) or quantity_of(name))
+        name: _checking_numbers(field, FIELD_QUANTITIES.get(name) or quantity_of(name))
         for name, field in fields.items()
     }
 
@@ -187,8 +187,8 @@ def possible_path(path: Path) -> Path:
         name = os.fsencode(path)
     except UnicodeEncodeError:
         raise ValueError(f"{quoted(path)}: no path: half a character") from None
-    if b"\0" in name or len(name) > MOST_PATH:
-        raise ValueError(f"{quoted(path)}: no path: allowed are {MOST_PATH} bytes, none of them 0")
+    if b"\0" in name or len(name) > MAX_PATH:
+        raise ValueError(f"{quoted(path)}: no path: allowed are {MAX_PATH} bytes, none of them 0")
     return path
 
 
@@ -210,7 +210,7 @@ def read_yaml(path: Path, within: Path | None = None) -> Any:
         SettingsError: the file cannot be read or is no YAML; with its line where there is one.
     """
     try:
-        return parse_yaml(read_text(path, MOST_BYTES, within))
+        return parse_yaml(read_text(path, MAX_BYTES, within))
     except OSError as error:
         raise SettingsError(f"{quoted(path)}: {error.strerror}") from None
     except yaml.YAMLError as error:
@@ -226,7 +226,7 @@ def quoted(value: object) -> str:
     """Return a value for a message: unprintable characters are escaped, a long text is cut."""
     text = str(value)
     shown = text if text.isprintable() else ascii(text)
-    return shown if len(shown) <= MOST_QUOTED else f"{shown[:MOST_QUOTED]}..."
+    return shown if len(shown) <= MAX_QUOTED else f"{shown[:MAX_QUOTED]}..."
 
 
 def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
@@ -245,12 +245,12 @@ def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
     within = {place[:length] for place in found for length in range(len(place))}
     lines = [
         f"{source}: {''.join(f'{quoted(part)}.' for part in place)[:-1]}{': ' if place else ''}"
-        f"{'; '.join(dict.fromkeys(said))[:MOST_WORDS]}"
+        f"{'; '.join(dict.fromkeys(said))[:MAX_WORDS]}"
         for place, said in found.items()
         if place not in within or not place
     ]
-    more = len(lines) - MOST_ERRORS
-    return "\n".join(lines[:MOST_ERRORS] + ([f"{source}: {more} more"] if more > 0 else []))
+    more = len(lines) - MAX_ERRORS
+    return "\n".join(lines[:MAX_ERRORS] + ([f"{source}: {more} more"] if more > 0 else []))
 
 
 CHOICE = re.compile(r"[a-z-]+\[.*\]|int|float|str|bool|none", re.DOTALL)

@@ -56,7 +56,7 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 MakeLeg = Callable[[LegParameters, Capacity, random.Random], AnyLeg[Any]]
 """A function that makes a leg of either core."""
-_NOT_OF_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve", "queue_ms")
+_NOT_FOR_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve", "queue_ms")
 """Fields that have no default, and no meaning beside `wifi`."""
 ONE_PACKET_BYTES = 1600
 """The least size of a queue: an IP packet of Ethernet's MTU with a PDCP header."""
@@ -159,7 +159,7 @@ class LegSettings(Settings):
 
     def _is_of_wifi(self) -> None:
         """Refuse fields that a WiFi medium replaces with its own."""
-        given = [name for name in _NOT_OF_WIFI if getattr(self, name) is not None]
+        given = [name for name in _NOT_FOR_WIFI if getattr(self, name) is not None]
         if given:
             raise ValueError(
                 f"{', '.join(given)}: the leg has wifi, whose rate and errors hold for both "

@@ -15,21 +15,21 @@ from minitopo_dc.settings.base import error_text, quoted
 
 DAY_S = 86_400
 YEAR_S = 365 * DAY_S
-MOST_MBPS = 1_000_000
+MAX_MBPS = 1_000_000
 """1 Tbit/s, far above any radio; bit/s mistaken for Mbit/s are above it from 1 Mbit/s on."""
-LEAST_MBPS = 1e-6
+MIN_MBPS = 1e-6
 """1 bit/s: capacities are whole bit/s."""
-MOST_DELAY_MS = 3_600_000
+MAX_DELAY_MS = 3_600_000
 """An hour; to Mars light takes up to 22 minutes."""
-MOST_COUNT = 10**9
+MAX_COUNT = 10**9
 """The most packets: below 2^31, so that a C int holds it."""
-MOST_BYTES = 10**12
+MAX_BYTES = 10**12
 """What two legs of 10 Gbit/s carry in 6 minutes, and more than a run can."""
-MOST_SEED = 2**53
+MAX_SEED = 2**53
 """The greatest whole number that every JSON reader knows exactly (RFC 8259, section 6)."""
-LEAST_S = 1e-6
+MIN_S = 1e-6
 """The shortest duration, 1 us."""
-MOST_REPETITIONS = 1_000_000
+MAX_REPETITIONS = 1_000_000
 
 
 def within(
@@ -69,21 +69,21 @@ def _telling(allowed: str, reason: str) -> WrapValidator:
     return WrapValidator(check)
 
 
-_rate = within(LEAST_MBPS, MOST_MBPS, "Mbit/s", reason="is it in bit/s?")
-_rate_or_none = within(0, MOST_MBPS, "Mbit/s", reason="is it in bit/s?")
-_milliseconds = within(0, MOST_DELAY_MS, "ms")
-_milliseconds_above = within(0, MOST_DELAY_MS, "ms", above=True)
-_interval = within(1, MOST_DELAY_MS, "ms")
+_rate = within(MIN_MBPS, MAX_MBPS, "Mbit/s", reason="is it in bit/s?")
+_rate_or_none = within(0, MAX_MBPS, "Mbit/s", reason="is it in bit/s?")
+_milliseconds = within(0, MAX_DELAY_MS, "ms")
+_milliseconds_above = within(0, MAX_DELAY_MS, "ms", above=True)
+_interval = within(1, MAX_DELAY_MS, "ms")
 _moment = within(0, YEAR_S, "s")
 _moment_above = within(0, YEAR_S, "s", above=True)
-_seconds = within(LEAST_S, DAY_S, "s")
+_seconds = within(MIN_S, DAY_S, "s")
 _seconds_or_none = within(0, DAY_S, "s")
 _percent = within(0, 100, "%")
-_count = within(1, MOST_COUNT)
-_bytes = within(1, MOST_BYTES, "bytes")
-_seed = within(-MOST_SEED, MOST_SEED)
-_repetitions = within(1, MOST_REPETITIONS)
-_factor = within(0, MOST_COUNT)
+_count = within(1, MAX_COUNT)
+_bytes = within(1, MAX_BYTES, "bytes")
+_seed = within(-MAX_SEED, MAX_SEED)
+_repetitions = within(1, MAX_REPETITIONS)
+_factor = within(0, MAX_COUNT)
 
 Rate = Annotated[float, *_rate]
 RateOrNone = Annotated[float, *_rate_or_none]
@@ -108,14 +108,14 @@ Seed = Annotated[int, *_seed]
 Repetitions = Annotated[int, *_repetitions]
 Factor = Annotated[float, *_factor]
 """A share or a part of something."""
-Megabytes = Annotated[float, *within(1e-6, MOST_BYTES // 10**6, "MB (of 10^6 bytes)")]
+Megabytes = Annotated[float, *within(1e-6, MAX_BYTES // 10**6, "MB (of 10^6 bytes)")]
 Microseconds = Annotated[float, *within(0, 1_000_000, "us")]
 CpuPercent = Annotated[float, *within(1, 100, "% of one CPU")]
 """A share of a CPU, at least the kernel's shortest quota, 1 ms, of a period of 100 ms."""
 RttIncrease = Annotated[float, *within(0, 100, "of the least round-trip time")]
 RoundTrips = Annotated[float, *within(1, 100, "round-trip times")]
 """A number of round trips: below one, what is not yet acknowledged would be lost."""
-Packets = Annotated[int, *within(1, MOST_COUNT, "packets")]
+Packets = Annotated[int, *within(1, MAX_COUNT, "packets")]
 PacingGain = Annotated[float, *within(0.1, 1000, "windows per round-trip time")]
 """A gain of pacing: 1,000 is as good as none; below 0.1 a window takes more than ten round
 trips."""

@@ -19,15 +19,15 @@ from minitopo_dc.link import (
     saturated_bps,
 )
 from minitopo_dc.settings.base import LeftOut, Settings
-from minitopo_dc.settings.ranges import MOST_DELAY_MS, Bytes, Milliseconds, Percent, Rate, within
+from minitopo_dc.settings.ranges import MAX_DELAY_MS, Bytes, Milliseconds, Percent, Rate, within
 from minitopo_dc.units import NS_PER_MS
 
 _DEFAULT = WifiParameters()
-MOST_STATIONS = 2007
+MAX_STATIONS = 2007
 """The association identifiers of an access point (IEEE 802.11)."""
 
 
-MOST_HOPS = 16
+MAX_HOPS = 16
 """The most hops, far beyond the 5 of the longest path in "QUIC in wireless mesh networks" (table
 1)."""
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -68,7 +68,7 @@ class WifiHop(Settings):
     """The most MPDUs in an A-MPDU; also the block-ack window."""
     max_bytes: Bytes = _DEFAULT.max_bytes
     """The most bytes of an A-MPDU."""
-    ppdu_ms: Annotated[float, *within(0.001, MOST_DELAY_MS, "ms")] = _DEFAULT.ppdu_ns / NS_PER_MS
+    ppdu_ms: Annotated[float, *within(0.001, MAX_DELAY_MS, "ms")] = _DEFAULT.ppdu_ns / NS_PER_MS
     """The longest duration of preamble and MPDUs."""
     amsdu_bytes: Bytes = _DEFAULT.amsdu_bytes
     amsdu_wait_ms: Milliseconds = _DEFAULT.amsdu_wait_ns / NS_PER_MS
@@ -82,7 +82,7 @@ class WifiHop(Settings):
     load_percent: Annotated[float, Field(ge=0, lt=100)] = _DEFAULT.load * 100
     """The percentage of the time that others' transmissions would take had they the medium
     alone."""
-    stations: Annotated[int, *within(1, MOST_STATIONS)] = _DEFAULT.stations
+    stations: Annotated[int, *within(1, MAX_STATIONS)] = _DEFAULT.stations
     """The number of other stations, if there is any load."""
 
     def parameters(self) -> WifiParameters:
@@ -106,7 +106,7 @@ class WifiHop(Settings):
 class WifiSettings(WifiHop):
     """A leg over WiFi: its hops, and what is before them."""
 
-    hops: LeftOut[Annotated[tuple[WifiHop, ...], Field(max_length=MOST_HOPS)]] = ()
+    hops: LeftOut[Annotated[tuple[WifiHop, ...], Field(max_length=MAX_HOPS)]] = ()
     """The number of hops that are all alike, or the fields in which each hop differs; none: one
     hop."""
     wired: LeftOut[WiredSettings | None] = None
@@ -117,8 +117,8 @@ class WifiSettings(WifiHop):
         """Give each hop the leg's fields except those that the hop has set."""
         hops = values.get("hops") if isinstance(values, Mapping) else None
         if isinstance(hops, int):
-            if not 1 <= hops <= MOST_HOPS:
-                raise ValueError(f"hops: {hops}; allowed: 1 to {MOST_HOPS}, or a list")
+            if not 1 <= hops <= MAX_HOPS:
+                raise ValueError(f"hops: {hops}; allowed: 1 to {MAX_HOPS}, or a list")
             hops = [{}] * hops if hops > 1 else []
         if not isinstance(hops, list | tuple):
             return values

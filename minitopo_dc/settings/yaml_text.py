@@ -4,7 +4,7 @@ Beyond PyYAML's safe loader these are errors, each with its line: a key that sta
 mapping (YAML 1.2, section 3.2.1.3; PyYAML takes the last one), a value that is not of the type that
 its form or its tag names (`2001-99-99`, `!!int abc`), a number that YAML 1.1 reads as another than
 people do (`010` is 8 there, `1:30` is 90), half a character (of a surrogate's escape), nesting
-deeper than `MOST_DEPTH`, and aliases that stand for more than `MOST_NODES` values.
+deeper than `MAX_DEPTH`, and aliases that stand for more than `MAX_NODES` values.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from minitopo_dc.numbers import is_plain
 
 HALF = re.compile("[\ud800-\udfff]")
 """A surrogate code point alone, which an escape can write: no UTF-8 has it, so no file can."""
-MOST_CHARACTERS = 500_000
+MAX_CHARACTERS = 500_000
 """The most characters of a file: far above any scenario or campaign; PyYAML takes up to 10 s for so
 many."""
-MOST_DEPTH = 50
+MAX_DEPTH = 50
 """The deepest nesting of mappings and lists; a scenario has 6."""
-MOST_NODES = 1_000_000
+MAX_NODES = 1_000_000
 """The most values of a document with its aliases written out."""
 
 
 class TooMuchError(yaml.YAMLError):
-    """A text that is longer than `MOST_CHARACTERS`."""
+    """A text that is longer than `MAX_CHARACTERS`."""
 
-    problem = f"too long; allowed: {MOST_CHARACTERS:,} characters"
+    problem = f"too long; allowed: {MAX_CHARACTERS:,} characters"
 
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class _Limits(_Base):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Count the depth, and the nodes with all aliases written out."""
-        if self._depth > MOST_DEPTH:
+        if self._depth > MAX_DEPTH:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            _fail(f"nested too deeply; allowed: {MOST_DEPTH} levels", mark)
+            _fail(f"nested too deeply; allowed: {MAX_DEPTH} levels", mark)
         if self.check_event(yaml.AliasEvent):
             return super().compose_node(parent, index)
         self._depth += 1
@@ -73,8 +73,8 @@ class _Limits(_Base):
             if id(part) not in self._sizes:
                 _fail("an alias stands for what it is in itself", node.start_mark)
             size += self._sizes[id(part)]
-        if size > MOST_NODES:
-            _fail(f"aliases for too much; allowed: {MOST_NODES:,} values", node.start_mark)
+        if size > MAX_NODES:
+            _fail(f"aliases for too much; allowed: {MAX_NODES:,} values", node.start_mark)
         return size
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
@@ -134,7 +134,7 @@ def parse_yaml(text: str) -> Any:
         yaml.YAMLError: it is no YAML, or more of it than is allowed; with `problem` and mostly
             `problem_mark`.
     """
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > MAX_CHARACTERS:
         raise TooMuchError
     if _FastLoader is not None:
         try:

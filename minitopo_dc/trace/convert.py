@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
-from minitopo_dc.trace.model import MOST_STEPS, NBIT, OpportunityTrace, RateTrace, Trace
+from minitopo_dc.trace.model import MAX_STEPS, NBIT, OpportunityTrace, RateTrace, Trace
 
 _MS = 1_000_000
 
@@ -19,14 +19,14 @@ def resample(trace: Trace, step_ns: int) -> RateTrace:
     An opportunity counts in the window that it falls into, the very last one in the last window.
 
     Raises:
-        ValueError: `step_ns` is not positive, or there are more than `MOST_STEPS` windows.
+        ValueError: `step_ns` is not positive, or there are more than `MAX_STEPS` windows.
     """
     if step_ns <= 0:
         raise ValueError(f"step of {step_ns} ns: must be above 0")
-    if trace.duration_ns > MOST_STEPS * step_ns:
+    if trace.duration_ns > MAX_STEPS * step_ns:
         raise ValueError(
             f"trace {trace.name}: {trace.duration_ns / 1e9:g} s in steps of {step_ns / 1e6:g} ms "
-            f"are too many steps; allowed: {MOST_STEPS:,}"
+            f"are too many steps; allowed: {MAX_STEPS:,}"
         )
     times = tuple(range(0, trace.duration_ns, step_ns))
     ends = (*times[1:], trace.duration_ns)
@@ -48,13 +48,13 @@ def to_opportunities(trace: RateTrace) -> OpportunityTrace:
     silence at the end is lost, and so is the last part of an opportunity.
 
     Raises:
-        ValueError: the trace carries less than one opportunity, or more than `MOST_STEPS`.
+        ValueError: the trace carries less than one opportunity, or more than `MAX_STEPS`.
     """
     count = trace.cumulative_nbit()[-1] // (1500 * 8 * NBIT)
-    if count > MOST_STEPS:
+    if count > MAX_STEPS:
         raise ValueError(
             f"trace {trace.name}: carries {count:,} packets of 1500 bytes; allowed: "
-            f"{MOST_STEPS:,}: cut it, or see whether its rates are in the unit that is said"
+            f"{MAX_STEPS:,}: cut it, or see whether its rates are in the unit that is said"
         )
     times = tuple(_full_at(trace, 1500 * 8 * NBIT))
     if not times:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
 
-MOST_BPS = 10**12
+MAX_BPS = 10**12
 """1 Tbit/s, as of a leg's rate."""
 LONGEST_S = 604_800
 """A week: a longer trace has times in another unit than is said, or two logs in one."""
 SHORTEST_NS = 1_000_000
 """1 ms, the finest step of Mahimahi's format: of a leg's trace, which may loop."""
-MOST_STEPS = 10_000_000
+MAX_STEPS = 10_000_000
 """Of what is made: windows, steps, opportunities. Some 1 GB of memory."""
 LONGEST_LINE = 100_000
 """Characters; the widest known table has some hundred columns."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from minitopo_dc.trace.model import MOST_BPS, EndRule, RateTrace, Trace
+from minitopo_dc.trace.model import MAX_BPS, EndRule, RateTrace, Trace
 
 
 def scaled_to_mean(trace: Trace, mean_bps: int) -> RateTrace:
@@ -24,8 +24,8 @@ def scaled_to_mean(trace: Trace, mean_bps: int) -> RateTrace:
         raise ValueError(f"trace {trace.name}: no capacity throughout, so that it has no shape")
     wanted = mean_bps * trace.duration_ns
     rates = tuple((2 * rate * wanted + total) // (2 * total) for rate in trace.rates_bps)
-    if max(rates) > MOST_BPS:
-        raise ValueError(f"trace {trace.name}: a rate of {max(rates):,} bit/s; most: {MOST_BPS:,}")
+    if max(rates) > MAX_BPS:
+        raise ValueError(f"trace {trace.name}: a rate of {max(rates):,} bit/s; most: {MAX_BPS:,}")
     return replace(trace, rates_bps=rates)
 
 

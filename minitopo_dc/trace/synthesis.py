@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from minitopo_dc.trace.model import LONGEST_S, MOST_BPS, RateTrace, in_range
+from minitopo_dc.trace.model import LONGEST_S, MAX_BPS, RateTrace, in_range
 from minitopo_dc.units import NS_PER_MS
 
 _ROUND_BPS = 1_000
@@ -91,7 +91,7 @@ def synthesise(
             throughout (the SINR never reaches -10 dB) and so cannot be scaled.
     """
     in_range("duration", duration_s, 0, LONGEST_S, "s")
-    in_range("mean", mean_mbps, 0, MOST_BPS / 1e6, "Mbit/s")
+    in_range("mean", mean_mbps, 0, MAX_BPS / 1e6, "Mbit/s")
     steps = round(duration_s * 1000 / step_ms) if step_ms > 0 else 0
     if steps < 1 or mean_mbps <= 0:
         raise ValueError(

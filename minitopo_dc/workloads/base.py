@@ -77,7 +77,7 @@ class Column:
             return str(round(value))
         return significant(100 * value if self.percent else value)
 
-    def told(self, value: float | None) -> str:
+    def as_text(self, value: float | None) -> str:
         """Return a value as text with its name and unit."""
         name, unit = self.name_and_unit
         return f"{' '.join(name.split())} {self.shown(value)} {unit}".rstrip()
@@ -128,7 +128,7 @@ class Workload(Settings):
         return None
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def reported_measures(self) -> tuple[str, ...]:
         """Return the names of the numbers that `details`, or a program, gives of it."""
         return tuple(column.measure for column in self.columns)
 

@@ -152,9 +152,9 @@ class Command(Workload):
         return None
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def reported_measures(self) -> tuple[str, ...]:
         """Return the names of the numbers that its programs print or write."""
-        return (*super().told, *self.measures)
+        return (*super().reported_measures, *self.measures)
 
     def failure(self, measured: Measurement) -> str | None:  # noqa: ARG002
         """Return None, as only exit codes and measures tell a failure of users' programs."""

@@ -11,9 +11,9 @@ from minitopo_dc.workloads.base import Column, Measurement, RowsFigure, Workload
 SHORTEST_S = 0.002
 """The shortest interval of ping(8)."""
 LONGEST_S = 3600.0
-MOST_ECHOES = 1_000_000
+MAX_ECHOES = 1_000_000
 """Per pair of addresses: each has a row."""
-Echoes = Annotated[int, *within(1, MOST_ECHOES)]
+Echoes = Annotated[int, *within(1, MAX_ECHOES)]
 
 
 @workload("ping")

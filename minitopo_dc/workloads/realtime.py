@@ -14,11 +14,11 @@ from minitopo_dc.settings.ranges import MillisecondsAbove, Seconds, within
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, Workload, workload
 
-MOST_FRAMES = 10**6
+MAX_FRAMES = 10**6
 """Of one direction: each has a row."""
 PATIENCE_S = 2.0
 """For the last frames: far above any deadline of a call; what comes later is lost."""
-MOST_FILE_BYTES = 16 << 20
+MAX_FILE_BYTES = 16 << 20
 Delivery = Literal["streams", "datagrams", "stream"]
 Direction = Literal["down", "up", "both"]
 
@@ -88,10 +88,10 @@ class Realtime(Workload):
         return self.duration_s + PATIENCE_S
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def reported_measures(self) -> tuple[str, ...]:
         """Return the names of the numbers in `details`."""
         more = ("frames", "frame_delay_mean_ms", "frame_delay_max_ms", "late_frames")
-        return (*super().told, *more, "reset_frames", "bytes_in_time")
+        return (*super().reported_measures, *more, "reset_frames", "bytes_in_time")
 
     @cached_property
     def plan(self) -> Frames:
@@ -110,7 +110,7 @@ class Realtime(Workload):
                 key_ratio=self.key_frame_ratio,
             )
         try:
-            text = read_text(self.frame_sizes, MOST_FILE_BYTES)
+            text = read_text(self.frame_sizes, MAX_FILE_BYTES)
             return read_frames(text, self.frames, interval_ns)
         except FramesError as error:
             raise FramesError(f"frame_sizes {self.frame_sizes}: {error}") from None
@@ -120,8 +120,8 @@ class Realtime(Workload):
 
     def refusal(self, legs: int) -> str | None:  # noqa: ARG002
         """Return an error for too many frames, a wrong file or an impossible reset, else None."""
-        if self.frames > MOST_FRAMES:
-            return f"{self.frames} frames; allowed: at most {MOST_FRAMES:,}"
+        if self.frames > MAX_FRAMES:
+            return f"{self.frames} frames; allowed: at most {MAX_FRAMES:,}"
         if self.reset_late and self.delivery != "streams":
             return f"reset_late with delivery {self.delivery}; allowed: streams, one for each frame"
         try:

@@ -19,11 +19,11 @@ from minitopo_dc.workloads.base import (
     workload,
 )
 
-MOST_BYTES = 10**9
-MOST_REQUESTS = 10**6
+MAX_BYTES = 10**9
+MAX_REQUESTS = 10**6
 """Of one run: limits that catch a wrong unit."""
-Content = Annotated[int, *within(1, MOST_BYTES, "bytes")]
-Requests = Annotated[int, *within(1, MOST_REQUESTS)]
+Content = Annotated[int, *within(1, MAX_BYTES, "bytes")]
+Requests = Annotated[int, *within(1, MAX_REQUESTS)]
 
 
 @workload("request-response")
@@ -67,8 +67,8 @@ class RequestResponse(Workload):
     def _check_end(self) -> Self:
         if self.count is not None and self.duration_s is not None:
             raise ValueError("give count or duration_s, not both")
-        if self.requests > MOST_REQUESTS:
-            raise ValueError(f"{self.requests} requests; allowed: at most {MOST_REQUESTS}")
+        if self.requests > MAX_REQUESTS:
+            raise ValueError(f"{self.requests} requests; allowed: at most {MAX_REQUESTS}")
         return self
 
     @property
@@ -89,9 +89,9 @@ class RequestResponse(Workload):
         return (self.requests - 1) * self.interval_s + self.patience_s
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def reported_measures(self) -> tuple[str, ...]:
         """Return the names of the numbers in `details`."""
-        return (*super().told, "requests", "delay_mean_ms")
+        return (*super().reported_measures, "requests", "delay_mean_ms")
 
     def failure(self, measured: Measurement) -> str | None:
         """Return an error if requests were not sent, or none was answered, else None."""

@@ -86,10 +86,10 @@ class Video(Workload):
         return self.duration_s
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def reported_measures(self) -> tuple[str, ...]:
         """Return the names of the numbers in `details`."""
         more = ("segments", "stall_ratio", "change_mbps", "segment_p99_s", "sabre_score")
-        return (*super().told, *more, "abandoned", "wasted_bytes")
+        return (*super().reported_measures, *more, "abandoned", "wasted_bytes")
 
     def player(self) -> Player:
         """Return a player that has not begun; VideoError as `content`."""

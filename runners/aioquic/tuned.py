@@ -55,7 +55,7 @@ def use_draft_27(connection: QuicConnection) -> None:
 
 SAMPLES = 8
 """Of a round's round-trip times (RFC 9406, section 4.3: N_RTT_SAMPLE)."""
-LEAST_WINDOW = 16
+MIN_WINDOW = 16
 """Packets: below it slow start ends at a loss only (HyStart, Ha and Rhee 2011: LOW_WINDOW)."""
 PACKET_THRESHOLD = 3
 TIME_THRESHOLD = 9 / 8
@@ -305,7 +305,7 @@ def tune_recovery(recovery: QuicPacketRecovery, tuning: Tuning, datagram_bytes: 
     recovery.packet_threshold = _number(tuning.packet_threshold, PACKET_THRESHOLD)
     recovery.rounds = None
     if tuning.slow_start_exit is not None:
-        increase, window = _number(tuning.slow_start_exit, math.inf), LEAST_WINDOW * datagram_bytes
+        increase, window = _number(tuning.slow_start_exit, math.inf), MIN_WINDOW * datagram_bytes
         recovery.rounds = RoundMonitor(increase, control, window)
         control._rtt_monitor = recovery.rounds
     gains = (_number(tuning.pacing_slow_start, 1), _number(tuning.pacing_avoidance, 1))

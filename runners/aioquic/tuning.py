@@ -16,7 +16,7 @@ from minitopo_dc.settings.ranges import AckDelay, PacingGain, Packets, RoundTrip
 
 Off = Literal["off"]
 Preset = Literal["modern", "v43", "bquic"]
-OF_DECIMATION = ("ack_decimation_after", "ack_decimation_rtt_share")
+DECIMATION_OPTIONS = ("ack_decimation_after", "ack_decimation_rtt_share")
 
 
 class Tuning(Options):
@@ -84,7 +84,7 @@ class AioquicOptions(QuicOptions, Tuning):
 
     @model_validator(mode="after")
     def _check_dependencies(self) -> Self:
-        for name in OF_DECIMATION:
+        for name in DECIMATION_OPTIONS:
             if getattr(self, name) is not None and self.tuning.ack_decimation in (None, "off"):
                 raise ValueError(f"{name} needs ack_decimation: 1 or more")
         return self

@@ -20,7 +20,7 @@ from minitopo_dc.settings import PathEvent, PathPlan
 
 ENDPOINT = ("ip", "mptcp", "endpoint")
 INITIAL_SUBFLOW = "0"
-MOST_SUBFLOWS = 8
+MAX_SUBFLOWS = 8
 """That Linux lets one allow beside the initial one (MPTCP_PM_ADDR_MAX of its path manager)."""
 
 
@@ -85,7 +85,7 @@ def max_subflows(transfer: Transfer) -> int:
     The initial one does not count, unless it was closed and another is in its place.
     """
     needed = len(transfer.client_addresses) - (0 if transfer.path_plan.events else 1)
-    return min(needed, MOST_SUBFLOWS)
+    return min(needed, MAX_SUBFLOWS)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pydantic import StringConstraints
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import (
-    MOST_SUBFLOWS,
+    MAX_SUBFLOWS,
     first_endpoints,
     max_subflows,
     subflow_limit,
@@ -58,7 +58,7 @@ class MptcpRunner(TcpRunner):
     multipath: ClassVar[bool] = True
     checks_paths: ClassVar[bool] = True
     takes_paths: ClassVar[bool] = True
-    path_limit: ClassVar[int | None] = 1 + MOST_SUBFLOWS
+    path_limit: ClassVar[int | None] = 1 + MAX_SUBFLOWS
     paths_of_host: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (
         *TcpRunner.tools,

@@ -25,7 +25,7 @@ from minitopo_dc.runners.processes.udp_socket import (
 )
 from minitopo_dc.units import NS_PER_S
 
-NO_WAY = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EPERM, errno.ENOBUFS)
+UNREACHABLE_ERRORS = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EPERM, errno.ENOBUFS)
 """Of sending: what is as good as a loss on the way. A path that is gone must not end the others."""
 
 
@@ -110,7 +110,7 @@ class Sockets:
                     udp.sendto(data, destination)
                 self.sent += 1
             except OSError as error:
-                if error.errno not in NO_WAY:
+                if error.errno not in UNREACHABLE_ERRORS:
                     raise
 
 

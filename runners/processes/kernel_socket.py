@@ -55,7 +55,7 @@ SOCKADDR_FAMILY = struct.Struct("@H")
 SOCKADDR_PORT = struct.Struct("!2xH")
 SOCKADDR_IN = struct.Struct("!4x4s")
 SOCKADDR_IN6 = struct.Struct("!8x16s")
-MOST_SUBFLOWS = 16
+MAX_SUBFLOWS = 16
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -254,7 +254,7 @@ def subflow(local: str, remote: tuple[str, int], info: bytes) -> Subflow:
 def _subflow_structures(connection: socket.socket, option: int, size: int) -> list[bytes]:
     # The kernel reads the header (how large the caller's structures are), which
     # socket.getsockopt cannot pass; hence the call through ctypes.
-    buffer = ctypes.create_string_buffer(SUBFLOW_DATA.size + MOST_SUBFLOWS * size)
+    buffer = ctypes.create_string_buffer(SUBFLOW_DATA.size + MAX_SUBFLOWS * size)
     SUBFLOW_DATA.pack_into(buffer, 0, SUBFLOW_DATA.size, 0, 0, size)
     length = ctypes.c_uint32(len(buffer))
     failed = _libc.getsockopt(connection.fileno(), SOL_MPTCP, option, buffer, ctypes.byref(length))
@@ -263,7 +263,7 @@ def _subflow_structures(connection: socket.socket, option: int, size: int) -> li
         raise OSError(error, f"getsockopt(SOL_MPTCP, {option}): {os.strerror(error)}")
     _, count, _, _ = SUBFLOW_DATA.unpack_from(buffer)
     data = buffer.raw[SUBFLOW_DATA.size :]
-    return [data[i * size : (i + 1) * size] for i in range(min(count, MOST_SUBFLOWS))]
+    return [data[i * size : (i + 1) * size] for i in range(min(count, MAX_SUBFLOWS))]
 
 
 def _address(sockaddr: bytes) -> tuple[str, int]:

@@ -52,7 +52,7 @@ def test_less_than_the_margin_is_a_tie_however_sure_it_is(tmp_path: Path) -> Non
 def test_what_is_on_the_border_is_not_enough_evidence(
     tmp_path: Path, scatter: float, stopped: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.advice.sequence.MOST_SEEDS", 14)
+    monkeypatch.setattr("minitopo_dc.advice.sequence.MAX_SEEDS", 14)
     found = decided(tmp_path, by_name(scatter, least_delay=31.5, multipath_cubic=30, leg_1=20))
     assert (found.outcome, found.stopped) == ("open", stopped)
     assert "not enough evidence whether a tie or Dual Connectivity is better" in found.sentence
@@ -133,7 +133,7 @@ def test_a_side_that_always_fails_loses(tmp_path: Path) -> None:
 def test_equal_sides_are_never_told_apart(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.advice.sequence.MOST_SEEDS", 30)
+    monkeypatch.setattr("minitopo_dc.advice.sequence.MAX_SEEDS", 30)
     noise = by_name(0.2)
     found = decided(
         tmp_path,

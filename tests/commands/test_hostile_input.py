@@ -22,7 +22,7 @@ from minitopo_dc.pdcp import PolicyError, TransmittingEntity, make_policy, sn_fo
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import LegSettings, SettingsError, read_yaml
 from minitopo_dc.settings.base import Settings
-from minitopo_dc.settings.yaml_text import MOST_CHARACTERS, MOST_DEPTH
+from minitopo_dc.settings.yaml_text import MAX_CHARACTERS, MAX_DEPTH
 from minitopo_dc.trace import TraceError, read_trace
 
 RATE = "rate_mbps: .*allowed: 1e-06 to 1,000,000 Mbit/s"
@@ -89,7 +89,7 @@ def test_a_number_beyond_use_is_told_its_range(change: dict[str, Any], words: st
         ("a:\n  b: 1\n  b: 1\n", 3, "key 'b' stands twice"),
         ("a: 2001-99-99\n", 1, "'2001-99-99' is no timestamp"),
         ("\na: !!int abc\n", 2, "'abc' is no number in digits"),
-        ("a: " + "[" * (MOST_DEPTH + 1), 1, "nested too deeply; allowed: 50 levels"),
+        ("a: " + "[" * (MAX_DEPTH + 1), 1, "nested too deeply; allowed: 50 levels"),
         ("a: " + "[" * 100_000, 1, "nested too deeply"),
         ("a: &a [*a]\n", 1, "an alias stands for what it is in itself"),
         ("a: !!binary aaaa\n", 1, "binary: no value that a file here can hold"),
@@ -117,7 +117,7 @@ def test_aliases_cannot_stand_for_more_than_memory_holds(tmp_path: Path) -> None
 
 def test_a_file_that_is_too_long_is_not_parsed(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
-    path.write_text("a: " + "x" * MOST_CHARACTERS)
+    path.write_text("a: " + "x" * MAX_CHARACTERS)
     with pytest.raises(SettingsError, match="too long; allowed: 500,000 characters"):
         read_yaml(path)
 

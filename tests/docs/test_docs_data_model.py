@@ -13,7 +13,7 @@ import pytest
 
 from minitopo_dc.analysis import load_results, load_series
 from minitopo_dc.analysis.measures.handovers import COLUMNS as HANDOVERS
-from minitopo_dc.analysis.tables.all_series import DIRECTIONS, OF_RUNS, TCP_INFO
+from minitopo_dc.analysis.tables.all_series import DIRECTIONS, RUN_SERIES, TCP_INFO
 from minitopo_dc.analysis.tables.labels import FIRST
 from minitopo_dc.compare import run_comparison
 from minitopo_dc.data_model import RENAMED, VERSION
@@ -166,7 +166,7 @@ def test_the_columns_of_what_a_run_records(comparison: Path, name: str) -> None:
 
 def test_every_series_has_a_section() -> None:
     recorded = set(workload_names()) - {"download", "command"}
-    assert {*DIRECTIONS, *OF_RUNS, TCP_INFO, *recorded} <= set(sections())
+    assert {*DIRECTIONS, *RUN_SERIES, TCP_INFO, *recorded} <= set(sections())
 
 
 def test_every_renamed_column_is_told_with_its_new_name() -> None:

@@ -110,7 +110,7 @@ static void send_anything(tried *of, int64_t pdus)
 static void end(tried *of, int is_hostile)
 {
     receive_counters found;
-    reception seen[MOST_LEGS];
+    reception seen[MAX_LEGS];
     uint8_t bitmap[8999];
     int64_t pdus = 0;
 

@@ -12,7 +12,7 @@ from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity, s
 MS = 1_000_000
 SIZE = 1500
 REPORT_DELAY = 5 * MS
-MOST_EVENTS = 1000
+MAX_EVENTS = 1000
 """At one moment: more is a busy loop."""
 Carried = tuple[int, int, int]
 """Bearer, SN, SDU."""
@@ -70,7 +70,7 @@ class SharedLegs:
         same = 0
         while (moment := self._next()) <= until:
             same = same + 1 if moment <= self.now else 0
-            assert same < MOST_EVENTS, "a busy loop"
+            assert same < MAX_EVENTS, "a busy loop"
             self.now = max(self.now, moment)
             self._step()
         self.now = until
@@ -122,7 +122,7 @@ class SharedLegs:
         polls = 0
         while pdus := bearer.entity.poll(self.now):
             polls += 1
-            assert polls < MOST_EVENTS, "a busy loop"
+            assert polls < MAX_EVENTS, "a busy loop"
             for pdu in pdus:
                 assert bearer.count_of.setdefault(pdu.sdu, pdu.count) == pdu.count
                 assert bearer.sdu_of.setdefault(pdu.count, pdu.sdu) == pdu.sdu

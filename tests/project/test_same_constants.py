@@ -23,7 +23,7 @@ def test_virtual_and_real_endpoints_read_as_many_datagrams_in_one_step() -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["LEAD_STEP_NS", "MOST_LEAD_NS", "SLEPT_PER_POLLED", "STALL_NS", "MOST_STALLS"]
+    "name", ["LEAD_STEP_NS", "MAX_LEAD_NS", "SLEPT_PER_POLLED", "STALL_NS", "MAX_STALLS"]
 )
 def test_the_element_s_loop_has_the_same_limits_in_c(name: str) -> None:
     native = REPOSITORY / "minitopo_dc" / "native"

@@ -29,7 +29,7 @@ def test_the_numbers_are_those_of_the_rows() -> None:
     assert found["late_share"] == pytest.approx(0.2)
     assert found["frame_delay_p50_ms"] == pytest.approx(24.0)
     assert found["frame_delay_p99_ms"] == pytest.approx(200.0)
-    assert set(TEN.told) - {"reset_frames"} <= set(found)  # which the client tells
+    assert set(TEN.reported_measures) - {"reset_frames"} <= set(found)  # which the client tells
 
 
 def test_times_count_from_the_start_of_connecting() -> None:

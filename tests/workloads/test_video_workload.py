@@ -45,7 +45,7 @@ def test_the_numbers_are_those_of_the_rows() -> None:
     assert found["change_mbps"] == pytest.approx((458 + 211) / 1000)
     assert (found["segment_p95_s"], found["segment_p99_s"]) == (6.0, 6.0)
     assert (found["abandoned"], found["wasted_bytes"]) == (1, 5000)
-    assert set(FOUR.told) <= set(found)
+    assert set(FOUR.reported_measures) <= set(found)
 
 
 def test_a_session_without_all_segments_has_failed() -> None:

@@ -21,9 +21,9 @@ STOPS_S = 0.1, 3.0
 HOGS_S = 0.5, 5.0
 LIMITS_PERCENT = 10, 100
 NICE = 0, -20
-MOST_CPU_S = 60
+MAX_CPU_S = 60
 """Of a process that only takes time, should nobody end it."""
-HOG = ("sh", "-c", f"ulimit -t {MOST_CPU_S}; while :; do :; done")
+HOG = ("sh", "-c", f"ulimit -t {MAX_CPU_S}; while :; do :; done")
 Strike = Callable[[int, Random, ExitStack], None]
 """Does it to a process; what is to be undone when the run has ended is pushed on the stack.
 

@@ -1,7 +1,7 @@
 """Blows at random moments to what a run on the real clock consists of (root).
 
 A run of 4 s is begun; at a random moment of its life one of its processes is hit. Then the command
-has to end by itself within `MOST_S` of a signal, its result to be right (the whole content arrived,
+has to end by itself within `MAX_S` of a signal, its result to be right (the whole content arrived,
 or it failed and names what was hit, or there is none), and `minitopo-dc clean` to leave nothing.
 Of a process that stood still or had no CPU time the run ends as ok, as disturbed, or as failed with
 a reason, however long that takes within `PATIENCE_S`. A campaign's worker, on the virtual clock, is
@@ -34,7 +34,7 @@ from minitopo_dc.emulation.machine.run_registry import clean
 
 COMMAND = (sys.executable, "-c", "from minitopo_dc.cli import main; raise SystemExit(main())")
 """As the installed script; behind `-m` Python itself may end by SIGINT."""
-MOST_S = 15.0
+MAX_S = 15.0
 """From the signal to the command's end."""
 PATIENCE_S = 120.0
 """For any other run, on a busy machine; also behind a limit of its CPU time."""
@@ -167,7 +167,7 @@ def _judge(run: Marked, blow: Blow, output: Path, row: _Row) -> list[str]:
     row.counts["hit" if is_hit else "missed"] += 1
     begin = time.monotonic()
     # A campaign begins the lost run again, and a run that lost nobody goes on to its end.
-    patience = MOST_S if is_hit and blow.kills and blow.victim != "worker" else PATIENCE_S
+    patience = MAX_S if is_hit and blow.kills and blow.victim != "worker" else PATIENCE_S
     try:
         code = run.process.wait(patience)
     except subprocess.TimeoutExpired:

@@ -42,11 +42,11 @@ from minitopo_dc.workloads import Download, RequestResponse, Workload
 
 NO_ARGUMENTS = (10**400, "\0", "\ud800")
 """What no argument of a program can be (and Python does not write so long a number)."""
-LEAST_MB = 0.02
-LEAST_BYTES = 2_000
-LEAST_REQUESTS = 3
-LEAST_S = 2.0
-"""Of a run, which is more than all of a download of `LEAST_MB` on a leg of 1 Mbit/s."""
+MIN_MB = 0.02
+MIN_BYTES = 2_000
+MIN_REQUESTS = 3
+MIN_S = 2.0
+"""Of a run, which is more than all of a download of `MIN_MB` on a leg of 1 Mbit/s."""
 PROCESS_S = 60
 """For an element's process to end; it takes less than one."""
 
@@ -103,21 +103,21 @@ def _smaller(scenario: Scenario) -> Scenario:
     update = {
         "workload": _reduced(scenario.workload),
         "flows": tuple(flows),
-        "timeout_s": min(scenario.timeout_s, LEAST_S),
+        "timeout_s": min(scenario.timeout_s, MIN_S),
     }
     return scenario.model_copy(update=update)
 
 
 def _reduced(workload: Workload) -> Workload:
     if isinstance(workload, Download):
-        return Download(size_mb=min(workload.size_mb, LEAST_MB))
+        return Download(size_mb=min(workload.size_mb, MIN_MB))
     if isinstance(workload, RequestResponse):
         return RequestResponse(
-            request_bytes=min(workload.request_bytes, LEAST_BYTES),
-            response_bytes=min(workload.response_bytes, LEAST_BYTES),
-            count=min(workload.requests, LEAST_REQUESTS),
-            interval_s=min(workload.interval_s, LEAST_S / LEAST_REQUESTS),
-            patience_s=min(workload.patience_s, LEAST_S),
+            request_bytes=min(workload.request_bytes, MIN_BYTES),
+            response_bytes=min(workload.response_bytes, MIN_BYTES),
+            count=min(workload.requests, MIN_REQUESTS),
+            interval_s=min(workload.interval_s, MIN_S / MIN_REQUESTS),
+            patience_s=min(workload.patience_s, MIN_S),
         )
     return workload
 

@@ -37,7 +37,7 @@ from minitopo_dc.campaign.report.joined import joined_table
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.shipped import PACKAGE
 
-MOST_RUNS = 60
+MAX_RUNS = 60
 """Of a changed campaign that are recorded: more find nothing else, and take seconds."""
 NOTEBOOK = PACKAGE.parent / "notebooks" / "comparison.ipynb"
 """A notebook that reads results, and runs nothing."""
@@ -52,7 +52,7 @@ def _expressions(rng: Random, directory: Path) -> Iterator[None]:
     CampaignFile.load(path)
     yield
     plan = read_plan(path)
-    if len(plan.runs) > MOST_RUNS:
+    if len(plan.runs) > MAX_RUNS:
         return
     store = Store(directory / "campaign.store")
     fill(plan, store)
@@ -121,7 +121,7 @@ def _notebooks(rng: Random, directory: Path) -> Iterator[None]:
     rng.shuffle(readers)
     for place, read in enumerate(readers):
         with _as_in_a_notebook():
-            for run in sorted(runs.iterdir()) if read in OF_RUN else [runs]:
+            for run in sorted(runs.iterdir()) if read in RUN_READERS else [runs]:
                 read(run)
         if place == 0:
             yield
@@ -177,7 +177,7 @@ def _capacity(run: Path) -> None:
     minitopo_dc.capacity_over_time(minitopo_dc.load_as_run(run), 5.0)
 
 
-OF_RUN: tuple[Callable[[Path], Any], ...] = (
+RUN_READERS: tuple[Callable[[Path], Any], ...] = (
     minitopo_dc.load_as_run,
     minitopo_dc.client_rate,
     minitopo_dc.leg_series,
@@ -190,7 +190,7 @@ OF_RUN: tuple[Callable[[Path], Any], ...] = (
     minitopo_dc.handover_table,
     _capacity,
 )
-READERS: tuple[Callable[[Path], Any], ...] = (*OF_RUN, _tables, minitopo_dc.recorded_runs)
+READERS: tuple[Callable[[Path], Any], ...] = (*RUN_READERS, _tables, minitopo_dc.recorded_runs)
 """What may be called with a run's directory, and then with that of all runs."""
 KINDS: dict[str, Kind] = {
     "expressions": _expressions,

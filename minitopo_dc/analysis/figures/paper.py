@@ -69,11 +69,11 @@ LINE_INCHES = 0.15
 """The height of a line of the font."""
 SLACK = 0.95
 """The part of its room that a label takes at most, as a panel may become smaller."""
-MOST_TURNS = 6
+MAX_TURNS = 6
 """The most times that labels are broken, as lines more make a panel smaller."""
 HANDLE_INCHES = 0.45
 """The width of a line beside its name in a legend, with the gaps."""
-MOST_OF_NAME = 0.5
+MAX_OF_NAME = 0.5
 """The most of a panel's width that the names of categories beside it take."""
 
 
@@ -114,7 +114,7 @@ def _break_labels(figure: Figure, places: list[Axes]) -> None:
     for text in words:
         text.set_text("")
     shown: list[str] = []
-    for turn in range(MOST_TURNS):
+    for turn in range(MAX_TURNS):
         figure.draw_without_rendering()
         for text, axes in upright.items():
             _break(text, words[text], lambda box: box.height, axes.bbox.height)
@@ -329,7 +329,7 @@ def _set_y(axes: Axes, axis: ChartAxis) -> None:
         axes.set_yscale("log")
         _plain_log(axes.yaxis)
     if axis.ticks:
-        room = MOST_OF_NAME * _panel_inches(axes)
+        room = MAX_OF_NAME * _panel_inches(axes)
         names = [_broken(name, room) for _, name in axis.ticks]
         axes.set_yticks([place for place, _ in axis.ticks], names)
     if axis.limits is not None:

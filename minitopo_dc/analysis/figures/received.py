@@ -26,7 +26,7 @@ from minitopo_dc.analysis.figures.panel import FONT, RATE_COLOUR, draw_panel, le
 from minitopo_dc.analysis.tables.summary import compare_table
 from minitopo_dc.files import replacing
 
-MOST_COLUMNS = 3
+MAX_COLUMNS = 3
 """The most columns; with more, the figure's text is too small on a page."""
 PANEL_INCHES = (3.75, 2.0)
 FRAME_INCHES = (0.5, 1.2)
@@ -79,7 +79,7 @@ def run_panels(
 
 def _panel_grid(figure: Figure, count: int) -> list[Axes]:
     """Return axes of equal limits, in rows; the lowest of each column has the numbers."""
-    columns = min(MOST_COLUMNS, math.ceil(math.sqrt(count)))
+    columns = min(MAX_COLUMNS, math.ceil(math.sqrt(count)))
     rows = math.ceil(count / columns)
     figure.set_size_inches(
         max(columns, 2) * PANEL_INCHES[0] + FRAME_INCHES[0],

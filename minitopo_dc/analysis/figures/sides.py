@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minitopo_dc.analysis.errors import naming
 from minitopo_dc.analysis.figures.chart import Axis, Chart, Panel, lines
-from minitopo_dc.analysis.figures.why import LEAST_BIN_S, MOST_BINS, reordering_waits
+from minitopo_dc.analysis.figures.why import MAX_BINS, MIN_BIN_S, reordering_waits
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.series import client_rate
 
@@ -29,7 +29,7 @@ def sides_chart(name: str, title: str, runs: Mapping[str, Path]) -> Chart:
     for label, run in runs.items():
         with naming(run):
             end_s = load_result(run).completion_s or 0.0
-            bin_s = max(LEAST_BIN_S, end_s / MOST_BINS)
+            bin_s = max(MIN_BIN_S, end_s / MAX_BINS)
             rate = client_rate(run, bin_s)
             rates[label] = (rate["time_s"] + bin_s / 2, rate["rate_mbps"])
             if BEARER in (found := reordering_waits(run, end_s, bin_s)):

@@ -30,9 +30,9 @@ from minitopo_dc.units import NS_PER_MS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_BINS = 100
+MAX_BINS = 100
 """The most bins of a transfer: more is noise at this width."""
-LEAST_BIN_S = 0.1
+MIN_BIN_S = 0.1
 """The least width of a bin, the default interval of a run's series."""
 Curves = Mapping[str, tuple[Any, Any]]
 """Times and values by their legs: `leg 1`."""
@@ -83,7 +83,7 @@ def run_series(run: Path) -> dict[str, Curves]:
     with naming(run):
         end_s = load_result(run).completion_s or 0.0
         legs = leg_series(run)
-        bin_s = max(LEAST_BIN_S, end_s / MOST_BINS)
+        bin_s = max(MIN_BIN_S, end_s / MAX_BINS)
         return {
             "rate of a leg (Mbit/s)": _rates(legs, end_s, bin_s),
             "queue of a leg (kB)": _queues(legs, end_s, bin_s),

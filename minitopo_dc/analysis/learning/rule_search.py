@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from minitopo_dc.analysis.learning.factors import Factor, Matrix
 from minitopo_dc.analysis.learning.threshold_rule import (
-    MOST_TERMS,
+    MAX_TERMS,
     Choice,
     Term,
     ThresholdRule,
@@ -27,7 +27,7 @@ from minitopo_dc.analysis.statistics import mean_interval
 
 THRESHOLDS = np.linspace(0.1, 0.9, 9)
 """The parts of the points below a threshold, which is then written with one digit."""
-LEAST_PART = 0.08
+MIN_PART = 0.08
 """The least part of the points that each term, and what is left, must decide."""
 Truths = NDArray[np.bool_]
 
@@ -42,7 +42,7 @@ class _Half:
 
     @property
     def fewest(self) -> float:
-        return LEAST_PART * len(self.more)
+        return MIN_PART * len(self.more)
 
 
 def find_rule(
@@ -103,7 +103,7 @@ def _conditions(table: pd.DataFrame, factors: Sequence[Factor]) -> Iterator[Term
 
 def _fewest_terms(train: _Half, check: _Half) -> tuple[int, ...]:
     """Return the conditions of the shortest list within one standard error of the best."""
-    found = [_best(number, train)[1] for number in range(MOST_TERMS + 1)]
+    found = [_best(number, train)[1] for number in range(MAX_TERMS + 1)]
     lost = [_lost(each, train, check) for each in found]
     best = min(range(len(found)), key=lambda number: lost[number].mean())
     for conditions, its in zip(found, lost, strict=True):

@@ -20,7 +20,7 @@ from minitopo_dc.analysis.learning.factors import Matrix, as_level
 from minitopo_dc.analysis.statistics import bootstrap_interval
 from minitopo_dc.settings import Settings
 
-MOST_TERMS = 3
+MAX_TERMS = 3
 Choice = Literal["first", "second", "either"]
 """One of two sides, or abstention."""
 Choices = NDArray[np.str_]
@@ -68,7 +68,7 @@ class ThresholdRule(Settings):
     """What the sides are called."""
     points: Annotated[int, Field(ge=0)]
     """The number of points that it was made from."""
-    terms: Annotated[tuple[Term, ...], Field(max_length=MOST_TERMS)]
+    terms: Annotated[tuple[Term, ...], Field(max_length=MAX_TERMS)]
     """The conditions in their order."""
     otherwise: Choice
     """The choice where none of them is true."""

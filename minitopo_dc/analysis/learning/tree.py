@@ -21,7 +21,7 @@ DEEPEST = 4
 """The most levels of a tree: as many as a person follows."""
 FEWEST_POINTS = 5
 """The fewest points of a leaf: a rule of fewer depends on chance."""
-MOST_DIGITS = 6
+MAX_DIGITS = 6
 """The most digits of a threshold: as many as a design's values have."""
 
 
@@ -170,7 +170,7 @@ def _threshold(column: Column, low: float, high: float) -> float:
     if column.factor.few:
         return low
     middle = math.sqrt(low * high) if low > 0 else (low + high) / 2
-    for digits in range(1, MOST_DIGITS + 1):
+    for digits in range(1, MAX_DIGITS + 1):
         short = float(f"{middle:.{digits}g}")
         if low <= short < high:
             return short

@@ -12,7 +12,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.logs.qlog_sequence import RECORD_SEPARATOR, sequence_events
-from minitopo_dc.analysis.tables.run_files import MOST_QLOG, read_text_in
+from minitopo_dc.analysis.tables.run_files import MAX_QLOG, read_text_in
 from minitopo_dc.run.results import of_first_flow
 
 FIELDS = "event_fields"
@@ -131,7 +131,7 @@ def _qlog(run: Path, role: Literal["server", "client"]) -> Path:
 
 
 def _read_events(run: Path, path: Path) -> list[dict[str, Any]]:
-    text = read_text_in(run, path, MOST_QLOG)
+    text = read_text_in(run, path, MAX_QLOG)
     try:
         if text.startswith(RECORD_SEPARATOR):
             return sequence_events(text)

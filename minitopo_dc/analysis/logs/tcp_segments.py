@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.tables.run_files import MOST_CAPTURE, opened_in
+from minitopo_dc.analysis.tables.run_files import MAX_CAPTURE, opened_in
 from minitopo_dc.capture import read_capture
 
 TCP = 6
@@ -53,7 +53,7 @@ def captured_segments(run: Path, name: str, server_port: int, client_port: int) 
             f"{run}: no {name}; its scenario lacks real: {{capture: [client, server]}}"
         )
     try:
-        with opened_in(run, path, MOST_CAPTURE) as file:
+        with opened_in(run, path, MAX_CAPTURE) as file:
             found = [_segment(*each, server_port) for each in read_capture(file)]
     except ResultError:
         raise

@@ -26,28 +26,30 @@ from minitopo_dc.analysis.statistics import mean_interval
 from minitopo_dc.numbers import significant
 
 
-class Felt(NamedTuple):
+class PerceivedMeasure(NamedTuple):
     """A number of a run that somebody feels."""
 
     name: str
     """Its name among the run's details."""
     words: str
     unit: str
-    more_is_better: bool = False
+    higher_is_better: bool = False
 
 
-FELT: Mapping[str, tuple[Felt, ...]] = {
+PERCEIVED_MEASURES: Mapping[str, tuple[PerceivedMeasure, ...]] = {
     "video": (
-        Felt("linear_qoe_mbps", "quality of experience", "Mbit/s", more_is_better=True),
-        Felt("stalls", "stalls", ""),
-        Felt("stall_s", "time stalled", "s"),
-        Felt("bitrate_mbps", "bitrate", "Mbit/s", more_is_better=True),
+        PerceivedMeasure(
+            "linear_qoe_mbps", "quality of experience", "Mbit/s", higher_is_better=True
+        ),
+        PerceivedMeasure("stalls", "stalls", ""),
+        PerceivedMeasure("stall_s", "time stalled", "s"),
+        PerceivedMeasure("bitrate_mbps", "bitrate", "Mbit/s", higher_is_better=True),
     ),
     "realtime": (
-        Felt("late_share", "late frames", "percentage points"),
-        Felt("frame_delay_p95_ms", "95th percentile of frame delay", "ms"),
-        Felt("frame_delay_p99_ms", "99th percentile of frame delay", "ms"),
-        Felt("freezes", "freezes", ""),
+        PerceivedMeasure("late_share", "late frames", "percentage points"),
+        PerceivedMeasure("frame_delay_p95_ms", "95th percentile of frame delay", "ms"),
+        PerceivedMeasure("frame_delay_p99_ms", "99th percentile of frame delay", "ms"),
+        PerceivedMeasure("freezes", "freezes", ""),
     ),
 }
 """What is compared of a workload; rows are ranked by the first."""
@@ -133,7 +135,7 @@ def media_findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Med
         stacks: the stack of each transport; other transports are left out.
     """
     kinds = set(results["workload"])
-    felt = FELT.get(kinds.pop(), ()) if len(kinds) == 1 else ()
+    felt = PERCEIVED_MEASURES.get(kinds.pop(), ()) if len(kinds) == 1 else ()
     if not felt:
         return []
     ok = results[results["status"] == "ok"]
@@ -147,7 +149,7 @@ def media_findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Med
     ]
 
 
-def _value(details: Mapping[str, Any], felt: Felt) -> float:
+def _value(details: Mapping[str, Any], felt: PerceivedMeasure) -> float:
     """Return a run's number in the unit of the sentence; NaN where it has none."""
     value = details.get(felt.name)
     if not isinstance(value, int | float):
@@ -155,12 +157,12 @@ def _value(details: Mapping[str, Any], felt: Felt) -> float:
     return float(value) * (100 if felt.unit == "percentage points" else 1)
 
 
-def _goodness(runs: pd.DataFrame, felt: Felt) -> float:
+def _goodness(runs: pd.DataFrame, felt: PerceivedMeasure) -> float:
     mean = float(runs[felt.name].mean())
-    return mean if felt.more_is_better else -mean
+    return mean if felt.higher_is_better else -mean
 
 
-def _compared(stack: str, pair: Pair, felt: tuple[Felt, ...]) -> Iterator[MediaFinding]:
+def _compared(stack: str, pair: Pair, felt: tuple[PerceivedMeasure, ...]) -> Iterator[MediaFinding]:
     """Compare two rows by their runs of one seed; yield nothing without a common seed.
 
     With `warning`, yield a finding only if the first row is clearly worse by the first number.
@@ -180,13 +182,13 @@ def _compared(stack: str, pair: Pair, felt: tuple[Felt, ...]) -> Iterator[MediaF
     yield MediaFinding(stack, *names, len(runs), found, warning=pair.warning, **why)
 
 
-def _difference(runs: pd.DataFrame, felt: Felt, names: tuple[str, str]) -> Difference:
+def _difference(runs: pd.DataFrame, felt: PerceivedMeasure, names: tuple[str, str]) -> Difference:
     values = (runs[f"{felt.name}_x"] - runs[f"{felt.name}_y"]).dropna().tolist()
     interval = mean_interval(values)
     mean = sum(values) / len(values) if values else math.nan
     better = ""
     if interval.low > 0 or interval.high < 0:
-        better = names[0] if (mean > 0) == felt.more_is_better else names[1]
+        better = names[0] if (mean > 0) == felt.higher_is_better else names[1]
     return Difference(felt.name, felt.words, felt.unit, mean, interval.low, interval.high, better)
 
 

@@ -36,7 +36,7 @@ from minitopo_dc.data_model import RENAMED
 from minitopo_dc.run.metrics import jain_index
 from minitopo_dc.run.results import NUMBERS
 
-OF_SENDER = ("drop_occasions", "lost_packets", "rtt_ms")
+SENDER_MEASURES = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {
     "reordering_wait_ms": reordering_wait_ms,
     "given_up": given_up,
@@ -63,12 +63,20 @@ COUNTED: dict[str, Literal["delivered_bytes", "pushed_bytes"]] = {
     "carried": "delivered_bytes",
     "sent": "pushed_bytes",
 }
-ON_LINKS = "links_"
+LINKS_PREFIX = "links_"
 """Names such as `links_flow_1_mbps`, and `links_jain_index`."""
-OF_ROW = ("seed", "repetition", "size_bytes")
+ROW_SETTINGS = ("seed", "repetition", "size_bytes")
 """Numbers of a run's row that were asked for, not measured."""
 PLAIN = (
-    *(*NUMBERS, THROUGHPUT, "jain_index", *OF_SENDER, *FEATURES, *BEHAVIOUR_MEASURES, *FROM_FILES),
+    *(
+        *NUMBERS,
+        THROUGHPUT,
+        "jain_index",
+        *SENDER_MEASURES,
+        *FEATURES,
+        *BEHAVIOUR_MEASURES,
+        *FROM_FILES,
+    ),
     *("wall_s", "started_s", "first_byte_s", "client_cpu_s", "server_cpu_s"),
 )
 """Names of measures that have no number in them; the last ones are in most runs' `details`."""
@@ -92,7 +100,7 @@ def is_known(name: str) -> bool:
     Any other name may still be that of a number that a transport or a program reports (`details`).
     """
     name = RENAMED.get(name, name)
-    if name in PLAIN or name in OF_ROW:
+    if name in PLAIN or name in ROW_SETTINGS:
         return True
     return bool(NUMBERED.fullmatch(name) or LEG_SHARE.fullmatch(name))
 
@@ -110,12 +118,12 @@ def measure(row: dict[Any, Any], name: str) -> float:
 
 
 def _measure(row: dict[Any, Any], name: str) -> float:
-    if name in OF_SENDER:
+    if name in SENDER_MEASURES:
         return _float(getattr(sender_recovery(Path(row["directory"])), name))
     if name in FEATURES or name in BEHAVIOUR_MEASURES:
         return _of_connection(Path(row["directory"]), name)
-    if name.startswith(ON_LINKS):
-        return _on_links(row, name.removeprefix(ON_LINKS))
+    if name.startswith(LINKS_PREFIX):
+        return _on_links(row, name.removeprefix(LINKS_PREFIX))
     if name in FROM_FILES:
         return FROM_FILES[name](Path(row["directory"]))
     if name.startswith((UTILISATION, LEG_BYTES)) or LEG_SHARE.fullmatch(name):

@@ -19,7 +19,7 @@ from minitopo_dc.settings import Direction
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import workload_names
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 """The most bytes of a table: seven million rows of a leg's series; twice as much while it is put
 together."""
 NUMBER_BYTES = 8
@@ -31,7 +31,7 @@ DIRECTIONS: Mapping[str, Mapping[str, Direction]] = MappingProxyType(
     }
 )
 """The host and direction of each of an element's series."""
-OF_RUNS = ("client-rate", "connections", "paths", "handovers", "packets")
+RUN_SERIES = ("client-rate", "connections", "paths", "handovers", "packets")
 """Files of a run's directory, without their `.csv`."""
 TCP_INFO = "tcp-info"
 """The file of each flow with its TCP samples, as a workload's rows are."""
@@ -46,7 +46,7 @@ def load_series(
     name: str,
     columns: Sequence[str] | None = None,
     *,
-    most_bytes: int = MOST_BYTES,
+    max_bytes: int = MAX_BYTES,
 ) -> pd.DataFrame:
     """Read a time series of all runs into one table.
 
@@ -59,7 +59,7 @@ def load_series(
         name: `legs`, `transmit`, `receive`, `client-rate`, `connections`, `paths`, `handovers`,
             `packets`, `tcp-info`, or a workload with rows: `request-response`, `ping`.
         columns: columns of the series; None: all. Those of `KEYS` are there in any case.
-        most_bytes: the most bytes that the table may have.
+        max_bytes: the most bytes that the table may have.
 
     Raises:
         ResultError: no run has the series, a file is broken, a column is not there, or the table
@@ -68,7 +68,7 @@ def load_series(
     if isinstance(runs, Path | str):
         found = load_results(runs)
         runs = found[found["status"] == "ok"]
-    known = (*DIRECTIONS, *OF_RUNS, TCP_INFO, *workload_names())
+    known = (*DIRECTIONS, *RUN_SERIES, TCP_INFO, *workload_names())
     if name not in known:
         raise ResultError(f"no series {name}; allowed: {', '.join(known)}")
     labels = _labels(runs)
@@ -80,11 +80,11 @@ def load_series(
             rows.append(row)
             size += int(frames[-1].memory_usage(index=False, deep=True).sum())
             size += len(frame) * label_bytes
-            if size > most_bytes:
+            if size > max_bytes:
                 raise ResultError(
-                    f"{name}: more than {most_bytes:,} bytes after {row + 1} of {len(runs)} runs; "
+                    f"{name}: more than {max_bytes:,} bytes after {row + 1} of {len(runs)} runs; "
                     "name fewer columns, give a part of load_results' rows, or allow more "
-                    "(most_bytes)"
+                    "(max_bytes)"
                 )
     if not frames:
         raise ResultError(f"{name}: none of {len(runs)} runs recorded it")
@@ -126,7 +126,7 @@ def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None, run: Path) -> pd
 def _frames(run: Path, name: str) -> Iterator[pd.DataFrame]:
     if name in DIRECTIONS:
         yield from _of_elements(run, name)
-    elif name in OF_RUNS:
+    elif name in RUN_SERIES:
         if (run / f"{name}.csv").exists():
             yield _in_seconds(_table(run, run / f"{name}.csv"), 0)
     else:

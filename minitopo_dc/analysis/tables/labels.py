@@ -23,7 +23,7 @@ from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.settings.base import error_text
 
 PLAN = "plan.json"
-MOST_PLAN = 1 << 30
+MAX_PLAN = 1 << 30
 """The most bytes of `plan.json`: the 1,000,000 runs that a campaign may have, 1 kB each."""
 FIRST = ("id", "experiments", "configuration")
 """Labels before all other columns; except for the first, they are empty for a run of no
@@ -77,7 +77,7 @@ def read_labelled_plan(directory: Path) -> LabelledPlan:
         ResultError: it is missing or broken.
     """
     path = directory / PLAN
-    text = read_text_in(directory, path, MOST_PLAN)
+    text = read_text_in(directory, path, MAX_PLAN)
     try:
         return _PLAN.validate_python(parse_json(text))
     except ValidationError as error:

@@ -18,7 +18,7 @@ from minitopo_dc.files import opened
 from minitopo_dc.shipped import shipped
 
 REFERENCE = shipped("reference")
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """The most bytes of a table; the largest has less than a tenth."""
 
 
@@ -51,7 +51,7 @@ def read_reference(
     """
     path = REFERENCE / name
     try:
-        with opened(path, MOST_BYTES, within=REFERENCE) as file:
+        with opened(path, MAX_BYTES, within=REFERENCE) as file:
             table = pd.read_csv(file, dtype=str, keep_default_na=False)
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror}") from None

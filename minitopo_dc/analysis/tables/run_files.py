@@ -21,29 +21,29 @@ import pandas as pd
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.data_model import RENAMED, UNVERSIONED, check_version
 from minitopo_dc.files import UnreadableError, opened, parse_json
-from minitopo_dc.run.results import MOST_BYTES
+from minitopo_dc.run.results import MAX_BYTES
 
-MOST_SERIES = 256 << 20
+MAX_SERIES = 256 << 20
 """The most bytes of a CSV file: four legs over an hour at 10 ms are 1.4 million rows of some 150
 bytes."""
 WHOLE = b"0123456789-,\n"
 """The characters of rows of whole numbers."""
-MOST_QLOG = 1 << 30
+MAX_QLOG = 1 << 30
 """The most bytes of a qlog: some 1 kB a packet and end, for a download of 1 GB; in memory it is ten
 times as much."""
-MOST_CAPTURE = 4 << 30
+MAX_CAPTURE = 4 << 30
 """The most bytes of a capture: 4 GB that were carried; it is read packet by packet, and what
 analysis keeps is in memory."""
 
 
 @contextmanager
-def opened_in(run: Path, path: Path, most_bytes: int) -> Iterator[BufferedReader]:
+def opened_in(run: Path, path: Path, max_bytes: int) -> Iterator[BufferedReader]:
     """Open a file of a run, whose version of the data model this program reads.
 
     Args:
         run: the directory that the file must be in.
         path: the file's path, the directory's included.
-        most_bytes: the most bytes that the file may have.
+        max_bytes: the most bytes that the file may have.
 
     Raises:
         ResultError: it is missing, or may not be read.
@@ -51,7 +51,7 @@ def opened_in(run: Path, path: Path, most_bytes: int) -> Iterator[BufferedReader
     """
     check_version(run)
     try:
-        with opened(path, most_bytes, within=run) as file:
+        with opened(path, max_bytes, within=run) as file:
             yield file
     except UnreadableError as error:
         raise ResultError(f"{path}: {error}") from None
@@ -59,10 +59,10 @@ def opened_in(run: Path, path: Path, most_bytes: int) -> Iterator[BufferedReader
         raise ResultError(f"{path}: {error.strerror or error}") from None
 
 
-def read_text_in(run: Path, path: Path, most_bytes: int) -> str:
+def read_text_in(run: Path, path: Path, max_bytes: int) -> str:
     """Return the text of a file of a run; arguments and errors are those of `opened_in`."""
-    with opened_in(run, path, most_bytes) as file:
-        content = file.read(most_bytes)
+    with opened_in(run, path, max_bytes) as file:
+        content = file.read(max_bytes)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -76,7 +76,7 @@ def read_mapping(run: Path, path: Path) -> dict[str, Any]:
         ResultError: it is missing or broken, or holds something else.
     """
     try:
-        found = parse_json(read_text_in(run, path, MOST_BYTES))
+        found = parse_json(read_text_in(run, path, MAX_BYTES))
     except ResultError:
         raise
     except ValueError as error:
@@ -141,8 +141,8 @@ def read_csv(run: Path, path: Path) -> pd.DataFrame:
     Raises:
         ResultError: it is missing, or no table.
     """
-    with opened_in(run, path, MOST_SERIES) as file:
-        content = file.read(MOST_SERIES)
+    with opened_in(run, path, MAX_SERIES) as file:
+        content = file.read(MAX_SERIES)
     table = _whole_numbers(content)
     if table is None:
         table = _any_table(path, content)

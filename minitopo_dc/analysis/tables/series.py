@@ -17,7 +17,7 @@ BIN_S = 0.5
 """The default width of bins in s: long against a round trip of the papers' legs (20 ms), short
 against a change of an LTE cell's capacity in the traces (sampled once a second)."""
 
-MOST_BINS = 10_000_000
+MAX_BINS = 10_000_000
 """The most bins, a day at 10 ms: more come from a wrong time."""
 
 
@@ -52,9 +52,9 @@ def bin_edges(path: Path, end_s: float, bin_s: float) -> np.ndarray[tuple[int], 
         ResultError: there are too many, by a wrong time in the file `path`.
     """
     bins = max(1.0, np.ceil(end_s / bin_s))
-    if not bins <= MOST_BINS:
+    if not bins <= MAX_BINS:
         raise ResultError(
-            f"{path}: ends after {end_s:g} s; allowed: {MOST_BINS:,} bins of {bin_s:g} s"
+            f"{path}: ends after {end_s:g} s; allowed: {MAX_BINS:,} bins of {bin_s:g} s"
         )
     return np.arange(bins + 1) * bin_s
 

@@ -39,16 +39,16 @@ T = TypeVar("T")
 
 CALIBRATION_MB = 1.0
 """The size of a run that calibrates: it takes 0.1 s, and slow start is over by then."""
-LEAST_MB = 0.01
+MIN_MB = 0.01
 """The size of a run that takes hardly more than the constant."""
 CALIBRATION_S = 2.0
 """The duration of a calibrating run whose workload lasts a given time."""
 SESSION_S = 6.0
 """The duration of a calibrating video or call: two segments of the embedded videos."""
-MOST_CALIBRATIONS = 16
+MAX_CALIBRATIONS = 16
 """The most kinds that are calibrated, the commonest first; others count as their mean. They take
 some seconds in all."""
-MOST_TIMED = 300
+MAX_TIMED = 300
 """The most runs of a directory that are read: more make the estimate no better."""
 VIRTUAL_FACTOR = 2.0
 """The error of an estimate, up or down: that of two campaigns, with some margin
@@ -183,11 +183,11 @@ def calibrate(
     for scenario, times in runs:
         alike.setdefault(kind_of(scenario), []).append((scenario, times))
     commonest = sorted(alike.values(), key=lambda those: -sum(times for _, times in those))
-    chosen = [_middle([each for each, _ in those]) for those in commonest[:MOST_CALIBRATIONS]]
+    chosen = [_middle([each for each, _ in those]) for those in commonest[:MAX_CALIBRATIONS]]
     with TemporaryDirectory() as directory:
         root = Path(directory)
         least, *others = [
-            smaller(chosen[0], LEAST_MB),
+            smaller(chosen[0], MIN_MB),
             *(smaller(scenario, CALIBRATION_MB) for scenario in chosen),
         ]
         _timed(least, execute, root / "first", clock)  # loads the modules
@@ -198,7 +198,7 @@ def calibrate(
 
 
 def timed_runs(store: Store) -> list[Observed]:
-    """Return the timed runs of a campaign's directory, at most `MOST_TIMED`, evenly chosen."""
+    """Return the timed runs of a campaign's directory, at most `MAX_TIMED`, evenly chosen."""
     directories = sorted(each for each in store.runs.glob("*") if each.is_dir())
     return _known(_recorded(each) for each in _evenly(directories))
 
@@ -210,8 +210,8 @@ def timed_before(runs: Sequence[Run], store: Store) -> list[Observed]:
 
 
 def _evenly(things: Sequence[T]) -> Sequence[T]:
-    """Return at most `MOST_TIMED` of a sequence, evenly chosen."""
-    return things[:: 1 + len(things) // MOST_TIMED]
+    """Return at most `MAX_TIMED` of a sequence, evenly chosen."""
+    return things[:: 1 + len(things) // MAX_TIMED]
 
 
 def _known(found: Iterable[Observed | None]) -> list[Observed]:

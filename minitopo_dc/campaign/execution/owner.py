@@ -18,7 +18,7 @@ from minitopo_dc.settings import SettingsError
 
 NOBODY = 65_534
 """The group of an owner that this machine does not know, where a directory's group is root's."""
-OF_ROOT = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "MPLCONFIGDIR")
+ROOT_VARIABLES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "MPLCONFIGDIR")
 """Environment variables that name directories of the user who began the command."""
 NEEDED = (__file__, pd.__file__)
 """Files of the program and of what it uses."""
@@ -78,5 +78,5 @@ def _set_user(uid: int, group: int) -> None:
         home = entry.pw_dir
     os.setuid(uid)
     os.environ["HOME"] = home
-    for name in OF_ROOT:
+    for name in ROOT_VARIABLES:
         os.environ.pop(name, None)

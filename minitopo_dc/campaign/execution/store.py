@@ -30,14 +30,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO, get_args
 
-from minitopo_dc.analysis.tables.labels import MOST_PLAN, PLAN
+from minitopo_dc.analysis.tables.labels import MAX_PLAN, PLAN
 from minitopo_dc.analysis.tables.load import load_result
-from minitopo_dc.analysis.tables.run_files import MOST_CAPTURE
+from minitopo_dc.analysis.tables.run_files import MAX_CAPTURE
 from minitopo_dc.campaign.file.plan import Plan
 from minitopo_dc.data_model import DataModelError, NoVersionError, check_version, write_version
 from minitopo_dc.errors import InputError
 from minitopo_dc.files import opened, parse_json, read_text, replacing, write_whole
-from minitopo_dc.run.results import MOST_BYTES, RunResult, Status
+from minitopo_dc.run.results import MAX_BYTES, RunResult, Status
 from minitopo_dc.settings import SettingsError
 
 CHECKSUMS = "checksums.json"
@@ -63,7 +63,7 @@ def damage(directory: Path, only: str | None = None) -> str | None:
         only: look at this file alone.
     """
     try:
-        digests = parse_json(read_text(directory / CHECKSUMS, MOST_BYTES, within=directory))
+        digests = parse_json(read_text(directory / CHECKSUMS, MAX_BYTES, within=directory))
         named = [(str(name), str(digest)) for name, digest in digests.items()]
     except FileNotFoundError:
         return None
@@ -87,13 +87,13 @@ def _files(directory: Path) -> Iterator[Path]:
     """
     for path in sorted(directory.rglob("*")):
         regular = path.is_file() and not path.is_symlink() and path.name != CHECKSUMS
-        if regular and path.stat().st_size <= MOST_CAPTURE:
+        if regular and path.stat().st_size <= MAX_CAPTURE:
             yield path
 
 
 def _digest(directory: Path, path: Path) -> str:
     digest = hashlib.sha256()
-    with opened(path, MOST_CAPTURE, within=directory) as file:
+    with opened(path, MAX_CAPTURE, within=directory) as file:
         while part := file.read(PART_BYTES):
             digest.update(part)
     return digest.hexdigest()
@@ -127,7 +127,7 @@ class Store:
         self._check_inside()
         check_version(self.root)
         try:
-            text = read_text(self._plan, MOST_PLAN, within=self.root)
+            text = read_text(self._plan, MAX_PLAN, within=self.root)
             return Plan.from_json(text, str(self._plan))
         except SettingsError:
             raise

@@ -22,7 +22,7 @@ from minitopo_dc.run.judge import crashed
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 
-MOST_KILLS = 3
+MAX_KILLS = 3
 """The most times that the process of one run may be killed; Dask's own default (`allowed-failures`)
 is 3, too."""
 
@@ -100,7 +100,7 @@ class Processes:
         """Yield each run with its result; one whose process was killed is begun again.
 
         Raises:
-            StoreError: it was killed `MOST_KILLS` times; raised when all others have ended.
+            StoreError: it was killed `MAX_KILLS` times; raised when all others have ended.
         """
         kills: Counter[str] = Counter()
         given_up: list[Run] = []
@@ -115,7 +115,7 @@ class Processes:
                     yield run, outcome
                     continue
                 kills[run.id] += 1
-                (again if kills[run.id] < MOST_KILLS else given_up).append(run)
+                (again if kills[run.id] < MAX_KILLS else given_up).append(run)
             runs = again
         if given_up:
             raise killers(given_up, "give the same command again, with fewer --jobs")

@@ -24,7 +24,7 @@ from minitopo_dc.campaign.file.fields import (
 )
 from minitopo_dc.campaign.file.measure_names import check_names
 
-MOST_CELLS = 100_000
+MAX_CELLS = 100_000
 """The most cells of an experiment: each is a scenario that is checked, in a millisecond."""
 SMALLER: tuple[Version, ...] = ("quick", "sample")
 
@@ -114,9 +114,9 @@ def _check_number(experiment: Experiment) -> None:
         len(experiment.cells) or 1,
         1 if design is None else design.points or 1,
     ]
-    if math.prod(groups) > MOST_CELLS:
+    if math.prod(groups) > MAX_CELLS:
         raise ValueError(
-            f"grid, joint, cells, design: {math.prod(groups):,} cells; allowed: {MOST_CELLS:,}"
+            f"grid, joint, cells, design: {math.prod(groups):,} cells; allowed: {MAX_CELLS:,}"
         )
 
 

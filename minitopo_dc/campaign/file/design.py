@@ -13,16 +13,16 @@ from pydantic import Field, model_validator
 from minitopo_dc.campaign.file.points_file import Column, read_points
 from minitopo_dc.campaign.file.wsp import Points, wsp
 from minitopo_dc.settings import Settings
-from minitopo_dc.settings.ranges import MOST_SEED, within
+from minitopo_dc.settings.ranges import MAX_SEED, within
 
 Version = Literal["full", "quick", "sample"]
 """The versions of a campaign: all of it; all kinds of its cells but less of each; a few cells that
 show its range, e.g. to compare clocks."""
-MOST_POINTS, MOST_CANDIDATES = 10_000, 1_000_000
+MAX_POINTS, MAX_CANDIDATES = 10_000, 1_000_000
 """Limits that keep the making of a design to minutes."""
-DesignPoints = Annotated[int, *within(1, MOST_POINTS)]
-Candidates = Annotated[int, *within(1, MOST_CANDIDATES)]
-DesignSeed = Annotated[int, *within(0, MOST_SEED)]
+DesignPoints = Annotated[int, *within(1, MAX_POINTS)]
+Candidates = Annotated[int, *within(1, MAX_CANDIDATES)]
+DesignSeed = Annotated[int, *within(0, MAX_SEED)]
 DIGITS = 6
 """Significant digits of a value: as fine as any field needs, and the same on every platform."""
 

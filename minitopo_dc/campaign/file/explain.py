@@ -6,7 +6,7 @@ docs/campaign-file.md describes them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -27,7 +27,16 @@ class Sides(Settings):
     margin: Annotated[float, *within(0, 1, above=True)] = 0.05
     """A tie is from 1 / (1 + margin) to 1 + margin; the default is that of `minitopo-dc advise`
     for goodput, which is what the clocks differ by (docs/advise.md)."""
-    less_is_better: bool = False
+    lower_is_better: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _old_name(cls, value: Any) -> Any:
+        """Accept `less_is_better`, the name of the field in older files."""
+        if isinstance(value, Mapping) and "lower_is_better" not in value:
+            names = {"less_is_better": "lower_is_better"}
+            return {names.get(name, name): each for name, each in value.items()}
+        return value
 
 
 class Explain(Settings):
@@ -74,7 +83,7 @@ class Explain(Settings):
         return limit
 
     @property
-    def less_is_better(self) -> bool:
+    def lower_is_better(self) -> bool:
         """Return whether the limit is the most that the measure may be."""
         return self.at_most is not None
 

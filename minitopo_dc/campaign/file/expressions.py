@@ -31,7 +31,7 @@ from minitopo_dc.campaign.file.grammar import (
 )
 from minitopo_dc.campaign.file.values import (
     FUNCTIONS,
-    MOST_BITS,
+    MAX_BITS,
     Functions,
     Keys,
     check_size,
@@ -39,7 +39,7 @@ from minitopo_dc.campaign.file.values import (
     plain,
 )
 
-MOST_NUMBERS = 100_000
+MAX_NUMBERS = 100_000
 """The most numbers of columns that an expression may read: 10 steps over 10,000 points. A claim is
 worked out a thousand times for its interval."""
 DIGITS = 9
@@ -200,8 +200,8 @@ class _Reader:
         value = _WORK[type(node)](self, node)
         if isinstance(value, np.ndarray):
             self._numbers += value.size
-            if self._numbers > MOST_NUMBERS:
-                raise ValueError(f"more than {MOST_NUMBERS} numbers of columns to be read")
+            if self._numbers > MAX_NUMBERS:
+                raise ValueError(f"more than {MAX_NUMBERS} numbers of columns to be read")
         else:
             check_size(value)
         return value
@@ -339,8 +339,8 @@ _WORK: Mapping[type, Callable[[_Reader, Any], Any]] = {
 
 def _check_power(left: Any, right: Any) -> None:
     whole = isinstance(left, int) and isinstance(right, int)
-    if whole and left.bit_length() * right > MOST_BITS:
-        raise ValueError(f"a whole number of more than {MOST_BITS} bits")
+    if whole and left.bit_length() * right > MAX_BITS:
+        raise ValueError(f"a whole number of more than {MAX_BITS} bits")
 
 
 def _check_numbers(symbol: str, *values: Any) -> None:

@@ -19,7 +19,7 @@ from minitopo_dc.workloads import Workload, get_workload, workload_names
 
 ALL = "*"
 """The part of a path that is every item of a list."""
-MOST_DIGITS = 10
+MAX_DIGITS = 10
 """The most digits of an index: far more than any list is long."""
 LABEL = "label."
 """The beginning of a factor's name that describes a cell and changes nothing in its scenario."""
@@ -100,7 +100,7 @@ def _mapping(place: Any, path: str) -> dict[str, Any]:
 
 
 def _is_index(part: str) -> bool:
-    return part.isascii() and part.isdigit() and len(part) < MOST_DIGITS
+    return part.isascii() and part.isdigit() and len(part) < MAX_DIGITS
 
 
 def _indices(items: list[Any], part: str, path: str) -> range:

@@ -95,7 +95,7 @@ class Reference(Settings):
 OVER_POINTS = ("cdf", "boxes", "map")
 """Kinds of figures that show measures of `joined`."""
 NEED_CURVES = ("curves", "bars", "throughput-delay", "against", "session", *OVER_POINTS)
-WITHOUT_X = ("cdf", "boxes", "under-load", "throughput-delay", "rows-cdf", "session")
+KINDS_WITHOUT_X = ("cdf", "boxes", "under-load", "throughput-delay", "rows-cdf", "session")
 
 
 class Figure(Settings):
@@ -145,7 +145,7 @@ class Figure(Settings):
     def _check_combination(self) -> Self:
         if self.kind in NEED_CURVES and not self.curves:
             raise ValueError(f"kind {self.kind} needs curves")
-        if not self.x and self.kind not in WITHOUT_X:
+        if not self.x and self.kind not in KINDS_WITHOUT_X:
             raise ValueError(f"kind {self.kind} needs x")
         if self.kind == "map" and not self.y:
             raise ValueError("kind map needs y")

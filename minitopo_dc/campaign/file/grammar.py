@@ -19,7 +19,7 @@ from minitopo_dc.errors import MinitopoDcError
 SIGN = "="
 LONGEST = 2_000
 """The most characters of an expression."""
-MOST_STEPS = 500
+MAX_STEPS = 500
 """The most names, values, operators and calls of an expression."""
 DEEPEST = 100
 """The deepest nesting of parts, far from the limit of Python's own stack."""
@@ -63,7 +63,7 @@ PARTS = (
     *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call),
 )
 GRAMMAR = (*ARITHMETIC, *COMPARISONS, ast.UAdd, ast.USub, ast.Not, ast.And, ast.Or, ast.Load)
-INSTEAD: Mapping[type, str] = {
+REPLACEMENTS: Mapping[type, str] = {
     ast.BitOr: "filters are functions: round(a) in place of a|round, max(a, b) of [a, b]|max",
     ast.BitAnd: "write `and` in place of &, or multiply conditions of columns",
     ast.Invert: "write `not a` in place of ~a, and a + str(b) in place of a ~ b",
@@ -93,7 +93,7 @@ def parsed(text: str) -> ast.expr:
     except (RecursionError, MemoryError):
         raise ExpressionError(f"{shown(text)}: nested too deeply") from None
     except SyntaxError as error:
-        hint = INSTEAD[ast.Invert] if "~" in text else error.msg
+        hint = REPLACEMENTS[ast.Invert] if "~" in text else error.msg
         raise ExpressionError(f"{shown(text)}: {hint}") from None
     except ValueError as error:
         raise ExpressionError(f"{shown(text)}: {error}") from None
@@ -108,8 +108,8 @@ def _checked(text: str) -> ast.expr:
         warnings.simplefilter("ignore")  # of a number right before a word, as in 1if
         tree = ast.parse(text.replace("\n", " "), mode="eval").body
     parts = list(_parts(tree))
-    if len(parts) > MOST_STEPS:
-        raise ValueError(f"{len(parts)} steps; allowed: {MOST_STEPS}")
+    if len(parts) > MAX_STEPS:
+        raise ValueError(f"{len(parts)} steps; allowed: {MAX_STEPS}")
     _check_characters(text, parts)
     return tree
 
@@ -134,10 +134,10 @@ def _check_part(node: ast.AST) -> None:
     if isinstance(node, ast.Constant) and not isinstance(node.value, int | float | str | None):
         raise ValueError(f"a value of type {type(node.value).__name__} is not allowed")
     if isinstance(node, ast.Dict) and None in node.keys:
-        raise ValueError(INSTEAD[ast.Starred])
+        raise ValueError(REPLACEMENTS[ast.Starred])
     if not isinstance(node, PARTS + GRAMMAR):
         other = f"{type(node).__name__} is not allowed"
-        raise ValueError(INSTEAD.get(type(node), other))
+        raise ValueError(REPLACEMENTS.get(type(node), other))
 
 
 def _check_characters(text: str, parts: list[ast.AST]) -> None:

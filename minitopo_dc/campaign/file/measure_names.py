@@ -28,13 +28,19 @@ ONLY_JOINED = ("benefit", "opposed")
 """Functions that only expressions of `joined` have (`campaign.report.joined`)."""
 NOTHING = "nothing"
 """The value of an expression of `joined` that says nothing of a point."""
-ALIKE = 0.8
+MIN_SIMILARITY = 0.8
 """The similarity (`difflib`) from which on a name counts as a misspelling of another."""
-MOST_MATCHES = 3
+MAX_MATCHES = 3
 COLUMN = "a column, which has no items; use least, most, mean, ... or the experiment's `across`"
 NUMBER = "a number of each point, which has no items"
 """What columns of `joined` are in claims, and in later columns."""
-OFTEN = ("goodput_mbps", "completion_s", "capacity_share", "throughput_mbps", "jain_index")
+COMMON_MEASURES = (
+    "goodput_mbps",
+    "completion_s",
+    "capacity_share",
+    "throughput_mbps",
+    "jain_index",
+)
 """Measures that a message names where none is similar to what was asked for."""
 PAGE = "(docs/campaign-file.md, Measures)"
 
@@ -120,8 +126,10 @@ def check_measures(
     if not doubtful:
         return
     workloads = _workloads(scenarios)
-    told = {name for each in workloads for name in each.told}
-    listed = {name for each in workloads if isinstance(each, LISTED) for name in each.told}
+    told = {name for each in workloads for name in each.reported_measures}
+    listed = {
+        name for each in workloads if isinstance(each, LISTED) for name in each.reported_measures
+    }
     only_listed = all(isinstance(each, Command) for each in workloads)
     for asked in doubtful:
         if asked.measure not in told and (only_listed or similar_measures(asked.measure, listed)):
@@ -156,7 +164,9 @@ def unknown_measures(
 
 def similar_measures(name: str, others: Iterable[str] = ()) -> list[str]:
     """Return the names of measures that are similar to a name, the most similar first."""
-    return get_close_matches(name, {*PLAIN, *EXAMPLES, *others}, n=MOST_MATCHES, cutoff=ALIKE)
+    return get_close_matches(
+        name, {*PLAIN, *EXAMPLES, *others}, n=MAX_MATCHES, cutoff=MIN_SIMILARITY
+    )
 
 
 def unknown(asked: NeededMeasure, told: Iterable[str] = ()) -> str:
@@ -167,7 +177,7 @@ def unknown(asked: NeededMeasure, told: Iterable[str] = ()) -> str:
         told: names of what the runs report besides what all of them have.
     """
     close = similar_measures(asked.measure, told)
-    names = ", ".join(dict.fromkeys([*OFTEN, *sorted(told)]))
+    names = ", ".join(dict.fromkeys([*COMMON_MEASURES, *sorted(told)]))
     hint = f"did you mean {' or '.join(close)}?" if close else f"allowed: {names}, and others"
     return f"{asked.key}: {asked.measure} is no measure of {asked.configuration}; {hint} " + PAGE
 
@@ -186,7 +196,7 @@ def _check(
     except ExpressionError as error:
         raise ValueError(f"{key}: {error}") from None
     if wrong:
-        close = get_close_matches(wrong[0], known, n=MOST_MATCHES)
+        close = get_close_matches(wrong[0], known, n=MAX_MATCHES)
         hint = f"did you mean {' or '.join(close)}? " if close else ""
         if wrong[0] in Scenario.model_fields:
             hint = "a field has no name here; joined knows label.NAME of the cells as NAME; "

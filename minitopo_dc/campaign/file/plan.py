@@ -30,7 +30,7 @@ from minitopo_dc.files import parse_json
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
 
-MOST_RUNS = 1_000_000
+MAX_RUNS = 1_000_000
 """The most runs of a campaign: each is a directory."""
 
 
@@ -128,8 +128,8 @@ def read_plan(path: Path, overrides: Overrides = Overrides()) -> Plan:  # noqa: 
     planner = Planner(path, file, clock, overrides)
     found = [each for name in planner.experiments() for each in planner.cells(name)]
     runs_of_cells = sum(planner.repetitions(cell.experiment) for cell, _ in found)
-    if runs_of_cells > MOST_RUNS:
-        raise SettingsError(f"{path}: {runs_of_cells:,} runs; allowed: {MOST_RUNS:,}")
+    if runs_of_cells > MAX_RUNS:
+        raise SettingsError(f"{path}: {runs_of_cells:,} runs; allowed: {MAX_RUNS:,}")
     runs: dict[str, Run] = {}
     points: dict[str, int] = {}
     point_of: dict[str, int] = {}

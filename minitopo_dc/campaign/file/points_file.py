@@ -13,7 +13,7 @@ from minitopo_dc.campaign.file.wsp import Points
 from minitopo_dc.files import read_text
 from minitopo_dc.numbers import real
 
-MOST_BYTES = 100_000_000
+MAX_BYTES = 100_000_000
 """Of a file: far above 10,000 points of a thousand factors."""
 
 
@@ -51,7 +51,7 @@ def read_points(path: Path, columns: Sequence[Column], where: Mapping[str, str])
 
 
 def _rows(path: Path, names: Sequence[str]) -> Iterator[Row]:
-    reader = csv.reader(read_text(path, MOST_BYTES).splitlines())
+    reader = csv.reader(read_text(path, MAX_BYTES).splitlines())
     lines = ((reader.line_num, line) for line in reader if line)
     first, header = next(lines, (1, []))
     header = [name.strip() for name in header]

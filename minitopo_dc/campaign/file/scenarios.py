@@ -23,7 +23,7 @@ from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.settings.base import exists
 from minitopo_dc.trace import TraceError
 
-CLOCK_OF: dict[str, Clock] = {
+FIELD_CLOCKS: dict[str, Clock] = {
     "virtual": "virtual",
     "real.sysctl": "real",
     "real.client_cpu_percent": "real",
@@ -249,7 +249,7 @@ class Planner:
 @cache
 def _has_field(clock: Clock, path: str) -> bool:
     """Return whether a clock has a field at all."""
-    clocks = (of for place, of in CLOCK_OF.items() if f"{path}.".startswith(f"{place}."))
+    clocks = (of for place, of in FIELD_CLOCKS.items() if f"{path}.".startswith(f"{place}."))
     return all(of == clock for of in clocks)
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_BITS = 10_000
+MAX_BITS = 10_000
 """The most bits of a whole number: far more than a field needs, as the next limits are."""
-MOST_CHARACTERS = 10_000
+MAX_CHARACTERS = 10_000
 """The most characters of a text."""
-MOST_ITEMS = 1_000
+MAX_ITEMS = 1_000
 """The most items of a list or a dictionary, with those of the lists in it."""
-MOST_PLACES = 15
+MAX_PLACES = 15
 """Decimal places of `round`: a number has no more digits."""
 
 Column = NDArray[np.float64]
@@ -73,14 +73,14 @@ def check_size(value: Any) -> None:
         item = waiting.pop()
         if isinstance(item, list | tuple | dict):
             seen += len(item)
-            if seen > MOST_ITEMS:
-                raise ValueError(f"more than {MOST_ITEMS} items of a list or dictionary")
+            if seen > MAX_ITEMS:
+                raise ValueError(f"more than {MAX_ITEMS} items of a list or dictionary")
             waiting += item
             waiting += item.values() if isinstance(item, dict) else ()
-        elif isinstance(item, int) and item.bit_length() > MOST_BITS:
-            raise ValueError(f"a whole number of more than {MOST_BITS} bits")
-        elif isinstance(item, str) and len(item) > MOST_CHARACTERS:
-            raise ValueError(f"a text of more than {MOST_CHARACTERS} characters")
+        elif isinstance(item, int) and item.bit_length() > MAX_BITS:
+            raise ValueError(f"a whole number of more than {MAX_BITS} bits")
+        elif isinstance(item, str) and len(item) > MAX_CHARACTERS:
+            raise ValueError(f"a text of more than {MAX_CHARACTERS} characters")
         elif not isinstance(item, int | float | str | Keys | None):
             raise TypeError(f"a value of type {type(item).__name__}")
 
@@ -178,8 +178,8 @@ def _rounded_to(value: Any, places: Any = None) -> Any:
         return value
     if places is None:
         return round(value)
-    if type(places) is not int or not 0 <= places <= MOST_PLACES:
-        raise ValueError(f"0 to {MOST_PLACES} places are allowed")
+    if type(places) is not int or not 0 <= places <= MAX_PLACES:
+        raise ValueError(f"0 to {MAX_PLACES} places are allowed")
     return round(value, places)
 
 

@@ -34,7 +34,7 @@ class Case:
 
     place: int
     """The point's row in the table."""
-    is_so: bool
+    reaches_limit: bool
     value: float
     factors: Mapping[str, Any]
     """The values of the factors by their names in words."""
@@ -89,9 +89,13 @@ class Answer:
         """Return the cases whose series are shown, the largest measure first."""
         return sorted((each for each in self.cases if each.chosen), key=lambda each: -each.value)
 
-    def reasons(self, *, is_so: bool) -> Counter[tuple[str, str]]:
+    def reasons(self, *, reaches_limit: bool) -> Counter[tuple[str, str]]:
         """Return for the points of one side how often which run is the slowest, and why."""
-        return Counter((each.slowest, each.reason) for each in self.cases if each.is_so == is_so)
+        return Counter(
+            (each.slowest, each.reason)
+            for each in self.cases
+            if each.reaches_limit == reaches_limit
+        )
 
 
 def answers(
@@ -132,7 +136,7 @@ def answers(
                     words=file.words,
                     unseen=_unseen(sources, source, asked.tested_on),
                     others=asked.limits,
-                    less=asked.less_is_better,
+                    less=asked.lower_is_better,
                 ),
                 scatter=_scatter(join(source, name, experiment).repetitions, asked),
                 cases=tuple(_cases(source, name, experiment, asked, table)),
@@ -164,7 +168,7 @@ def _scatter(repetitions: Sequence[pd.DataFrame], asked: Explain) -> Scatter:
     values = values[values.notna().sum(axis=1) > 1]
     finite = values.replace([np.inf, -np.inf], np.nan)
     spread = (finite.max(axis=1) - finite.min(axis=1)) / finite.median(axis=1)
-    less = asked.less_is_better
+    less = asked.lower_is_better
     ends = [
         reached(side, asked.limit, less=less) for side in (values.min(axis=1), values.max(axis=1))
     ]
@@ -188,8 +192,10 @@ def _cases(
             named = {words_of(file, path): each for path, each in factors}
             cases.append(_case(asked, place, float(values[place]), named, runs))
     chosen: dict[int, str] = {}
-    for is_so in (True, False):
-        chosen |= _three([each for each in cases if each.is_so == is_so], asked.limit)
+    for reaches_limit in (True, False):
+        chosen |= _three(
+            [each for each in cases if each.reaches_limit == reaches_limit], asked.limit
+        )
     yield from (replace(each, chosen=chosen.get(each.place, "")) for each in cases)
 
 
@@ -221,7 +227,7 @@ def _case(
     ordered = sorted(found, key=lambda each: found[each].goodput_mbps)
     return Case(
         place=place,
-        is_so=bool(reached(pd.Series([value]), asked.limit, less=asked.less_is_better)[0]),
+        reaches_limit=bool(reached(pd.Series([value]), asked.limit, less=asked.lower_is_better)[0]),
         value=value,
         factors=factors,
         runs=runs,

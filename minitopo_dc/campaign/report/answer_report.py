@@ -18,12 +18,12 @@ from minitopo_dc.campaign.report.answer import Answer, Case
 from minitopo_dc.campaign.report.answer_words import claim_json, rule_text, to_json
 from minitopo_dc.campaign.report.claims import Verdict
 from minitopo_dc.campaign.report.questions import Compared, Question
-from minitopo_dc.campaign.report.when import Told
+from minitopo_dc.campaign.report.when import WhenAnswer
 from minitopo_dc.campaign.report.when_words import to_json as when_json
 from minitopo_dc.campaign.report.words import significant
 from minitopo_dc.files import replacing
 
-MOST_MAPS = 3
+MAX_MAPS = 3
 """The most maps beside the shares in one picture."""
 
 
@@ -60,8 +60,8 @@ def answers_chart(name: str, answers: Sequence[Answer], measure: str = "") -> Ch
         if at.limit == limit
     }
     maps = [found for found in map(answer_map, _by_balance(answers)) if found is not None]
-    side = "or below" if answers[0].asked.less_is_better else "or above"
-    named = [replace(each, measure=measure) for each in maps[:MOST_MAPS]]
+    side = "or below" if answers[0].asked.lower_is_better else "or above"
+    named = [replace(each, measure=measure) for each in maps[:MAX_MAPS]]
     return answer_chart(name, shares, f"{limit:g} {side}", named)
 
 
@@ -94,7 +94,7 @@ def save_answers(
     told: str,
     compared: Mapping[str, Sequence[Compared]] = MappingProxyType({}),
     *,
-    when: Sequence[Told] = (),
+    when: Sequence[WhenAnswer] = (),
 ) -> None:
     """Write `answer.json`, and `answer.txt` where there is anything to tell.
 

@@ -17,9 +17,9 @@ from minitopo_dc.campaign.report.claims import Verdict
 from minitopo_dc.campaign.report.words import counted as number_of
 from minitopo_dc.campaign.report.words import percent, share, significant
 
-MOST_IMPORTANT = 4
+MAX_NAMED_FACTORS = 4
 """The most factors that are named."""
-MOST_REASONS = 3
+MAX_REASONS = 3
 """The most reasons of each side."""
 
 
@@ -101,7 +101,7 @@ def rule_tested(answer: Answer) -> str:
 
 def factors(found: Explanation) -> str:
     """Return a sentence on which factors matter."""
-    clear = [each for each in found.importances if each.is_clear][:MOST_IMPORTANT]
+    clear = [each for each in found.importances if each.is_clear][:MAX_NAMED_FACTORS]
     if not found.importances:
         return ""
     if not clear:
@@ -112,11 +112,11 @@ def factors(found: Explanation) -> str:
 
 def reasons(answer: Answer) -> Iterator[str]:
     """Yield for each side which run is slower how often, and what its counters say."""
-    for is_so, word in ((False, answer.asked.otherwise), (True, answer.asked.then)):
-        found = answer.reasons(is_so=is_so)
+    for reaches_limit, word in ((False, answer.asked.otherwise), (True, answer.asked.then)):
+        found = answer.reasons(reaches_limit=reaches_limit)
         listed = "; ".join(
             f"{slowest} slower at {points}: {reason or 'no counter tells why'}"
-            for (slowest, reason), points in found.most_common(MOST_REASONS)
+            for (slowest, reason), points in found.most_common(MAX_REASONS)
         )
         if listed:
             yield f"{word} ({number_of(found.total(), 'point')}): {listed}."
@@ -190,7 +190,7 @@ def to_json(answer: Answer) -> dict[str, Any]:
         "cases": [
             {
                 "value": case.value,
-                "is_so": case.is_so,
+                "is_so": case.reaches_limit,
                 "chosen": case.chosen,
                 "factors": dict(case.factors),
                 "runs": {name: run.name for name, run in case.runs.items()},
@@ -201,11 +201,13 @@ def to_json(answer: Answer) -> dict[str, Any]:
             for case in answer.chosen
         ],
         "reasons": {
-            ("so" if is_so else "not_so"): [
+            ("so" if reaches_limit else "not_so"): [
                 {"slowest": slowest, "reason": reason, "points": points}
-                for (slowest, reason), points in answer.reasons(is_so=is_so).most_common()
+                for (slowest, reason), points in answer.reasons(
+                    reaches_limit=reaches_limit
+                ).most_common()
             ]
-            for is_so in (True, False)
+            for reaches_limit in (True, False)
         },
     }
     return finite(document)

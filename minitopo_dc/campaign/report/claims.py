@@ -37,7 +37,7 @@ from minitopo_dc.campaign.report.evaluation import Source
 from minitopo_dc.campaign.report.joined import Joined, join
 from minitopo_dc.settings import SettingsError
 
-LEAST_VALUES = 2
+MIN_VALUES = 2
 """A claim that rests on fewer values is not judged."""
 UNIVERSAL = "each point"
 """The method of a claim that one point refutes, which has no interval."""
@@ -83,7 +83,7 @@ class Verdict:
         """Return the verdict, one of `VERDICTS`."""
         if self.estimate is None:
             return "not run"
-        if self.estimate.values < LEAST_VALUES:
+        if self.estimate.values < MIN_VALUES:
             return "not enough evidence"
         least = -math.inf if self.claim.least is None else self.claim.least
         most = math.inf if self.claim.most is None else self.claim.most
@@ -101,8 +101,8 @@ class Verdict:
         """Return what else is to be known: what evidence lacks, and which runs are left out."""
         lacking = {
             "not run": "no point has a value",
-            "not enough evidence": f"1 point with 1 run; needed: {LEAST_VALUES} points, or "
-            f"--repetitions {LEAST_VALUES} or more",
+            "not enough evidence": f"1 point with 1 run; needed: {MIN_VALUES} points, or "
+            f"--repetitions {MIN_VALUES} or more",
         }
         return "; ".join(filter(None, (lacking.get(self.word, ""), self.left_out)))
 

@@ -73,7 +73,7 @@ def _check_measures(source: Source, sources: Sequence[Source]) -> None:
     A number that one transport reports and another does not is no mistake. So where a configuration
     that asks for it has no run that is ok, and no measure has a similar name, nothing is refused.
     """
-    told = {name for each in sources for name in _told(each.cells)}
+    told = {name for each in sources for name in _reported_names(each.cells)}
     for name in dict.fromkeys(cell.experiment for cell in source.plan.cells):
         experiment = source.plan.file.experiments[name]
         rows = source.cells_of(name)
@@ -92,13 +92,13 @@ def _check_measures(source: Source, sources: Sequence[Source]) -> None:
             )
 
 
-def _told(cells: pd.DataFrame) -> Iterator[str]:
+def _reported_names(cells: pd.DataFrame) -> Iterator[str]:
     """Yield the names of the measures that runs have in their rows."""
     ok = cells[cells["status"] == "ok"]
     yield from (str(name) for name in ok if ok[name].notna().any())
 
 
-WITHOUT_END: Mapping[str, float] = {
+ENDLESS_VALUES: Mapping[str, float] = {
     "goodput_mbps": 0.0,
     "capacity_share": 0.0,
     **dict.fromkeys(
@@ -117,7 +117,7 @@ def run_value(run: dict[Any, Any], name: str, *, endless: bool) -> float:
         run: a row of the cells.
         name: the measure.
         endless: whether a run that failed counts as one that delivers nothing and never ends
-            (`WITHOUT_END`).
+            (`ENDLESS_VALUES`).
 
     Raises:
         ResultError: a file of a run that is ok is missing or broken.
@@ -125,7 +125,7 @@ def run_value(run: dict[Any, Any], name: str, *, endless: bool) -> float:
     if run["status"] == "ok":
         return measure(run, name)
     failed = endless and run["status"] == "failed"
-    return WITHOUT_END.get(name, math.nan) if failed else math.nan
+    return ENDLESS_VALUES.get(name, math.nan) if failed else math.nan
 
 
 def failed_runs_text(rows: pd.DataFrame) -> str:

@@ -72,7 +72,7 @@ def _benefit(multipath: float, single: Sequence[float]) -> float:
     return aggregation_benefit(multipath, single)
 
 
-OF_POINTS: Functions = {"benefit": _benefit, "opposed": _opposed}
+POINT_FUNCTIONS: Functions = {"benefit": _benefit, "opposed": _opposed}
 """Functions of a point, besides those of all expressions; NaN where a value is NaN."""
 RUNS, RUNS_OK = "runs.planned", "runs.ok"
 """Columns of `joined_table`; no factor and no measure of points has such a name."""
@@ -248,7 +248,7 @@ def _joined(
     for column, text in experiment.joined.items():
         counted.clear()
         try:
-            found[column] = compute_number(text, {**names, **found}, OF_POINTS)
+            found[column] = compute_number(text, {**names, **found}, POINT_FUNCTIONS)
             above = [rest_on[each] for each in names_in(text) if each in rest_on]
         except ExpressionError as error:
             raise SettingsError(f"experiments.{name}.joined.{column}: {error}") from None

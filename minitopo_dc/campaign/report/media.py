@@ -29,7 +29,7 @@ from minitopo_dc.campaign.report.evaluation import Source, curve_label, run_valu
 from minitopo_dc.run.results import flow_directory, load_as_run
 from minitopo_dc.workloads import RowsFigure
 
-MOST_STEPS = 500
+MAX_STEPS = 500
 """The most steps of a curve of cumulated shares that are drawn; of more, so many quantiles."""
 SHARES_CAPTION = (
     "Share of all rows of all runs of the configuration; rows without a value, such as frames that "
@@ -91,8 +91,8 @@ def _source_suffix(source: Source, sources: Sequence[Source]) -> str:
 def _shares(title: str, values: Numbers, number: int) -> Series:
     ordered = np.sort(values[np.isfinite(values)])
     places = np.arange(len(ordered))
-    if len(ordered) > MOST_STEPS:
-        places = np.unique(np.linspace(0, len(ordered) - 1, MOST_STEPS).round().astype(int))
+    if len(ordered) > MAX_STEPS:
+        places = np.unique(np.linspace(0, len(ordered) - 1, MAX_STEPS).round().astype(int))
     missing = len(values) - len(ordered)
     label = f"{title} (n = {len(values)}{f', {missing} missing' if missing else ''})"
     return Series(label, ordered[places], (places + 1) / len(values), plain(number), "steps")

@@ -179,7 +179,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{len(row.compared)} of {row.published}" if row.published else NONE,
         _errors(row) if len(row.compared) else NONE,
         f"{row.near}" if len(row.compared) else NONE,
-        claims_told(row.claims),
+        claims_text(row.claims),
         _reason(row),
     )
 
@@ -190,7 +190,7 @@ def _reason(row: Row) -> str:
     return "; ".join([*not_run, *([row.item.why] if row.item.why else [])]) or NONE
 
 
-def claims_told(counts: Mapping[str, int]) -> str:
+def claims_text(counts: Mapping[str, int]) -> str:
     """Return how many claims hold, of those that runs suffice to judge, and what is not judged."""
     few = counts.get("not enough evidence", 0)
     judged = sum(counts.values()) - counts.get("not run", 0) - few

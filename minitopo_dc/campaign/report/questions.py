@@ -123,7 +123,7 @@ def _ratios(asked: Sides, table: pd.DataFrame) -> NDArray[np.float64]:
     """Return the ratios of points, above 1 where the first side is better."""
     ratios = table[asked.measure].to_numpy(dtype=float)
     with np.errstate(divide="ignore"):
-        return 1 / ratios if asked.less_is_better else ratios
+        return 1 / ratios if asked.lower_is_better else ratios
 
 
 def questions(

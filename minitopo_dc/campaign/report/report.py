@@ -43,7 +43,7 @@ from minitopo_dc.campaign.report.figures import experiment_chart
 from minitopo_dc.campaign.report.joined import join
 from minitopo_dc.campaign.report.page import render
 from minitopo_dc.campaign.report.questions import Agreed, Compared, Question, questions
-from minitopo_dc.campaign.report.when import Told, told
+from minitopo_dc.campaign.report.when import WhenAnswer, answer_when
 from minitopo_dc.campaign.report.when_words import (
     effects_chart,
     importances,
@@ -89,7 +89,7 @@ class Section:
     """Tuples of a source and its answers in one picture."""
     cases: dict[str, Chart | str] = field(default_factory=dict)
     """For each name of a figure, the chart of a point, or why there is none."""
-    when: list[tuple[Told, Chart | None]] = field(default_factory=list)
+    when: list[tuple[WhenAnswer, Chart | None]] = field(default_factory=list)
     """Models and rules, each with the picture of its models' effects."""
 
     @property
@@ -235,7 +235,9 @@ def _judge(section: Section, sources: Sequence[Source], directory: Path) -> None
         each for asked in experiment.outcomes for each in Agreed.of(asked, experiment, tables)
     ]
     section.answers = list(answers(sources, name, experiment, tables))
-    section.when = [(each, effects_chart(each)) for each in told(sources, name, experiment, tables)]
+    section.when = [
+        (each, effects_chart(each)) for each in answer_when(sources, name, experiment, tables)
+    ]
 
 
 def _when_text(section: Section, words: Mapping[str, str]) -> list[str]:

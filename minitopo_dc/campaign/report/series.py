@@ -37,7 +37,7 @@ from minitopo_dc.campaign.report.media import against, rows_cdf, rows_of, sessio
 from minitopo_dc.run.results import flow_directory, load_as_run
 from minitopo_dc.workloads import RowsFigure, Workload
 
-MOST_PACKETS = 1500
+MAX_PACKETS = 1500
 """The most packets that are drawn in one panel; of more, the extremes of each interval."""
 BELOW = 0.8
 """The place of crosses of requests without an answer on a log axis, as a part of the least
@@ -45,7 +45,7 @@ value."""
 CROSS = 4
 RUNS_CAPTION = "Each curve is one run: the first repetition."
 DELAY_CAPTION = (
-    f"Each dot is a packet, from its sending to its arrival; of more than {MOST_PACKETS} in a "
+    f"Each dot is a packet, from its sending to its arrival; of more than {MAX_PACKETS} in a "
     f"panel, the fastest and the slowest of each interval. {RUNS_CAPTION}"
 )
 TRADE_CAPTION = (
@@ -97,7 +97,7 @@ def _delay(run: Path) -> tuple[Series, ...]:
     packets = connection_log(run).packets.dropna(subset=["received_s"])
     sent, delay = (numbers(packets["sent_s"]),
                    numbers(1000 * (packets["received_s"] - packets["sent_s"])))  # fmt: skip
-    kept = _extremes(delay, MOST_PACKETS)
+    kept = _extremes(delay, MAX_PACKETS)
     return (Series("packet", sent[kept], delay[kept], Look(marker=0), "none"),)
 
 

@@ -60,7 +60,7 @@ class Tested:
 
 
 @dataclass(frozen=True)
-class Told:
+class WhenAnswer:
     """The answer to one question, by one source."""
 
     source: str
@@ -80,12 +80,12 @@ class Told:
     """The test on the points of `tested_on`; None: they were not run."""
 
 
-def told(
+def answer_when(
     sources: Sequence[Source],
     name: str,
     experiment: Experiment,
     tables: Mapping[str, pd.DataFrame],
-) -> Iterator[Told]:
+) -> Iterator[WhenAnswer]:
     """Answer each question by each source, in the file's order.
 
     Args:
@@ -102,7 +102,7 @@ def told(
         for source in sources:
             table = tables[source.label]
             if not table.empty:
-                yield _told(source, name, experiment, asked, table)
+                yield _answer(source, name, experiment, asked, table)
 
 
 def read_rule(name: str) -> tuple[ThresholdRule, str]:
@@ -117,13 +117,13 @@ def read_rule(name: str) -> tuple[ThresholdRule, str]:
     return rule, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _told(
+def _answer(
     source: Source, name: str, experiment: Experiment, asked: When, table: pd.DataFrame
-) -> Told:
+) -> WhenAnswer:
     known = table[table[asked.measure].notna()]
     rule, digest = read_rule(asked.rule) if asked.rule else (_rule(source, asked, known), "")
     _check(rule, asked)
-    return Told(
+    return WhenAnswer(
         source=source.label,
         experiment=name,
         title=experiment.title,

@@ -16,7 +16,7 @@ from minitopo_dc.analysis.learning.factors import Factor, columns_of, in_words
 from minitopo_dc.analysis.learning.local_effects import local_effects
 from minitopo_dc.analysis.learning.threshold_rule import Regret, ThresholdRule
 from minitopo_dc.campaign.report.answer_words import finite
-from minitopo_dc.campaign.report.when import Model, Tested, Told
+from minitopo_dc.campaign.report.when import Model, Tested, WhenAnswer
 from minitopo_dc.campaign.report.words import (
     NONE,
     counted,
@@ -26,7 +26,7 @@ from minitopo_dc.campaign.report.words import (
 )
 from minitopo_dc.files import replacing
 
-MOST_PANELS = 6
+MAX_PANELS = 6
 """The most factors whose effects are drawn, the most important ones."""
 EFFECTS_CAPTION = (
     "Accumulated local effects of the models: by how much the ratio is multiplied where the factor "
@@ -34,9 +34,9 @@ EFFECTS_CAPTION = (
 )
 
 
-def rule_lines(told: Told, words: Mapping[str, str]) -> list[str]:
+def rule_lines(answer: WhenAnswer, words: Mapping[str, str]) -> list[str]:
     """Return the rule, a line for each term; one line that says why there is none."""
-    rule = told.rule
+    rule = answer.rule
     if rule is None:
         return ["No rule: there are too few points."]
     names = {each.factor: words.get(each.factor) or in_words(each.factor) for each in rule.terms}
@@ -44,14 +44,14 @@ def rule_lines(told: Told, words: Mapping[str, str]) -> list[str]:
     return [*lines, f"{'otherwise' if lines else 'everywhere'}: {rule.side(rule.otherwise)}"]
 
 
-def made(told: Told) -> str:
+def made(answer: WhenAnswer) -> str:
     """Return what the rule was made from, or the file in which it was fixed."""
-    if told.rule is None:
+    if answer.rule is None:
         return ""
-    points = counted(told.rule.points, "point")
-    if not told.digest:
+    points = counted(answer.rule.points, "point")
+    if not answer.digest:
         return f"Made from {points} of this experiment."
-    return f"Fixed before the test in {told.asked.rule} (SHA-256 {told.digest}), from {points}."
+    return f"Fixed before the test in {answer.asked.rule} (SHA-256 {answer.digest}), from {points}."
 
 
 def verdict(tested: Tested) -> str:
@@ -77,33 +77,33 @@ def regret_words(each: Regret) -> str:
     return f"{percent(each.mean)} ({_ends(each.low, each.high)})" if each.points else NONE
 
 
-def importances(told: Told) -> list[tuple[Factor, list[str]]]:
+def importances(answer: WhenAnswer) -> list[tuple[Factor, list[str]]]:
     """Return each factor with its importance in each model, the most important first."""
     found = {
-        each.factor.path: each.factor for model in told.models for each in model.found.importances
+        each.factor.path: each.factor for model in answer.models for each in model.found.importances
     }
-    means = {path: _means(told, path) for path in found}
+    means = {path: _means(answer, path) for path in found}
     ordered = sorted(found, key=lambda path: -float(np.nanmean(means[path])))
     return [(found[path], [significant(each) for each in means[path]]) for path in ordered]
 
 
-def effects_chart(told: Told) -> Chart | None:
+def effects_chart(answer: WhenAnswer) -> Chart | None:
     """Return the local effects of the most important numeric factors; None without any."""
-    factors = [each for each, _ in importances(told) if each.numeric][:MOST_PANELS]
-    panels = [panel for each in factors if (panel := _panel(told, each)) is not None]
+    factors = [each for each, _ in importances(answer) if each.numeric][:MAX_PANELS]
+    panels = [panel for each in factors if (panel := _panel(answer, each)) is not None]
     if not panels:
         return None
-    source = "".join(letter if letter.isalnum() else "-" for letter in told.source)
-    name = f"when-{told.experiment}-{told.asked.measure}-{source}"
-    title = f"{told.asked.first} over {told.asked.second}"
+    source = "".join(letter if letter.isalnum() else "-" for letter in answer.source)
+    name = f"when-{answer.experiment}-{answer.asked.measure}-{source}"
+    title = f"{answer.asked.first} over {answer.asked.second}"
     return Chart(name, title, tuple(panels), EFFECTS_CAPTION, columns=3)
 
 
-def to_text(told: Told, words: Mapping[str, str]) -> Iterator[str]:
+def to_text(answer: WhenAnswer, words: Mapping[str, str]) -> Iterator[str]:
     """Yield lines of Markdown that the terminal shows, too."""
-    yield f'When "{told.asked.first}" or "{told.asked.second}":'
+    yield f'When "{answer.asked.first}" or "{answer.asked.second}":'
     yield ""
-    for model in told.models:
+    for model in answer.models:
         error, most = noise_of(model)
         found = model.found
         ends = interval(found.r2_interval.low, found.r2_interval.high)
@@ -112,48 +112,48 @@ def to_text(told: Told, words: Mapping[str, str]) -> Iterator[str]:
             f"mean error {significant(found.error)} (a constant {significant(found.constant)}, "
             f"noise {error}), {counted(found.points, 'point')}"
         )
-    yield f"- rule: {'; '.join(rule_lines(told, words))}. {made(told)}"
-    for which, tested in tests(told):
+    yield f"- rule: {'; '.join(rule_lines(answer, words))}. {made(answer)}"
+    for which, tested in tests(answer):
         ways = "; ".join(f"{each.way} {regret_words(each)}" for each in tested.ways)
         yield f"- regret at {counted(tested.points, f'{which} point')}: {ways}"
         yield f"  {verdict(tested)} It abstains at {tested.silent}."
 
 
-def tests(told: Told) -> Iterator[tuple[str, Tested]]:
+def tests(answer: WhenAnswer) -> Iterator[tuple[str, Tested]]:
     """Yield each test of the rule, with what its points are called."""
-    for which, tested in (("known", told.seen), ("unseen", told.unseen)):
+    for which, tested in (("known", answer.seen), ("unseen", answer.unseen)):
         if tested is not None:
             yield which, tested
 
 
-def to_json(told: Told) -> dict[str, Any]:
+def to_json(answer: WhenAnswer) -> dict[str, Any]:
     """Return all numbers of an answer for programs; what is not finite is null."""
     return finite(
         {
-            "source": told.source,
-            "experiment": told.experiment,
-            "asked": told.asked.model_dump(mode="json"),
-            "left_out": told.left_out,
-            "models": [_model(each) for each in told.models],
-            "rule": told.rule and told.rule.model_dump(mode="json"),
-            "sha256": told.digest,
-            "seen": told.seen and asdict(told.seen),
-            "unseen": told.unseen and asdict(told.unseen),
+            "source": answer.source,
+            "experiment": answer.experiment,
+            "asked": answer.asked.model_dump(mode="json"),
+            "left_out": answer.left_out,
+            "models": [_model(each) for each in answer.models],
+            "rule": answer.rule and answer.rule.model_dump(mode="json"),
+            "sha256": answer.digest,
+            "seen": answer.seen and asdict(answer.seen),
+            "unseen": answer.unseen and asdict(answer.unseen),
         }
     )
 
 
-def save_rules(found: Sequence[Told], directory: Path) -> None:
+def save_rules(found: Sequence[WhenAnswer], directory: Path) -> None:
     """Write each rule that was made from points: a file that `when.rule` of a campaign can name.
 
     Raises:
         OSError: a file cannot be written.
     """
-    for told in found:
-        if told.rule is not None and not told.digest:
-            path = directory / f"rule-{told.experiment}-{told.asked.measure}.json"
+    for answer in found:
+        if answer.rule is not None and not answer.digest:
+            path = directory / f"rule-{answer.experiment}-{answer.asked.measure}.json"
             with replacing(path) as partial:
-                partial.write_text(rule_text(told.rule), encoding="utf-8")
+                partial.write_text(rule_text(answer.rule), encoding="utf-8")
 
 
 def rule_text(rule: ThresholdRule) -> str:
@@ -161,16 +161,16 @@ def rule_text(rule: ThresholdRule) -> str:
     return json.dumps(rule.model_dump(mode="json"), indent=1) + "\n"
 
 
-def _means(told: Told, path: str) -> list[float]:
+def _means(answer: WhenAnswer, path: str) -> list[float]:
     return [
         next((each.mean for each in model.found.importances if each.factor.path == path), math.nan)
-        for model in told.models
+        for model in answer.models
     ]
 
 
-def _panel(told: Told, factor: Factor) -> Panel | None:
+def _panel(answer: WhenAnswer, factor: Factor) -> Panel | None:
     curves = []
-    for number, model in enumerate(told.models):
+    for number, model in enumerate(answer.models):
         columns = columns_of(model.found.factors)
         its = [place for place, each in enumerate(columns) if each.factor.path == factor.path]
         found = local_effects(model.found.predict, model.found.values, its[0]) if its else None

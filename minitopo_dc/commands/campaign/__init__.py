@@ -51,7 +51,7 @@ from minitopo_dc.run.attempts import check_retries
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
-from minitopo_dc.settings.ranges import MOST_REPETITIONS
+from minitopo_dc.settings.ranges import MAX_REPETITIONS
 
 HELP = "run, resume and report many scenarios from one file"
 
@@ -328,8 +328,8 @@ def _papers(arguments: argparse.Namespace) -> int:
 def _overrides(arguments: argparse.Namespace) -> Overrides:
     for name in ("repetitions", "size"):
         value = getattr(arguments, name)
-        if value is not None and not 0 < value <= MOST_REPETITIONS:
-            raise SettingsError(f"--{name}: {value}; allowed: above 0, to {MOST_REPETITIONS}")
+        if value is not None and not 0 < value <= MAX_REPETITIONS:
+            raise SettingsError(f"--{name}: {value}; allowed: above 0, to {MAX_REPETITIONS}")
     return Overrides(
         version=arguments.version,
         clock=arguments.clock,

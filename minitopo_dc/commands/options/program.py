@@ -27,7 +27,7 @@ from minitopo_dc.run.check import check_scenario
 from minitopo_dc.scenario import Clock, Mode, Scenario
 from minitopo_dc.settings import SettingsError, defaults
 
-ITSELF = "a program opens its paths itself"
+OPENS_PATHS_ITSELF = "a program opens its paths itself"
 
 
 def add_program_options(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +79,7 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         help="directory for time series, counters and a figure; must not exist (default: keep "
         "nothing)",
     )
-    parser.set_defaults(**WITHOUT_TRANSFER)
+    parser.set_defaults(**TRANSFER_DEFAULTS)
 
 
 def program_user(arguments: argparse.Namespace) -> str:
@@ -194,7 +194,7 @@ def _any_transport(mode: Mode) -> dict[str, Any]:
     return {
         "transport": "mptcp" if mode == "multipath" else "tcp",
         "workload": {"kind": "download"},
-        "congestion_control": WITHOUT_TRANSFER["congestion_control"],
+        "congestion_control": TRANSFER_DEFAULTS["congestion_control"],
         "options": {},
     }
 
@@ -229,16 +229,18 @@ def _notes(topology: Topology, mode: str) -> list[str]:
     """Return notes on what one program on one client has no use for."""
     lines = topology.path_lines
     scheduled = (
-        [] if lines is None else [lines.first.says(f"ignored, as all pathAt lines: {ITSELF}")]
+        []
+        if lines is None
+        else [lines.first.says(f"ignored, as all pathAt lines: {OPENS_PATHS_ITSELF}")]
     )
     return scheduled + [
-        path.line.says(f"backup ignored: {ITSELF}")
+        path.line.says(f"backup ignored: {OPENS_PATHS_ITSELF}")
         for path in topology.c2r
         if path.backup and mode == "multipath"
     ]
 
 
-WITHOUT_TRANSFER: dict[str, Any] = {
+TRANSFER_DEFAULTS: dict[str, Any] = {
     "workload": "download",
     "size": None,
     "congestion_control": defaults.CONGESTION_CONTROL,

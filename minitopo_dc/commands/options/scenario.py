@@ -13,7 +13,7 @@ from minitopo_dc.commands.options.schedules import path_schedule, with_outages
 from minitopo_dc.link import DelayCurve, RlcMode
 from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.run.attempts import MOST_DISTURBED, Retries
+from minitopo_dc.run.attempts import MAX_DISTURBED, Retries
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Core, Mode, Scenario
@@ -178,7 +178,7 @@ def add_retry_option(parser: argparse.ArgumentParser) -> None:
         default=Retries.disturbed,
         metavar="N",
         help="repeat a run that the machine disturbed at most N times (docs/trust.md; allowed: 0 "
-        f"to {MOST_DISTURBED}; default: {Retries.disturbed})",
+        f"to {MAX_DISTURBED}; default: {Retries.disturbed})",
     )
 
 

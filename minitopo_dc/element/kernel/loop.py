@@ -13,7 +13,7 @@ IDLE_NS = 1_000_000_000
 """The longest sleep: nothing depends on it."""
 LEAD_STEP_NS = 5_000
 """By which the alarm is set earlier after a late sleep, and later after an early one."""
-MOST_LEAD_NS = 150_000
+MAX_LEAD_NS = 150_000
 """The most by which it is set earlier; what is left of a sleep that ends early is spent polling."""
 SLEPT_PER_POLLED = 4
 """It is set earlier by at most one part in so many of the time between two moments.
@@ -23,7 +23,7 @@ choice: with a moment each 0.3 ms (two legs of 20 Mbit/s, 1,500 bytes) it still 
 """
 STALL_NS = 5_000_000
 """An alarm that is as late is kept with its moment: it is a good part of the papers' delays."""
-MOST_STALLS = 1000
+MAX_STALLS = 1000
 """Kept of one run."""
 ORDERS = 0
 """Standard input carries the orders, and its end says that who started the element is gone."""
@@ -99,7 +99,7 @@ class Loop:
                 moment = part.next_timeout()
             if moment is not None and moment < due:
                 due = moment
-        if latest >= STALL_NS and len(self.stalls) < MOST_STALLS:
+        if latest >= STALL_NS and len(self.stalls) < MAX_STALLS:
             self.stalls.append((now, latest))
         self.due = due
         self._served = now
@@ -144,7 +144,7 @@ class Loop:
     def _learn(self, late_ns: int) -> None:
         """Follow the median of how late sleeps end."""
         step = LEAD_STEP_NS if late_ns > self._lead else -LEAD_STEP_NS
-        self._lead = min(max(0, self._lead + step), MOST_LEAD_NS)
+        self._lead = min(max(0, self._lead + step), MAX_LEAD_NS)
 
     def _read_orders(self, order: Callable[[str], None]) -> None:
         # Not through sys.stdin: its buffer would hide a second line from select.

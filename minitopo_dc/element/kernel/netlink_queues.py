@@ -24,7 +24,7 @@ SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 CONFIGURE = 3 << 8 | 2
 """NFNL_SUBSYS_QUEUE and NFQNL_MSG_CONFIG (linux/netfilter/nfnetlink_queue.h)."""
 NLM_F_REQUEST, NLM_F_ACK, NLMSG_ERROR = 1, 4, 2
-COMMAND, PARAMETERS, MOST_PACKETS = 1, 2, 3
+COMMAND, PARAMETERS, MAX_PACKETS = 1, 2, 3
 """Attributes NFQA_CFG_CMD, NFQA_CFG_PARAMS and NFQA_CFG_QUEUE_MAXLEN."""
 BIND, COPY_PACKET = 1, 2
 VERDICTS = 1 << 20
@@ -69,7 +69,7 @@ class NetlinkQueues:
         try:
             self._configure(number, COMMAND, struct.pack("!BxH", BIND, socket.AF_INET))
             self._configure(number, PARAMETERS, struct.pack("!IB", copy, COPY_PACKET))
-            self._configure(number, MOST_PACKETS, struct.pack("!I", QUEUE_LENGTH))
+            self._configure(number, MAX_PACKETS, struct.pack("!I", QUEUE_LENGTH))
         except OSError as error:
             raise ElementError(
                 f"NFQUEUE {number}: {error.strerror}; is another element running here?"

@@ -16,7 +16,7 @@ from pathlib import Path
 MOUNTS = Path("/proc/self/mountinfo")
 PERIOD_US = 10_000
 """Short, so that a program stands still for less than a round trip of the papers' legs (20 ms)."""
-LEAST_QUOTA_US = 1_000
+MIN_QUOTA_US = 1_000
 """The kernel's."""
 PREFIX = "minitopo-dc-cpu-"
 """Of the groups' names, before the process that made them."""
@@ -86,7 +86,7 @@ def cpu_limit_obstacle() -> str | None:
 
 def quota_us(percent: float) -> tuple[int, int]:
     """Return the CPU time in each period, and the period, both in us."""
-    quota = max(LEAST_QUOTA_US, round(PERIOD_US * percent / 100))
+    quota = max(MIN_QUOTA_US, round(PERIOD_US * percent / 100))
     return quota, round(quota * 100 / percent)
 
 

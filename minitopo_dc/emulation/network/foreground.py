@@ -19,7 +19,7 @@ from typing import Self
 from minitopo_dc.emulation.network.hosts import EmulatedHost
 from minitopo_dc.interruption import heed
 
-BY_KEY = (signal.SIGINT, signal.SIGQUIT)
+KEYBOARD_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
 """What a terminal sends to all processes of its foreground process group (termios(3))."""
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 GRACE_S = 2.0
@@ -53,7 +53,7 @@ class HeldSignals:
             self._restore.callback(os.close, end)
         before = signal.set_wakeup_fd(written, warn_on_full_buffer=False)
         self._restore.callback(signal.set_wakeup_fd, before)
-        for number, handler in heed(lambda *_: None, *BY_KEY, *ENDING).items():
+        for number, handler in heed(lambda *_: None, *KEYBOARD_SIGNALS, *ENDING).items():
             self._restore.callback(signal.signal, number, handler)
 
     def wait(self, pidfd: int, timeout_s: float) -> list[signal.Signals]:

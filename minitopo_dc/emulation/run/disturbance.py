@@ -37,7 +37,7 @@ LEAST = {
     **{"saturated": 0.05, "paused": 0.05, "backlog_drops": 0.0},
 }
 """Limits begin no lower: samples of 50 ms and stretches of 0.2 s do not tell less from nothing."""
-MOST_RAISED = 4.0
+MAX_RAISED = 4.0
 """A limit that no wrong run needs is at most raised to half of this."""
 _Item = TypeVar("_Item")
 Execute = Callable[[Scenario, Path], RunResult]
@@ -204,7 +204,7 @@ def fit(rows: Sequence[Row]) -> Limits:
         # Runs that only this kind detects; others are detected by the limits found so far.
         others = _limits(high | {kind: math.inf})
         needed = [row.worst(kind) for row in told if not row.exceeds(others)]
-        most = min(needed, default=MOST_RAISED * least)
+        most = min(needed, default=MAX_RAISED * least)
         high[kind] = math.sqrt(least * max(most, least))
     return _limits({kind: round(each, 4) for kind, each in high.items()})
 

@@ -28,7 +28,7 @@ Sized = tuple[T, int]
 """A packet and its bytes: links hand over packets alone."""
 
 _DROPS = ("dropped_queue", "dropped_loss", "dropped_stop", "dropped_flush", "dropped_radio")
-_OF_THE_CHAIN = ("pushed_packets", "pushed_bytes", "delivered_packets", "delivered_bytes")
+_CHAIN_COUNTERS = ("pushed_packets", "pushed_bytes", "delivered_packets", "delivered_bytes")
 _MAXIMA = ("queue_max", "mpdus_max")
 
 
@@ -181,7 +181,7 @@ class Chain(AnyLeg[T]):
         counters = {
             field.name: _together(field.name, links)
             for field in fields(WifiStatistics)
-            if field.name not in _OF_THE_CHAIN
+            if field.name not in _CHAIN_COUNTERS
         }
         last = links[-1]
         gone = last.delivered_packets + sum(counters[name] for name in _DROPS)

@@ -21,7 +21,7 @@ from minitopo_dc.media.video import Video
 
 GAMMA_P = 5.0
 """The weight of playing without a stall beside the utility; the paper's."""
-LEAST_SEGMENTS = 3
+MIN_SEGMENTS = 3
 """That the buffer of BOLA-FINITE holds, however short the video is."""
 
 
@@ -98,7 +98,7 @@ class Bola(AbrAlgorithm):
     def choose(self, view: AbrView) -> AbrChoice:
         """Return the best quality for the buffer level; a full buffer makes the player wait."""
         if self._finite:
-            segments = max(min(view.segment, view.left) / 2, LEAST_SEGMENTS)
+            segments = max(min(view.segment, view.left) / 2, MIN_SEGMENTS)
             self._objective = self._made_for(min(self.buffer_s, segments * self.video.segment_s))
         quality = self._objective.best(view.buffer_s)
         if quality > self._last:

@@ -22,9 +22,9 @@ from minitopo_dc.media.abr.bola import Objective
 from minitopo_dc.media.abr.throughput import InsufficientBuffer
 from minitopo_dc.media.video import Video
 
-LEAST_BUFFER_S = 10.0
+MIN_BUFFER_S = 10.0
 """At whose level the lowest quality is left; dash.js's MINIMUM_BUFFER_S."""
-LEAST_BUFFER_PER_QUALITY_S = 2.0
+MIN_BUFFER_PER_QUALITY_S = 2.0
 """More that BOLA is made for, for each quality; dash.js's MINIMUM_BUFFER_PER_BITRATE_LEVEL_S."""
 
 
@@ -35,12 +35,12 @@ class BolaE(AbrAlgorithm):
     def __init__(self, video: Video, buffer_s: float) -> None:
         super().__init__(video, buffer_s)
         bitrates = video.bitrates_kbps
-        made_for_s = max(buffer_s, LEAST_BUFFER_S + LEAST_BUFFER_PER_QUALITY_S * len(bitrates))
+        made_for_s = max(buffer_s, MIN_BUFFER_S + MIN_BUFFER_PER_QUALITY_S * len(bitrates))
         highest = math.log(bitrates[-1] / bitrates[0])
         # 1 where there is one quality only: any V will do.
-        v_s = (made_for_s - LEAST_BUFFER_S) / highest if highest else 1.0
+        v_s = (made_for_s - MIN_BUFFER_S) / highest if highest else 1.0
         # The lowest quality's utility is 1 in dash.js, which is as good as 1 more of gamma p.
-        self._objective = Objective(bitrates, v_s, 1 + LEAST_BUFFER_S / v_s)
+        self._objective = Objective(bitrates, v_s, 1 + MIN_BUFFER_S / v_s)
         self._rule = InsufficientBuffer(video)
         self._placeholder_s = 0.0
         self._last = 0
@@ -89,7 +89,7 @@ class BolaE(AbrAlgorithm):
         objective, level_s = self._objective, download.buffer_s
         if download.abandoned_to is not None:
             wanted = objective.lowest_level(download.abandoned_to)
-            self._at_most((wanted if download.abandoned_to else LEAST_BUFFER_S) - level_s)
+            self._at_most((wanted if download.abandoned_to else MIN_BUFFER_S) - level_s)
             return
         before_s = level_s + download.elapsed_s
         self._at_most(objective.highest_level(download.quality) - before_s)

@@ -21,11 +21,11 @@
 
 #define BATCH 32            /* messages of one recvmmsg */
 #define OWN_BYTES 2304      /* of a message that a datagram has room for by itself */
-#define MOST_MESSAGE 66560  /* bytes: the longest IP datagram, and what netlink says of it */
+#define MAX_MESSAGE 66560  /* bytes: the longest IP datagram, and what netlink says of it */
 #define OUT_BYTES (1 << 18) /* of verdicts that are sent at once */
-#define MOST_QUEUES 512
-#define MOST_PARTS 1024
-#define MOST_WATCHED 512
+#define MAX_QUEUES 512
+#define MAX_PARTS 1024
+#define MAX_WATCHED 512
 #define THROUGH_LEG 0x100 /* as in element/kernel/rules.py */
 
 struct element_leg;
@@ -67,7 +67,7 @@ struct element_leg {
 struct element_transmit {
     element *of;
     transmit *entity;
-    element_leg *legs[MOST_LEGS];
+    element_leg *legs[MAX_LEGS];
     int sn_bits;
     element_counters *counters;
 };
@@ -76,7 +76,7 @@ struct element_receive {
     element *of;
     receive *entity;
     report_maker *maker; /* or NULL */
-    int sn_bits, legs, indices[MOST_LEGS];
+    int sn_bits, legs, indices[MAX_LEGS];
     element_counters *counters;
 };
 
@@ -90,13 +90,13 @@ struct element {
     int netlink, closing, error;
     /* The loop's. */
     int64_t due, served, lead, python_due;
-    timed_part parts[MOST_PARTS];
+    timed_part parts[MAX_PARTS];
     int parts_count;
-    struct pollfd watched[MOST_WATCHED];
+    struct pollfd watched[MAX_WATCHED];
     int watched_count;
     loop_counters counted;
     /* The queues'. */
-    nf_queue queues[MOST_QUEUES];
+    nf_queue queues[MAX_QUEUES];
     datagram *unused, *made, *slots[BATCH];
     uint8_t *overflow;
     struct mmsghdr messages[BATCH];

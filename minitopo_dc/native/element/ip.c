@@ -4,7 +4,7 @@
 
 #define IPV4_HEADER 20
 #define IPV6_HEADER 40
-#define MOST_LENGTH 65535
+#define MAX_LENGTH 65535
 #define HOP_BY_HOP 0
 
 static int word(const uint8_t *at)
@@ -66,7 +66,7 @@ int ip_append_room(uint8_t *ip, int length, int size)
         total = ipv4_total(ip, length, &header);
         header = 0;
     }
-    if (total < 0 || total - header + size > MOST_LENGTH)
+    if (total < 0 || total - header + size > MAX_LENGTH)
         return -1;
     set_total(ip, total + size, size);
     memset(ip + total, 0, (size_t)size);

@@ -11,7 +11,7 @@
 #define IPV6_FIRST 0x60
 #define TTL_OFFSET 8
 #define HOP_LIMIT_OFFSET 7
-#define SN_MOST_BYTES 3
+#define SN_MAX_BYTES 3
 
 static inline int ip_is_v6(const uint8_t *ip)
 {

@@ -7,7 +7,7 @@
 
 #define IDLE_NS NS_PER_S
 #define LEAD_STEP_NS 5000
-#define MOST_LEAD_NS 150000
+#define MAX_LEAD_NS 150000
 #define SLEPT_PER_POLLED 4
 #define STALL_NS 5000000
 #define READS 2 /* of BATCH messages before others get a turn */
@@ -59,7 +59,7 @@ void element_add_part(element *self, timed_part part, int first)
 {
     int at = first ? 0 : self->parts_count;
 
-    if (self->parts_count == MOST_PARTS) {
+    if (self->parts_count == MAX_PARTS) {
         self->error = ENOSPC;
         return;
     }
@@ -70,7 +70,7 @@ void element_add_part(element *self, timed_part part, int first)
 
 void element_watch(element *self, int descriptor)
 {
-    if (self->watched_count < MOST_WATCHED)
+    if (self->watched_count < MAX_WATCHED)
         self->watched[self->watched_count++] = (struct pollfd){.fd = descriptor, .events = POLLIN};
     else
         self->error = ENOSPC;
@@ -88,7 +88,7 @@ static int bits_of(int64_t value)
 
 static void count_stall(loop_counters *counted, int64_t now, int64_t late)
 {
-    if (late < STALL_NS || counted->stalls == MOST_STALLS)
+    if (late < STALL_NS || counted->stalls == MAX_STALLS)
         return;
     counted->stalled_at[counted->stalls] = now;
     counted->stalled_for[counted->stalls++] = late;
@@ -124,7 +124,7 @@ void element_python_due(element *self, int64_t moment)
 static void learn(element *self, int64_t late)
 {
     self->lead += late > self->lead ? LEAD_STEP_NS : -LEAD_STEP_NS;
-    self->lead = earlier(later(self->lead, 0), MOST_LEAD_NS);
+    self->lead = earlier(later(self->lead, 0), MAX_LEAD_NS);
 }
 
 /* How many descriptors can be read; -1: a signal came, or waiting is not possible. */

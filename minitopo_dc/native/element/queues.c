@@ -26,7 +26,7 @@ void queues_begin(element *self)
 {
     datagram *made = NULL;
 
-    self->overflow = resized(NULL, BATCH, MOST_MESSAGE);
+    self->overflow = resized(NULL, BATCH, MAX_MESSAGE);
     self->out = resized(NULL, OUT_BYTES, 1);
     for (int i = 0; i < PREPARED; i++) {
         datagram *each = datagram_take(self);
@@ -37,7 +37,7 @@ void queues_begin(element *self)
     self->unused = made;
     for (int slot = 0; slot < BATCH; slot++) {
         offer(self, slot);
-        self->pieces[slot][1] = (struct iovec){self->overflow + (size_t)slot * MOST_MESSAGE, MOST_MESSAGE};
+        self->pieces[slot][1] = (struct iovec){self->overflow + (size_t)slot * MAX_MESSAGE, MAX_MESSAGE};
         self->messages[slot].msg_hdr = (struct msghdr){.msg_iov = self->pieces[slot], .msg_iovlen = 2};
     }
 }
@@ -121,7 +121,7 @@ static void take_message(element *self, int slot, int64_t now)
     what->length = 0;
     if (header.nlmsg_type != (NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_PACKET) || header.nlmsg_len > length)
         return; /* of a verdict on what is gone, for example */
-    if (!read_attributes(what, message, header.nlmsg_len) || what->queue >= MOST_QUEUES)
+    if (!read_attributes(what, message, header.nlmsg_len) || what->queue >= MAX_QUEUES)
         return;
     offer(self, slot);
     if (self->queues[what->queue].take != NULL)

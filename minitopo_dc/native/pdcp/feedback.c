@@ -2,7 +2,7 @@
 
 #include "../base/arithmetic.h"
 
-#define MOST_REMEMBERED (1u << 18) /* PDUs a leg, as in the twin */
+#define MAX_REMEMBERED (1u << 18) /* PDUs a leg, as in the twin */
 
 void feedback_sent(feedback *self, int leg, int64_t count)
 {
@@ -10,7 +10,7 @@ void feedback_sent(feedback *self, int leg, int64_t count)
 
     sent->next_count = later(sent->next_count, count + 1);
     count_ring_push(&sent->waiting, count);
-    if (count_ring_count(&sent->waiting) > MOST_REMEMBERED) {
+    if (count_ring_count(&sent->waiting) > MAX_REMEMBERED) {
         count_ring_pop(&sent->waiting); /* so old that the next report covers it */
         sent->covered++;
     }

@@ -22,8 +22,8 @@ typedef struct {
 typedef struct {
     int legs, has_report;
     int64_t number, at;
-    sent_counts sent[MOST_LEGS];
-    leg_report reports[MOST_LEGS];
+    sent_counts sent[MAX_LEGS];
+    leg_report reports[MAX_LEGS];
 } feedback;
 
 enum { REPORT_TAKEN, REPORT_STALE, REPORT_IMPOSSIBLE };

@@ -27,7 +27,7 @@ static int at_once(transmit *shown, int64_t now, int size)
 
 static int lowest(unsigned legs, int *answer)
 {
-    for (int leg = 0; leg < MOST_LEGS; leg++)
+    for (int leg = 0; leg < MAX_LEGS; leg++)
         if (legs >> leg & 1u) {
             answer[0] = leg;
             return 1;

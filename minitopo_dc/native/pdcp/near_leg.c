@@ -2,7 +2,7 @@
 
 #include "../base/arithmetic.h"
 
-#define LEAST_PACKETS 2
+#define MIN_PACKETS 2
 
 void near_leg_begin(near_leg *self, leg *of, int header, int64_t lead)
 {
@@ -65,7 +65,7 @@ int near_leg_takes(near_leg *self, int64_t now, int size)
 
     if (!near_leg_is_up(self) || !has_room(self, now, size))
         return 0;
-    if (self->lead == NEVER || outstanding_ring_count(&self->inside) < LEAST_PACKETS)
+    if (self->lead == NEVER || outstanding_ring_count(&self->inside) < MIN_PACKETS)
         return 1;
     within = wide_floor_div((wide)leg_rate_bps(self->leg, now) * self->lead, 8 * NS_PER_S);
     return self->bytes < within;

@@ -12,7 +12,7 @@ enum { POLICY_BATCH, POLICY_DUPLICATE, POLICY_LEAST_DELAY, POLICY_PROPORTIONAL }
 
 struct policy {
     int kind, legs;
-    int64_t shares[MOST_LEGS], done; /* batch: of the leg whose turn it is */
+    int64_t shares[MAX_LEGS], done; /* batch: of the leg whose turn it is */
     int turn;
     proportional rates;
 };

@@ -87,7 +87,7 @@ static void learn(proportional *self, double constants, const double *samples)
 
 static void take_report(proportional *self, const transmit *shown, int64_t at)
 {
-    double samples[MOST_LEGS] = {0};
+    double samples[MAX_LEGS] = {0};
     int64_t elapsed = at - self->at, unused;
 
     for (int leg = 0; leg < self->legs; leg++) {
@@ -120,7 +120,7 @@ static void observe(proportional *self, transmit *shown, int64_t now)
 
 static double total_share(const proportional *self, unsigned legs)
 {
-    double shares[MOST_LEGS];
+    double shares[MAX_LEGS];
     int count = 0;
 
     for (int leg = 0; leg < self->legs; leg++)

@@ -10,10 +10,10 @@
 typedef struct {
     int legs, has_report;
     double time_constant, floor;
-    int64_t at, delivered[MOST_LEGS];
-    double rates[MOST_LEGS]; /* bytes per ns */
-    int idle[MOST_LEGS], stood[MOST_LEGS];
-    double shares[MOST_LEGS], owed[MOST_LEGS];
+    int64_t at, delivered[MAX_LEGS];
+    double rates[MAX_LEGS]; /* bytes per ns */
+    int idle[MAX_LEGS], stood[MAX_LEGS];
+    double shares[MAX_LEGS], owed[MAX_LEGS];
 } proportional;
 
 void proportional_begin(proportional *self, int legs, double time_constant, double floor);

@@ -27,7 +27,7 @@ struct receive {
     slot *slots; /* of COUNT & (room - 1), for those in deliv .. deliv + room - 1 */
     int64_t room, stored;
     int64_t *given_up; /* of SN: 1 + the COUNT given up last with it, or 0; NULL: none ever was */
-    int64_t leg_next[MOST_LEGS];
+    int64_t leg_next[MAX_LEGS];
     packet_ring ready;
     receive_counters counters;
 };

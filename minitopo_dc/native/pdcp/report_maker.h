@@ -9,7 +9,7 @@ struct report_maker {
     const receive *of;
     int legs;
     int64_t mask, window, highest; /* COUNT after the highest of all legs */
-    reception found[MOST_LEGS];
+    reception found[MAX_LEGS];
 };
 
 #endif

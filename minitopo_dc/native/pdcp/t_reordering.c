@@ -26,7 +26,7 @@ int64_t adaptive_value(adaptive *self, int64_t now)
     int64_t longest = -1, wanted;
     const int64_t *value = VALUES;
 
-    for (int leg = 0; leg < MOST_LEGS; leg++)
+    for (int leg = 0; leg < MAX_LEGS; leg++)
         longest = later(longest, longest_of(&self->longest[leg], now));
     wanted = longest < 0 ? INITIAL : longest * MARGIN;
     if (!self->has_seen || now < self->learns_until)
@@ -79,6 +79,6 @@ void adaptive_arrived(adaptive *self, int64_t count, int leg, int64_t now)
 void adaptive_end(adaptive *self)
 {
     gap_ring_free(&self->gaps);
-    for (int leg = 0; leg < MOST_LEGS; leg++)
+    for (int leg = 0; leg < MAX_LEGS; leg++)
         extreme_ring_free(&self->longest[leg]);
 }

@@ -21,7 +21,7 @@ DEFINE_RING(extreme_ring, extreme)
 
 typedef struct {
     gap_ring gaps;
-    extreme_ring longest[MOST_LEGS];
+    extreme_ring longest[MAX_LEGS];
     int64_t learns_until;
     int has_seen;
 } adaptive;

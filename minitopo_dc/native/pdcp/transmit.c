@@ -164,7 +164,7 @@ static int can_send(transmit *self, const int *legs, int count, int64_t now, int
 /* Number SDUs, first come first, as long as their legs take them. */
 static void send_waiting(transmit *self, int64_t now)
 {
-    int legs[MOST_LEGS], count;
+    int legs[MAX_LEGS], count;
 
     expire(self, now);
     while (waiting_ring_count(&self->waiting)) {
@@ -192,7 +192,7 @@ static int64_t next_occasion(transmit *self, int64_t now)
 
 int transmit_push(transmit *self, void *sdu, int size, int64_t now)
 {
-    int legs[MOST_LEGS], count;
+    int legs[MAX_LEGS], count;
 
     if (self->late)
         return push_waiting(self, sdu, size, now);

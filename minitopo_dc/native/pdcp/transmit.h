@@ -23,11 +23,11 @@ struct transmit {
     int64_t mask, next, wake;
     policy *split;
     feedback *heard; /* NULL: no reports */
-    leg *states[MOST_LEGS];
-    near_leg access[MOST_LEGS];
+    leg *states[MAX_LEGS];
+    near_leg access[MAX_LEGS];
     waiting_ring waiting;
     int64_t buffer_packets, discard, waiting_bytes;
-    int answer[MOST_LEGS], answered; /* the policy's legs, until one of them takes the first SDU */
+    int answer[MAX_LEGS], answered; /* the policy's legs, until one of them takes the first SDU */
     pdu_ring ready; /* each PDU has a share of its SDU */
     sdu_ring expired; /* where nobody releases them */
     transmit_counters counters;

@@ -76,7 +76,7 @@ static int send_left(host *self)
         const mdc_datagram *each = &state->datagrams[i];
         flow *on = flow_to(self, each->source, each->destination);
 
-        if (on == NULL || each->length > MOST_BYTES)
+        if (on == NULL || each->length > MAX_BYTES)
             return 0;
         put(on, state->output + each->offset, each->length);
     }

@@ -9,8 +9,8 @@
 #include "../pdcp/transmit.h"
 #include "loop.h"
 
-#define MOST_BYTES 1600 /* of a datagram that is carried itself: MAX_DATAGRAM of picoquic's helper */
-#define MOST_NUMBERS 256 /* of legs: 1 to 250 */
+#define MAX_BYTES 1600 /* of a datagram that is carried itself: MAX_DATAGRAM of picoquic's helper */
+#define MAX_NUMBERS 256 /* of legs: 1 to 250 */
 
 /* Bytes, or what Python has: then `token` is not below 0. */
 typedef struct packet {
@@ -19,7 +19,7 @@ typedef struct packet {
     flow *flow;
     int64_t token;
     int shares, size, length;
-    uint8_t data[MOST_BYTES];
+    uint8_t data[MAX_BYTES];
 } packet;
 
 typedef struct {
@@ -49,7 +49,7 @@ struct leg_driver {
 struct transmit_driver {
     network *of;
     transmit *entity;
-    leg_driver *legs[MOST_LEGS];
+    leg_driver *legs[MAX_LEGS];
     timer timer;
 };
 
@@ -57,7 +57,7 @@ struct receive_driver {
     network *of;
     receive *entity;
     report_maker *maker; /* or NULL */
-    int positions[MOST_NUMBERS];
+    int positions[MAX_NUMBERS];
     int64_t delivered_bytes;
     timer timer;
 };

@@ -20,7 +20,7 @@ from minitopo_dc.pdcp.formats.codec import PduError
 
 COUNTS: Final = 1 << 32
 """COUNT has 32 bits (TS 38.323 clause 6.3.5)."""
-MOST_BYTES: Final = 9000
+MAX_BYTES: Final = 9000
 """Of the whole PDU (TS 38.323 clause 5.4.1)."""
 HEADER_BYTES: Final = 5
 
@@ -38,12 +38,12 @@ class StatusReport:
     bitmap: bytes = b""
 
     @classmethod
-    def of(cls, fmc: int, received: Iterable[int], limit: int = MOST_BYTES) -> Self:
+    def of(cls, fmc: int, received: Iterable[int], limit: int = MAX_BYTES) -> Self:
         """Return the report that `fmc` is missing and each COUNT of `received` (above it) is not.
 
         The bitmap ends with the highest one, rounded up to bytes, or when the PDU has `limit`.
         """
-        room = min(limit, MOST_BYTES) - HEADER_BYTES
+        room = min(limit, MAX_BYTES) - HEADER_BYTES
         offsets = [offset for count in received if (offset := count - fmc - 1) < room * 8]
         bitmap = bytearray(max(offsets) // 8 + 1 if offsets else 0)
         for offset in offsets:
@@ -86,8 +86,8 @@ def decode_status(data: bytes) -> StatusReport:
     Raises:
         PduError: it is no status report.
     """
-    if not HEADER_BYTES <= len(data) <= MOST_BYTES:
-        allowed = f"{HEADER_BYTES} to {MOST_BYTES}"
+    if not HEADER_BYTES <= len(data) <= MAX_BYTES:
+        allowed = f"{HEADER_BYTES} to {MAX_BYTES}"
         raise PduError(f"PDCP status report of {len(data)} bytes: must have {allowed}")
     if data[0]:
         raise PduError(f"PDCP status report that begins with {data[0]:#04x}: must be 0x00")

@@ -75,7 +75,7 @@ class DiscountedUcb:
         self._rewards[arm] += reward
 
 
-MOST_ARMS = 21
+MAX_ARMS = 21
 """Ratios to choose from, while legs are few: each is played once before any is preferred."""
 
 
@@ -203,7 +203,7 @@ def ratios(legs: int) -> list[tuple[int, ...]]:
     """Return all ratios over `legs` legs in equal steps.
 
     Each ratio divides the same number of parts among the legs: 10 parts over two legs (0, 10, ...,
-    100 %); over more legs as many as make at most `MOST_ARMS` ratios: 5 parts over three, 3 over
+    100 %); over more legs as many as make at most `MAX_ARMS` ratios: 5 parts over three, 3 over
     four, 2 over five and six, 1 (each leg alone) over more.
     """
     parts = next(parts for parts in range(10, 0, -1) if _fits(parts, legs))
@@ -211,7 +211,7 @@ def ratios(legs: int) -> list[tuple[int, ...]]:
 
 
 def _fits(parts: int, legs: int) -> bool:
-    return parts == 1 or comb(parts + legs - 1, parts) <= MOST_ARMS
+    return parts == 1 or comb(parts + legs - 1, parts) <= MAX_ARMS
 
 
 def _divisions(parts: int, legs: int) -> Iterator[tuple[int, ...]]:

@@ -59,7 +59,7 @@ def _refused(policy: str, what: str, low: float, high: float) -> PolicyError:
     return PolicyError(f"split policy {policy!r}: {what} {allowed}")
 
 
-MOST_WORDS = 200
+MAX_WORDS = 200
 """Characters of another's error that are quoted: one that holds a value is as long as this."""
 
 
@@ -204,7 +204,7 @@ def policy_failure(policy: object, error: Exception) -> PolicyError:
     factory = policy if callable(policy) else type(policy)
     names = (name for name, each in _POLICIES.items() if each is factory)
     name = next(names, getattr(factory, "__name__", "?"))
-    words = " ".join(str(error).split())[:MOST_WORDS]
+    words = " ".join(str(error).split())[:MAX_WORDS]
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{place.filename}:{place.lineno}"
     return PolicyError(f"split policy {name!r}: {type(error).__name__}: {words} ({where})")

@@ -28,7 +28,7 @@ from __future__ import annotations
 from typing import Final, Generic, Literal, TypeVar, get_args
 
 from minitopo_dc.pdcp.formats.codec import SnFormat
-from minitopo_dc.pdcp.formats.status_report import MOST_BYTES, StatusReport
+from minitopo_dc.pdcp.formats.status_report import MAX_BYTES, StatusReport
 from minitopo_dc.pdcp.receiving.t_reordering import AdaptiveTReordering
 from minitopo_dc.pdcp.statistics import WAITING_BUCKETS, ReceiveStatistics, WaitingTime
 
@@ -205,7 +205,7 @@ class ReceivingEntity(Generic[T]):
         """
         return list(zip(self._waited, self._waited_ns, strict=True))
 
-    def status(self, limit: int = MOST_BYTES) -> StatusReport:
+    def status(self, limit: int = MAX_BYTES) -> StatusReport:
         """Return the present status report (clause 5.4.1), of at most `limit` bytes as a PDU.
 
         With delivery `off` nothing is known, and no COUNT is ever said to be received.

@@ -9,7 +9,7 @@ from minitopo_dc.pdcp.formats.report import LegReception, Report, encode_report,
 from minitopo_dc.pdcp.formats.status_report import HEADER_BYTES as STATUS_BYTES
 from minitopo_dc.pdcp.receiving.entity import ReceivingEntity
 
-MOST_BYTES: Final = 1500 - 40 - 8
+MAX_BYTES: Final = 1500 - 40 - 8
 """Of a report with a status report: with IPv6's and UDP's header what Ethernet carries (RFC 894).
 
 Over two legs a status report then tells of 10,888 COUNTs; over 36 or more of none but FMC.
@@ -46,7 +46,7 @@ class ReportMaker:
         self._mask = sn_format.modulus - 1
         self._window = sn_format.modulus // 2
         self._interval = interval
-        self._status_bytes = max(STATUS_BYTES, MOST_BYTES - report_size(legs)) if with_status else 0
+        self._status_bytes = max(STATUS_BYTES, MAX_BYTES - report_size(legs)) if with_status else 0
         self._due: int | None = None
         self._number = 0
         self._first_count = first_count

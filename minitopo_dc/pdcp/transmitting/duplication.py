@@ -54,7 +54,7 @@ class LossShares:
 
 SMALL_BYTES: Final = 100
 """Of an IP packet: QUIC's with an acknowledgement alone are shorter, also over IPv6."""
-MOST_FLOWS: Final = 1024
+MAX_FLOWS: Final = 1024
 """TCP flows of a bearer whose sequence numbers are remembered, the latest ones."""
 
 
@@ -211,7 +211,7 @@ class _SentSequences:
         if not again or _precedes(known, following):
             self._next[segment.flow] = following
         self._next.move_to_end(segment.flow)
-        if len(self._next) > MOST_FLOWS:
+        if len(self._next) > MAX_FLOWS:
             self._next.popitem(last=False)
         return again
 

@@ -11,7 +11,7 @@ from minitopo_dc.pdcp.formats.status_report import StatusReport
 from minitopo_dc.pdcp.policies.view import LegReport
 from minitopo_dc.pdcp.statistics import FeedbackStatistics
 
-MOST_REMEMBERED = 1 << 18
+MAX_REMEMBERED = 1 << 18
 """PDUs a leg whose COUNTs are remembered until a report: as many as 18 bits of SN tell apart."""
 
 
@@ -96,7 +96,7 @@ class _SentCounts:
     def add(self, count: int) -> None:
         self.next_count = max(self.next_count, count + 1)
         self._waiting.append(count)
-        if len(self._waiting) > MOST_REMEMBERED:
+        if len(self._waiting) > MAX_REMEMBERED:
             self._waiting.popleft()  # so old that the next report covers it
             self._covered += 1
 

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 from minitopo_dc.pdcp.policies.view import LegState
 from minitopo_dc.pdcp.transmitting.leg_access import (
     LEAD_NS,
-    LEAST_PACKETS,
+    MIN_PACKETS,
     LegAccess,
     bytes_within,
     is_empty,
@@ -24,7 +24,7 @@ from minitopo_dc.pdcp.transmitting.leg_access import (
 
 T = TypeVar("T")
 
-LEAST_BYTES: Final = LEAST_PACKETS * 1500
+MIN_BYTES: Final = MIN_PACKETS * 1500
 """What a node that is up wants at least: two packets as Ethernet carries them (RFC 894)."""
 
 
@@ -113,12 +113,12 @@ class LegNode(LegAccess[T]):
     def credit_bytes(self) -> int:
         """Return the bytes that may still be sent; below 0 if the node wants less than it has."""
         if self.status is None:
-            return LEAST_BYTES - self._sent_bytes
+            return MIN_BYTES - self._sent_bytes
         return self.status.desired_bytes - (self._sent_bytes - self.status.gone_bytes)
 
     def takes(self, *, now: int, size: int) -> bool:  # noqa: ARG002  (LegAccess')
         """Return whether the node wants an SDU of `size` bytes; an empty one wants any."""
-        return self.is_up() and self.credit_bytes() >= min(size, LEAST_BYTES)
+        return self.is_up() and self.credit_bytes() >= min(size, MIN_BYTES)
 
     def has_room(self, *, now: int, size: int) -> bool:
         """Return whether the leg's queue has room for it and all bytes that are on the backhaul."""
@@ -165,7 +165,7 @@ class LegNode(LegAccess[T]):
         is_up = self._leg.is_up and serves(self._leg, now)
         within = bytes_within(self._leg, now=now, time=self._control.desired_ns) if is_up else 0
         return DeliveryStatus(
-            desired_bytes=max(within, LEAST_BYTES) if is_up else 0,
+            desired_bytes=max(within, MIN_BYTES) if is_up else 0,
             highest_count=inside.highest_count,
             gone_bytes=inside.gone_bytes,
             lost_pdus=inside.lost,

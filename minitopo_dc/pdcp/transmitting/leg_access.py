@@ -15,7 +15,7 @@ from minitopo_dc.units import NS_PER_S
 LEAD_NS: Final = 2_000_000
 """A leg takes what it serves within 2 ms: the slot of 1 ms that it sends (TS 36.211, and 38.211 at
 15 kHz) and the next, which it has to fill beforehand."""
-LEAST_PACKETS: Final = 2
+MIN_PACKETS: Final = 2
 """One in service, and one behind it, so that a slow leg is never idle either."""
 
 
@@ -175,7 +175,7 @@ class NearLeg(LegAccess[T]):
         """Return whether it serves all of the bearer within `lead` and its queue has room."""
         if not (self.is_up() and self.has_room(now=now, size=size)):
             return False
-        if self._lead is None or len(self.inside) < LEAST_PACKETS:
+        if self._lead is None or len(self.inside) < MIN_PACKETS:
             return True
         return self.inside.bytes < bytes_within(self._leg, now=now, time=self._lead)
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 from minitopo_dc.trace.drives.cells import CellLog, HeardCell
 from minitopo_dc.trace.drives.channels import Capacities
-from minitopo_dc.trace.model import MOST_BPS, in_range
+from minitopo_dc.trace.model import MAX_BPS, in_range
 
 Interferers = Literal["all", "carrier"]
 """Whose power disturbs a channel: all other cells that are heard, or those of its carrier."""
@@ -30,7 +30,7 @@ SINR_FACTOR = 0.4852
 """gamma of formula (2), table 1."""
 TOP_EFFICIENCY = 5.5547
 """c15 of formula (2), table 1: bit/s per Hz of CQI index 15 (3GPP TS 36.213 table 7.2.3-1)."""
-LEAST_MBPS = 0.001
+MIN_MBPS = 0.001
 """Of a channel that there is, as capacities are whole kbit/s and 0 says that there is none."""
 
 
@@ -56,7 +56,7 @@ class RadioSettings:
         """Refuse values outside their range with a ValueError."""
         in_range("load", self.load, 0, 1)
         in_range("scale", self.scale, 1e-9, 1e6)
-        in_range("floor_mbps", self.floor_mbps, 0, MOST_BPS / 1e6, "Mbit/s")
+        in_range("floor_mbps", self.floor_mbps, 0, MAX_BPS / 1e6, "Mbit/s")
 
 
 def channels_of(log: CellLog, radio: RadioSettings | None = None) -> Capacities:
@@ -89,7 +89,7 @@ def serve(
         best = max(cells, key=lambda cell: cell.rsrp_dbm)
         heard_too = everything if radio.interferers == "all" else sum(power[c] for c in cells)
         ratio = sinr(power[best], max(0.0, heard_too - power[best]), radio.load)
-        rate = max(LEAST_MBPS, round(capacity_mbps(ratio) * radio.scale, 3))
+        rate = max(MIN_MBPS, round(capacity_mbps(ratio) * radio.scale, 3))
         if rate >= radio.floor_mbps:
             yield carrier, (best.name, rate)
 

@@ -12,18 +12,18 @@ from minitopo_dc.trace.model import (
     LONGEST_FILE,
     LONGEST_LINE,
     LONGEST_S,
-    MOST_BPS,
+    MAX_BPS,
 )
 from minitopo_dc.units import NS_PER_S
 
 Row = tuple[int, list[str]]
 """A line's number (from 1) and its comma-separated fields, stripped of blanks."""
 
-MOST_DIGITS = 40
+MAX_DIGITS = 40
 """Before or behind the decimal point; ns since 1970 have 19."""
 QUOTED = 60
 """Characters of a field in a message."""
-LEAST_DBM, MOST_DBM = -156, -31
+MIN_DBM, MAX_DBM = -156, -31
 """What a terminal can report as RSRP: 3GPP TS 38.133 section 10.1.6; LTE's range lies within."""
 
 
@@ -62,9 +62,9 @@ def power_dbm(path: Path, line: int, text: str, name: str) -> float:
     Raises:
         TraceError: it is none that a terminal can report.
     """
-    allowed = f"{LEAST_DBM} to {MOST_DBM} dBm for {name}"
-    value = _finite(path, line, text, allowed, Decimal(LEAST_DBM))
-    if value > MOST_DBM:
+    allowed = f"{MIN_DBM} to {MAX_DBM} dBm for {name}"
+    value = _finite(path, line, text, allowed, Decimal(MIN_DBM))
+    if value > MAX_DBM:
         raise TraceError(path, line, f"{text!r} is out of range", allowed)
     return float(value)
 
@@ -87,12 +87,12 @@ def rate_bps(path: Path, line: int, text: str, name: str, unit: int) -> Decimal:
     """Return a rate in bit/s, not rounded, of one written in units of `unit` bit/s.
 
     Raises:
-        TraceError: it is none, or above `MOST_BPS`.
+        TraceError: it is none, or above `MAX_BPS`.
     """
     rate = number(path, line, text, name) * unit
-    if rate > MOST_BPS:
+    if rate > MAX_BPS:
         shown = {1: "bit/s", 1000: "kbit/s", 1_000_000: "Mbit/s", 1_000_000_000: "Gbit/s"}[unit]
-        allowed = f"0 to {MOST_BPS // unit:,} {shown}; is it in bit/s?"
+        allowed = f"0 to {MAX_BPS // unit:,} {shown}; is it in bit/s?"
         raise TraceError(path, line, f"{_cut(text)} {shown} for {name}", allowed)
     return rate
 
@@ -123,9 +123,9 @@ def _finite(path: Path, line: int, text: str, allowed: str, least: Decimal) -> D
     except InvalidOperation as error:
         raise TraceError(path, line, f"{_cut(text)!r} is not a number", allowed) from error
     # What is so far from 1 is no time, rate or power, and integers of so many digits take for ever.
-    if not value.is_finite() or value < least or value.adjusted() > MOST_DIGITS:
+    if not value.is_finite() or value < least or value.adjusted() > MAX_DIGITS:
         raise TraceError(path, line, f"{_cut(text)!r} is out of range", allowed)
-    return value if value.adjusted() > -MOST_DIGITS else Decimal(0)
+    return value if value.adjusted() > -MAX_DIGITS else Decimal(0)
 
 
 def _cut(text: str) -> str:

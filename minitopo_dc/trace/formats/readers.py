@@ -9,7 +9,7 @@ from typing import Literal
 from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.formats.cell_files import channel_trace
 from minitopo_dc.trace.formats.fields import (
-    MOST_DIGITS,
+    MAX_DIGITS,
     Row,
     check_length,
     is_number,
@@ -128,7 +128,7 @@ def parse_mahimahi(path: Path, rows: list[Row]) -> OpportunityTrace:
     times: list[int] = []
     for line, fields in rows:
         text = fields[0]
-        if len(fields) != 1 or not (text.isascii() and text.isdigit()) or len(text) > MOST_DIGITS:
+        if len(fields) != 1 or not (text.isascii() and text.isdigit()) or len(text) > MAX_DIGITS:
             raise TraceError(
                 path, line, f"{','.join(fields)[:60]!r}", "one whole number of ms a line"
             )

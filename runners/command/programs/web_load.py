@@ -22,9 +22,9 @@ from minitopo_dc.runners.command.programs.sockets import arguments, connect, del
 OPTIONS = ("--port", "--bytes", "--concurrent", "--seconds")
 BACKLOG = 5
 """Connections that wait for the server: of Python's own HTTP servers, which Minitopo uses."""
-MOST_REQUESTS = 50_000
+MAX_REQUESTS = 50_000
 """What ab's option -t implies."""
-MOST_FAILURES = 10
+MAX_FAILURES = 10
 """After which ab gives up."""
 REQUEST = b"GET /random HTTP/1.0\r\nAccept: */*\r\n\r\n"
 PIECE = 65536
@@ -83,7 +83,7 @@ class Load:
         return took
 
     async def _repeat(self) -> None:
-        while self._sent < MOST_REQUESTS and len(self.failures) < MOST_FAILURES:
+        while self._sent < MAX_REQUESTS and len(self.failures) < MAX_FAILURES:
             self._sent += 1
             try:
                 await self._request()

@@ -57,7 +57,7 @@ def test_a_call_is_judged_by_late_frames_and_shows_every_number() -> None:
     )
 
 
-def test_of_a_video_more_is_better_where_it_is_bitrate() -> None:
+def test_of_a_video_higher_is_better_where_it_is_bitrate() -> None:
     video = {"linear_qoe_mbps": 4.0, "stalls": 1, "stall_s": 2.0, "bitrate_mbps": 5.0}
     better = {"linear_qoe_mbps": 6.0, "stalls": 0, "stall_s": 0.0, "bitrate_mbps": 6.0}
     (finding,) = found(

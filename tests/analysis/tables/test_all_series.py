@@ -101,7 +101,7 @@ def test_an_unknown_series_and_one_that_nobody_recorded_are_errors(tmp_path: Pat
 def test_a_table_beyond_its_limit_is_refused_with_what_to_do(tmp_path: Path) -> None:
     words = "legs: more than 500 bytes after 1 of 2 runs; name fewer columns"
     with pytest.raises(ResultError, match=words):
-        load_series(two_runs(tmp_path), "legs", most_bytes=500)
+        load_series(two_runs(tmp_path), "legs", max_bytes=500)
 
 
 def test_the_limit_is_about_what_the_table_takes(tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_the_limit_is_about_what_the_table_takes(tmp_path: Path) -> None:
     table = load_series(tmp_path, "client-rate")
     taken = int(table.memory_usage(deep=True).sum())
     with pytest.raises(ResultError):
-        load_series(tmp_path, "client-rate", most_bytes=taken // 2)
-    assert len(load_series(tmp_path, "client-rate", most_bytes=2 * taken)) == len(table)
+        load_series(tmp_path, "client-rate", max_bytes=taken // 2)
+    assert len(load_series(tmp_path, "client-rate", max_bytes=2 * taken)) == len(table)
 
 
 def test_a_series_that_is_no_file_of_the_run_is_not_read(tmp_path: Path) -> None:

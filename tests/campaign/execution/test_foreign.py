@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.hostile.stores import ALWAYS, OF_RUN, SPECIAL, make_store, put
+from benchmarks.hostile.stores import OPTIONAL_FILES, REQUIRED_FILES, SPECIAL, make_store, put
 from minitopo_dc.analysis import ResultError, client_rate, leg_series, load_results
 from minitopo_dc.campaign.execution.store import Store, seal
 from minitopo_dc.cli import main
@@ -46,7 +46,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 FILES = ("plan.json", "results.csv", "results.parquet", "lock")
-RUN_FILES = (*OF_RUN, *ALWAYS)
+RUN_FILES = (*OPTIONAL_FILES, *REQUIRED_FILES)
 
 
 @pytest.fixture

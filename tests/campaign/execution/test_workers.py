@@ -149,7 +149,7 @@ def die_once_or_always(scenario: Scenario, directory: Path) -> RunResult:
 def test_a_run_whose_process_is_killed_is_begun_again_and_in_the_end_is_one_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.campaign.execution.workers.MOST_KILLS", 2)
+    monkeypatch.setattr("minitopo_dc.campaign.execution.workers.MAX_KILLS", 2)
     only = document(experiments={"one": {"title": "One", "cells": [{"pdcp.batch": 2}]}})
     plan = read_plan(write(tmp_path, only), Overrides(repetitions=1))
     store = Store(tmp_path / "store")

@@ -12,7 +12,7 @@ from minitopo_dc.analysis.measures.named import EXAMPLES, is_known
 from minitopo_dc.campaign.file.fields import CampaignFile
 from minitopo_dc.campaign.file.measure_names import ONLY_JOINED, NeededMeasure, needed_measures
 from minitopo_dc.campaign.report.evaluation import load_sources
-from minitopo_dc.campaign.report.joined import OF_POINTS
+from minitopo_dc.campaign.report.joined import POINT_FUNCTIONS
 from minitopo_dc.cli import main
 from minitopo_dc.run.judge import blank_result
 from minitopo_dc.run.results import RunResult
@@ -207,4 +207,4 @@ def test_examples_of_names_with_a_number_are_known() -> None:
 
 
 def test_the_functions_that_only_joined_has_are_those_that_it_is_computed_with() -> None:
-    assert set(ONLY_JOINED) == set(OF_POINTS)
+    assert set(ONLY_JOINED) == set(POINT_FUNCTIONS)

@@ -209,7 +209,7 @@ def test_points_with_a_run_that_failed_are_counted_and_said(tmp_path: Path) -> N
     assert json.dumps(to_json(found), allow_nan=False)
 
 
-def test_where_less_is_better_the_verdict_is_turned(done: Path, tmp_path: Path) -> None:
+def test_where_lower_is_better_the_verdict_is_turned(done: Path, tmp_path: Path) -> None:
     asked: dict[str, Any] = {"at_least": None, "at_most": 0.97, "limits": [], "tested_on": ""}
     turned = answer_of(run_with(tmp_path / "c", content(asked), planted))
     more = answer_of(done).found.at.counted.yes

@@ -15,7 +15,7 @@ from minitopo_dc.campaign.report.evaluation import Source, load_sources
 from minitopo_dc.campaign.report.papers import (
     Item,
     Row,
-    claims_told,
+    claims_text,
     judge,
     papers_page,
     read_published,
@@ -86,7 +86,7 @@ def test_errors_are_means_over_all_cells_and_of_each_curve(results: Any) -> None
     ],
 )
 def test_claims_that_too_few_runs_judge_count_apart(counts: dict[str, int], told: str) -> None:
-    assert claims_told(counts) == told
+    assert claims_text(counts) == told
 
 
 def test_an_item_of_some_configurations_is_judged_by_those_alone(results: Any) -> None:

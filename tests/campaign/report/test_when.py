@@ -13,7 +13,7 @@ import pytest
 from minitopo_dc.analysis.learning.threshold_rule import Regret
 from minitopo_dc.campaign.report.evaluation import load_sources
 from minitopo_dc.campaign.report.joined import joined_table
-from minitopo_dc.campaign.report.when import Told, read_rule, told
+from minitopo_dc.campaign.report.when import WhenAnswer, answer_when, read_rule
 from minitopo_dc.campaign.report.when_words import effects_chart, rule_lines, verdict
 from minitopo_dc.cli import main
 from minitopo_dc.run.results import RunResult
@@ -90,11 +90,11 @@ def content(**asked: Any) -> dict[str, Any]:
     )
 
 
-def told_of(root: Path) -> Told:
+def answer_of(root: Path) -> WhenAnswer:
     sources = load_sources([root])
     experiment = sources[0].plan.file.experiments["download"]
     tables = {each.label: joined_table(each, "download", experiment) for each in sources}
-    (found,) = told(sources, "download", experiment, tables)
+    (found,) = answer_when(sources, "download", experiment, tables)
     return found
 
 
@@ -104,7 +104,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_planted_rule_is_told_and_loses_less_than_any_constant(done: Path) -> None:
-    found = told_of(done)
+    found = answer_of(done)
     term, rest = rule_lines(found, {"label.ratio": "delay ratio"})
     assert (term, rest) in (
         ("delay ratio > 2: multipath", "otherwise: DC"),
@@ -120,7 +120,7 @@ def test_a_planted_rule_is_told_and_loses_less_than_any_constant(done: Path) -> 
 
 
 def test_each_congestion_control_has_a_model_beside_the_noise_floor(done: Path) -> None:
-    found = told_of(done)
+    found = answer_of(done)
     assert [each.of for each in found.models] == ["cubic", "reno"]
     for each in found.models:
         assert each.found.points == POINTS // 2
@@ -132,7 +132,7 @@ def test_each_congestion_control_has_a_model_beside_the_noise_floor(done: Path) 
 
 
 def test_effects_fall_where_the_planted_cause_is(done: Path) -> None:
-    chart = effects_chart(told_of(done))
+    chart = effects_chart(answer_of(done))
     assert chart is not None
     (panel,) = (each for each in chart.panels if each.x.label == "delay ratio")
     for curve in panel.series:
@@ -141,7 +141,7 @@ def test_effects_fall_where_the_planted_cause_is(done: Path) -> None:
 
 
 def test_without_a_cause_no_rule_is_better_than_a_constant(tmp_path: Path) -> None:
-    found = told_of(run_with(tmp_path / "c", content(), equal))
+    found = answer_of(run_with(tmp_path / "c", content(), equal))
     assert rule_lines(found, {}) == ["everywhere: either of the two"]
     assert found.unseen is not None
     assert found.unseen.silent == UNSEEN
@@ -150,7 +150,7 @@ def test_without_a_cause_no_rule_is_better_than_a_constant(tmp_path: Path) -> No
 
 
 def test_a_worse_rule_is_said_to_be_worse(done: Path) -> None:
-    tested = told_of(done).unseen
+    tested = answer_of(done).unseen
     assert tested is not None
     worse = replace(tested, ahead=(Regret("always DC", 9, mean=-0.15, low=-0.2, high=-0.1),))
     said = "The rule loses more than always DC (-15.0 %, -20.0 to -10.0 % of the goodput)."
@@ -181,7 +181,7 @@ def test_a_rule_that_was_written_can_be_fixed_and_is_then_tested_as_it_is(
     assert len(digest) == 64
     turned = rule.model_dump(mode="json") | {"terms": [], "otherwise": "second"}
     path.write_text(json.dumps(turned), encoding="utf-8")
-    found = told_of(run_with(tmp_path / "c", content(rule=str(path)), planted))
+    found = answer_of(run_with(tmp_path / "c", content(rule=str(path)), planted))
     assert found.digest not in ("", digest)
     assert rule_lines(found, {}) == ["everywhere: multipath"]
     assert found.unseen is not None
@@ -191,12 +191,12 @@ def test_a_rule_that_was_written_can_be_fixed_and_is_then_tested_as_it_is(
 
 def test_a_rule_of_another_measure_is_one_error(done: Path, tmp_path: Path) -> None:
     path = tmp_path / "rule.json"
-    rule = told_of(done).rule
+    rule = answer_of(done).rule
     assert rule is not None
     path.write_text(rule.model_copy(update={"measure": "other"}).model_dump_json())
     root = run_with(tmp_path / "c", content(rule=str(path)), planted)
     with pytest.raises(SettingsError, match=r"is of other; allowed: a rule of gain"):
-        told_of(root)
+        answer_of(root)
 
 
 def test_a_rule_that_is_not_there_is_one_error(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from minitopo_dc.element.kernel import loop as module
-from minitopo_dc.element.kernel.loop import MOST_LEAD_NS, Loop
+from minitopo_dc.element.kernel.loop import MAX_LEAD_NS, Loop
 
 PERIOD_NS = 1_000_000
 POLL_NS = 1_000
@@ -99,7 +99,7 @@ def test_no_part_is_served_before_its_time(late_ns: int, monkeypatch: pytest.Mon
 
 def test_a_very_late_machine_does_not_make_the_loop_poll(monkeypatch: pytest.MonkeyPatch) -> None:
     found, machine = lateness(900_000, monkeypatch)
-    assert 900_000 - MOST_LEAD_NS <= min(found[100:]) < 900_000
+    assert 900_000 - MAX_LEAD_NS <= min(found[100:]) < 900_000
     assert machine.polls == 0
 
 

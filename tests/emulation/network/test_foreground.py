@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.emulation.network.foreground import (
-    BY_KEY,
     ENDING,
     GRACE_S,
+    KEYBOARD_SIGNALS,
     HeldSignals,
     run_in_foreground,
 )
@@ -105,9 +105,9 @@ def test_what_the_watch_raises_ends_the_program(tmp_path: Path) -> None:
 
 
 def test_signals_mean_again_what_they_meant() -> None:
-    before = [signal.getsignal(number) for number in (*BY_KEY, *ENDING)]
+    before = [signal.getsignal(number) for number in (*KEYBOARD_SIGNALS, *ENDING)]
     run("true")
-    assert [signal.getsignal(number) for number in (*BY_KEY, *ENDING)] == before
+    assert [signal.getsignal(number) for number in (*KEYBOARD_SIGNALS, *ENDING)] == before
     assert signal.set_wakeup_fd(-1) == -1
 
 

@@ -24,7 +24,7 @@ PACKETS = 20_000
 ERRORS = (0.01, 0.1, 0.3)
 CHI_SQUARE_99_9 = {1: 10.83, 2: 13.82, 3: 16.27, 4: 18.47, 5: 20.52}
 """By degrees of freedom."""
-LEAST_EXPECTED = 5
+MIN_EXPECTED = 5
 """Of a class in a chi-square test; smaller ones are put together."""
 
 
@@ -63,7 +63,7 @@ def saturated(p: float, mode: str, seconds: int) -> tuple[list[int], RlcStatisti
 
 def chi_square(observed: list[int], expected: list[float]) -> tuple[float, int]:
     """Pearson's statistic and its degrees of freedom, small classes at the end put together."""
-    while expected[-1] < LEAST_EXPECTED:
+    while expected[-1] < MIN_EXPECTED:
         *expected, first, second = expected
         expected.append(first + second)
         *observed, one, other = observed

@@ -243,7 +243,7 @@ def test_garbage_is_counted_and_changes_nothing(datagrams: list[bytes]) -> None:
 def test_without_reports_the_oldest_counts_are_forgotten_and_the_sum_stays_right(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.pdcp.transmitting.feedback.MOST_REMEMBERED", 10)
+    monkeypatch.setattr("minitopo_dc.pdcp.transmitting.feedback.MAX_REMEMBERED", 10)
     made = feedback(*range(100))
     made.push(report(1, 96, 90), 1)
     assert made.reports[0] is not None

@@ -19,7 +19,7 @@ from minitopo_dc.pdcp import (
     needs_reports,
     sees_legs,
 )
-from minitopo_dc.pdcp.policies.bandit import MOST_ARMS, DiscountedUcb, Outcome, ratios
+from minitopo_dc.pdcp.policies.bandit import MAX_ARMS, DiscountedUcb, Outcome, ratios
 from minitopo_dc.pdcp.policies.choice import DeficitRoundRobin, candidates
 from minitopo_dc.units import NS_PER_MS
 from tests.pdcp.views import WrittenLeg
@@ -297,7 +297,7 @@ def test_legs_without_flow_control_are_an_error() -> None:
 )
 def test_ratios_are_all_ways_to_divide_so_many_parts(legs: int, parts: int, arms: int) -> None:
     found = ratios(legs)
-    assert len(found) == len(set(found)) == arms <= MOST_ARMS
+    assert len(found) == len(set(found)) == arms <= MAX_ARMS
     assert {sum(ratio) for ratio in found} == {parts}
     assert all(min(ratio) >= 0 for ratio in found)
 

@@ -16,7 +16,7 @@ from minitopo_dc.pdcp import (
     Segment,
     SelectiveDuplication,
 )
-from minitopo_dc.pdcp.transmitting.duplication import MOST_FLOWS
+from minitopo_dc.pdcp.transmitting.duplication import MAX_FLOWS
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from tests.pdcp.views import WrittenLeg
 
@@ -123,11 +123,11 @@ def test_tcp_segments_that_were_sent_before_are_retransmissions(start: int) -> N
 
 def test_flows_without_number_are_remembered_for_a_while_only() -> None:
     duplication = SelectiveDuplication(DuplicationRule(retransmissions=True), 2)
-    for number in range(2 * MOST_FLOWS):
+    for number in range(2 * MAX_FLOWS):
         duplication.legs(
             (0,), now=0, size=1500, views=(), facts=segment(0, flow=number.to_bytes(4, "big"))
         )
-    assert len(duplication._sent._next) == MOST_FLOWS
+    assert len(duplication._sent._next) == MAX_FLOWS
 
 
 def test_only_legs_that_are_up_get_a_copy_and_the_chosen_one_stays() -> None:

@@ -29,7 +29,7 @@ from tests.runners.told import told
 
 CLIENT, SERVER = ("10.2.1.2", 50_000), ("10.0.0.2", 4433)
 DATAGRAM = 1200
-LEAST_RTT = 0.040
+MIN_RTT = 0.040
 
 
 def tuning(**options: Any) -> Tuning:
@@ -144,7 +144,7 @@ def exits(found: RoundMonitor, samples: list[float]) -> bool:
 
 def test_slow_start_ends_in_the_round_whose_least_delay_is_too_large() -> None:
     found = monitor(1 / 8)
-    assert not exits(found, [LEAST_RTT] * SAMPLES)
+    assert not exits(found, [MIN_RTT] * SAMPLES)
     assert not exits(found, [0.046] * (SAMPLES - 1) + [0.0449])
     assert not exits(found, [0.046] * (SAMPLES - 1))
     assert exits(found, [0.0451] * SAMPLES)
@@ -152,10 +152,10 @@ def test_slow_start_ends_in_the_round_whose_least_delay_is_too_large() -> None:
 
 def test_slow_start_goes_on_when_its_exit_is_off_or_the_window_small() -> None:
     found = monitor(math.inf)
-    assert not exits(found, [LEAST_RTT] + [10.0] * 20)
+    assert not exits(found, [MIN_RTT] + [10.0] * 20)
     small = monitor(1 / 8)
     small._control.congestion_window = 15 * DATAGRAM
-    assert not exits(small, [LEAST_RTT] * SAMPLES)
+    assert not exits(small, [MIN_RTT] * SAMPLES)
     assert not exits(small, [1.0] * SAMPLES)
 
 
