@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from itertools import accumulate
 from pathlib import Path
+from posixpath import islink
 from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
@@ -76,7 +76,7 @@ def _is_within(path: Path, directory: Path) -> bool:
     above, text = f"{directory}/", str(path)
     parts = text.removeprefix(above).split("/")
     ways = accumulate((above + parts[0], *parts[1:]), "{}/{}".format)
-    if text.startswith(above) and ".." not in parts and not any(map(os.path.islink, ways)):
+    if text.startswith(above) and ".." not in parts and not any(map(islink, ways)):
         return True
     return path.resolve().is_relative_to(directory.resolve())
 
