@@ -102,14 +102,14 @@ def test_rows_are_a_line_for_each_cell_of_its_first_run(tmp_path: Path) -> None:
     """Also where cells have different numbers of requests."""
     (axes,) = panels(run_with(tmp_path / "c", content(), answer))
     assert (labels(axes), series(axes)) == (["3", "5"], [THREE, FIVE])
-    assert (axes.get_title("left"), axes.get_ylabel()) == ("default (virtual)", "delay (ms)")
+    assert (axes.get_title(), axes.get_ylabel()) == ("default (virtual)", "delay (ms)")
 
 
 def test_rows_are_a_panel_for_each_configuration(tmp_path: Path) -> None:
     two = {"transport": "quic", "pdcp.batch": 2}
     both = content() | {"configurations": ONLY | {"other": two}}
     found = panels(run_with(tmp_path / "c", both, answer))
-    titles = [axes.get_title("left") for axes in found]
+    titles = [axes.get_title() for axes in found]
     assert titles == ["default (virtual)", "other (virtual)"]
     assert [len(series(axes)) for axes in found] == [2, 2]
 
