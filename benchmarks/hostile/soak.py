@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.hostile.report import Report
 from minitopo_dc.emulation.network.elements import ElementFailedError
 from minitopo_dc.emulation.network.testbed import Testbed, testbed
-from minitopo_dc.emulation.run.probe import send_through
+from minitopo_dc.emulation.run.probe import Arrivals, send_through
 from minitopo_dc.run.addresses import client_address
 from minitopo_dc.scenario import Scenario
 
@@ -56,6 +58,7 @@ def run(minutes: float, rate: int, sn_bits: int) -> Report:
         "lost": lost,
         "in order": arrived.in_order,
         "SN wraps": sent >> sn_bits,
+        "PDUs/s": round(_rate(arrived)),
     }
     faults += [f"{lost} PDUs lost"] if lost else []
     faults += [] if arrived.in_order else ["PDUs out of order"]
@@ -67,6 +70,14 @@ def run(minutes: float, rate: int, sn_bits: int) -> Report:
         if growth > FLAT:
             faults.append(f"element on {host}: memory grew by {growth:.1%}")
     return Report(rows, faults)
+
+
+def _rate(arrived: Arrivals) -> float:
+    """Return the PDUs that were sent per second, 0 if fewer than two arrived."""
+    if len(arrived.sent) < 2:
+        return 0.0
+    numbers, times = arrived.number[[0, -1]], arrived.sent[[0, -1]]
+    return float(np.diff(numbers)[0] / np.diff(times)[0] * 1e9)
 
 
 def _stop(bed: Testbed) -> tuple[list[dict[str, Any]], list[str]]:

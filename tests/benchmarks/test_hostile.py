@@ -67,3 +67,4 @@ def test_the_elements_lose_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     rows = run(capsys, "soak", "--minutes", "0.02", "--rate", "2000", "--sn-bits", "12")
     assert [row["element"] for row in rows] == ["gnb", "ue"]
     assert {row["lost"] for row in rows} == {0}
+    assert all(row["PDUs/s"] > 0 for row in rows)
