@@ -1,6 +1,13 @@
 """Captures of legs that Wireshark reads (docs/captures.md); `layers` has the formats for scapy."""
 
-from minitopo_dc.capture.framing import Framing, pdu_framing
+from minitopo_dc.capture.framing import Framing, frame_start, pdu_framing
 from minitopo_dc.capture.pcap import CaptureFile, read_capture, wall_clock_offset
 
-__all__ = ["CaptureFile", "Framing", "pdu_framing", "read_capture", "wall_clock_offset"]
+__all__ = [
+    "CaptureFile",
+    "Framing",
+    "frame_start",
+    "pdu_framing",
+    "read_capture",
+    "wall_clock_offset",
+]

@@ -40,6 +40,8 @@ _OUTER = struct.Struct("!HHIHH4s4sHHHH")
 _VERSION_IHL_TOS = 0x4500
 _TTL_PROTOCOL = 64 << 8 | 17
 _UDP_HEADER = 8
+_LONGEST = 65_535
+"""Of an IPv4 datagram (RFC 791, section 3.1)."""
 _NO_CHECKSUM = 0
 
 
@@ -49,6 +51,7 @@ def pdu_framing(*, leg: int, bearer: int, direction: Direction, sn_bits: int) ->
     With 12 or 18 bits the frame is as above, where the leg is the UE's number (ueid), so that
     Wireshark follows each leg's numbers by themselves. With 16 bits, which Wireshark does not know,
     it is the datagram as the end host wrote it, and behind it, where no protocol looks, the number.
+    What is no PDU, or leaves no room for the rest of the frame, stays what it is.
 
     Raises:
         ValueError: there is no such SN size.
@@ -59,10 +62,22 @@ def pdu_framing(*, leg: int, bearer: int, direction: Direction, sn_bits: int) ->
     return _Framing(leg, bearer, direction, sn_bits, size).frame
 
 
-class _Framing:
-    """Puts PDUs into UDP datagrams; what is no PDU stays what it is."""
+def frame_start(*, leg: int, bearer: int, direction: Direction, sn_bits: int) -> bytes:
+    """Return what stands before the PDU in its frame, with the lengths of a frame without a PDU.
 
-    __slots__ = ("_checksum", "_destination", "_header_size", "_overhead", "_source", "_tags")
+    With 16 bits it is empty, as the number stands behind.
+
+    Raises:
+        ValueError: there is no such SN size.
+    """
+    size = sn_format(sn_bits).size
+    return b"" if sn_bits == 16 else _Framing(leg, bearer, direction, sn_bits, size).start()
+
+
+class _Framing:
+    """Puts PDUs into UDP datagrams; what is no PDU, or too long, stays what it is."""
+
+    __slots__ = ("_checksum", "_destination", "_header_size", "_source", "_start_size", "_tags")
 
     def __init__(
         self, leg: int, bearer: int, direction: Direction, sn_bits: int, header_size: int
@@ -81,7 +96,11 @@ class _Framing:
         # All of the header but its length; a one's complement sum is one modulo 0xFFFF (RFC 1071).
         self._checksum = -(_VERSION_IHL_TOS + _TTL_PROTOCOL + sum(words))
         self._header_size = header_size
-        self._overhead = _OUTER.size + len(self._tags) + header_size
+        self._start_size = _OUTER.size + len(self._tags)
+
+    def start(self) -> bytes:
+        """Return what is before the PDU, as if there were none behind it."""
+        return self._outer(self._start_size) + self._tags
 
     def frame(self, datagram: bytes) -> bytes:
         """Return the datagram of the capture for a datagram with its PDCP header behind it."""
@@ -89,8 +108,13 @@ class _Framing:
             header, sdu = split_trailer(datagram, self._header_size)
         except PduError:
             return datagram
-        total = self._overhead + len(sdu)
-        outer = _OUTER.pack(
+        total = self._start_size + self._header_size + len(sdu)
+        if total > _LONGEST:
+            return datagram
+        return b"".join((self._outer(total), self._tags, header, sdu))
+
+    def _outer(self, total: int) -> bytes:
+        return _OUTER.pack(
             _VERSION_IHL_TOS,
             total,
             0,  # identification and fragment offset: it is no fragment
@@ -103,7 +127,6 @@ class _Framing:
             total - _OUTER.size + _UDP_HEADER,
             _NO_CHECKSUM,
         )
-        return b"".join((outer, self._tags, header, sdu))
 
 
 def _number_behind(datagram: bytes, size: int) -> bytes:

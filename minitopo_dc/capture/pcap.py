@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,23 +38,40 @@ class CaptureFile:
         offset: what turns the times given to `write` into those since 1970, in ns.
 
     Raises:
-        OSError: the file cannot be written; also from `write` and `close`.
+        OSError: the file cannot be written; also from the methods. It names the file.
     """
 
     def __init__(self, path: Path, offset: int) -> None:
+        self.path, self.offset = path, offset
         self._file = path.open("wb", buffering=BUFFER)
-        self._offset = offset
         self._file.write(_FILE_HEADER.pack(NANOSECOND_MAGIC, *VERSION, 0, 0, LONGEST, LINKTYPE_RAW))
 
     def write(self, now: int, frame: bytes) -> None:
         """Add a packet seen at `now` (ns)."""
-        seconds, nanoseconds = divmod(now + self._offset, NS_PER_S)
+        seconds, nanoseconds = divmod(now + self.offset, NS_PER_S)
         size = len(frame)
-        self._file.write(_RECORD_HEADER.pack(seconds, nanoseconds, size, size) + frame)
+        try:
+            self._file.write(_RECORD_HEADER.pack(seconds, nanoseconds, size, size) + frame)
+        except OSError as error:
+            raise self._named(error) from None
+
+    def fileno(self) -> int:
+        """Return the descriptor, for another writer of records, behind what was written."""
+        self._flush(self._file.flush)
+        return self._file.fileno()
 
     def close(self) -> None:
         """Write what is left in the buffer; it may be called again."""
-        self._file.close()
+        self._flush(self._file.close)
+
+    def _flush(self, way: Callable[[], None]) -> None:
+        try:
+            way()
+        except OSError as error:
+            raise self._named(error) from None
+
+    def _named(self, error: OSError) -> OSError:
+        return OSError(error.errno, error.strerror, str(self.path))
 
 
 def read_capture(file: BinaryIO) -> Iterator[tuple[int, bytes]]:

@@ -45,6 +45,11 @@ def main(arguments: list[str]) -> int:
     except (ElementError, RuleError) as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 1
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)  # noqa: T201
+        return 1
     return 0
 
 

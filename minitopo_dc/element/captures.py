@@ -1,7 +1,8 @@
 """Captures of an element's legs: one file per leg, of what leaves and what arrives on it.
 
 Each class here stands between two parts of the element, and is put there when the element is made.
-An element without captures has none of them, so that its packets pay nothing.
+An element without captures has none of them, so that its packets pay nothing. `native_captures` is
+the counterpart for packets that C carries.
 
 Rules:
 
@@ -14,6 +15,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.element.drivers import Held, LegDriver, Outlet, ReceiveDriver
@@ -25,6 +27,28 @@ from minitopo_dc.settings import Direction
 Record = Callable[[int, bytes], None]
 """Takes the time and an IP datagram as it is on the leg."""
 OPPOSITE: dict[Direction, Direction] = {"downlink": "uplink", "uplink": "downlink"}
+
+
+def capture_files(settings: ElementSettings, offset: int) -> dict[int, CaptureFile]:
+    """Begin the file of each leg, by its number; there is none if the settings want none.
+
+    Args:
+        settings: the element's.
+        offset: from the element's clock to the wall clock, ns.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    names = {leg.leg: f"{settings.host}-leg{leg.leg}.pcap" for leg in settings.legs}
+    wanted = names if settings.pcap else {}
+    return {leg: CaptureFile(settings.directory / name, offset) for leg, name in wanted.items()}
+
+
+def close_all(files: Mapping[int, CaptureFile]) -> None:
+    """Close each leg's file, and then raise OSError if one could not be written."""
+    with ExitStack() as stack:
+        for file in reversed(files.values()):  # a stack's last one is called first
+            stack.callback(file.close)
 
 
 class Captures:
@@ -40,11 +64,7 @@ class Captures:
 
     def __init__(self, settings: ElementSettings, offset: int) -> None:
         self._outbound = settings.pcap
-        self._files = {
-            leg.leg: CaptureFile(settings.directory / f"{settings.host}-leg{leg.leg}.pcap", offset)
-            for leg in settings.legs
-            if settings.pcap
-        }
+        self._files = capture_files(settings, offset)
 
     def outlet(self, leg: Outlet, bearer: TransmitBearer) -> Outlet:
         """Return the outlet on which a bearer puts its PDUs for a leg."""
@@ -76,8 +96,7 @@ class Captures:
 
     def close(self) -> None:
         """Write what is left; it may be called again."""
-        for file in self._files.values():
-            file.close()
+        close_all(self._files)
 
     def _pdus(
         self, leg: int, bearer: TransmitBearer | ReceiveBearer, direction: Direction

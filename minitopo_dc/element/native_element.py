@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 from minitopo_dc.element.drivers import Held, LegDriver
 from minitopo_dc.element.kernel.injection import Injector
 from minitopo_dc.element.kernel.queue import WHOLE_PACKET
+from minitopo_dc.element.native_captures import NativeCaptures
 from minitopo_dc.element.native_loop import NativeLoop
 from minitopo_dc.element.process import Element
+from minitopo_dc.element.reports import ReportOutlet
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
 from minitopo_dc.native.receive import NativeReceiver
@@ -21,11 +23,13 @@ from minitopo_dc.router.native import (
     native_receiver,
     native_transmitter,
 )
+from minitopo_dc.router.reports import Way
 from minitopo_dc.router.settings import (
     Core,
     ElementLeg,
     ElementSettings,
     ReceiveBearer,
+    ReportLeg,
     TransmitBearer,
 )
 
@@ -99,7 +103,7 @@ class NativeTransmitDriver:
         self._counters = loop.counters()
         self._lib = loop.lib
         pointers = [leg.pointer for leg in legs]
-        self._pointer = loop.lib.element_add_transmit(
+        self.pointer = loop.lib.element_add_transmit(
             *(loop.pointer, entity.pointer, pointers, len(pointers)),
             *(bearer.pdcp.sn_bits, queue, self._counters),
         )
@@ -112,7 +116,7 @@ class NativeTransmitDriver:
 
     def legs_changed(self, now: int) -> None:
         """React to legs that went down or up, or to a report of the receiver."""
-        self._lib.element_transmit_changed(self._pointer, now)
+        self._lib.element_transmit_changed(self.pointer, now)
 
 
 class NativeReceiveDriver:
@@ -134,7 +138,7 @@ class NativeReceiveDriver:
         self.reports = reports
         self._counters = loop.counters()
         counts = library().ffi.NULL if reports is None else reports.counts.pointer
-        loop.lib.element_add_receive(
+        self.pointer = loop.lib.element_add_receive(
             *(loop.pointer, entity.pointer, counts, list(indices), len(indices)),
             *(bearer.pdcp.sn_bits, queue, self._counters),
         )
@@ -157,6 +161,7 @@ class NativeElement(Element):
 
     core: Core = "native"
     _loop: NativeLoop
+    _captures: Any
     _legs: Any
     _transmit: Any
     _receive: Any
@@ -166,9 +171,13 @@ class NativeElement(Element):
         super().close()
         self._loop.close()
 
+    def _open_captures(self) -> Any:
+        return NativeCaptures(self._settings, self._wall_clock_offset, self._loop)
+
     def _add_leg(self, leg: ElementLeg) -> None:
         made: Any = NativeLegDriver(leg, self._loop, self._settings.ip_versions)
         self._user_legs[leg.leg] = made
+        self._captures.departures(leg.leg, made.pointer)
 
     def _departures(self, driver: LegDriver, copy: int) -> int:
         queue = self._opened(copy)
@@ -189,6 +198,7 @@ class NativeElement(Element):
         legs = [self._legs[number] for number in bearer.legs]
         queue = self._opened(WHOLE_PACKET)
         driver: Any = NativeTransmitDriver(bearer, entity, legs, self._loop, queue)
+        self._captures.outbound(bearer, driver.pointer)
         self._admit(bearer, driver, queue)
         return driver
 
@@ -197,9 +207,15 @@ class NativeElement(Element):
         indices = self._indices(bearer)
         queue = self._opened(WHOLE_PACKET)
         self._admit_pdus(bearer, queue)
-        return NativeReceiveDriver(
+        driver = NativeReceiveDriver(
             bearer, entity, reports, self._loop, indices=indices, queue=queue
         )
+        self._captures.arrivals(bearer, driver.pointer)
+        return driver
+
+    def _report_way(self, leg: ReportLeg, port: int) -> Way:
+        driver = self._legs[leg.leg]
+        return driver.leg, ReportOutlet(driver, leg, port).send
 
 
 def lacking(hosts: Sequence[ElementSettings]) -> str | None:
@@ -214,7 +230,6 @@ def _unsupported_setting(settings: ElementSettings) -> str | None:
     """Return what the settings need that the element in C lacks, beside the cores; or None."""
     lacks: dict[str, Callable[[], object]] = {
         "backend: kernel": lambda: settings.backend == "kernel",
-        "captures of legs": lambda: settings.pcap,
         "wires": lambda: settings.wires,
         "next_hops": lambda: settings.next_hops,
     }

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from minitopo_dc.capture import CaptureFile
 from minitopo_dc.element.kernel.loop import MAX_STALLS, Loop, clock
 from minitopo_dc.element.kernel.netlink_queues import NetlinkQueues
 from minitopo_dc.element.kernel.realtime import ElementError
@@ -33,11 +35,18 @@ class NativeLoop(Loop):
         self.pointer = self._ffi.gc(made, self.lib.element_free)
         """The element in C."""
         self._kept: list[Any] = []
+        self._files: dict[int, Path] = {}
 
     def counters(self) -> Any:
         """Return counters that C writes, for as long as the loop lives."""
         self._kept.append(self._ffi.new("element_counters *"))
         return self._kept[-1]
+
+    def capture(self, file: CaptureFile) -> Any:
+        """Return a capture in C that adds its records to a file; `element_capture_end` ends it."""
+        descriptor = file.fileno()
+        self._files[descriptor] = file.path
+        return self.lib.element_capture(self.pointer, descriptor, file.offset)
 
     def serve(self, now: int) -> None:
         """Let every part do what is due, Python's parts first, and find the next moment."""
@@ -47,7 +56,12 @@ class NativeLoop(Loop):
         self.lib.element_flush(self.pointer)
 
     def run(self, order: Callable[[str], None]) -> None:
-        """Work until `stop` or until standard input ends, with each line of it to `order`."""
+        """Work until `stop` or until standard input ends, with each line of it to `order`.
+
+        Raises:
+            ElementError: packets cannot be read, or their verdicts not be given.
+            OSError: a capture cannot be written; it names the file.
+        """
         for descriptor in self._descriptors():
             self.lib.element_watch(self.pointer, descriptor)
         ready = self._ffi.new("int[]", ROOM)
@@ -55,11 +69,17 @@ class NativeLoop(Loop):
             while not self._stopping:
                 found = self.lib.element_run(self.pointer, ready, ROOM)
                 if found < 0:
-                    raise ElementError(f"packets: {os.strerror(-found)}")
+                    self._fail(-found)
                 now = clock()
                 if now >= self.due:
                     self.serve(now)
                 self._read(ready[0:found], order)
+
+    def _fail(self, error: int) -> None:
+        file = self._files.get(self.lib.element_failed(self.pointer))
+        if file is not None:
+            raise OSError(error, os.strerror(error), str(file))
+        raise ElementError(f"packets: {os.strerror(error)}")
 
     def close(self) -> None:
         """Unbind the queues of the kernel."""

@@ -6,7 +6,7 @@ import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from minitopo_dc.capture import wall_clock_offset
@@ -97,7 +97,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         self._report_receivers: list[ReportReceiver] = []
         self._started: int | None = None
         self._wall_clock_offset = wall_clock_offset()
-        self._captures = Captures(settings, self._wall_clock_offset)
+        self._captures = self._open_captures()
         self._kernel_legs: dict[int, KernelLegDriver] = {}
         self._user_legs: dict[int, LegDriver] = {}
         for leg in settings.legs:
@@ -153,7 +153,11 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             kernel_leg.leg.close()
         if self._next_hops is not None:
             self._next_hops.close()
-        self._captures.close()
+        with suppress(OSError):  # `serving` has closed them, unless something has failed already
+            self._captures.close()
+
+    def _open_captures(self) -> Captures:
+        return Captures(self._settings, self._wall_clock_offset)
 
     def _add_leg(self, leg: ElementLeg) -> None:
         if self._settings.backend == "kernel":

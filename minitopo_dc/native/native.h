@@ -186,6 +186,7 @@ typedef struct element element;
 typedef struct element_leg element_leg;
 typedef struct element_transmit element_transmit;
 typedef struct element_receive element_receive;
+typedef struct capture capture; /* of a leg, in a file */
 
 /* What a leg or bearer counts beside its core; who counts not all of it leaves 0. */
 typedef struct {
@@ -228,7 +229,20 @@ void element_flush(element *self);
 /* Work until Python is to: how many descriptors are ready, 0: something is due there or a signal came, below 0:
  * the error (errno) that ends it. */
 int element_run(element *self, int *ready, int room);
+/* The descriptor that this error is of; -1: of none that Python knows. */
+int element_failed(const element *self);
 const loop_counters *element_loop_counters(const element *self);
+
+/* Captures. `offset`, in ns, is from the element's clock to the time since 1970. */
+capture *element_capture(element *self, int descriptor, int64_t offset);
+/* Write what is left, for the file is closed now: 0, or the error (errno) that it has or had. */
+int element_capture_end(capture *self);
+/* Capture what leaves on a leg. */
+void element_leg_capture(element_leg *self, capture *to);
+/* What stands before a bearer's PDUs in captures of its leg at a position: 64 bytes at most. */
+void element_transmit_capture(element_transmit *self, int position, const uint8_t *start, int length);
+/* The same, and capture what arrives there. */
+void element_receive_capture(element_receive *self, int position, capture *to, const uint8_t *start, int length);
 
 /* IP datagrams, in place: the new length, -1: it is none, or one that cannot be. */
 int ip_append_room(uint8_t *ip, int length, int size);

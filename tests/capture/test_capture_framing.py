@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
 from scapy.packet import Packet, Padding
 
-from minitopo_dc.capture import layers, pdu_framing
+from minitopo_dc.capture import frame_start, layers, pdu_framing
 from minitopo_dc.pdcp import append_trailer, sn_format
 from tests.capture.packets import datagram, datagrams, recomputed
 
@@ -68,6 +68,30 @@ def test_a_16_bit_number_follows_the_datagram_of_the_end_host() -> None:
     captured = frame(on_leg(datagram(), 16, 40_000))
     assert captured == datagram() + (40_000).to_bytes(2, "big")
     assert layers.PdcpData16(IP(captured)[Padding].load).sn == 40_000
+
+
+def test_a_pdu_that_leaves_no_room_for_its_frame_is_captured_as_it_is() -> None:
+    frame = pdu_framing(leg=1, bearer=1, direction="downlink", sn_bits=18)
+    fits, too_long = (on_leg(datagram(size), 18, 0) for size in (65_484, 65_485))
+    assert len(frame(fits)) == 65_535
+    assert frame(too_long) == too_long
+
+
+@given(identities)
+def test_a_frame_without_a_pdu_is_whole_by_its_lengths_and_checksum(
+    identity: dict[str, Any],
+) -> None:
+    start = frame_start(**identity)
+    outer = IP(start)
+    assert recomputed(outer) == start
+    assert outer.len == len(start) == outer[UDP].len + 20
+    assert pdu_framing(**identity)(on_leg(datagram(), identity["sn_bits"], 1))[28:].startswith(
+        start[28:]
+    )
+
+
+def test_with_16_bits_nothing_is_before_a_pdu() -> None:
+    assert frame_start(leg=1, bearer=1, direction="downlink", sn_bits=16) == b""
 
 
 def test_what_is_no_pdu_is_captured_as_it_is() -> None:

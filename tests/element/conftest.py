@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from minitopo_dc.element import captures as captures_module
 from minitopo_dc.element import drivers as drivers_module
 from minitopo_dc.element import transmit_driver as transmit_module
 from minitopo_dc.element.drivers import LegDriver
@@ -18,6 +19,7 @@ from tests.element.fakes import MS, Clock, NoInjector
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
+    monkeypatch.setattr(captures_module, "clock", clock)
     monkeypatch.setattr(drivers_module, "clock", clock)
     monkeypatch.setattr(transmit_module, "clock", clock)
     monkeypatch.setattr(loop_module, "clock", clock)

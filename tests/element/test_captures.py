@@ -74,10 +74,9 @@ def settings(directory: Path, **fields: Any) -> ElementSettings:
 
 
 @pytest.fixture
-def log(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Log:
+def log(monkeypatch: pytest.MonkeyPatch) -> Log:
     made = Log()
     monkeypatch.setattr(module, "CaptureFile", made.file)
-    monkeypatch.setattr(module, "clock", clock)
     return made
 
 

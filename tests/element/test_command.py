@@ -137,6 +137,15 @@ def test_an_element_that_fails_while_it_runs_is_closed(
     assert fake.closed == 1
 
 
+def test_a_file_that_cannot_be_written_is_named_in_one_line(
+    fake: type[FakeElement], file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.fails_when_run = OSError(28, "No space left on device", "gnb-leg1.pcap")
+    assert command.main([file]) == 1
+    assert capsys.readouterr().err == "gnb-leg1.pcap: No space left on device\n"
+    assert fake.closed == 1
+
+
 def test_elements_of_several_hosts_share_a_loop_and_the_paths_of_their_legs(
     fake: type[FakeElement], tmp_path: Path
 ) -> None:

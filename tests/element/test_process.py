@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from minitopo_dc.capture import read_capture
 from minitopo_dc.element import drivers, kernel_leg, native_element, native_loop, process
 from minitopo_dc.element.kernel import loop as loop_module
 from minitopo_dc.element.kernel.queue import HEADER_ONLY, WHOLE_PACKET, QueueDrops
@@ -72,6 +75,44 @@ def test_of_what_leaves_on_a_leg_only_the_header_is_read(host: Host) -> None:
 def test_captures_read_whole_packets(host: Host) -> None:
     host.element(pcap="downlink")
     assert [queue.copy for queue in host.queues] == [WHOLE_PACKET, WHOLE_PACKET]
+
+
+def test_captures_have_what_leaves_and_what_arrives(host: Host) -> None:
+    element = host.element(pcap="downlink", transmit=[SENDER], receive=[RECEIVER])
+    packets = [host.queues[0].put(datagram()), host.queues[1].put(pdu(0), 11)]
+    host.run(element, until=decided(*packets))
+    with (host.directory / "gnb-leg1.pcap").open("rb") as file:
+        lengths = sorted(len(packet) for _, packet in read_capture(file))
+    assert lengths == [1000 + 48 + 3] * 2
+
+
+def test_captures_that_cannot_be_written_end_the_element_with_the_file_s_name(host: Host) -> None:
+    element = host.element(pcap="downlink")
+    packets = [host.queues[0].put(datagram(60_000)) for _ in range(8)]
+    with pytest.raises(OSError, match=r"File too large: '.*/gnb-leg1\.pcap'"), files_up_to(300_000):
+        host.run(element, until=lambda: False)
+    assert packets[0].verdict == "accept"
+    assert not (host.directory / "gnb-summary.json").exists()
+
+
+def test_captures_that_cannot_be_completed_end_the_element_with_the_file_s_name(
+    host: Host,
+) -> None:
+    element = host.element(pcap="downlink")
+    packet = host.queues[0].put(datagram(60_000))
+    with pytest.raises(OSError, match=r"File too large: '.*/gnb-leg1\.pcap'"), files_up_to(30_000):
+        host.run(element, until=decided(packet))
+
+
+@contextmanager
+def files_up_to(size: int) -> Iterator[None]:
+    """Let no file grow beyond a size in bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_bearer_s_sdus_and_pdus_are_queued_whole_where_they_enter(host: Host) -> None:

@@ -22,6 +22,7 @@ datagram *datagram_take(element *of)
     found->shares = 1;
     found->decided = found->changed = 0;
     found->mark = 0;
+    found->form = NULL;
     found->large = NULL;
     found->ip = found->bytes;
     found->length = 0;

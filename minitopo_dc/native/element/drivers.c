@@ -35,13 +35,28 @@ static int64_t leg_due(const void *of)
     return leg_next_timeout(((const element_leg *)of)->leg);
 }
 
+/* The verdict first, so that the capture delays no packet that is due. */
+static void accept_captured(capture *self, datagram *what, int64_t now)
+{
+    what->shares++;
+    datagram_accept(what);
+    if (what->form == NULL)
+        capture_packet(self, what->ip, what->length, now);
+    else
+        capture_pdu(self, what->form, what->ip, what->length, now);
+    datagram_release(what);
+}
+
 static void leg_handle(void *of, int64_t now)
 {
     element_leg *self = of;
     carried what;
 
     while (leg_poll(self->leg, now, &what))
-        datagram_accept(what.packet);
+        if (self->capture == NULL)
+            datagram_accept(what.packet);
+        else
+            accept_captured(self->capture, what.packet, now);
 }
 
 static void leg_end_of(void *object)
@@ -56,7 +71,7 @@ element_leg *element_add_leg(element *self, leg *of, int number, element_counter
 {
     element_leg *made = zeroed(1, sizeof(*made));
 
-    *made = (element_leg){self, of, THROUGH_LEG | (uint32_t)number, {-1, -1}, counters};
+    *made = (element_leg){self, of, THROUGH_LEG | (uint32_t)number, {-1, -1}, NULL, counters};
     of->hooks = datagram_hooks();
     element_add_part(self, (timed_part){leg_due, leg_handle, made}, 0);
     element_own(self, made, leg_end_of);
@@ -72,6 +87,11 @@ void element_leg_raw(element_leg *self, int ipv4, int ipv6)
 {
     self->raw[0] = ipv4;
     self->raw[1] = ipv6;
+}
+
+void element_leg_capture(element_leg *self, capture *to)
+{
+    self->capture = to;
 }
 
 void element_leg_send(element_leg *self, const uint8_t *ip, int length, int64_t now)
@@ -98,6 +118,7 @@ static void put_pdu(element_transmit *self, pdu what, int64_t now)
         taken->changed = 1;
         taken->mark = on->mark;
     }
+    taken->form = &self->forms[what.leg];
     put_on_leg(on, taken, sn, taken->length, now);
 }
 
@@ -178,6 +199,19 @@ element_transmit *element_add_transmit(element *self, transmit *entity, element_
     return made;
 }
 
+static capture_form form_of(const uint8_t *start, int length, int sn_bits)
+{
+    capture_form made = {.length = length, .number_bytes = sn_bytes(sn_bits)};
+
+    memcpy(made.start, start, (size_t)length);
+    return made;
+}
+
+void element_transmit_capture(element_transmit *self, int position, const uint8_t *start, int length)
+{
+    self->forms[position] = form_of(start, length, self->sn_bits);
+}
+
 /* Receiving bearers. */
 
 static int position_of(const element_receive *self, int indev)
@@ -205,10 +239,13 @@ static void deliver(void *of, int64_t now)
 static void take_pdu(void *of, datagram *what, int64_t now)
 {
     element_receive *self = of;
-    int leg = position_of(self, what->indev);
-    int length = ip_split_trailer(what->ip, what->length, sn_bytes(self->sn_bits));
-    int64_t sn = length < 0 ? -1 : sn_get(what->ip + length, self->sn_bits);
+    int leg = position_of(self, what->indev), length;
+    int64_t sn;
 
+    if (leg >= 0 && self->captures[leg] != NULL)
+        capture_pdu(self->captures[leg], &self->forms[leg], what->ip, what->length, now);
+    length = ip_split_trailer(what->ip, what->length, sn_bytes(self->sn_bits));
+    sn = length < 0 ? -1 : sn_get(what->ip + length, self->sn_bits);
     if (sn < 0 || leg < 0) {
         self->counters->malformed++;
         drop(what);
@@ -253,4 +290,10 @@ element_receive *element_add_receive(element *self, receive *entity, report_make
     element_add_part(self, (timed_part){receive_due, deliver, made}, 0);
     element_own(self, made, receive_end_of);
     return made;
+}
+
+void element_receive_capture(element_receive *self, int position, capture *to, const uint8_t *start, int length)
+{
+    self->captures[position] = to;
+    self->forms[position] = form_of(start, length, self->sn_bits);
 }

@@ -18,6 +18,7 @@
 #include "../pdcp/receive.h"
 #include "../pdcp/report_maker.h"
 #include "../pdcp/transmit.h"
+#include "capture.h"
 
 #define BATCH 32            /* messages of one recvmmsg */
 #define OWN_BYTES 2304      /* of a message that a datagram has room for by itself */
@@ -36,6 +37,7 @@ typedef struct datagram {
     const struct element_leg *sent_on; /* of the element's own: goes out of this leg; NULL: the kernel's */
     uint32_t id, mark;
     int queue, indev, shares, decided, changed;
+    const capture_form *form; /* of a bearer's PDU on a leg; or NULL */
     uint8_t *ip;
     int length;
     uint8_t *large; /* where `bytes` is too short; or NULL */
@@ -61,6 +63,7 @@ struct element_leg {
     leg *leg;
     uint32_t mark;
     int raw[2]; /* sockets for what is the element's own, of IPv4 and IPv6; -1: none */
+    capture *capture; /* or NULL */
     element_counters *counters;
 };
 
@@ -68,6 +71,7 @@ struct element_transmit {
     element *of;
     transmit *entity;
     element_leg *legs[MAX_LEGS];
+    capture_form forms[MAX_LEGS];
     int sn_bits;
     element_counters *counters;
 };
@@ -77,6 +81,8 @@ struct element_receive {
     receive *entity;
     report_maker *maker; /* or NULL */
     int sn_bits, legs, indices[MAX_LEGS];
+    capture *captures[MAX_LEGS]; /* or NULL */
+    capture_form forms[MAX_LEGS];
     element_counters *counters;
 };
 
@@ -87,7 +93,7 @@ typedef struct element_owned {
 } element_owned;
 
 struct element {
-    int netlink, closing, error;
+    int netlink, closing, error, failed; /* failed: the descriptor that the error is of */
     /* The loop's. */
     int64_t due, served, lead, python_due;
     timed_part parts[MAX_PARTS];
@@ -104,6 +110,7 @@ struct element {
     uint8_t *out;
     size_t out_used;
     element_owned *objects;
+    capture *captures;
 };
 
 /* Datagrams: what becomes of one is said once. */
@@ -123,6 +130,8 @@ void queue_verdict(datagram *of, uint32_t verdict);
 /* The loop. */
 void element_add_part(element *self, timed_part part, int first);
 void element_own(element *self, void *object, void (*release)(void *object));
+/* Let `element_run` end with the first such error. */
+void element_fail(element *self, int error, int descriptor);
 
 static inline void element_wake(element *self, int64_t moment)
 {

@@ -43,9 +43,8 @@ static int ipv6_total(const uint8_t *ip, int length)
     return IPV6_HEADER + payload <= length ? IPV6_HEADER + payload : -1;
 }
 
-/* Write the length of a datagram that grew by `growth`, and the checksum for it: RFC 1624, equation 4,
- * modulo 0xFFFF (see the twin). */
-static void set_total(uint8_t *ip, int total, int growth)
+/* The checksum by RFC 1624, equation 4, modulo 0xFFFF (see the twin). */
+void ip_set_total(uint8_t *ip, int total, int growth)
 {
     if (ip_is_v6(ip)) {
         put_word(ip + 4, total - IPV6_HEADER);
@@ -68,7 +67,7 @@ int ip_append_room(uint8_t *ip, int length, int size)
     }
     if (total < 0 || total - header + size > MAX_LENGTH)
         return -1;
-    set_total(ip, total + size, size);
+    ip_set_total(ip, total + size, size);
     memset(ip + total, 0, (size_t)size);
     return total + size;
 }
@@ -80,7 +79,7 @@ int ip_split_trailer(uint8_t *ip, int length, int size)
     total = length > 0 && ip_is_v6(ip) ? ipv6_total(ip, length) : ipv4_total(ip, length, &header);
     if (total < 0 || total - size < header)
         return -1;
-    set_total(ip, total - size, -size);
+    ip_set_total(ip, total - size, -size);
     return total - size;
 }
 

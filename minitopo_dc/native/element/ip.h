@@ -13,6 +13,9 @@
 #define HOP_LIMIT_OFFSET 7
 #define SN_MAX_BYTES 3
 
+/* Write the length of a datagram that grew by `growth`, and IPv4's checksum for it. */
+void ip_set_total(uint8_t *ip, int total, int growth);
+
 static inline int ip_is_v6(const uint8_t *ip)
 {
     return ip[0] >> 4 == 6;

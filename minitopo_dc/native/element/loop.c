@@ -54,13 +54,26 @@ void element_free(element *self)
     free(self);
 }
 
+void element_fail(element *self, int error, int descriptor)
+{
+    if (self->error)
+        return;
+    self->error = error;
+    self->failed = descriptor;
+}
+
+int element_failed(const element *self)
+{
+    return self->failed;
+}
+
 /* One that puts packets on legs comes first. */
 void element_add_part(element *self, timed_part part, int first)
 {
     int at = first ? 0 : self->parts_count;
 
     if (self->parts_count == MAX_PARTS) {
-        self->error = ENOSPC;
+        element_fail(self, ENOSPC, -1);
         return;
     }
     memmove(self->parts + at + 1, self->parts + at, (size_t)(self->parts_count - at) * sizeof(part));
@@ -73,7 +86,7 @@ void element_watch(element *self, int descriptor)
     if (self->watched_count < MAX_WATCHED)
         self->watched[self->watched_count++] = (struct pollfd){.fd = descriptor, .events = POLLIN};
     else
-        self->error = ENOSPC;
+        element_fail(self, ENOSPC, -1);
 }
 
 const loop_counters *element_loop_counters(const element *self)
@@ -136,10 +149,17 @@ static int wait_for(element *self, int64_t now)
     int found = ppoll(self->watched, (nfds_t)self->watched_count, &longest, NULL);
 
     if (found < 0 && errno != EINTR)
-        self->error = errno;
+        element_fail(self, errno, -1);
     if (found == 0 && sleep > 0)
         learn(self, clock_now() - alarm);
     return found;
+}
+
+/* Verdicts first, then what may take longer. */
+static void finish_turn(element *self)
+{
+    element_flush(self);
+    captures_write(self);
 }
 
 static void read_packets(element *self)
@@ -151,7 +171,7 @@ static void read_packets(element *self)
         if (now >= self->due)
             element_serve(self, now);
         found = element_read(self, now);
-        element_flush(self);
+        finish_turn(self);
         if (found < BATCH)
             return;
     }
@@ -167,7 +187,7 @@ int element_run(element *self, int *ready, int room)
 
         if (now >= self->due) {
             element_serve(self, now);
-            element_flush(self);
+            finish_turn(self);
             if (self->python_due <= now)
                 return 0;
             now = clock_now();

@@ -143,7 +143,7 @@ int element_read(element *self, int64_t now)
     int count = recvmmsg(self->netlink, self->messages, BATCH, MSG_DONTWAIT, NULL);
 
     if (count < 0 && errno != EAGAIN && errno != EINTR && errno != ENOBUFS)
-        self->error = errno;
+        element_fail(self, errno, self->netlink);
     for (int slot = 0; slot < count; slot++) {
         take_message(self, slot, now);
         clear(self->slots[slot]);
@@ -191,7 +191,7 @@ void element_flush(element *self)
 {
     while (self->out_used && send(self->netlink, self->out, self->out_used, 0) < 0)
         if (errno != EINTR) {
-            self->error = errno;
+            element_fail(self, errno, self->netlink);
             break;
         }
     self->out_used = 0;

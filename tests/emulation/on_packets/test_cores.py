@@ -143,9 +143,9 @@ def test_what_c_lacks_is_carried_by_python_and_said(tmp_path: Path) -> None:
 
 
 def test_an_element_that_has_to_be_native_and_cannot_says_why(tmp_path: Path) -> None:
-    wanted = scenario("sc", real={"core": "native", "capture": ["legs"]})
+    wanted = scenario("sc", {"rate_mbps": 20, "rlc": {}}, real={"core": "native"})
     with (
-        pytest.raises(ElementFailedError, match="core: native: it has captures of legs; allowed"),
+        pytest.raises(ElementFailedError, match="core: native: leg 1 has rlc; allowed"),
         running_testbed(wanted, tmp_path),
     ):
         pass
