@@ -12,33 +12,39 @@ from minitopo_dc import cli
 from minitopo_dc.run.addresses import client_address, server_address
 from minitopo_dc.scenario import Scenario
 from tests.capture.wireshark import fields, needs_tshark, troubles
+from tests.native.extension import needs_native
 
 pytestmark = [pytest.mark.root, needs_tshark]
 BATCH = 20
+CORES = ("python", pytest.param("native", marks=needs_native))
+HOSTS = ("gnb", "ue")
 LEG = {
     "downlink": {"rate_mbps": 50, "delay_ms": 2, "jitter_ms": 0, "queue_packets": 10_000},
     "uplink": {"rate_mbps": 50, "delay_ms": 2},
 }
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=CORES)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One short Dual Connectivity transfer."""
-    return captured(tmp_path_factory.mktemp("pcap"))
+    return captured(tmp_path_factory.mktemp("pcap"), request.param)
 
 
-def captured(directory: Path, **more: Any) -> Path:
+def captured(directory: Path, core: str, **more: Any) -> Path:
     values: dict[str, Any] = {
         "transport": "tcp",
         "mode": "dc",
         "legs": [LEG, LEG],
         "workload": {"size_mb": 1},
+        "real": {"core": core},
     }
     wanted = Scenario.check(values | {"pdcp": {"batch": 2 * BATCH}} | more, "test")
     wanted.save(directory / "scenario.yaml")
     result = directory / "result"
     arguments = ["run", str(directory / "scenario.yaml"), "--pcap", "--output", str(result)]
     assert cli.main(arguments) == 0
+    ran = [json.loads((result / f"{host}-summary.json").read_text())["core"] for host in HOSTS]
+    assert ran == [core, core]
     return result
 
 
@@ -58,8 +64,9 @@ def test_the_inner_packets_are_the_server_s(run: Path) -> None:
     assert set(found) == {(f"192.0.2.2,{client_address(1)}", "17,6")}
 
 
-def test_with_ipv6_the_inner_packets_are_of_ipv6(tmp_path: Path) -> None:
-    result = captured(tmp_path, ip_version=6)
+@pytest.mark.parametrize("core", CORES)
+def test_with_ipv6_the_inner_packets_are_of_ipv6(core: str, tmp_path: Path) -> None:
+    result = captured(tmp_path, core, ip_version=6)
     for leg in (1, 2):
         path = result / f"gnb-leg{leg}.pcap"
         found = fields(path, "ip.dst", "ipv6.src", "ipv6.dst", only="pdcp-nr")
