@@ -27,7 +27,10 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.topologies.two_path import client_address
 
 HERE = Path(__file__).parent
-KINDS = ("python", "native", "proxy", "none")
+DEFAULT_KINDS = ("python", "native", "proxy", "none")
+CAPTURED = {"python-captures": "python", "native-captures": "native"}
+"""Elements that write captures of their legs, and their cores."""
+KINDS = (*DEFAULT_KINDS, *CAPTURED)
 PORT = "5000"
 SIZE = 1200
 SILENCE_MS = 500
@@ -87,8 +90,10 @@ def compiled(directory: Path) -> Programs:
 @contextmanager
 def between(kind: str, programs: Programs, directory: Path) -> Iterator[Between]:
     """Give fresh hosts with what carries packets between them, for a block."""
-    if kind in ("python", "native"):
-        fields = {"transport": "tcp", "mode": "dc", "legs": LEGS, "real": {"core": kind}}
+    core = CAPTURED.get(kind, kind)
+    if core in ("python", "native"):
+        real = {"core": core, "capture": ["legs"] if kind in CAPTURED else []}
+        fields = {"transport": "tcp", "mode": "dc", "legs": LEGS, "real": real}
         with testbed(Scenario.check(fields, "benchmark"), directory) as bed:
             yield Between(bed.hosts, client_address(1), tuple(each.pid for each in bed.elements))
         return
@@ -176,13 +181,13 @@ def medians(rows: Sequence[Row]) -> str:
         f"p99 {median(row.p99_us for row in rows):9.0f} us",
         "CPU us " + " / ".join(f"{median(each):.1f}" for each in of_ends),
     )
-    return f"{what:>10} {first.kind:8}" + "  ".join(numbers)
+    return f"{what:>10} {first.kind:15}" + "  ".join(numbers)
 
 
 def main() -> None:
     """Measure all kinds in turn and print a line for each rate and kind."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=DEFAULT_KINDS)
     parser.add_argument("--rates", nargs="+", type=float, default=[10e3, 20e3, 40e3, 100e3, 140e3])
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--repetitions", type=int, default=9)
