@@ -122,8 +122,8 @@ class RouterProcess:
         try:
             code = self._process.wait(END_SEEN_S)  # its output ends a moment before it does
         except subprocess.TimeoutExpired:
-            return f"not ready within {READY_TIMEOUT_S:g} s: {self._tail()}"
-        return f"it ended with {code}: {self._tail()}"
+            return f"not ready within {READY_TIMEOUT_S:g} s: {tail(self._log, 0)}"
+        return f"it ended with {code}: {tail(self._log, code)}"
 
     def order(self, line: str) -> None:
         """Send an order to the process as a line."""
@@ -140,7 +140,8 @@ class RouterProcess:
         code = None if self._is_stopping else self._process.poll()
         if code is not None:
             raise ElementFailedError(
-                f"element on {self._hosts} ended with {code} during the run: {self._tail()}"
+                f"element on {self._hosts} ended with {code} during the run: "
+                f"{tail(self._log, code)}"
             )
 
     def begin_stop(self) -> None:
@@ -162,7 +163,9 @@ class RouterProcess:
         except subprocess.TimeoutExpired:
             raise ElementFailedError(f"element on {self._hosts} did not stop") from None
         if code:
-            raise ElementFailedError(f"element on {self._hosts} ended with {code}: {self._tail()}")
+            raise ElementFailedError(
+                f"element on {self._hosts} ended with {code}: {tail(self._log, code)}"
+            )
 
     def kill(self) -> None:
         """End the process at once if it still runs, and release its pipes."""
@@ -173,12 +176,6 @@ class RouterProcess:
             assert pipe is not None
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
-
-    def _tail(self) -> str:
-        said = self._log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:].strip()
-        if TRACEBACK in said:
-            return f"{said.splitlines()[-1]} (more in {self._log.name})"
-        return said or "no words"
 
 
 @contextlib.contextmanager
@@ -192,6 +189,23 @@ def running(*pairs: tuple[ElementSettings, EmulatedHost]) -> Iterator[list[Eleme
         for process in processes:
             process.wait_ready()
         yield [element for process in processes for element in process.elements]
+
+
+def tail(log: Path, code: int) -> str:
+    """Return what an element's log ends with, in words for an error.
+
+    An element that fails says why. If it did not, no signal has ended it, and its log was on a full
+    disk for all that is known.
+
+    Args:
+        log: the element's standard error.
+        code: its exit status.
+    """
+    said = log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:].strip()
+    if TRACEBACK in said:
+        return f"{said.splitlines()[-1]} (more in {log.name})"
+    nothing = "no words" if code <= 0 else f"no words; is the disk of {log.parent} full?"
+    return said or nothing
 
 
 def stop_all(elements: Sequence[ElementProcess]) -> list[dict[str, Any]]:

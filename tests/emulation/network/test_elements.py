@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from minitopo_dc.emulation.network.elements import ElementFailedError, ElementProcess, stop_all
+from minitopo_dc.emulation.network.elements import (
+    ElementFailedError,
+    ElementProcess,
+    stop_all,
+    tail,
+)
 
 
 class Pretended:
@@ -40,3 +46,24 @@ def test_an_element_that_had_died_leaves_no_summaries() -> None:
     told: list[str] = []
     with pytest.raises(ElementFailedError, match="element on ue ended"):
         stopped(Pretended("gnb", told), Pretended("ue", told, is_dead=True))
+
+
+@pytest.mark.parametrize(
+    ("written", "code", "told"),
+    [
+        ("", -9, "no words"),
+        ("", 1, "no words; is the disk of {log.parent} full?"),
+        ("leg1.pcap: No space left on device\n", 1, "leg1.pcap: No space left on device"),
+        (
+            "Traceback (most recent call last):\nOSError: it\n",
+            1,
+            "OSError: it (more in {log.name})",
+        ),
+    ],
+)
+def test_the_end_of_a_log_says_why_an_element_failed(
+    written: str, code: int, told: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "gnb-element.log"
+    log.write_text(written)
+    assert tail(log, code) == told.format(log=log)
