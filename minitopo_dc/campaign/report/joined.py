@@ -183,13 +183,13 @@ def _join(source: Source, name: str, experiment: Experiment) -> Joined:
     rule = _Rule(experiment.across, values_across, source.plan.file.endless)
     for cells in points_of(source, name, experiment):
         factors = _without(cells["factors"].iloc[0], apart)
-        values, rest_on = _point(source, name, cells, factors, rule)
+        values, rest_on = _point(source, (name, experiment), cells, factors, rule)
         ok = int((cells["status"] == "ok").sum())
         rows.append(factors | values | {RUNS: len(cells), RUNS_OK: ok})
         runs.append(rest_on)
         for number in numbers if len(numbers) > 1 else ():
             alone = cells[cells["repetition"] == number]
-            each[number].append(_point(source, name, alone, factors, rule)[0])
+            each[number].append(_point(source, (name, experiment), alone, factors, rule)[0])
     columns = None if rows else [*measures, RUNS, RUNS_OK]
     return Joined(
         pd.DataFrame(rows, columns=columns),
@@ -200,16 +200,23 @@ def _join(source: Source, name: str, experiment: Experiment) -> Joined:
 
 
 def _point(
-    source: Source, name: str, cells: pd.DataFrame, factors: Mapping[str, Any], rule: _Rule
+    source: Source,
+    asked: tuple[str, Experiment],
+    cells: pd.DataFrame,
+    factors: Mapping[str, Any],
+    rule: _Rule,
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the measures of a point's runs, and of how many runs the medians in each are."""
-    file = source.plan.file
+    """Return the measures of a point's runs, and of how many runs the medians in each are.
+
+    The measures are those of `asked`, the report's experiment and its name: the file of another
+    source may be older.
+    """
     names = {
         NOTHING: math.nan,
         **labels(factors),
-        **_configurations(file.configurations, cells, rule),
+        **_configurations(source.plan.file.configurations, cells, rule),
     }
-    return _joined(name, file.experiments[name], names, rule.counted)
+    return _joined(*asked, names, rule.counted)
 
 
 def points_of(source: Source, name: str, experiment: Experiment) -> Iterator[pd.DataFrame]:

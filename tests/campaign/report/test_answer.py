@@ -174,6 +174,18 @@ def test_outcomes_of_two_clocks_are_compared_point_by_point(
     assert f"{100 * same / POINTS:.1f} % (" in told
 
 
+def test_an_older_file_s_runs_have_the_measures_of_the_first_file(tmp_path: Path) -> None:
+    sides = {"measure": "gain", "first": "DC", "second": "multipath"}
+    new = run_with(tmp_path / "new", content(outcomes=[sides]), planted)
+    older = content()
+    older["experiments"]["download"].update(joined={"loss": "= 1"}, explain=[])
+    old = run_with(tmp_path / "old", older, planted, clock="real")
+    assert main(["campaign", "report", str(new), str(old)]) == 0
+    table = pd.read_csv(new / "report/points-download.csv")
+    assert not table["gain"].isna().any()
+    assert set(table["source"]) == {"virtual", "real"}
+
+
 def test_outcomes_of_what_is_not_joined_are_one_error(tmp_path: Path) -> None:
     wrong = content(outcomes=[{"measure": "loss", "first": "DC", "second": "multipath"}])
     with pytest.raises(
