@@ -47,7 +47,7 @@ def capture_files(settings: ElementSettings, offset: int) -> dict[int, CaptureFi
 def close_all(files: Mapping[int, CaptureFile]) -> None:
     """Close each leg's file, and then raise OSError if one could not be written."""
     with ExitStack() as stack:
-        for file in reversed(files.values()):  # a stack's last one is called first
+        for file in reversed(list(files.values())):  # a stack's last one is called first
             stack.callback(file.close)
 
 

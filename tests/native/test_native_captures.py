@@ -55,14 +55,15 @@ def both(radios: Any, pdcp: Any, clock: Clock, pcap: str, directory: Path) -> It
 
 def captured(elements: Both, directory: Path) -> list[bytes]:
     """The files of both legs, which are the same of both cores."""
-    found = []
-    for name, element in zip(("python", "native"), elements, strict=True):
-        element.captures.close()
-        files = sorted((directory / name).iterdir())
-        assert [file.name for file in files] == ["gnb-leg1.pcap", "gnb-leg2.pcap"]
-        found.append([file.read_bytes() for file in files])
-    assert found[1] == found[0]
-    return found[1]
+    python, native = elements
+    python.captures.close()
+    native.captures.close()
+    reference, found = (
+        {file.name: file.read_bytes() for file in (directory / name).iterdir()}
+        for name in ("python", "native")
+    )
+    assert found == reference
+    return [found[f"gnb-leg{leg}.pcap"] for leg in (1, 2)]
 
 
 def packets(directory: Path, leg: int = 1) -> list[tuple[int, bytes]]:

@@ -71,6 +71,37 @@ def test_it_stays_the_same_across_wraps_of_the_sequence_number(timer: int | None
     assert native.statistics() == python.statistics()
 
 
+@pytest.mark.parametrize("timer", [200 * MS, "adaptive"])
+@pytest.mark.parametrize(
+    ("rate", "lost", "least"),
+    [
+        (10_235, (2000,), 0),
+        (10_245, (2000,), 1),
+        (20_000, (2000,), 4192),
+        (50_000, (2000,), 4095),
+        (5_122, (2000, 2002), 0),
+        (5_130, (2000, 2002), 1),
+        (10_000, (2000, 2020), 6000),
+    ],
+)
+def test_more_than_half_the_numbers_within_t_reordering_makes_it_discard_new_pdus(
+    rate: int, lost: tuple[int, ...], least: int, timer: Any
+) -> None:
+    chosen = AdaptiveTReordering(1) if timer == "adaptive" else timer
+    python: ReceivingEntity[int] = ReceivingEntity(sn_format(12), t_reordering=chosen, legs=1)
+    native = NativeReceiver(sn_bits=12, t_reordering=timer, legs=1)
+    refused = 0
+    for count in range(2 * rate):
+        if count not in lost:
+            now = count * 1000 * MS // rate
+            kept = native.push(count % 4096, count, 0, now)
+            assert python.push(count % 4096, count, 0, now) == kept
+            refused += not kept
+    assert native.statistics() == python.statistics()
+    assert refused >= least
+    assert (refused > 0) == (least > 0)
+
+
 def test_a_bearer_over_too_many_legs_is_told() -> None:
     with pytest.raises(NotNativeError, match="over 17 legs, more than 16"):
         NativeReceiver(sn_bits=12, t_reordering=None, legs=17)
