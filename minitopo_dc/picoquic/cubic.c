@@ -13,7 +13,7 @@
 
 #define BETA 0.7           /* section 4.6 */
 #define C 0.4              /* section 5.1, segments/s^3 */
-#define LEAST_WINDOW 2.0   /* RFC 9002, section 7.2 */
+#define MIN_WINDOW 2.0     /* RFC 9002, section 7.2 */
 #define NO_EPOCH (-1.0)
 #define COLLAPSE_AFTER 2   /* probe timeouts in a row before the one that is persistent congestion */
 
@@ -73,7 +73,7 @@ void mdc_cubic_lost(mdc_cubic *cubic)
 {
     cubic->prior = cubic->window;
     cubic->w_max = cubic->window < cubic->w_max ? cubic->window * (1 + BETA) / 2 : cubic->window;
-    cubic->window = cubic->threshold = fmax(BETA * cubic->window, LEAST_WINDOW);
+    cubic->window = cubic->threshold = fmax(BETA * cubic->window, MIN_WINDOW);
     cubic->epoch = NO_EPOCH;
 }
 
@@ -82,7 +82,7 @@ void mdc_cubic_collapsed(mdc_cubic *cubic)
 {
     mdc_cubic_lost(cubic);
     cubic->w_max = 0;
-    cubic->window = LEAST_WINDOW;
+    cubic->window = MIN_WINDOW;
 }
 
 typedef struct {

@@ -20,7 +20,7 @@ enum { INFO = 1, TCPINFO, SUBFLOW_ADDRESSES }; /* linux/mptcp.h */
 #define INFO_FLAGS_OFFSET 8
 #define HAS_FALLEN_BACK 1
 #define TCP_INFO_BYTES 216 /* to tcpi_bytes_retrans, as kernel_socket.py reads it */
-#define MOST_SUBFLOWS 16
+#define MAX_SUBFLOWS 16
 #define BUFFER_BYTES (64 * 1024)
 #define DELIVERING_NS 10000000 /* as the real server looks whether the last bytes were acknowledged */
 
@@ -77,7 +77,7 @@ static void report_subflow(const struct sockaddr_storage *local, const struct so
 static int structures(int s, int option, void *to, size_t each)
 {
 	struct subflow_data *data = to;
-	socklen_t bytes = sizeof *data + MOST_SUBFLOWS * each;
+	socklen_t bytes = sizeof *data + MAX_SUBFLOWS * each;
 
 	*data = (struct subflow_data){ sizeof *data, 0, 0, each };
 	return getsockopt(s, SOL_MPTCP_, option, to, &bytes) ? -1 : (int)data->count;
@@ -87,17 +87,17 @@ static int report_subflows(int s)
 {
 	static struct {
 		struct subflow_data data;
-		uint8_t info[MOST_SUBFLOWS][TCP_INFO_BYTES];
+		uint8_t info[MAX_SUBFLOWS][TCP_INFO_BYTES];
 	} infos;
 	static struct {
 		struct subflow_data data;
-		struct sockaddr_storage address[MOST_SUBFLOWS][2];
+		struct sockaddr_storage address[MAX_SUBFLOWS][2];
 	} pairs;
 	int count = structures(s, TCPINFO, &infos, TCP_INFO_BYTES);
 
 	if (count < 0 || structures(s, SUBFLOW_ADDRESSES, &pairs, sizeof pairs.address[0]) != count)
 		return -1;
-	for (int i = 0; i < count && i < MOST_SUBFLOWS; i++)
+	for (int i = 0; i < count && i < MAX_SUBFLOWS; i++)
 		report_subflow(&pairs.address[i][0], &pairs.address[i][1], infos.info[i]);
 	return 0;
 }

@@ -27,7 +27,7 @@ enum { ACK, START, REQUEST, WAIT, GET, UPDATE, RUN, FREE_UNTIL, GET_TIME_OF_DAY 
 #define SHARES_MEMORY 1
 #define VERSION 2
 #define TIME_OF_DAY_NS 1700000000000000000ull /* the same in every run */
-#define MOST_ROUNDS 100000 /* at one moment; a guest that does its work needs a few */
+#define MAX_ROUNDS 100000 /* at one moment; a guest that does its work needs a few */
 
 int gone(struct guest *g, const char *reason)
 {
@@ -292,7 +292,7 @@ int guest_go_on(struct guest *g)
 		/* Until it has booted, its time is its own: what its cards have to tell waits. */
 		if (!g->now || !is_due(g))
 			return GUEST_WAITS;
-		if (g->rounds > MOST_ROUNDS)
+		if (g->rounds > MAX_ROUNDS)
 			return GUEST_RESTLESS;
 		if (hand_over(g))
 			return GUEST_GONE;
