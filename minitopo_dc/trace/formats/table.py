@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,15 @@ MISSING = ("-", "")
 _ONE_SECOND = 1_000_000_000
 _TIMES = {"s": _ONE_SECOND, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _RATES = {"bps": 1, "kbps": 1_000, "mbps": 1_000_000, "gbps": 1_000_000_000}
+_SPELLINGS = {
+    "sec": "s",
+    "seconds": "s",
+    "msec": "ms",
+    "milliseconds": "ms",
+    **{f"{unit[0]}bit/s": unit for unit in ("kbps", "mbps", "gbps")},
+    "bit/s": "bps",
+}
+"""Other ways in which headers write a unit, without capitals."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CLOCKS: Mapping[str, Callable[[str], datetime]] = {
     "iso": datetime.fromisoformat,
@@ -34,7 +44,7 @@ class Column:
 
     @classmethod
     def time(cls, text: str) -> Column:
-        """Read `NAME:UNIT`, or `NAME` with a unit at its end (`time_ms`).
+        """Read `NAME:UNIT`, or `NAME` with a unit at its end (`time_ms`, `time (ms)`, `seconds`).
 
         Units are s, ms, us, ns, and iso: a date and time of ISO 8601.
 
@@ -45,7 +55,7 @@ class Column:
 
     @classmethod
     def rate(cls, text: str) -> Column:
-        """Read `NAME:UNIT`, or `NAME` with a unit at its end (`downlink_kbps`).
+        """Read `NAME:UNIT`, or `NAME` with a unit at its end (`downlink_kbps`, `DL [kbit/s]`).
 
         Units are bps, kbps, mbps and gbps, of 1,000 each.
 
@@ -57,17 +67,22 @@ class Column:
     @classmethod
     def _parse(cls, text: str, units: tuple[str, ...], what: str) -> Column:
         name, _, unit = text.rpartition(":")
-        if unit in units and name:
-            return cls(name, unit)
-        ending = text.rpartition("_")[2].lower()
+        if name and _unit(unit) in units:
+            return cls(name, _unit(unit))
+        ending = _unit(re.split(r"[\s_(\[]", text.rstrip(" )]"))[-1])
         if ending in units:
             return cls(text, ending)
         option = {"time": "--trace-time-column", "capacity": "--trace-column"}[what]
         raise ValueError(
             f"the {what}'s column {text!r} names no unit",
-            f"NAME:UNIT ({option}; trace info: {option.replace('trace-', '')}; in a scenario "
-            f"{option[2:].replace('-', '_')}), with one of {', '.join(units)}",
+            f"{name or text}:UNIT ({option}; trace info: {option.replace('trace-', '')}; in a "
+            f"scenario {option[2:].replace('-', '_')}), with one of {', '.join(units)}",
         )
+
+
+def _unit(word: str) -> str:
+    """Return a unit as `Column` names it."""
+    return _SPELLINGS.get(word.lower(), word.lower())
 
 
 def is_date(text: str) -> bool:

@@ -88,6 +88,23 @@ def test_a_file_of_the_5g_data_set_is_read_as_one_of_4g(tmp_path: Path) -> None:
     assert trace.rates_bps == (120_000_000, 250_000_000)
 
 
+@pytest.mark.parametrize(
+    ("time", "rate", "column"),
+    [
+        ("seconds", "dl_mbps", "dl_mbps"),
+        ("time (s)", "DL [Mbit/s]", "DL [Mbit/s]"),
+        ("t_sec", "down mbps", "down mbps"),
+        ("time_s", "dl", "dl:Mbit/s"),
+    ],
+)
+def test_a_header_may_write_its_units_in_other_ways(
+    tmp_path: Path, time: str, rate: str, column: str
+) -> None:
+    trace = rates(table(tmp_path, f"{time},cell,{rate}", "0,1,4", "2,1,6"), column)
+    assert trace.times_ns == (0, 2_000_000_000)
+    assert trace.rates_bps == (4_000_000, 6_000_000)
+
+
 def test_a_table_can_become_a_trace_of_two_columns(tmp_path: Path) -> None:
     trace = rates(table(tmp_path, "time_s,cell,dl", "0,1,4", "2,1,6"), "dl:mbps")
     write_csv(trace, tmp_path / "regular.csv")
@@ -107,7 +124,12 @@ def test_a_table_can_become_a_trace_of_two_columns(tmp_path: Path) -> None:
             None,
             ":1: .*'dl' names no unit.*trace_column.*bps, kbps, mbps",
         ),
-        (["time_s,cell,dl", "0,1,2"], "dl:MB/s", None, "column 'dl:MB/s' names no unit"),
+        (
+            ["time_s,cell,dl", "0,1,2"],
+            "dl:MB/s",
+            None,
+            r"'dl:MB/s' names no unit .allowed: dl:UNIT",
+        ),
         (["stamp,cell,dl", "0,1,2"], "dl:kbps", None, "'stamp' names no unit.*s, ms, us, ns, iso"),
         (["time_s,cell,dl", "0,1,2"], "dl:kbps", "at:s", ":1: no column 'at'"),
         (["time_s,cell,dl", "0,1"], "dl:kbps", None, ":2: 2 columns .*3 columns"),
