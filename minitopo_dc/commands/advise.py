@@ -177,7 +177,7 @@ def _report(advice: Advice, root: Path, *, as_json: bool) -> int:
     results = _results(root)
     if as_json:
         print(json.dumps(advice.to_json(), indent=1))  # noqa: T201
-    elif results:
+    else:
         tell_advice(results, advice.sentences)
     try:
         write_whole(root / ADVICE, json.dumps(advice.to_json(), indent=1))
@@ -192,12 +192,11 @@ def _report(advice: Advice, root: Path, *, as_json: bool) -> int:
 
 
 def tell_advice(results: Sequence[RunResult], sentences: Sequence[str]) -> None:
-    """Print the table of runs, and what it comes to."""
+    """Print the table of runs, if there are any, and what it comes to."""
     console = Console()
-    frame = results_table(results)
-    console.print(
-        render_table(compare_table(frame), {each.name: each.label for each in all_runners()})
-    )
+    if results:
+        table = compare_table(results_table(results))
+        console.print(render_table(table, {each.name: each.label for each in all_runners()}))
     for sentence in sentences:
         console.print(sentence, markup=False, highlight=False)
 

@@ -9,6 +9,7 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.advice import advise
+from minitopo_dc.commands.advise import tell_advice
 from minitopo_dc.picoquic.library import missing
 
 needs_picoquic = pytest.mark.skipif(missing() is not None, reason="picoquic is not built")
@@ -31,6 +32,11 @@ def test_it_keeps_the_advice_a_table_a_figure_and_a_directory_for_each_run(outpu
     (verdict,) = json.loads((output / "advice.json").read_text())["verdicts"]
     assert verdict["outcome"] in ("dual connectivity", "tie", "multipath", "open")
     assert verdict["found"]["pairs"] >= 4
+
+
+def test_advice_without_any_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    tell_advice([], ["Not enough evidence."])
+    assert capsys.readouterr().out == "Not enough evidence.\n"
 
 
 @needs_picoquic

@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "convert", help="convert a trace to CSV, or to Mahimahi (*.mahimahi)"
     )
     _add_source(convert)
-    convert.add_argument("output", type=Path)
+    convert.add_argument("output", type=Path, metavar="OUTPUT", help="file to write")
     convert.add_argument(
         "--step", type=whole, metavar="MS", help="resample to steps of this length"
     )
@@ -74,8 +74,10 @@ def _info(arguments: argparse.Namespace) -> str:
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
     formats = get_args(TraceFormat)
-    parser.add_argument("trace", type=Path, metavar="FILE")
-    parser.add_argument("--format", choices=formats, default="auto")
+    parser.add_argument("trace", type=Path, metavar="FILE", help="trace or drive to read")
+    parser.add_argument(
+        "--format", choices=formats, default="auto", help="format of the file (default: by content)"
+    )
     parser.add_argument(
         "--column",
         default=DEFAULT_COLUMN,
@@ -93,8 +95,10 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
 
 def _add_synthesis(parser: argparse.ArgumentParser) -> None:
     cell = CellParameters()
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--seed", type=whole, default=1)
+    parser.add_argument("output", type=Path, metavar="FILE", help="CSV file to write")
+    parser.add_argument(
+        "--seed", type=whole, default=1, help="seed of shadowing and of other users (default: 1)"
+    )
     for option, metavar, value, what in (
         ("--seconds", "S", 60.0, "duration"),
         ("--mean", "MBPS", 10.0, "mean rate"),

@@ -48,18 +48,20 @@ def add(actions: Any) -> None:
     )
     _add_radio(cells)
     channels = actions.add_parser("channels", help="compute channels from a log of cells, as CSV")
-    channels.add_argument("cells", type=Path, nargs="+", metavar="CELLS")
-    channels.add_argument("output", type=Path)
+    channels.add_argument(
+        "cells", type=Path, nargs="+", metavar="CELLS", help="files of cells to read"
+    )
+    channels.add_argument("output", type=Path, metavar="OUTPUT", help="CSV file to write")
     _add_radio(channels)
     drive = actions.add_parser("synthesise-drive", help="synthesise a drive's log of cells as CSV")
-    drive.add_argument("output", type=Path)
+    drive.add_argument("output", type=Path, metavar="FILE", help="CSV file to write")
     drive.add_argument(
         "--environment",
         choices=ENVIRONMENTS,
         default="entire",
         help="environment (default: entire)",
     )
-    drive.add_argument("--seed", type=whole, default=1)
+    drive.add_argument("--seed", type=whole, default=1, help="seed of the drive (default: 1)")
     drive.add_argument(
         "--seconds", type=whole, default=1800, metavar="S", help="duration (default: 1800)"
     )
