@@ -205,10 +205,7 @@ class BearerEnd:
         return ("src", own) if own else ()
 
     def _bearer(self, number: int, pdcp: Mapping[str, Any]) -> dict[str, Any]:
-        legs = [leg.number for leg in self.legs]
-        bearer = {"bearer": number, "legs": legs, "pdcp": dict(pdcp)}
-        if pdcp.get("report_ms") is None:
-            return bearer
+        """Return a bearer's settings, with the way of its reports, of which there may be none."""
         sender: Role = "gnb" if number == 1 else "ue"
         receiver: Role = "ue" if number == 1 else "gnb"
         path = [
@@ -219,7 +216,12 @@ class BearerEnd:
             }
             for leg in self.legs
         ]
-        return bearer | {"report": {"legs": path, "port": REPORT_PORT + number}}
+        return {
+            "bearer": number,
+            "legs": [leg.number for leg in self.legs],
+            "pdcp": dict(pdcp),
+            "report": {"legs": path, "port": REPORT_PORT + number},
+        }
 
     def _next_hop(self, leg: Leg) -> dict[str, Any]:
         return {

@@ -20,8 +20,6 @@ QUIC = ("quic-picoquic", "mpquic-picoquic")
 COUPLED = ("lia", "olia")
 """Coupled congestion controls (RFC 6356; Khalili et al., CoNEXT 2012), of transports that have
 them: variants of multipath beside the one that is asked for, whose windows are not coupled."""
-REPORT_MS = 20
-"""How often `proportional` hears of the legs: as in the campaign `dc-or-multipath`."""
 MULTIPATH_NAMES = {"mpquic-picoquic": "MP-QUIC", "mpquic": "MP-QUIC", "mptcp": "MPTCP"}
 
 
@@ -131,7 +129,7 @@ def _dual(base: Scenario, runner: Runner) -> Iterator[Row]:
     """
     adaptive = {"numbering": "late", "t_reordering_ms": "adaptive", "legs_keep_order": _order(base)}
     least_delay = {"split": "least-delay", **adaptive}
-    proportional = {"split": "proportional", "report_ms": REPORT_MS, **adaptive}
+    proportional = {"split": "proportional", **adaptive}
     up = {"split_uplink": True, "uplink_pdcp": least_delay}
     own: list[tuple[str, dict[str, Any]]] = [
         ("least-delay", {"pdcp": least_delay, **up}),

@@ -26,6 +26,7 @@ from minitopo_dc.pdcp.policies.policy import (
     needs_flow_control,
     needs_reports,
     policy_names,
+    policy_needs,
     sees_legs,
     split_policy,
 )
@@ -123,6 +124,7 @@ __all__ = [
     "needs_flow_control",
     "needs_reports",
     "policy_names",
+    "policy_needs",
     "sees_legs",
     "sn_format",
     "split_policy",

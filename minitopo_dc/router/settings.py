@@ -138,12 +138,12 @@ class Bearer(Settings):
     legs: Annotated[tuple[LegNumber, ...], Field(min_length=1)]
     pdcp: PdcpSettings = PdcpSettings()
     report: ReportPath | None = None
-    """The way of the receiver's reports, where `pdcp.report_ms` asks for any."""
+    """The way of the receiver's reports, required where `pdcp.report_ms` asks for any."""
 
     @model_validator(mode="after")
     def _check_report_path(self) -> Self:
-        if (self.report is None) != (self.pdcp.report_ms is None):
-            raise ValueError("report and pdcp.report_ms: give both or neither")
+        if self.report is None and self.pdcp.report_ms is not None:
+            raise ValueError("report: pdcp.report_ms needs the way that reports take")
         return self
 
     @model_validator(mode="after")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from pydantic import model_validator
 
 from minitopo_dc.pdcp import (
     ADAPTIVE,
     AdaptiveTReordering,
     LegFailures,
     LegState,
-    PolicyError,
     ReceivingEntity,
     Recovery,
     ReportMaker,
@@ -21,12 +22,12 @@ from minitopo_dc.pdcp import (
     check_discard_timer,
     check_t_reordering,
     make_policy,
-    needs_flow_control,
-    needs_reports,
     policy_names,
+    policy_needs,
     sn_format,
 )
 from minitopo_dc.plugins import load_entry_points
+from minitopo_dc.settings.defaults import REPORT_MS
 from minitopo_dc.settings.pdcp_fields import PdcpFields
 from minitopo_dc.units import NS_PER_MS
 
@@ -37,25 +38,30 @@ SPLIT_POLICIES = "minitopo_dc.split_policies"
 class PdcpSettings(PdcpFields):
     """PDCP parameters of a bearer, and its split when sent, its reordering when received."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_needs(cls, values: Any) -> Any:
+        """Fill in reports and flow control where the split policy or another field needs them."""
+        if not isinstance(values, dict):
+            return values
+        split = values.get("split")
+        needs = _needs(split) if isinstance(split, str) else frozenset()
+        filled = {"report_ms": REPORT_MS} if "reports" in needs or _asks_reports(values) else {}
+        if "flow_control" in needs:
+            filled |= {"flow_control": {}}
+        return values | {name: value for name, value in filled.items() if values.get(name) is None}
+
     def policy(self, legs: int) -> SplitPolicy:
         """Return the split policy for a bearer over `legs` legs.
 
         Raises:
-            PolicyError: the policy cannot be made, or needs what the bearer has not.
+            PolicyError: the policy cannot be made.
         """
-        if self.split not in policy_names():
-            load_entry_points(SPLIT_POLICIES)
+        _load_policy(self.split)
         parameters = dict(self.parameters)
         if self.split == "batch":
             parameters |= {"batch": self.batch, "ratio": self.ratio}
-        policy = make_policy(self.split, legs=legs, **parameters)
-        if needs_reports(policy) and self.report_ms is None:
-            how = "give report_ms, e.g. 20 (on the command line: --report-interval 20)"
-            raise PolicyError(f"split policy {self.split!r} needs reports; {how}")
-        if needs_flow_control(policy) and self.flow_control is None:
-            how = "on the command line: --pdcp 'flow_control={backhaul_ms: 5}'"
-            raise PolicyError(f"split policy {self.split!r} needs pdcp.flow_control ({how})")
-        return policy
+        return make_policy(self.split, legs=legs, **parameters)
 
     def transmitter(
         self, legs: int, states: Sequence[LegState] = (), *, queue_packets: int | None = None
@@ -126,3 +132,21 @@ class PdcpSettings(PdcpFields):
             interval=interval,
             with_status=self.data_recovery,
         )
+
+
+def _load_policy(name: str) -> None:
+    """Load the entry points that may register a policy, if none has this name yet."""
+    if name not in policy_names():
+        load_entry_points(SPLIT_POLICIES)
+
+
+def _needs(split: str) -> frozenset[str]:
+    _load_policy(split)
+    return policy_needs(split)
+
+
+def _asks_reports(values: Mapping[str, Any]) -> bool:
+    """Return whether a field other than the split needs the receiver's reports."""
+    duplication = values.get("duplication")
+    by_loss = isinstance(duplication, Mapping) and duplication.get("loss_percent") is not None
+    return by_loss or bool(values.get("data_recovery")) or values.get("leg_failure_ms") is not None

@@ -23,3 +23,6 @@ QUEUE_PACKETS: Final = 100
 (listing 4.1), which their campaigns name: the acknowledgements of a download fill neither."""
 UPLINK_MBPS: Final = 20.0
 """The uplink's capacity in the papers (thesis, table 4.3)."""
+REPORT_MS: Final = 20.0
+"""The interval of the receiver's reports where something needs them: one per round trip of the
+papers' default point, as in the campaigns here. TS 38.425 leaves it to the node that polls."""

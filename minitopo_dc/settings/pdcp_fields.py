@@ -128,7 +128,8 @@ class PdcpFields(Settings):
     delivery: Literal["in-order", "out-of-order", "off"] = "in-order"
     """`out-of-order` = outOfOrderDelivery of TS 38.323; `off` = no reordering at all."""
     report_ms: LeftOut[Interval | None] = None
-    """How often the bearer's receiver reports what came by each leg; none: never.
+    """How often the bearer's receiver reports what came by each leg; none: `REPORT_MS` where the
+    split policy or another field needs reports, else never.
 
     At least 1 ms: a slot of 15 kHz (TS 38.211), and less would keep the element from its packets.
     """
@@ -150,8 +151,8 @@ class PdcpFields(Settings):
     discard_timer_ms: LeftOut[Milliseconds | Literal["infinity"]] = "infinity"
     """discardTimer: an SDU that waits so long is dropped. TS 38.331: infinity unless configured."""
     flow_control: LeftOut[FlowControlSettings | None] = None
-    """How the legs' nodes tell what they want, over a backhaul; none: the legs are at the node that
-    splits."""
+    """How the legs' nodes tell what they want, over a backhaul; none: with its defaults where the
+    split policy needs it, else the legs are at the node that splits."""
     duplication: LeftOut[DuplicationSettings | None] = None
     """Which packets go on all legs, whatever the split policy says; none: no packet does."""
     legs_keep_order: LeftOut[bool] = False
@@ -206,14 +207,10 @@ class PdcpFields(Settings):
             return self
         if self.split == "duplicate":
             raise ValueError("duplication: split duplicate puts every packet on all legs already")
-        if self.duplication.loss_percent is not None and self.report_ms is None:
-            raise ValueError("duplication.loss_percent: needs reports; give report_ms")
         return self
 
     @model_validator(mode="after")
     def _check_recovery(self) -> Self:
-        if self.data_recovery and self.report_ms is None:
-            raise ValueError("data_recovery: the receiver reports what it misses; needs report_ms")
         if self.data_recovery and self.delivery == "off":
             raise ValueError(
                 "data_recovery: delivery off does not know what is missing; "
@@ -223,10 +220,8 @@ class PdcpFields(Settings):
 
     @model_validator(mode="after")
     def _check_leg_failure(self) -> Self:
-        if self.leg_failure_ms is None:
+        if self.leg_failure_ms is None or self.report_ms is None:
             return self
-        if self.report_ms is None:
-            raise ValueError("leg_failure_ms: the receiver tells what came; needs report_ms")
         if self.leg_failure_ms < self.report_ms:
             raise ValueError(
                 f"leg_failure_ms: {self.leg_failure_ms:g}; "

@@ -493,23 +493,19 @@ def test_a_parameter_of_the_split_policy_that_is_none_is_refused(words: str) -> 
         scenario("--split", "bandit", "--report-interval", "20", *options)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["proportional"], r"split policy 'proportional' needs reports; .* --report-interval 20\)"),
-        (["bandit"], "split policy 'bandit' needs reports"),
-        (["credit"], r"split policy 'credit' needs pdcp.flow_control \(.* --pdcp 'flow_control="),
-        (
-            ["threshold", "--split-parameter", "primary=3"],
-            ".*: primary is 3, must be .* from 1 to 2",
-        ),
-    ],
-)
-def test_a_policy_that_lacks_what_it_needs_is_refused_before_a_run(
-    options: list[str], words: str
-) -> None:
-    with pytest.raises(SettingsError, match=f"^options: pdcp: {words}"):
-        scenario("--split", *options)
+@pytest.mark.parametrize("split", ["proportional", "bandit", "credit"])
+def test_a_policy_has_the_reports_or_the_flow_control_that_it_needs(split: str) -> None:
+    made = scenario("--split", split).pdcp
+    assert (made.report_ms is None, made.flow_control is None) == (
+        split == "credit",
+        split != "credit",
+    )
+
+
+def test_a_parameter_outside_its_range_is_refused_before_a_run() -> None:
+    words = r"^options: pdcp: .*: primary is 3, must be .* from 1 to 2"
+    with pytest.raises(SettingsError, match=words):
+        scenario("--split", "threshold", "--split-parameter", "primary=3")
 
 
 def test_any_field_of_pdcp_is_an_option() -> None:

@@ -41,8 +41,11 @@ def test_settings_come_back_from_their_file(tmp_path: Path) -> None:
             {"transmit": [BEARER | {"match": {"source": "fd00:10::2"}}]},
             "bearer 1: matches IPv6, which needs ip_version: 6",
         ),
-        ({"transmit": [BEARER | {"report": REPORT}]}, "report and pdcp.report_ms: give both or n"),
-        ({"transmit": [BEARER | {"pdcp": {"report_ms": 20}}]}, "report and pdcp.report_ms: give"),
+        ({"transmit": [BEARER | {"pdcp": {"report_ms": 20}}]}, "report: pdcp.report_ms needs the"),
+        (
+            {"transmit": [BEARER | {"pdcp": {"data_recovery": True}}]},
+            "report: pdcp.report_ms needs",
+        ),
         ({"transmit": [BEARER | {"pdcp": {"report_ms": 0.5}}]}, "report_ms: .*; allowed: 1 to"),
         (
             {"transmit": [REPORTED | {"report": REPORT | {"legs": [WAY, WAY | {"leg": 2}]}}]},
@@ -56,7 +59,6 @@ def test_settings_come_back_from_their_file(tmp_path: Path) -> None:
             {"transmit": [REPORTED | {"report": REPORT | {"legs": []}}]},
             "transmit.0.report.legs: has 0 items; allowed: 1",
         ),
-        ({"transmit": [BEARER | {"pdcp": {"data_recovery": True}}]}, "pdcp: .*needs report_ms"),
         (
             {"transmit": [BEARER | {"pdcp": {"split": "least-delay"}}], "backend": "kernel"},
             "pdcp.split: least-delay sees its legs, .* backend kernel .*; use backend: user",

@@ -98,13 +98,6 @@ def test_without_duplication_no_file_has_the_field(tmp_path: Path) -> None:
             {},
             "pdcp: duplication: split duplicate puts every packet on all legs already",
         ),
-        (
-            {"duplication": {"loss_percent": 2}},
-            {},
-            "pdcp: duplication.loss_percent: needs reports; give report_ms",
-        ),
-        ({"split": "proportional"}, {}, "split policy 'proportional' needs reports; give report_m"),
-        ({"split": "credit"}, {}, "split policy 'credit' needs pdcp.flow_control"),
     ],
 )
 def test_what_cannot_be_is_refused_before_a_run(

@@ -11,6 +11,8 @@ from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.router import ElementSettings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import PdcpSettings, SettingsError
+from minitopo_dc.settings.defaults import REPORT_MS
+from minitopo_dc.settings.pdcp_fields import FlowControlSettings
 
 BASE: dict[str, Any] = {
     "transport": "quic",
@@ -30,10 +32,8 @@ BASE: dict[str, Any] = {
             {"numbering": "late", "discard_timer_ms": 55},
             "pdcp.discard_timer_ms: discardTimer 55.0 ms: must be one of 10, 20, .*, infinity",
         ),
-        ({"data_recovery": True}, "pdcp: data_recovery: .*needs report_ms"),
-        ({"leg_failure_ms": 100}, "pdcp: leg_failure_ms: .*needs report_ms"),
         (
-            {"leg_failure_ms": 10, "report_ms": 20},
+            {"leg_failure_ms": 10},
             r"pdcp: leg_failure_ms: 10; allowed: report_ms \(20\) or more",
         ),
         ({"leg_failure_ms": 0.1, "report_ms": 20}, "pdcp.leg_failure_ms: .*allowed: 1 to"),
@@ -41,13 +41,41 @@ BASE: dict[str, Any] = {
         ({"flow_control": {"backhaul_ms": -1}}, "flow_control.backhaul_ms.*allowed: 0 to"),
         ({"flow_control": {"backhaul_ms": [1]}}, "flow_control.backhaul_ms: 1 values, must be one"),
         ({"flow_control": {"desired_ms": 0}}, "flow_control.desired_ms: .*allowed: above 0"),
-        ({"split": "credit"}, "split policy 'credit' needs pdcp.flow_control"),
     ],
 )
 def test_what_does_not_fit_is_one_clear_error(pdcp: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingsError, match=words) as caught:
         Scenario.check(BASE | {"pdcp": pdcp}, "test")
     assert len(str(caught.value).splitlines()) <= 2
+
+
+@pytest.mark.parametrize(
+    "pdcp",
+    [
+        {"split": "proportional"},
+        {"split": "bandit"},
+        {"data_recovery": True},
+        {"leg_failure_ms": 100},
+        {"duplication": {"loss_percent": 2}},
+    ],
+)
+def test_reports_are_sent_where_something_needs_them(pdcp: dict[str, Any]) -> None:
+    assert Scenario.check(BASE | {"pdcp": pdcp}, "test").pdcp.report_ms == REPORT_MS
+    own = Scenario.check(BASE | {"pdcp": pdcp | {"report_ms": 7}}, "test")
+    assert own.pdcp.report_ms == 7
+
+
+def test_flow_control_is_there_where_the_policy_needs_it() -> None:
+    made = Scenario.check(BASE | {"pdcp": {"split": "credit"}}, "test").pdcp
+    assert made.flow_control == FlowControlSettings()
+    far = {"split": "credit", "flow_control": {"backhaul_ms": 5}}
+    own = Scenario.check(BASE | {"pdcp": far}, "test").pdcp
+    assert own.flow_control == FlowControlSettings(backhaul_ms=5)
+
+
+def test_nothing_is_filled_in_that_nothing_needs() -> None:
+    made = Scenario.check(BASE | {"pdcp": {"split": "least-delay", "numbering": "late"}}, "test")
+    assert (made.pdcp.report_ms, made.pdcp.flow_control) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from minitopo_dc.numbers import whole
 from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
 from minitopo_dc.settings import PdcpSettings, SettingsError
 from minitopo_dc.settings.base import quoted
+from minitopo_dc.settings.defaults import REPORT_MS
 from minitopo_dc.settings.yaml_text import parse_yaml
 
 
@@ -64,7 +65,8 @@ def add_dc_options(parser: argparse.ArgumentParser, *, several: bool = False) ->
         dest="report_ms",
         type=quantities.of("ms"),
         metavar="MS",
-        help="interval of the receiver's reports to the split policy (default: no reports)",
+        help="interval of the receiver's reports to the split policy "
+        f"(default: {REPORT_MS:g} where the policy needs reports, else no reports)",
     )
     group.add_argument(
         "--batch",

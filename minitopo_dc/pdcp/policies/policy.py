@@ -14,9 +14,10 @@ A policy is a class with one method. It is registered under the name that scenar
 are keyword arguments, here and in the methods of a view, because two integers are easily swapped.
 
 A policy that uses `views` has the class attribute `sees_legs: ClassVar[bool] = True`; other
-policies get no views. Before a run such a policy is refused if its legs cannot be seen. A policy
-with `needs_reports = True` is refused if the receiver sends no reports, and one with
-`needs_flow_control = True` if the bearer has no flow control.
+policies get no views. Before a run such a policy is refused if its legs cannot be seen. With
+`needs_reports = True` the receiver sends reports, and with `needs_flow_control = True` the legs'
+nodes say what they want, both with defaults unless the bearer's settings say how. Views have both,
+so that such a policy need not say that it uses views.
 """
 
 from __future__ import annotations
@@ -124,19 +125,27 @@ def policy_parameters(name: str) -> tuple[str, ...]:
     return () if known is None else tuple(_signature(known).parameters)[1:]
 
 
-def sees_legs(policy: SplitPolicy) -> bool:
+def sees_legs(policy: object) -> bool:
     """Return whether a policy looks at its legs and has to be given views."""
-    return bool(getattr(policy, "sees_legs", False))
+    looks = bool(getattr(policy, "sees_legs", False))
+    return looks or needs_reports(policy) or needs_flow_control(policy)
 
 
-def needs_reports(policy: SplitPolicy) -> bool:
-    """Return whether a policy cannot work without the receiver's reports."""
+def needs_reports(policy: object) -> bool:
+    """Return whether a policy, or its class, cannot work without the receiver's reports."""
     return bool(getattr(policy, "needs_reports", False))
 
 
-def needs_flow_control(policy: SplitPolicy) -> bool:
-    """Return whether a policy cannot work unless the legs' nodes say what they want."""
+def needs_flow_control(policy: object) -> bool:
+    """Return whether a policy, or its class, needs the legs' nodes to say what they want."""
     return bool(getattr(policy, "needs_flow_control", False))
+
+
+def policy_needs(name: str) -> frozenset[str]:
+    """Return which of `reports` and `flow_control` a policy needs; none if there is no such one."""
+    factory = _POLICIES.get(name)
+    asked = {"reports": needs_reports, "flow_control": needs_flow_control}
+    return frozenset(need for need, needs in asked.items() if needs(factory))
 
 
 def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
@@ -207,7 +216,9 @@ def policy_failure(policy: object, error: Exception) -> PolicyError:
     words = " ".join(str(error).split())[:MAX_WORDS]
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{place.filename}:{place.lineno}"
-    return PolicyError(f"split policy {name!r}: {type(error).__name__}: {words} ({where})")
+    blind = isinstance(error, IndexError) and not callable(policy) and not sees_legs(policy)
+    hint = "; views is empty unless the class has sees_legs = True" if blind else ""
+    return PolicyError(f"split policy {name!r}: {type(error).__name__}: {words} ({where}){hint}")
 
 
 @split_policy("batch")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -13,11 +14,15 @@ from hypothesis import strategies as st
 from minitopo_dc.pdcp import (
     SPLIT_THRESHOLDS,
     LegReport,
+    LegView,
     PolicyError,
+    TransmittingEntity,
     make_policy,
     needs_flow_control,
     needs_reports,
+    policy_needs,
     sees_legs,
+    sn_format,
 )
 from minitopo_dc.pdcp.policies.bandit import MAX_ARMS, DiscountedUcb, Outcome, ratios
 from minitopo_dc.pdcp.policies.choice import DeficitRoundRobin, candidates
@@ -72,6 +77,8 @@ def test_every_one_sees_its_legs_and_says_what_else_it_needs(name: str) -> None:
     assert sees_legs(policy)
     assert needs_reports(policy) == (name in ("proportional", "bandit"))
     assert needs_flow_control(policy) == (name == "credit")
+    needs = {"reports": needs_reports, "flow_control": needs_flow_control}
+    assert policy_needs(name) == {need for need, asked in needs.items() if asked(policy)}
 
 
 @pytest.mark.parametrize("name", ["batch", "duplicate"])
@@ -79,6 +86,31 @@ def test_the_others_need_nothing(name: str) -> None:
     policy = make_policy(name, legs=2)
     assert not needs_reports(policy)
     assert not needs_flow_control(policy)
+    assert not policy_needs(name)
+
+
+class Reads:
+    """Reads views without saying so."""
+
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+        return (int(views[0].has_failed),)
+
+
+class ReadsReports(Reads):
+    """Says what it needs."""
+
+    needs_reports = True
+
+
+def test_a_policy_that_needs_reports_sees_its_legs() -> None:
+    assert sees_legs(ReadsReports())
+    assert not sees_legs(Reads())
+
+
+def test_a_policy_that_forgets_to_see_its_legs_is_told_so() -> None:
+    entity = TransmittingEntity[bytes](sn_format(18), Reads(), legs=2)
+    with pytest.raises(PolicyError, match=r"IndexError: .*; views is empty unless .*sees_legs"):
+        entity.push(b"packet", size=6, now=0)
 
 
 @pytest.mark.parametrize(
