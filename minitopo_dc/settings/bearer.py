@@ -46,9 +46,11 @@ class PdcpSettings(PdcpFields):
             return values
         split = values.get("split")
         needs = _needs(split) if isinstance(split, str) else frozenset()
-        filled = {"report_ms": REPORT_MS} if "reports" in needs or _asks_reports(values) else {}
+        filled: dict[str, Any] = {}
+        if "reports" in needs or _asks_reports(values):
+            filled["report_ms"] = REPORT_MS
         if "flow_control" in needs:
-            filled |= {"flow_control": {}}
+            filled["flow_control"] = {}
         return values | {name: value for name, value in filled.items() if values.get(name) is None}
 
     def policy(self, legs: int) -> SplitPolicy:
