@@ -22,7 +22,7 @@ STOPPED_REASONS: Mapping[Stopped, str] = {
     "decided": "The interval is on one side of the margin, so no more seeds were run.",
     "border": "This is at the border of a tie: the interval is narrower than a quarter of the "
     f"margin, so {NO_MORE_TIME}",
-    "time": "For more seeds repeat the command with a longer --time and --output of this directory.",
+    "time": "For more seeds repeat the command with this --output directory and a longer --time.",
     "most seeds": f"These are the most seeds that a verdict is made on, so {NO_MORE_TIME}",
 }
 """Why no more seeds were run."""

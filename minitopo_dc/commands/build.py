@@ -1,18 +1,18 @@
 """Build the parts that are not Python, as an ordinary user (`minitopo-dc build`).
 
-`picoquic`: for the transports quic-picoquic and mpquic-picoquic, on both clocks. Sources come by
-pip; a C compiler, Python's headers and OpenSSL's are needed. It is made once, and anew after a
-change of what it is made of; its path is printed.
+`picoquic`: for the transports quic-picoquic and mpquic-picoquic, on both clocks. pip downloads the
+sources. The build needs a C compiler and the headers of Python and OpenSSL, and prints the path of
+the extension. A change of the sources leads to a new build.
 
-`native`: the native core, by which runs on the virtual clock are faster (docs/native.md). A C
-compiler and Python's headers are needed, no network.
+`native`: the native core, by which runs on the virtual clock are faster (docs/native.md). The build
+needs a C compiler and Python's headers, and no network.
 
-`linux`: a Linux kernel as a process, for tcp and mptcp on the virtual clock. Sources are those of
-the distribution's package linux-source-6.12, or what `--source` names; flex, bison, bc and a C
-compiler are needed. It takes 5 minutes of a processor; one that was interrupted goes on.
+`linux`: a Linux kernel as a process, for tcp and mptcp on the virtual clock. The sources are those
+of the distribution's package linux-source-6.12, or what `--source` names. The build needs flex,
+bison, bc and a C compiler, and takes 5 minutes of a processor. An interrupted build goes on.
 
-`tquic`: TQUIC's tools, for the transport mpquic, in a checkout. It takes cargo 1.70 or newer, and
-some minutes.
+`tquic`: TQUIC's tools, for the transport mpquic, in a checkout. The build needs cargo 1.70 or
+newer, and takes some minutes.
 """
 
 from __future__ import annotations

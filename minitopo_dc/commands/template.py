@@ -20,7 +20,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("list", help="list the templates and their parameters")
     rendering = actions.add_parser("render", help="render a template and check the file")
     rendering.add_argument("name", metavar="NAME", help="a name of minitopo-dc template list")
-    rendering.add_argument("values", nargs="*", metavar="KEY=VALUE")
+    rendering.add_argument(
+        "values",
+        nargs="*",
+        metavar="KEY=VALUE",
+        help="parameters, as minitopo-dc template list has",
+    )
     rendering.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="output file (default: stdout)"
     )

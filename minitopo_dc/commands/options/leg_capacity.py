@@ -25,7 +25,8 @@ def add(group: argparse._ArgumentGroup) -> None:
         default=[DEFAULT_COLUMN],
         metavar="NAME:UNIT",
         help="column and unit (bps, kbps, mbps, gbps) of the downlink's capacity in a trace with "
-        f"several columns; without a unit in a Raca file (default: {DEFAULT_COLUMN})",
+        "several columns; NAME alone if it ends in its unit (down_mbps), and in a Raca file "
+        f"(default: {DEFAULT_COLUMN})",
     )
     group.add_argument(
         "--uplink-column",
@@ -37,8 +38,8 @@ def add(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--trace-time-column",
         metavar="NAME:UNIT",
-        help="column and unit (s, ms, us, ns, iso) of the time in a trace with several columns "
-        "(default: the first column)",
+        help="column and unit (s, ms, us, ns, iso) of the time in a trace with several columns; "
+        "NAME alone if it ends in its unit (default: the first column)",
     )
     group.add_argument(
         "--trace-end",

@@ -71,7 +71,7 @@ def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEF
             f"--uplink-{name}",
             nargs="+",
             metavar=unit,
-            help=f"the same of the uplinks only (default: as --{name})",
+            help=f"the same for the uplinks only (default: as --{name})",
         )
     group.add_argument(
         "--rlc",

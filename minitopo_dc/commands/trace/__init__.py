@@ -82,14 +82,14 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         "--column",
         default=DEFAULT_COLUMN,
         metavar="NAME:UNIT",
-        help="column and unit (bps, kbps, mbps, gbps) of the rate in a table; without a unit in a "
-        f"Raca file (default: {DEFAULT_COLUMN})",
+        help="column and unit (bps, kbps, mbps, gbps) of the rate in a table; NAME alone if it "
+        f"ends in its unit, and in a Raca file (default: {DEFAULT_COLUMN})",
     )
     parser.add_argument(
         "--time-column",
         metavar="NAME:UNIT",
-        help="column and unit (s, ms, us, ns, iso) of the time in a table (default: the first "
-        "column)",
+        help="column and unit (s, ms, us, ns, iso) of the time in a table; NAME alone if it ends "
+        "in its unit (default: the first column)",
     )
 
 
