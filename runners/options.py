@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, ValidationError
 
 from minitopo_dc.settings import Settings, SettingsError
-from minitopo_dc.settings.base import nearest
+from minitopo_dc.spelling import did_you_mean
 
 MOST = 2**62 - 1
 """Of every size: what QUIC can write (RFC 9000, section 16)."""
@@ -51,8 +51,8 @@ class Options(Settings):
         name = wrong["loc"][0]
         if name not in cls.model_fields:
             known = ", ".join(sorted(cls.model_fields)) or "none"
-            hint = nearest(str(name), cls.model_fields)
-            return f"no option {name!r:.80}{hint} (known: {known})"
+            hint = did_you_mean(str(name), cls.model_fields)
+            return f"no option {name!r:.80}{hint and '; '}{hint} (known: {known})"
         if wrong["type"] == "number" and "units:" in wrong["msg"]:
             return f"option {name}: {wrong['msg']}"
         allowed = _words(cls.model_json_schema()["properties"][name])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import NoReturn
 
 from minitopo_dc.errors import InputError
+from minitopo_dc.spelling import did_you_mean
 
 MEANT = {
     **dict.fromkeys(("--rate", "--rates", "--bandwidth", "--bw", "--capacity"), "--legs"),
@@ -54,8 +54,8 @@ def _meant(given: str, parser: argparse.ArgumentParser) -> str:
     named = MEANT.get(given, "")
     if named.partition(",")[0].partition(" ")[0] in options:
         return f"did you mean {named}? "
-    close = get_close_matches(given, options, n=2, cutoff=0.8)
-    return f"did you mean {' or '.join(close)}? " if close else ""
+    hint = did_you_mean(given, options)
+    return f"{hint} " if hint else ""
 
 
 def _inner(

@@ -10,12 +10,12 @@ import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from minitopo_dc.files import read_text
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
+from minitopo_dc.spelling import did_you_mean
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
@@ -164,8 +164,4 @@ def _short(text: str) -> str:
 
 
 def _alternatives(key: str, known: Collection[str]) -> str:
-    by_lower = {each.lower(): each for each in known}
-    close = get_close_matches(key.lower(), by_lower, n=3, cutoff=0.6)
-    if close:
-        return f"; did you mean {' or '.join(by_lower[each] for each in close)}?"
-    return f"; known: {', '.join(sorted(known))}"
+    return "; " + (did_you_mean(key, known) or f"known: {', '.join(sorted(known))}")

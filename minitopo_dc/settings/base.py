@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args
@@ -26,6 +25,7 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.files import read_text
 from minitopo_dc.numbers import QUANTITIES, Quantity, in_field_unit, is_plain, quantity_of
 from minitopo_dc.settings.yaml_text import parse_yaml
+from minitopo_dc.spelling import did_you_mean
 
 MAX_BYTES = 2_000_000
 """The most bytes of a YAML file: as many as its characters may have in UTF-8."""
@@ -329,14 +329,8 @@ def _unknown(cls: type[BaseModel], place: tuple[int | str, ...]) -> str:
     known = dict.fromkeys(
         field for each in owners for field in (*each.model_fields, *getattr(each, "BESIDE", ()))
     )
-    return f"unknown field{nearest(name, known)}; known: {', '.join(known)}"
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a question that suggests the one or two names most similar to a name, if any are."""
-    small = {each.lower(): each for each in known}
-    close = difflib.get_close_matches(name.lower(), small, n=2)
-    return f"; did you mean {' or '.join(small[each] for each in close)}?" if close else ""
+    hint = did_you_mean(name, known)
+    return f"unknown field{hint and '; '}{hint}; known: {', '.join(known)}"
 
 
 def _owners(cls: type[BaseModel], place: tuple[int | str, ...]) -> tuple[type[BaseModel], ...]:

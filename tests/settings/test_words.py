@@ -59,7 +59,7 @@ def test_no_field_of_any_settings_is_told_of_in_pydantic_s_words(cls: type[Setti
         ({"workload": {"kind": "ping", "int": 3}}, "int: unknown field; known: "),
         (
             {"legs": [{"downlink": {"rate": 1}}]},
-            "downlink.rate: unknown field; did you mean trace or rate_mbps?",
+            "downlink.rate: unknown field; did you mean rate_mbps?",
         ),
         ({"real": {"bakend": "user"}}, "real.bakend: unknown field; did you mean backend?"),
         ({"flows": [{"mod": "sc"}]}, "flows.0.mod: unknown field; did you mean mode?"),

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings.base import nearest
+from minitopo_dc.spelling import did_you_mean
 from minitopo_dc.workloads import Workload, get_workload, workload_names
 
 ALL = "*"
@@ -156,7 +156,8 @@ def _wrong(kinds: list[Any], part: str, passed: list[str]) -> str:
         for name in kind.model_fields
     )
     if known:
-        return f"no field {part} {where}{nearest(part, known)}; allowed: {', '.join(known)}"
+        hint = did_you_mean(part, known)
+        return f"no field {part} {where}{hint and '; '}{hint}; allowed: {', '.join(known)}"
     if any(get_origin(kind) is tuple for kind in kinds):
         return f"{part} is no index {where}; allowed: 0, 1, ... or {ALL}"
     return f"{'.'.join(passed)} has no fields"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from minitopo_dc.analysis.measures.named import EXAMPLES, PLAIN, is_known
 from minitopo_dc.campaign.file.expressions import LITERALS, calls_in, names_in
@@ -14,6 +13,7 @@ from minitopo_dc.campaign.file.fields import OVER_POINTS, CampaignFile, Experime
 from minitopo_dc.campaign.file.grammar import ExpressionError, parsed, shown
 from minitopo_dc.campaign.file.values import FUNCTIONS
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.spelling import did_you_mean, similar
 from minitopo_dc.workloads import (
     Command,
     Download,
@@ -28,9 +28,6 @@ ONLY_JOINED = ("benefit", "opposed")
 """Functions that only expressions of `joined` have (`campaign.report.joined`)."""
 NOTHING = "nothing"
 """The value of an expression of `joined` that says nothing of a point."""
-MIN_SIMILARITY = 0.8
-"""The similarity (`difflib`) from which on a name counts as a misspelling of another."""
-MAX_MATCHES = 3
 COLUMN = "a column, which has no items; use least, most, mean, ... or the experiment's `across`"
 NUMBER = "a number of each point, which has no items"
 """What columns of `joined` are in claims, and in later columns."""
@@ -164,9 +161,7 @@ def unknown_measures(
 
 def similar_measures(name: str, others: Iterable[str] = ()) -> list[str]:
     """Return the names of measures that are similar to a name, the most similar first."""
-    return get_close_matches(
-        name, {*PLAIN, *EXAMPLES, *others}, n=MAX_MATCHES, cutoff=MIN_SIMILARITY
-    )
+    return similar(name, sorted({*PLAIN, *EXAMPLES, *others}))
 
 
 def unknown(asked: NeededMeasure, told: Iterable[str] = ()) -> str:
@@ -176,9 +171,9 @@ def unknown(asked: NeededMeasure, told: Iterable[str] = ()) -> str:
         asked: the measure, and where it stands.
         told: names of what the runs report besides what all of them have.
     """
-    close = similar_measures(asked.measure, told)
     names = ", ".join(dict.fromkeys([*COMMON_MEASURES, *sorted(told)]))
-    hint = f"did you mean {' or '.join(close)}?" if close else f"allowed: {names}, and others"
+    close = did_you_mean(asked.measure, sorted({*PLAIN, *EXAMPLES, *told}))
+    hint = close or f"allowed: {names}, and others"
     return f"{asked.key}: {asked.measure} is no measure of {asked.configuration}; {hint} " + PAGE
 
 
@@ -196,8 +191,8 @@ def _check(
     except ExpressionError as error:
         raise ValueError(f"{key}: {error}") from None
     if wrong:
-        close = get_close_matches(wrong[0], known, n=MAX_MATCHES)
-        hint = f"did you mean {' or '.join(close)}? " if close else ""
+        hint = did_you_mean(wrong[0], known)
+        hint += " " if hint else ""
         if wrong[0] in Scenario.model_fields:
             hint = "a field has no name here; joined knows label.NAME of the cells as NAME; "
         if wrong[0] in configurations:

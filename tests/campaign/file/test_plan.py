@@ -220,7 +220,10 @@ FIGURE = {"x": "workload.size_mb", "curves": CURVES}
         (experiment(grid={"pdcp.batch": []}), "experiments.one.grid.pdcp.batch: has 0 items"),
         (experiment(grid={"transport": ["quik"]}), "transport: quik; allowed: tcp, quic, "),
         (experiment(grid={"mode": ["multipath"]}), "transport quic allows sc, dc, dc-duplicate"),
-        (experiment(grid={"options.buffer": [1]}), "runner quic: no option 'buffer' (known: "),
+        (
+            experiment(grid={"options.buffer": [1]}),
+            "runner quic: no option 'buffer'; did you mean receive_buffer_bytes? (known: ",
+        ),
         (
             experiment(joint=[{"pdcp.batch": [1, 2], "workload.size_mb": [1]}]),
             "experiments.one.joint: as many values for all, please: pdcp.batch has 2, "
