@@ -38,6 +38,8 @@ MAX_STEPS = 8
 POINTS = 6
 """Of a factor in one direction, as they are counted beforehand: its end, and a bisection."""
 KEPT = "flips.json"
+"""What was found, beside how it was judged: outcomes that were judged in another way, or by a
+version that did not say how, are looked for again."""
 WORDS = {"better": "Dual Connectivity wins", "tie": "a tie", "worse": "multipath wins"}
 
 
@@ -132,7 +134,8 @@ class _Points:
     def __init__(self, searched: Searched, runs: Runs, progress: Progress) -> None:
         self._searched, self._runs, self._progress = searched, runs, progress
         self._path = searched.kept / KEPT
-        self._known: dict[str, Any] = _read(self._path)
+        self._judged = _judged_by(searched.criterion)
+        self._known: dict[str, Any] = _read(self._path, self._judged)
 
     def of(self, factor: Factor, value: float) -> Outcome:
         """Return the outcome where a factor has a value."""
@@ -144,7 +147,8 @@ class _Points:
         name = f"{self._searched.sides.stack}, {words}, {value:g}"
         if name not in self._known:
             self._known[name] = self._found(name, scenario)
-            write_whole(self._path, json.dumps(self._known, indent=1))
+            kept = {"judged_by": self._judged, "outcomes": self._known}
+            write_whole(self._path, json.dumps(kept, indent=1))
         outcome: Outcome = self._known[name]
         return outcome
 
@@ -177,11 +181,18 @@ class _Points:
         return None if best is None else means[best]
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """Return the outcomes that were found before; none where there are none that can be read."""
-    with suppress(OSError, ValueError):
+def _judged_by(criterion: Criterion) -> dict[str, Any]:
+    """Return what the outcome of a point depends on, beside its runs."""
+    mean = "geometric" if criterion.kind == "ratio" else "arithmetic"
+    return {"measure": criterion.name, "mean": mean, "margin": criterion.margin}
+
+
+def _read(path: Path, judged: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the outcomes that were found before, and judged so; none where none can be read."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
         found = parse_json(read_text(path, MAX_BYTES, within=path.parent))
-        return found if isinstance(found, dict) else {}
+        if found["judged_by"] == judged:
+            return dict(found["outcomes"])
     return {}
 
 

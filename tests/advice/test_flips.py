@@ -81,7 +81,39 @@ def test_a_point_is_judged_by_the_mean_of_the_verdict(tmp_path: Path) -> None:
     searched = Searched(base, sides, QUIC, criterion(base.workload), "open", tmp_path)
     with runs(scatters) as made:
         next(find_flips(searched, made, str))
-    assert json.loads((tmp_path / KEPT).read_text())["picoquic, as it is, 0"] == "better"
+    assert json.loads((tmp_path / KEPT).read_text())["outcomes"][HERE] == "better"
+
+
+HERE = "picoquic, as it is, 0"
+
+
+@pytest.mark.parametrize(
+    "older",
+    [
+        {HERE: "worse"},
+        {
+            "judged_by": {"measure": "goodput_mbps", "mean": "arithmetic"},
+            "outcomes": {HERE: "worse"},
+        },
+        {
+            "judged_by": {"measure": "goodput_mbps", "mean": "geometric", "margin": 0.5},
+            "outcomes": {HERE: "worse"},
+        },
+        [],
+    ],
+)
+def test_outcomes_that_were_judged_in_another_way_are_looked_for_again(
+    older: object, tmp_path: Path
+) -> None:
+    (tmp_path / KEPT).write_text(json.dumps(older), encoding="utf-8")
+    base = base_of(LEGS)
+    (sides,) = sides_of(base, QUIC)
+    searched = Searched(base, sides, QUIC, criterion(base.workload), "open", tmp_path)
+    with runs(lambda scenario: 10.0 if scenario.mode == "multipath" else 20.0) as made:
+        next(find_flips(searched, made, str))
+    kept = json.loads((tmp_path / KEPT).read_text(encoding="utf-8"))
+    assert kept["judged_by"] == {"measure": "goodput_mbps", "mean": "geometric", "margin": 0.05}
+    assert kept["outcomes"][HERE] == "better"
 
 
 def test_a_trace_has_a_mean_rate_that_may_be_another() -> None:
