@@ -16,7 +16,7 @@ import numpy as np
 
 from minitopo_dc.analysis.learning.factors import Factor, Matrix, columns_of
 from minitopo_dc.analysis.learning.tree import DEEPEST, Node, Verdicts, decide, grow
-from minitopo_dc.analysis.statistics import Proportion, Z
+from minitopo_dc.analysis.statistics import Proportion, mean_interval
 
 FOLDS = 5
 """The usual number of folds (Hastie, Tibshirani, Friedman, The Elements of Statistical Learning,
@@ -34,8 +34,8 @@ class Learnt:
     accuracy: Proportion
     """The cross-validated accuracy, a mean over the repeats."""
     is_better: bool
-    """Whether it is better than the majority baseline: by more than 1.96 standard errors of the
-    mean of the points' differences."""
+    """Whether it is better than the majority baseline: the 95 % interval of the mean of the points'
+    differences is above 0."""
 
 
 def learn(
@@ -66,11 +66,10 @@ def _learnt(values: Matrix, verdicts: Verdicts, factors: Sequence[Factor], seed:
         right[test] += (decide(tree, values[test]) == verdicts[test]) / REPEATS
     usual = verdicts == (2 * int(verdicts.sum()) > len(verdicts))
     ahead = right - usual
-    error = ahead.std(ddof=1) / np.sqrt(len(ahead))
     return Learnt(
         _chosen(values, verdicts, factors, seed),
         Proportion(float(right.sum()), len(verdicts)),
-        bool(ahead.mean() > Z * error),
+        mean_interval(ahead.tolist()).low > 0,
     )
 
 
