@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 def answer_chart(
-    name: str, shares: Mapping[str, Proportion], limit: str, maps: Sequence[Map]
+    name: str, shares: Mapping[str, Proportion], x_label: str, maps: Sequence[Map]
 ) -> Chart:
     """Return the shares of points that reach a limit in one panel, and a map in each other one.
 
     Args:
         name: the name of the figure's files.
         shares: the share of the points, by label.
-        limit: what they reach, in words: `0.97 or above`.
+        x_label: what they are shares of: `share of the points at 0.97 or above`.
         maps: the maps, of which the first ones are drawn beside the shares.
     """
-    panels = (share_panel(shares, f"share of the points at {limit}"), *map(map_panel, maps))
+    panels = (share_panel(shares, x_label), *map(map_panel, maps))
     told = [SHARE_CAPTION, MAP_CAPTION if maps else ""]
     told += [BORDER_CAPTION if any(each.border for each in maps) else ""]
     return Chart(name, "", panels, " ".join(filter(None, told)))
@@ -53,5 +53,5 @@ def draw_answer(
         less: whether a point reaches the limit by being at most so much.
     """
     chosen = {label: at[limit] for label, at in shares.items()}
-    said = f"{limit:g} or {'below' if less else 'above'}"
-    return draw(answer_chart("answer", chosen, said, maps))
+    x_label = f"share of the points at {limit:g} or {'below' if less else 'above'}"
+    return draw(answer_chart("answer", chosen, x_label, maps))

@@ -36,6 +36,8 @@ GRID = 60
 FEW = 6
 """The most values of a factor of a map that are at equal distances, with their points beside each
 other: 0, 0.01, 0.1 and 1 would be two heaps on an axis of numbers, and 0 has no logarithm."""
+ZERO_BELOW = 3.0
+"""On a log axis, a 0 stands at the least other value divided by this."""
 BORDER = "border"
 MAP_CAPTION = (
     "Triangles point up where the measure is at the level or above, and down where it is below."
@@ -118,15 +120,17 @@ def map_panel(found: Map) -> Panel:
     """Return points in the plane of two factors, coloured by a measure, and perhaps its border."""
     x, y, measure = (str(name) for name in found.table.columns)
     table = found.table.astype(float).replace([math.inf, -math.inf], math.nan).dropna()
-    placed, axes = {}, {}
+    axes: dict[str, Axis] = {}
+    has_levels = False
     for name in (x, y):
         levels = _levels(table[name])
-        ticks = tuple((float(place), f"{value:g}") for place, value in enumerate(levels))
-        placed[name] = _beside(table[name], levels) if levels else table[name].to_numpy()
-        axes[name] = Axis(name, not levels and is_wide(table[name]), ticks)
+        has_levels = has_levels or bool(levels)
+        axes[name], table[name] = _by_levels(table[name], levels) if levels else _axis(table[name])
     values = table[measure].to_numpy()
-    points = Series(measure, placed[x], placed[y], line="none", values=values)
-    border = _border(table, (x, y, measure), axes, found.level) if found.border else ()
+    places = table[x].to_numpy(), table[y].to_numpy()
+    points = Series(measure, *places, line="none", values=values)
+    draws = found.border and not has_levels
+    border = _border(table, (x, y, measure), axes, found.level) if draws else ()
     scale = _scale(found, found.measure or measure, values)
     return Panel(found.title, axes[x], axes[y], (points, *border), scale=scale)
 
@@ -169,7 +173,7 @@ def _border(
 ) -> Iterator[Series]:
     """Yield the lines where a weighted mean of the points around is the level."""
     x, y, measure = names
-    if level is None or len(table) < 3 or any(axes[name].ticks for name in (x, y)):
+    if level is None or len(table) < 3:
         return
     across, up = (_scaled(table[name], axes[name]) for name in (x, y))
     steps = np.linspace(0, 1, GRID)
@@ -189,10 +193,26 @@ def _levels(values: pd.Series[float]) -> list[float]:
     return found if 1 < len(found) <= FEW and 2 * len(found) < len(values) else []
 
 
-def _beside(values: pd.Series[float], levels: list[float]) -> Numbers:
-    """Return each value's place among the levels; points of one level are beside each other."""
+def _by_levels(values: pd.Series[float], levels: list[float]) -> tuple[Axis, pd.Series[float]]:
+    """Return an axis of levels at equal distances; points of one level are beside each other."""
     random = np.random.default_rng(1)
-    return np.searchsorted(levels, values) + random.uniform(-0.3, 0.3, len(values))
+    ticks = tuple((float(place), f"{value:g}") for place, value in enumerate(levels))
+    beside = np.searchsorted(levels, values) + random.uniform(-0.3, 0.3, len(values))
+    return Axis(str(values.name), ticks=ticks), pd.Series(beside, values.index)
+
+
+def _axis(values: pd.Series[float]) -> tuple[Axis, pd.Series[float]]:
+    """Return an axis of numbers, and each value's place on it.
+
+    A 0 beside positive values of different orders of magnitude has a tick of its own below them.
+    """
+    above = values[values > 0]
+    if not is_wide(above) or (values < 0).any() or len(above) == len(values):
+        return Axis(str(values.name), is_wide(values)), values
+    least = float(above.min())
+    powers = range(math.ceil(math.log10(least)), math.floor(math.log10(above.max())) + 1)
+    ticks = ((least / ZERO_BELOW, "0"), *((10.0**power, f"{10.0**power:g}") for power in powers))
+    return Axis(str(values.name), log=True, ticks=ticks), values.where(values > 0, ticks[0][0])
 
 
 def _scaled(values: pd.Series[float], axis: Axis) -> Numbers:

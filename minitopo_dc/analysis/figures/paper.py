@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,8 @@ MAX_TURNS = 6
 """The most times that labels are broken, as lines more make a panel smaller."""
 HANDLE_INCHES = 0.45
 """The width of a line beside its name in a legend, with the gaps."""
+FEWER: tuple[tuple[tuple[float, ...], int], ...] = (((1, 3), 15), ((1,), 15), ((1,), 6), ((1,), 4))
+"""What is named of each power of ten, and of how many, where 1, 2 and 5 are too many."""
 MAX_OF_NAME = 0.5
 """The most of a panel's width that the names of categories beside it take."""
 
@@ -95,11 +98,15 @@ def draw(chart: Chart) -> Figure:
     """Return a chart as a figure of Matplotlib."""
     with mpl.rc_context(STYLE):
         figure, places = _grid(chart)
+        colours = _shared_scale(chart)
         for number, (axes, panel) in enumerate(zip(places, chart.panels, strict=True)):
             shares = chart.together and number < len(places) - 1
             _draw_panel(axes, panel, x_label=not shares)
-        _legend(figure, places)
+            if panel.scale is not None:
+                _colour_bar(axes, panel.scale, "" if colours else panel.scale.label)
+        _legend(figure, places, colours)
         _break_labels(figure, places)
+        _thin_ticks(figure, places)
         return figure
 
 
@@ -127,6 +134,49 @@ def _break_labels(figure: Figure, places: list[Axes]) -> None:
             rows = len({axes.bbox.y0 for axes in places})
             lines = sum(text.get_text().count("\n") for text in level) * rows / len(places)
             figure.set_figheight(figure.get_figheight() + lines * LINE_INCHES)
+
+
+def _thin_ticks(figure: Figure, places: list[Axes]) -> None:
+    """Name fewer ticks, where their names would lie on each other.
+
+    Of a log axis these are the ones at `FEWER` places; of swept values, those behind the first.
+    """
+    axes = [axis for each in places for axis in (each.xaxis, each.yaxis)]
+    for subs, most in FEWER:
+        figure.draw_without_rendering()
+        crowded = [axis for axis in axes if _overlap(_named_ticks(axis))]
+        for axis in crowded:
+            if not isinstance(axis.get_major_locator(), LogLocator):
+                _name_apart(axis)
+            else:
+                axis.set_major_locator(LogLocator(subs=subs, numticks=most))
+        if not crowded:
+            return
+
+
+def _named_ticks(axis: Any) -> list[Text]:
+    """Return the names of ticks that are seen, in their order."""
+    low, high = sorted(axis.get_view_interval())
+    ticks = [each for each in axis.get_major_ticks() if low <= each.get_loc() <= high]
+    return [each.label1 for each in ticks if each.label1.get_text()]
+
+
+def _overlap(names: list[Text]) -> bool:
+    boxes = [each.get_window_extent().expanded(1.1, 1.0) for each in names]
+    return any(first.overlaps(second) for first, second in pairwise(boxes))
+
+
+def _name_apart(axis: Any) -> None:
+    """Leave the names of fixed ticks out that lie on the one before."""
+    names = [str(each.get_text()) for each in axis.get_ticklabels()]
+    ticks = axis.get_major_ticks()
+    shown: list[Text] = []
+    for place, tick in enumerate(ticks):
+        if _overlap([*shown[-1:], tick.label1]):
+            names[place] = ""
+        elif names[place]:
+            shown.append(tick.label1)
+    axis.set_ticks(axis.get_ticklocs(), names)
 
 
 def _room(figure: Figure, axes: Axes, text: Text) -> float:
@@ -178,13 +228,20 @@ def _grid(chart: Chart) -> tuple[Figure, list[Axes]]:
     return figure, places[:count]
 
 
+def _shared_scale(chart: Chart) -> str:
+    """Return what the colours of several panels mean, for the legend; empty: each tells its own."""
+    labels = [panel.scale.label for panel in chart.panels if panel.scale is not None]
+    return f"colour: {labels[0]}" if len(labels) > 1 and len(set(labels)) == 1 else ""
+
+
 def _legend_rows(chart: Chart, width: float) -> int:
-    """Return the lines of the legend, by the label with the most of them."""
+    """Return the lines of the legend, by the label with the most of them, and of its title."""
+    title = len(_broken(_shared_scale(chart), width).splitlines())
     labels = dict.fromkeys(each.label for panel in chart.panels for each in panel.series)
     if len(labels) < 2:
-        return 0
+        return title
     lines = max(1 + _broken(each, width - HANDLE_INCHES).count("\n") for each in labels)
-    return lines * -(-len(labels) // _legend_columns(list(labels), width))
+    return title + lines * -(-len(labels) // _legend_columns(list(labels), width))
 
 
 def _legend_columns(labels: list[str], width: float) -> int:
@@ -192,17 +249,25 @@ def _legend_columns(labels: list[str], width: float) -> int:
     return max(1, min(len(labels), int(width / longest)))
 
 
-def _legend(figure: Figure, places: list[Axes]) -> None:
-    """Draw a legend below all panels, with each label once."""
+def _legend(figure: Figure, places: list[Axes], title: str) -> None:
+    """Draw a legend below all panels, with each label once, below a title if there is any."""
     found = {
         label: handle
         for axes in places
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    if len(found) > 1:
-        columns = _legend_columns(list(found), figure.get_figwidth())
-        names = [_broken(each, figure.get_figwidth() - HANDLE_INCHES) for each in found]
-        figure.legend(list(found.values()), names, loc="outside lower center", ncols=columns)
+    if title or len(found) > 1:
+        width = figure.get_figwidth()
+        columns = _legend_columns(list(found), width)
+        names = [_broken(each, width - HANDLE_INCHES) for each in found]
+        figure.legend(
+            list(found.values()),
+            names,
+            loc="outside lower center",
+            ncols=columns,
+            title=_broken(title, width) or None,
+            title_fontsize=SMALL,
+        )
 
 
 def _broken(words: str, inches: float) -> str:
@@ -233,8 +298,6 @@ def _draw_panel(axes: Axes, panel: Panel, *, x_label: bool) -> None:
         axes.set_ylim(len(up.ticks) - 0.5, -0.5)
     axes.set_xlabel(right.label if x_label else "")
     axes.set_ylabel(up.label)
-    if panel.scale is not None:
-        _colour_bar(axes, panel.scale)
 
 
 def _draw_series(axes: Axes, series: Series, *, sideways: bool) -> None:
@@ -296,11 +359,11 @@ def _map(scale: Scale) -> LinearSegmentedColormap:
     return LinearSegmentedColormap.from_list("chart", list(scale.colours))
 
 
-def _colour_bar(axes: Axes, scale: Scale) -> None:
+def _colour_bar(axes: Axes, scale: Scale, label: str) -> None:
     assert axes.figure is not None
     drawn = ScalarMappable(Normalize(scale.low, scale.high), _map(scale))
     bar = axes.figure.colorbar(drawn, ax=axes, shrink=0.95, pad=0.02, aspect=25)
-    bar.set_label(scale.label)
+    bar.set_label(label)
     bar.outline.set_linewidth(0.4)
 
 

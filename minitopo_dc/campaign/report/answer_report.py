@@ -14,6 +14,7 @@ from minitopo_dc.analysis.figures.chart import Chart
 from minitopo_dc.analysis.figures.over_points import Map
 from minitopo_dc.analysis.figures.why import why_chart
 from minitopo_dc.analysis.learning.factors import Factor
+from minitopo_dc.analysis.statistics import Proportion
 from minitopo_dc.campaign.report.answer import Answer, Case
 from minitopo_dc.campaign.report.answer_words import claim_json, rule_text, to_json
 from minitopo_dc.campaign.report.claims import Verdict
@@ -52,17 +53,31 @@ def answers_chart(name: str, answers: Sequence[Answer], measure: str = "") -> Ch
         answers: what is shown.
         measure: what all of them measure, in words; none: each by its column.
     """
-    limit = min(each.asked.limit for each in answers)
-    shares = {
-        each.asked.label or each.asked.text: at.counted.yes
-        for each in answers
-        for at in (each.found.at, *each.found.others)
-        if at.limit == limit
-    }
+    shares, x_label = _shares(answers)
     maps = [found for found in map(answer_map, _by_balance(answers)) if found is not None]
-    side = "or below" if answers[0].asked.lower_is_better else "or above"
     named = [replace(each, measure=measure) for each in maps[:MAX_MAPS]]
-    return answer_chart(name, shares, f"{limit:g} {side}", named)
+    return answer_chart(name, shares, x_label, named)
+
+
+def _shares(answers: Sequence[Answer]) -> tuple[dict[str, Proportion], str]:
+    """Return the shares of the points by label, and the label of their axis.
+
+    Where the answers have several limits, each has its own in its label.
+    """
+    limits = dict.fromkeys(map(_limit, answers))
+    several = len(limits) > 1
+    shares = {
+        (each.asked.label or each.asked.text)
+        + (f": {_limit(each)}" if several else ""): each.found.at.counted.yes
+        for each in answers
+    }
+    at = "" if several else f" at {next(iter(limits))}"
+    return shares, f"share of the points{at}"
+
+
+def _limit(answer: Answer) -> str:
+    side = "below" if answer.asked.lower_is_better else "above"
+    return f"{answer.asked.limit:.3g} or {side}"
 
 
 def answer_map(answer: Answer, x: Factor | None = None, y: Factor | None = None) -> Map | None:

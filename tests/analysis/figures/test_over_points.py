@@ -55,6 +55,16 @@ def test_a_map_has_a_border_only_where_a_rule_was_found(border: bool) -> None:
     assert any(each.label == BORDER for each in panel.series) == border
 
 
+def test_a_factor_with_zeros_has_a_tick_for_them_below_its_decades() -> None:
+    known = [0.0, 0.0, 0.002, 0.02, 0.5, 7.5]
+    panel = map_panel(Map("Gain", table(known, list(range(1, 7))), 1.0))
+    assert panel.x.log
+    assert [name for _, name in panel.x.ticks] == ["0", "0.01", "0.1", "1"]
+    (points,) = panel.series
+    assert points.x[0] == panel.x.ticks[0][0] < 0.002
+    assert list(points.x[2:]) == known[2:]
+
+
 def test_a_border_is_where_the_measure_crosses_the_level() -> None:
     (line,) = (each for each in map_panel(sloped(True)).series if each.label == BORDER)
     assert np.allclose(line.x, 15, atol=0.5)

@@ -54,6 +54,15 @@ def coloured() -> Panel:
     return Panel("Gain", Axis("rate"), Axis("delay"), (points,), scale=Scale("gain", 0, 9, 5))
 
 
+def over_decades(low: float, high: float) -> Panel:
+    """Points on log axes, of which 1, 2 and 5 of each power of ten may be too many to name."""
+    x = np.geomspace(low, high, 40)
+    points = Series("gain", x, x, line="none", values=np.linspace(0.3, 1.7, 40))
+    axis = Axis("size over rate times round trip", log=True)
+    scale = Scale("goodput over Dual Connectivity, over that of MP-QUIC", 0.3, 1.7, 1.05)
+    return Panel("Dual Connectivity or a tie", axis, axis, (points,), scale=scale)
+
+
 def long_labels(panel: Panel) -> Panel:
     """The panel with labels that are longer than a column is wide."""
     long = (
@@ -70,7 +79,8 @@ def long_labels(panel: Panel) -> Panel:
     )
 
 
-PLAIN = [curves(), sideways(), coloured(), curves(marks=(Mark(100, "open 2"),))]
+DECADES = [over_decades(0.2, 9000), over_decades(3, 40), over_decades(1e-4, 1e9)]
+PLAIN = [curves(), sideways(), coloured(), curves(marks=(Mark(100, "open 2"),)), *DECADES]
 ALL = [*PLAIN, *map(long_labels, PLAIN)]
 
 
@@ -86,10 +96,11 @@ def texts(figure: Figure) -> list[Text]:
         each for each in figure.findobj(Text) if each.get_visible() and each.get_text().strip()
     ]
     outside = {
-        id(tick.label1)
+        id(label)
         for axes in figure.axes
         for axis in (axes.xaxis, axes.yaxis)
         for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+        for label in (tick.label1, tick.label2)
         if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
     }
     return [each for each in found if isinstance(each, Text) and id(each) not in outside]
@@ -115,6 +126,18 @@ def test_no_text_overlaps_another_one_or_leaves_the_figure(panel: Panel) -> None
 @pytest.mark.parametrize("together", [True, False])
 def test_long_labels_of_panels_above_and_beside_each_other_do_not_overlap(together: bool) -> None:
     check_texts(drawn(*[long_labels(curves(1))] * 4, together=together))
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_shares_above_maps_of_many_decades_have_no_text_on_another(copies: int) -> None:
+    """At the width of a column, and at that of both."""
+    check_texts(drawn(*[sideways(), DECADES[0], DECADES[2]] * copies))
+
+
+@pytest.mark.parametrize(("panel", "named"), [(DECADES[1], "5"), (DECADES[0], "1000")])
+def test_a_log_axis_names_as_many_ticks_as_fit(panel: Panel, named: str) -> None:
+    axes = drawn(panel).axes[0]
+    assert named in {each.get_text() for each in axes.get_xticklabels()}
 
 
 def test_a_label_is_broken_only_where_it_is_too_long() -> None:
