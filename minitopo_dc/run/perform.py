@@ -13,6 +13,7 @@ from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.run.check import runners_of, unsupported_reason
 from minitopo_dc.run.judge import blank_result, judge
 from minitopo_dc.run.results import RunResult, save_as_run
+from minitopo_dc.run.traces import keep_traces
 from minitopo_dc.run.trust import Trust, with_trust
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.scenario import ResolvedScenario, Scenario, resolve_scenario
@@ -47,7 +48,7 @@ def perform(
 
     The given scenario is written to `scenario.yaml`. If it has a handover rule or a trace offset,
     the resolved scenario (`resolve_scenario`) is run instead and written to `as-run.yaml`, and the
-    rule's handovers are written to `handovers.csv`.
+    rule's handovers are written to `handovers.csv`. Copies of its traces are kept (`run.traces`).
 
     Args:
         scenario: a scenario that `check_scenario` has accepted.
@@ -70,6 +71,7 @@ def perform(
     derived = resolve_scenario(scenario)
     if derived.derived:
         save_as_run(derived, directory)
+    keep_traces(scenario, directory)
     result = _attempt(derived, directory, lacking, measure)
     if result.status != "unsupported":
         result = replace(result, details={**result.details, **details(derived.scenario)})

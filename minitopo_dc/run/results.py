@@ -27,6 +27,7 @@ from typing import Any, Final, Literal
 
 from minitopo_dc.data_model import write_version
 from minitopo_dc.files import parse_json, read_text, write_whole
+from minitopo_dc.run.traces import with_kept_traces
 from minitopo_dc.scenario import ResolvedScenario, Scenario
 from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.settings.base import quoted
@@ -163,8 +164,13 @@ def save_as_run(derived: ResolvedScenario, run: Path) -> None:
 
 
 def load_as_run(run: Path) -> Scenario:
-    """Return the scenario that a run's numbers belong to; errors are those of `load_recorded`."""
-    return load_recorded(run, DERIVED if (run / DERIVED).exists() else GIVEN)
+    """Return the scenario that a run's numbers belong to, with the traces that the run kept.
+
+    Raises:
+        SettingsError: see `load_recorded`, or the record of the kept traces is damaged.
+    """
+    recorded = load_recorded(run, DERIVED if (run / DERIVED).exists() else GIVEN)
+    return with_kept_traces(recorded, run)
 
 
 def load_recorded(run: Path, name: str = GIVEN) -> Scenario:

@@ -32,11 +32,12 @@ cached_digest = cache(file_digest)
 
 
 def _paths(scenario: Scenario) -> Iterator[str]:
-    yield from _traces(scenario)
+    yield from trace_paths(scenario)
     yield from (name for name in scenario.plugins if name.endswith(".py"))
 
 
-def _traces(scenario: Scenario) -> Iterator[str]:
+def trace_paths(scenario: Scenario) -> Iterator[str]:
+    """Yield the path of each trace that a scenario names, once for each place that names it."""
     for leg in (*scenario.legs, *scenario.real.backhaul):
         for direction in (leg.downlink, leg.uplink):
             if direction.trace is not None:

@@ -62,6 +62,10 @@ ONE_PACKET_BYTES = 1600
 """The least size of a queue: an IP packet of Ethernet's MTU with a PDCP header."""
 
 
+class NoTraceError(SettingsError):
+    """A trace that cannot be read where the settings say it is; the message names its path."""
+
+
 class BurstLoss(Settings):
     """Gilbert-Elliott loss in the usual notation (Hasslinger and Hohlfeld, MMB 2008).
 
@@ -330,11 +334,11 @@ def _read(trace: Path, column: str, time_column: str | None) -> Trace:
 
 @contextmanager
 def _named(trace: Path) -> Iterator[None]:
-    """Turn an OSError of the block into a SettingsError that names the trace's file."""
+    """Turn an OSError of the block into an error that names the trace's file."""
     try:
         yield
     except OSError as error:
-        raise SettingsError(f"trace {quoted(trace)}: {error.strerror}") from None
+        raise NoTraceError(f"trace {quoted(trace)}: {error.strerror}") from None
 
 
 @lru_cache(maxsize=64)

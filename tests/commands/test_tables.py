@@ -15,9 +15,11 @@ from rich.console import Console, RenderableType
 
 from minitopo_dc.analysis import compare_table, render_table, results_table
 from minitopo_dc.analysis.measures.side_by_side import Difference, SideBySide
+from minitopo_dc.analysis.statistics import Interval
 from minitopo_dc.analysis.tables.drive import capacity_table, cells_table
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.campaign.file.plan import Plan
+from minitopo_dc.campaign.report.means import Mean, means_sheet
 from minitopo_dc.commands import run, show, template
 from minitopo_dc.commands.campaign import state
 from minitopo_dc.run.results import RunResult
@@ -27,7 +29,10 @@ from tests.analysis.synthetic_runs import no_result, result
 
 WIDTH = 80
 WIDE = 2000
-OF_NAMES = {"transport", "mode", "runs", "flow", "capacity", "cells", "configuration", "experiment"}
+OF_NAMES = {
+    *("transport", "mode", "runs", "flow", "capacity", "cells", "configuration", "experiment"),
+    *("measure", "clock"),
+}
 """Heads of what a record's name is made of, which it does not repeat."""
 LABELS = {each.name: each.label for each in all_runners()}
 LONG = "reports-of-every-leg-by-a-policy-with-a-long-name, t-Reordering 1500 ms"
@@ -129,7 +134,29 @@ def limits() -> Sheet:
     return calibrate._detection_sheet([{"disturbance": "all disturbances"} | counts | shares])
 
 
+def of_means(sources: int, *measures: str) -> Sheet:
+    """The means of configurations with long names, some of whose runs failed."""
+    rows = [
+        Mean(
+            source=f"virtual, results-{number}",
+            experiment="one",
+            configuration=f"dc-least-delay-{number} {LONG}",
+            measure=measure,
+            mean=1234.5678,
+            found=Interval(-1234.5678, 12345.678, "none"),
+            points=512,
+            counted=5119,
+            planned=5120,
+            each=pd.DataFrame(),
+        )
+        for number, measure in enumerate(measures)
+    ]
+    return means_sheet("Downloads over networks of a prior with a long title", rows, sources)
+
+
 SHEETS: dict[str, Callable[[], Sheet]] = {
+    "campaign report, means": lambda: of_means(1, "goodput_mbps", "goodput_mbps"),
+    "campaign report, many measures": lambda: of_means(2, "goodput_mbps", "links_flow_1_mbps"),
     "compare": lambda: comparison(["batch", "least-delay"], 2),
     "compare, many splits": lambda: comparison([f"{LONG} {number}" for number in range(9)], 2),
     "compare, many legs": lambda: comparison([""], 9),

@@ -4,6 +4,7 @@
     plan.json                     cells, and which runs they need
     runs/ID/                      a run each, whole: scenario, environment, result, series, logs
     working/ID/                   runs under way; what an interrupted one has left
+    traces/                       a copy of each trace of the runs, under its digest
     results.csv results.parquet   one row per run
 
 Rules:
@@ -38,6 +39,7 @@ from minitopo_dc.data_model import DataModelError, NoVersionError, check_version
 from minitopo_dc.errors import InputError
 from minitopo_dc.files import opened, parse_json, read_text, replacing, write_whole
 from minitopo_dc.run.results import MAX_BYTES, RunResult, Status
+from minitopo_dc.run.traces import share_traces
 from minitopo_dc.settings import SettingsError
 
 CHECKSUMS = "checksums.json"
@@ -220,6 +222,7 @@ class Store:
         recorded = replace(result, directory=str(final))
         with reporting_full_disk(self.root):
             recorded.save(directory)
+            share_traces(directory, self.root)
             seal(directory)
             _flush(directory / "result.json")
             _flush(directory / CHECKSUMS)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.campaign.file.field_paths import LABEL
 from minitopo_dc.campaign.file.grammar import (
     ARITHMETIC,
@@ -162,7 +163,7 @@ def _computed(text: str, reader: _Reader) -> Any:
         if isinstance(value, np.ndarray | Keys):
             raise TypeError(f"comes to {kind(value)}; one value is wanted")
         return _rounded(value)
-    except ExpressionError:
+    except (ExpressionError, ResultError):  # a run's file is no mistake of the expression
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise ExpressionError(f"{shown(text)}: {error}") from None

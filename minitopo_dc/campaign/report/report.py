@@ -6,6 +6,7 @@ Several directories of one campaign, e.g. of both clocks, make one report.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pandas as pd
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.figures.chart import Chart, Format
 from minitopo_dc.analysis.tables.reference import Agreement, agreement
+from minitopo_dc.analysis.tables.sheet import Sheet
 from minitopo_dc.campaign.file.fields import Experiment
 from minitopo_dc.campaign.report.answer import Answer, answers
 from minitopo_dc.campaign.report.answer_report import (
@@ -41,6 +43,7 @@ from minitopo_dc.campaign.report.conditions import between, conditions, problems
 from minitopo_dc.campaign.report.evaluation import Source, comparison, failed_runs_text
 from minitopo_dc.campaign.report.figures import experiment_chart
 from minitopo_dc.campaign.report.joined import join
+from minitopo_dc.campaign.report.means import Mean, means, means_sheet, means_table
 from minitopo_dc.campaign.report.page import render
 from minitopo_dc.campaign.report.questions import Agreed, Compared, Question, questions
 from minitopo_dc.campaign.report.when import WhenAnswer, answer_when
@@ -57,6 +60,7 @@ from minitopo_dc.campaign.report.when_words import (
 )
 from minitopo_dc.campaign.report.when_words import to_text as when_text
 from minitopo_dc.files import replacing
+from minitopo_dc.settings.leg import NoTraceError
 
 FIRST_ROWS = 8
 """The number of questions on the first screen, before a reader asks for all."""
@@ -72,6 +76,10 @@ class Section:
     chart: Chart | None = None
     problem: str = ""
     """Why there is no figure."""
+    failure: str = ""
+    """Why there are no answers, where the runs' files do not give them."""
+    means: list[Mean] = field(default_factory=list)
+    """The means of its runs, by source and configuration."""
     agreements: list[tuple[str, str, Agreement]] = field(default_factory=list)
     """Tuples of curve, source, and how well it agrees."""
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -106,15 +114,30 @@ class Section:
         return [*own, *(chart for _, chart in self.pictures), *effects, *cases]
 
 
+@dataclass(frozen=True)
+class Written:
+    """A report that was written."""
+
+    page: Path
+    """The HTML file."""
+    means: Sequence[Sheet]
+    """A table of means for each experiment that has any."""
+    failures: Sequence[str]
+    """Which experiments have no answers though they were run, and why."""
+
+
 def write_report(
     sources: Sequence[Source], directory: Path, formats: Sequence[Format] = ()
-) -> Path:
-    """Write `report.html`, `answer.json` and, if wanted, `figures/`; return the HTML file's path.
+) -> Written:
+    """Write `report.html`, `answer.json`, `means.csv` and, if wanted, `figures/`.
 
     Args:
         sources: the campaign directories that are reported.
         directory: where to write.
         formats: formats of the figures for papers.
+
+    Returns:
+        The HTML file's path, and what a terminal shows of the report.
 
     Raises:
         OSError: a file cannot be written.
@@ -143,7 +166,17 @@ def write_report(
     with replacing(path) as partial:
         partial.write_text(render(_context(sources, sections), charts), encoding="utf-8")
     _save_figures(charts, directory / "figures", formats)
-    return path
+    with replacing(directory / "means.csv") as partial:
+        means_table([each for section in sections for each in section.means]).to_csv(
+            partial, index=False
+        )
+    told = [
+        means_sheet(section.experiment.title, section.means, len(sources))
+        for section in sections
+        if section.means
+    ]
+    failures = [f"{each.name}: no answers: {each.failure}" for each in sections if each.failure]
+    return Written(path, told, failures)
 
 
 def _save_figures(charts: Sequence[Chart], directory: Path, formats: Sequence[Format]) -> None:
@@ -203,13 +236,25 @@ def _section(
     comparison((), name, experiment)  # a reference that is none of ours ends the report
     try:
         _judge(section, sources, directory)
+    except SECTION_ERRORS as error:
+        section.problem = section.failure = _in_words(error)
+    with suppress(*SECTION_ERRORS):  # a measure of a figure that runs lack is named below
+        section.means = means(sources, name, experiment)
+    try:
         section.chart = experiment_chart(sources, name, experiment)
         _compare(section, comparison(sources, name, experiment))
     except SECTION_ERRORS as error:
-        section.problem = str(error)
+        section.problem = _in_words(error)
     section.pictures = list(_pictures(section))
     section.cases = {name: chart for each in section.answers for name, chart in _cases(each)}
     return section
+
+
+def _in_words(error: BaseException) -> str:
+    """Return why an experiment has no figure; of a trace that has moved, what one can do."""
+    lost = isinstance(error.__cause__, NoTraceError)
+    more = "; these results hold no copy of it: put one into the folder traces/ beside runs/"
+    return f"{error}{more if lost else ''}"
 
 
 def _judge(section: Section, sources: Sequence[Source], directory: Path) -> None:

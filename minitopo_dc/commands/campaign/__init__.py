@@ -296,15 +296,24 @@ def _report(arguments: argparse.Namespace) -> int:
     directory = arguments.output or arguments.directories[0] / "report"
     try:
         with reporting_full_disk(directory):
-            path = write_report(sources, directory, arguments.figures)
+            written = write_report(sources, directory, arguments.figures)
     except OSError as error:
         where = quoted(error.filename or directory)
         raise SettingsError(f"--output: {where}: {error.strerror}; give a directory") from None
-    answer = path.with_name("answer.txt")
+    for failure in written.failures:
+        print(f"minitopo-dc: {failure}", file=sys.stderr)  # noqa: T201
+    console = Console()
+    answer = written.page.with_name("answer.txt")
     if answer.exists():
-        Console().print(answer.read_text(encoding="utf-8"), markup=False)
+        console.print(answer.read_text(encoding="utf-8"), markup=False)
+    for sheet in written.means:
+        console.print(sheet, "")
     more = f" (figures/ has {', '.join(arguments.figures)})" if arguments.figures else ""
-    Console().print(f"Report: {path}{more}", markup=False, highlight=False, soft_wrap=True)
+    for line in (
+        f"Means at each point: {directory / 'means.csv'}",
+        f"Report: {written.page}{more}",
+    ):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     return 0
 
 

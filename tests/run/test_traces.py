@@ -1,0 +1,152 @@
+"""Results can be read wherever they are moved: the traces of their runs are kept with them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.analysis import load_results
+from minitopo_dc.analysis.measures.open_links import mp_capacity_mbps
+from minitopo_dc.analysis.measures.utilisation import link_utilisation
+from minitopo_dc.campaign.execution.store import Store
+from minitopo_dc.cli import main
+from minitopo_dc.clocks import run_checked
+from minitopo_dc.run.results import load_as_run
+from minitopo_dc.run.traces import FOLDER, RECORD
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.simulation.run import run_virtual
+from tests.campaign.campaigns import document, run_with
+
+TRACE = "time_s,rate_mbps\n0,20\n2,10\n4,20\n6,15\n"
+CLAIM = {"text": "more is carried", "value": "= median(carried)", "least": 0.1}
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "elsewhere" / "a trace.csv"
+    path.parent.mkdir()
+    path.write_text(TRACE, encoding="utf-8")
+    return path
+
+
+def scenario(trace: Path) -> Scenario:
+    legs = [{"downlink": {"trace": str(trace)}}, {"downlink": {"rate_mbps": 20}}]
+    made = {"transport": "quic", "mode": "sc", "legs": legs, "workload": {"size_mb": 0.1}}
+    return Scenario.check(made | {"clock": "virtual", "trace_offset_s": 1}, "test")
+
+
+def moved(results: Path, trace: Path) -> Path:
+    """Move results to another place, from which nobody reaches the trace."""
+    trace.unlink()
+    return Path(shutil.move(results, results.parent / "another machine"))
+
+
+def test_a_run_is_read_without_its_trace(trace: Path, tmp_path: Path) -> None:
+    run_virtual(scenario(trace), tmp_path / "run")
+    before = link_utilisation(tmp_path / "run")
+    run = moved(tmp_path / "run", trace)
+    assert link_utilisation(run) == before
+    assert main(["show", str(run)]) == 0
+    (name,) = json.loads((run / RECORD).read_text(encoding="utf-8")).values()
+    assert (run / FOLDER / name).read_text(encoding="utf-8") == TRACE
+
+
+def test_a_trace_that_changed_is_not_taken_for_the_run_s(trace: Path, tmp_path: Path) -> None:
+    run_virtual(scenario(trace), tmp_path / "run")
+    before = mp_capacity_mbps(tmp_path / "run")
+    trace.write_text(TRACE.replace("20", "40"), encoding="utf-8")
+    assert mp_capacity_mbps(tmp_path / "run") == before
+    shutil.rmtree(tmp_path / "run" / FOLDER)
+    with pytest.raises(SettingsError, match=r"traces/[0-9a-f]{16}-a_trace\.csv: No such file"):
+        mp_capacity_mbps(tmp_path / "run")
+    trace.write_text(TRACE, encoding="utf-8")  # that of the run again, without its copy
+    assert mp_capacity_mbps(tmp_path / "run") == before
+
+
+def test_a_damaged_copy_is_not_taken_for_the_run_s(trace: Path, tmp_path: Path) -> None:
+    run_virtual(scenario(trace), tmp_path / "run")
+    before = mp_capacity_mbps(tmp_path / "run")
+    (copy,) = (tmp_path / "run" / FOLDER).iterdir()
+    copy.write_text(TRACE.replace("20", "40"), encoding="utf-8")
+    assert mp_capacity_mbps(tmp_path / "run") == before
+    assert load_as_run(tmp_path / "run").legs[0].downlink.trace == trace
+
+
+@pytest.mark.parametrize("record", ["[]", '{"a": "../b"}', '{"a": 1}', "{"])
+def test_a_damaged_record_is_one_error(record: str, trace: Path, tmp_path: Path) -> None:
+    run_virtual(scenario(trace), tmp_path / "run")
+    (tmp_path / "run" / RECORD).write_text(record, encoding="utf-8")
+    with pytest.raises(SettingsError, match=RECORD):
+        load_as_run(tmp_path / "run")
+
+
+def test_a_run_without_a_trace_keeps_none(trace: Path, tmp_path: Path) -> None:
+    plain = scenario(trace).model_dump(mode="json") | {"trace_offset_s": 0}
+    plain["legs"][0] = {"downlink": {"rate_mbps": 20}}
+    run_virtual(Scenario.check(plain, "test"), tmp_path / "run")
+    assert not (tmp_path / "run" / RECORD).exists()
+
+
+@pytest.fixture
+def campaign(trace: Path, tmp_path: Path) -> Path:
+    legs = [{"downlink": {"trace": str(trace)}}, {"downlink": {"rate_mbps": 20}}]
+    experiment = {
+        "title": "Batch",
+        "grid": {"pdcp.batch": [2, 100]},
+        "joined": {"carried": "= default.utilisation_leg_1"},
+        "claims": [CLAIM],
+    }
+    content = document(repetitions=1, experiments={"batch": experiment})
+    content["base"]["legs"] = legs
+    return run_with(tmp_path / "results", content, run_checked)
+
+
+def test_the_runs_of_a_campaign_share_the_copies(campaign: Path) -> None:
+    (copy,) = (campaign / FOLDER).iterdir()
+    assert copy.read_text(encoding="utf-8") == TRACE
+    assert not list(campaign.glob(f"runs/*/{FOLDER}"))
+    assert len(list(campaign.glob(f"runs/*/{RECORD}"))) == 4
+    assert not Store(campaign).damaged()
+
+
+def test_the_answers_of_a_campaign_that_was_moved_are_the_same(
+    campaign: Path, trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["campaign", "report", str(campaign)]) == 0
+    before = (campaign / "report" / "answer.json").read_text(encoding="utf-8")
+    root = moved(campaign, trace)
+    shutil.rmtree(root / "report")
+    assert main(["campaign", "report", str(root)]) == 0
+    assert (root / "report" / "answer.json").read_text(encoding="utf-8") == before
+    assert "No such file" not in "".join(capsys.readouterr())
+    assert len(load_results(root)) == 4
+
+
+def test_old_results_name_the_trace_that_they_lack_and_take_one_by_its_name(
+    campaign: Path, trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = without_copies(campaign)
+    content = trace.read_text(encoding="utf-8")
+    trace.unlink()
+    capsys.readouterr()
+    assert main(["campaign", "report", str(root)]) == 0
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert f"batch: no answers: trace {trace}: No such file or directory" in told
+    assert "put one into the folder traces/ beside runs/" in told
+    (root / FOLDER).mkdir()
+    (root / FOLDER / trace.name).write_text(content, encoding="utf-8")
+    assert main(["campaign", "report", str(root)]) == 0
+    assert not capsys.readouterr().err
+
+
+def without_copies(root: Path) -> Path:
+    """Make results as they were before traces were kept."""
+    shutil.rmtree(root / FOLDER)
+    for path in (*root.glob(f"runs/*/{RECORD}"), *root.glob("runs/*/checksums.json")):
+        path.unlink()
+    return root
