@@ -255,6 +255,8 @@ def _drawn(columns: Columns, random: np.random.Generator) -> Columns:
         return picked[:, 0, :]
     rows = random.integers(0, repetitions, (repetitions, points))
     values = np.take_along_axis(picked, rows[np.newaxis], axis=1)
+    if not np.isnan(values).any():  # the same numbers as below, in less time
+        return np.median(values, axis=1)
     # Where only repetitions without a value were drawn, those that have one are used.
     empty = np.isnan(values).all(axis=1, keepdims=True)
     return np.nanmedian(np.where(empty, picked, values), axis=1)

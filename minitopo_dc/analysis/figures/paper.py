@@ -168,15 +168,13 @@ def _overlap(names: list[Text]) -> bool:
 
 def _name_apart(axis: Any) -> None:
     """Leave the names of fixed ticks out that lie on the one before."""
-    names = [str(each.get_text()) for each in axis.get_ticklabels()]
-    ticks = axis.get_major_ticks()
+    places = axis.get_majorticklocs()
+    labels = [each.label1 for each in axis.get_major_ticks(len(places))]
     shown: list[Text] = []
-    for place, tick in enumerate(ticks):
-        if _overlap([*shown[-1:], tick.label1]):
-            names[place] = ""
-        elif names[place]:
-            shown.append(tick.label1)
-    axis.set_ticks(axis.get_ticklocs(), names)
+    for label in labels:
+        if label.get_text() and not _overlap([*shown[-1:], label]):
+            shown.append(label)
+    axis.set_ticks(places, [each.get_text() if each in shown else "" for each in labels])
 
 
 def _room(figure: Figure, axes: Axes, text: Text) -> float:
