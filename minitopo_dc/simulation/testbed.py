@@ -80,11 +80,11 @@ class Testbed:
         """Return when (s) the run ends at the latest.
 
         A download for a given time is cut off exactly then; other workloads have the timeout on
-        top. Clients in a guest stop themselves; but beside them others are cut off all the same.
+        top. Clients in a guest stop themselves, microseconds later, and so do those beside them.
         """
         patience = self._scenario.timeout_s
         flows = [connection.workload for connection in self.connections]
-        cut_off = any(connection.is_cut_off for connection in self.connections)
+        cut_off = all(connection.is_cut_off for connection in self.connections)
         sharp = cut_off and all(isinstance(each, Download) for each in flows)
         return max(
             patience if each.lasts_s is None else each.lasts_s + (0 if sharp else patience)

@@ -105,6 +105,13 @@ def test_a_download_for_a_time_ends_then(tmp_path: Path) -> None:
     assert result.details["bytes"] > 500_000
 
 
+def test_a_download_for_a_time_ends_then_beside_one_of_quic_too(tmp_path: Path) -> None:
+    flows = [{"mode": "sc", "leg": 1, "transport": each} for each in ("tcp", "quic")]
+    wanted = scenario(mode="flows", flows=flows, workload={"size_mb": 100, "duration_s": 0.3})
+    ends = [each["completion_s"] for each in run(wanted, tmp_path).details["flows"]]
+    assert ends == pytest.approx([0.3, 0.3], abs=0.001)
+
+
 @pytest.mark.parametrize("saves", [True, False])
 def test_the_kernel_keeps_the_threshold_of_an_earlier_download(
     tmp_path: Path, *, saves: bool
