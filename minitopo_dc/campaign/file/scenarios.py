@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -223,22 +224,25 @@ class Planner:
                     raise SettingsError(f"{self._path}: {place}: {error}") from None
 
     def _check_replaced(self, name: str, experiment: Experiment) -> None:
-        """Refuse a list or mapping that would replace fields of a configuration as a whole."""
-        whole = [path for path, value in experiment.base.items() if isinstance(value, list | dict)]
-        whole += [
+        """Refuse a list or mapping that would replace fields of a layer below it as a whole."""
+        factors = [
             path
             for path in experiment.factors()
             if any(isinstance(value, list | dict) for value in experiment.values(path))
         ]
-        for each in self._file.configurations_of(experiment, self._overrides.version):
-            for path in self._file.configurations[each]:
-                for other in whole:
-                    if path.startswith(f"{other}."):
-                        raise SettingsError(
-                            f"{self._path}: experiments.{name}: {other} replaces {path} of "
-                            f"configurations.{each}; put {other} below the file's base, or name "
-                            f"its single fields"
-                        )
+        whole = [path for path, value in experiment.base.items() if isinstance(value, list | dict)]
+        layers: list[tuple[str, Iterable[str], list[str]]] = [
+            (f"configurations.{each}", self._file.configurations[each], [*whole, *factors])
+            for each in self._file.configurations_of(experiment, self._overrides.version)
+        ]
+        layers.append((f"experiments.{name}.base", experiment.base, factors))
+        for layer, paths, replacing in layers:
+            for path, other in product(paths, replacing):
+                if path.startswith(f"{other}."):
+                    raise SettingsError(
+                        f"{self._path}: experiments.{name}: {other} replaces {path} of {layer}; "
+                        f"put {other} below the file's base, or name its single fields"
+                    )
 
     def _known(self, option: str, names: Iterable[str], known: Iterable[str]) -> None:
         for name in names:

@@ -290,6 +290,12 @@ FIGURE = {"x": "workload.size_mb", "curves": CURVES}
             experiment(cells=[{"options": {}}, {"seed": 2}]),
             "experiments.one: options replaces options.receive_buffer_bytes of",
         ),
+        (
+            experiment(
+                base={"legs.0.downlink.queue_packets": 5}, cells=[{"legs": [{}]}, {"seed": 2}]
+            ),
+            "experiments.one: legs replaces legs.0.downlink.queue_packets of experiments.one.base",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_file_is_one_error_with_file_and_key(
