@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 from pydantic import Field
 
 from minitopo_dc.analysis.tables.reference import REFERENCE
 from minitopo_dc.campaign.file.fields import CampaignFile, Experiment, find_campaign
-from minitopo_dc.campaign.file.plan import read_plan
+from minitopo_dc.campaign.file.plan import Plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.campaign.report.claims import verdicts
 from minitopo_dc.campaign.report.evaluation import Source, comparison, reference_points
@@ -122,11 +122,15 @@ def papers_page(sources: Sequence[Source]) -> str:
     Raises:
         ResultError: a file of a run is broken, or the reference lacks a column.
     """
-    made_from = "\n".join(
-        fill(f"- {_made_from(source)}", WIDTH, subsequent_indent="  ") for source in sources
-    )
     parts = [_section(paper, sources) for paper in read_published().papers]
-    return "\n\n".join([INTRODUCTION + made_from, *parts]) + "\n"
+    return "\n\n".join([head(sources), *parts]) + "\n"
+
+
+def head(sources: Sequence[Source]) -> str:
+    """Return what a reader has to know, and the results that the page is made from."""
+    return INTRODUCTION + "\n".join(
+        fill(f"- {made_from(source)}", WIDTH, subsequent_indent="  ") for source in sources
+    )
 
 
 WIDTH = 110
@@ -142,11 +146,26 @@ Made from:
 """
 
 
-def _made_from(source: Source) -> str:
-    ok = source.cells.loc[source.cells["status"] == "ok", "id"].nunique()
-    of = source.cells["id"].nunique()
-    version = source.plan.version
-    return f"{source.plan.file.title}: {source.plan.clock} clock, {version}, {ok} of {of} runs ok"
+def made_from(source: Source) -> str:
+    """Return a result's clock and version, what makes the runs smaller, and how many are ok."""
+    plan, ok = source.plan, source.cells["status"] == "ok"
+    told = [f"{plan.clock} clock", plan.version, *map(_setting, _settings(plan).items())]
+    runs = f"{source.cells.loc[ok, 'id'].nunique()} of {source.cells['id'].nunique()} runs ok"
+    return f"{plan.file.title}: {', '.join([*told, runs])}"
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    """Return the parameters that are a number or a name, the version's fields, the repetitions."""
+    its = plan.file.parameters.items()
+    simple = {name: value for name, value in its if isinstance(value, int | float | str)}
+    [(repetitions, _)] = Counter(len(cell.runs) for cell in plan.cells).most_common(1)
+    return {**simple, **plan.file.smaller(plan.version).fields, "repetitions": repetitions}
+
+
+def _setting(setting: tuple[str, Any]) -> str:
+    """Return a setting in words; of a path the file's name only."""
+    name, value = setting
+    return f"{name} {Path(value).name if isinstance(value, str) else value}"
 
 
 def _section(paper: Paper, sources: Sequence[Source]) -> str:

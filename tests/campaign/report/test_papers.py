@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.campaign.file.fields import find_campaign
+from minitopo_dc.campaign.file.fields import Smaller, find_campaign
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.campaign.report import papers
 from minitopo_dc.campaign.report.evaluation import Source, load_sources
@@ -16,6 +16,7 @@ from minitopo_dc.campaign.report.papers import (
     Item,
     Row,
     claims_text,
+    head,
     judge,
     papers_page,
     read_published,
@@ -123,6 +124,22 @@ def test_a_summary_counts_items_and_cells(results: Any) -> None:
     )
 
 
+def test_what_makes_the_runs_smaller_is_told(results: Any) -> None:
+    [source] = results()
+    file = source.plan.file.model_copy(
+        update={
+            "parameters": {"duration_s": 60, "trace": "/some/where/a.csv", "leg": {"rate_mbps": 1}},
+            "quick": Smaller(fields={"workload.size_mb": 30}),
+        }
+    )
+    plan = replace(source.plan, file=file, version="quick")
+    told = " ".join(head([replace(source, plan=plan)]).split())
+    assert told.endswith(
+        "Made from: - Test: virtual clock, quick, duration_s 60, trace a.csv, workload.size_mb 30, "
+        "repetitions 2, 8 of 8 runs ok"
+    )
+
+
 def test_the_page_has_each_item_of_the_list() -> None:
     assert [line.split(" | ")[0] for line in rows(papers_page([]))] == [
         f"| {item.item}" for paper in read_published().papers for item in paper.items
@@ -145,6 +162,13 @@ def test_the_page_of_the_docs_is_of_the_same_list() -> None:
 def rows(page: str) -> list[str]:
     lines = [line for line in page.splitlines() if line.startswith("| ")]
     return [line for line in lines if not line.startswith(("| item |", "| --- |"))]
+
+
+def test_cells_beyond_the_limit_have_a_reason() -> None:
+    for line in rows(PAGE.read_text(encoding="utf-8")):
+        parts = line.strip("| ").split(" | ")
+        compared, near, reason = parts[4].split(" of ")[0], parts[6], parts[8]
+        assert near in ("-", compared) or reason != "-", line
 
 
 def test_items_name_experiments_and_configurations_that_there_are() -> None:
