@@ -200,11 +200,10 @@ def signs(ratios: npt.NDArray[np.float64], margin: float) -> npt.NDArray[np.floa
 
 def same_outcome(
     ratios: npt.NDArray[np.float64], others: npt.NDArray[np.float64], margin: float
-) -> Proportion:
-    """Return at how many points two measurements of a ratio have the same outcome (`signs`)."""
-    first, second = signs(ratios, margin), signs(others, margin)
-    known = ~np.isnan(first) & ~np.isnan(second)
-    return Proportion(int((first == second)[known].sum()), int(known.sum()))
+) -> npt.NDArray[np.bool_]:
+    """Return at which points two measurements of a ratio, no NaN, have one outcome (`signs`)."""
+    same: npt.NDArray[np.bool_] = signs(ratios, margin) == signs(others, margin)
+    return same
 
 
 def outcomes(ratios: npt.NDArray[np.float64], margin: float) -> Outcomes:

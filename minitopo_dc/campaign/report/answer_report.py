@@ -18,7 +18,7 @@ from minitopo_dc.analysis.statistics import Proportion
 from minitopo_dc.campaign.report.answer import Answer, Case
 from minitopo_dc.campaign.report.answer_words import claim_json, rule_text, to_json
 from minitopo_dc.campaign.report.claims import Verdict
-from minitopo_dc.campaign.report.questions import Compared, Question
+from minitopo_dc.campaign.report.questions import Agreed, Compared, Question
 from minitopo_dc.campaign.report.when import WhenAnswer
 from minitopo_dc.campaign.report.when_words import to_json as when_json
 from minitopo_dc.campaign.report.words import significant
@@ -109,6 +109,7 @@ def save_answers(
     told: str,
     compared: Mapping[str, Sequence[Compared]] = MappingProxyType({}),
     *,
+    agreed: Mapping[str, Sequence[Agreed]] = MappingProxyType({}),
     when: Sequence[WhenAnswer] = (),
 ) -> None:
     """Write `answer.json`, and `answer.txt` where there is anything to tell.
@@ -118,7 +119,8 @@ def save_answers(
         claims: by experiment the verdicts on its claims, each with its source.
         directory: the report's directory.
         told: the text.
-        compared: experiment: two sides each.
+        compared: by experiment, two sides each.
+        agreed: by experiment, sources with the same outcomes of two sides.
         when: models and rules.
 
     Raises:
@@ -133,6 +135,9 @@ def save_answers(
         ],
         "outcomes": [
             each.to_json(experiment) for experiment, found in compared.items() for each in found
+        ],
+        "agreements": [
+            each.to_json(experiment) for experiment, found in agreed.items() for each in found
         ],
         "when": [when_json(each) for each in when],
     }

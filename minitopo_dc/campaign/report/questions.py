@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from minitopo_dc.analysis.learning.factors import as_level
 from minitopo_dc.analysis.statistics import Outcomes, Proportion, outcomes, same_outcome
+from minitopo_dc.campaign.file.design import factor_names
 from minitopo_dc.campaign.file.explain import Sides
 from minitopo_dc.campaign.file.expressions import names_in, outermost_call
 from minitopo_dc.campaign.file.fields import Claim, Experiment
@@ -24,6 +25,10 @@ from minitopo_dc.campaign.report.words import NONE, counted, interval, percent, 
 HALF = 0.5
 OPEN = "undecided"
 """None of the outcomes is that of most points."""
+MAX_NAMED = 12
+"""The most points that a line names; `answer.json` has all of them."""
+POINT = "label.point"
+"""The factor that numbers the points of a design."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,17 @@ class Compared:
 
 
 @dataclass(frozen=True)
+class Differing:
+    """A point with another outcome by two sources."""
+
+    point: str
+    """Its number in the design and its other factors that are not the design's; else all."""
+    first: float
+    other: float
+    """Its ratio by the first source and by the other one."""
+
+
+@dataclass(frozen=True)
 class Agreed:
     """At how many points two sources have the same outcome of two sides."""
 
@@ -87,6 +103,7 @@ class Agreed:
     """The source with which it is compared."""
     asked: Sides
     same: Proportion
+    differing: tuple[Differing, ...]
 
     @classmethod
     def of(
@@ -107,16 +124,63 @@ class Agreed:
         first = next(iter(by_point), "")
         for source, ratios in by_point.items():
             if source != first:
-                both = pd.concat([by_point[first], ratios], axis=1, join="inner").to_numpy()
-                agreed = same_outcome(both[:, 0], both[:, 1], asked.margin)
-                yield cls(source, first, asked, agreed)
+                both = pd.concat([by_point[first], ratios], axis=1, join="inner").dropna()
+                same = same_outcome(both[0].to_numpy(), both[1].to_numpy(), asked.margin)
+                known = factor_names(experiment.design)
+                differing = tuple(
+                    Differing(_point(str(row.Index), known), float(row[1]), float(row[2]))
+                    for row in both[~same].itertuples()
+                )
+                found = Proportion(int(same.sum()), len(same))
+                yield cls(source, first, asked, found, differing)
+
+    @property
+    def named(self) -> str:
+        """Return which points differ, with both ratios; empty where none does."""
+        told = [
+            f"{each.point}: {significant(each.first)} and {significant(each.other)}"
+            for each in self.differing[:MAX_NAMED]
+        ]
+        more = len(self.differing) - len(told)
+        rest = f"; and {more} more in answer.json" if more else ""
+        text = f"another outcome at {'; '.join(told)}{rest}"
+        return f"{text} (ratios on the {self.first} and the {self.source} clock)" if told else ""
+
+    def to_json(self, experiment: str) -> dict[str, Any]:
+        """Return the agreement as JSON for programs; null stands for an infinite ratio."""
+        share = {"share": self.same.share, "low": self.same.low, "high": self.same.high}
+        return {
+            "source": self.source,
+            "first": self.first,
+            "experiment": experiment,
+            "asked": self.asked.model_dump(mode="json"),
+            "same": asdict(self.same) | (share if self.same.points else {}),
+            "differing": [
+                {"point": each.point, "first": _finite(each.first), "other": _finite(each.other)}
+                for each in self.differing
+            ],
+        }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _by_point(asked: Sides, experiment: Experiment, table: pd.DataFrame) -> pd.Series[float]:
-    """Return the ratios by the values of all factors, as text."""
-    rows = table[sorted(experiment.factors() & set(table))].itertuples(index=False)
-    names = [json.dumps([as_level(value) for value in row]) for row in rows]
-    return pd.Series(_ratios(asked, table), index=names)
+    """Return the ratios by the values of all factors, as JSON."""
+    names = sorted(experiment.factors() & set(table))
+    rows = table[names].itertuples(index=False)
+    keys = [json.dumps({name: as_level(each) for name, each in zip(names, row, strict=True)})
+            for row in rows]  # fmt: skip
+    return pd.Series(_ratios(asked, table), index=keys)
+
+
+def _point(key: str, design: Container[str]) -> str:
+    """Return how a point is named: `point 7`, `point 7, backhaul 5`, `rate 10, size 1`."""
+    factors: dict[str, str] = json.loads(key)
+    number = [f"point {factors[POINT]}"] if POINT in factors else []
+    own = {name: value for name, value in factors.items() if not (number and name in design)}
+    return ", ".join([*number, *(f"{name.removeprefix('label.')} {own[name]}" for name in own)])
 
 
 def _ratios(asked: Sides, table: pd.DataFrame) -> NDArray[np.float64]:
@@ -203,7 +267,7 @@ def _of_agreed(agreed: Agreed) -> Question:
         effect=percent(same.share) if same.points else NONE,
         ends=share(same).partition("(")[2].removesuffix(")") if same.points else "",
         verdict=_most(same),
-        needs=f"a tie is within {percent(asked.margin)}",
+        needs="; ".join(filter(None, [f"a tie is within {percent(asked.margin)}", agreed.named])),
         n=counted(same.points, "point"),
         why="",
     )

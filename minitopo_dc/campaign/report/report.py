@@ -158,6 +158,7 @@ def write_report(
             if each.questions or each.when
         ),
         {section.name: section.compared for section in sections},
+        agreed={section.name: section.agreed for section in sections},
         when=when,
     )
     save_rules(when, directory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,30 @@ def test_outcomes_of_two_clocks_are_compared_point_by_point(
     assert 0 < same < POINTS
     assert "DC against multipath: the outcome of the virtual clock: **" in told
     assert f"{100 * same / POINTS:.1f} % (" in told
+    (agreed,) = json.loads((virtual / "report/answer.json").read_text())["agreements"]
+    assert (agreed["same"]["count"], agreed["same"]["points"]) == (same, POINTS)
+    numbers = other.loc[held.to_numpy(), "label.point"]
+    assert [each["point"] for each in agreed["differing"]] == [f"point {n}" for n in numbers]
+    assert agreed["differing"][0]["first"] == pytest.approx(1.1)
+    assert agreed["differing"][0]["other"] == pytest.approx(1.012)
+    assert f"another outcome at point {numbers.iloc[0]}: 1.10 and 1.01; point " in told
+
+
+def test_points_that_one_clock_has_only_in_part_are_left_out(tmp_path: Path) -> None:
+    asked = content(outcomes=[{"measure": "gain", "first": "DC", "second": "multipath"}])
+    virtual = run_with(tmp_path / "c", asked, planted)
+    real = run_with(tmp_path / "c", asked, planted, clock="real")
+    for directory in (real / "runs").iterdir():
+        scenario = Scenario.load(directory / "scenario.yaml")
+        rate = scenario.legs[0].downlink.rate_mbps
+        if scenario.mode == "multipath" and rate is not None and rate > 12.5:
+            shutil.rmtree(directory)
+    assert main(["campaign", "report", str(virtual), str(real)]) == 0
+    (agreed,) = json.loads((virtual / "report/answer.json").read_text())["agreements"]
+    table = pd.read_csv(virtual / "report/points-download.csv")
+    slow = (table["source"] == "virtual") & (table["label.rate"] <= 12.5)
+    assert 0 < slow.sum() < POINTS
+    assert (agreed["same"]["points"], agreed["differing"]) == (slow.sum(), [])
 
 
 def test_an_older_file_s_runs_have_the_measures_of_the_first_file(tmp_path: Path) -> None:
