@@ -19,6 +19,7 @@ from typing import Any
 from minitopo_dc import data_model
 from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.flips import Searched, find_flips, runs_of_flips
+from minitopo_dc.advice.neighbours import Neighbours, neighbours_of
 from minitopo_dc.advice.position import Position, position_of
 from minitopo_dc.advice.real import REAL_SEEDS, REAL_START_S, on_packets
 from minitopo_dc.advice.runs import Progress, Runs
@@ -48,12 +49,14 @@ class Advice:
     verdicts: tuple[Verdict, ...]
     position: Position
     """Where the network lies."""
+    neighbours: tuple[Neighbours, ...] = ()
+    """What the study found near it; of the stacks, workloads and legs that it has."""
 
     @property
     def sentences(self) -> list[str]:
         """Return all that is said."""
         said = [sentence for verdict in self.verdicts for sentence in verdict.sentences()]
-        return [*said, self.position.sentence]
+        return [*said, self.position.sentence, *(each.sentence for each in self.neighbours)]
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for a number that there is not."""
@@ -62,7 +65,12 @@ class Advice:
             for name, value in asdict(self.position).items()
         }
         verdicts = [verdict.to_json() for verdict in self.verdicts]
-        return {"sentences": self.sentences, "verdicts": verdicts, "position": position}
+        return {
+            "sentences": self.sentences,
+            "verdicts": verdicts,
+            "position": position,
+            "neighbours": [each.to_json() for each in self.neighbours],
+        }
 
 
 @dataclass(frozen=True)
@@ -226,7 +234,9 @@ def advise_on(
             verdicts.append(verdict)
     if not (has_run or runs.has_begun):
         announced("nothing was run: all runs of this verdict were there already")
-    return Advice(tuple(verdicts), position_of(request.base))
+    position = position_of(request.base)
+    near = (neighbours_of(request.base, position, each) for each in verdicts)
+    return Advice(tuple(verdicts), position, tuple(each for each in near if each is not None))
 
 
 def _beforehand(

@@ -56,7 +56,7 @@ def position_of(base: Scenario) -> Position:
         SettingsError, TraceError: a trace is missing or wrong.
     """
     rates = [mean_mbps(leg.downlink) for leg in base.legs]
-    trips = [_round_trip_ms(leg) for leg in base.legs]
+    trips = [round_trip_ms(leg) for leg in base.legs]
     total = math.fsum(rates)
     shares = [rate / total for rate in rates]
     trip = _mean(shares, trips)
@@ -73,8 +73,8 @@ def position_of(base: Scenario) -> Position:
     )
 
 
-def _round_trip_ms(leg: RadioLeg) -> float:
-    """Return what both directions take; NaN where it follows a capacity."""
+def round_trip_ms(leg: RadioLeg) -> float:
+    """Return what both directions of a leg take, in ms; NaN where it follows a capacity."""
     if leg.downlink.delay_curve is not None:
         return math.nan
     return leg.downlink.delay_ms + leg.uplink.delay_ms

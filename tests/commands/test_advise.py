@@ -29,7 +29,11 @@ def test_it_keeps_the_advice_a_table_a_figure_and_a_directory_for_each_run(outpu
     files = {"advice.json", "advice-picoquic.png", "comparison.json", "results.csv"}
     runs = {"quic-picoquic-sc-leg-2-1", "quic-picoquic-dc-batch-1", "mpquic-picoquic-multipath-1"}
     assert files | runs | {"mpquic-picoquic-multipath-lia-2"} <= names
-    (verdict,) = json.loads((output / "advice.json").read_text())["verdicts"]
+    advice = json.loads((output / "advice.json").read_text())
+    (verdict,) = advice["verdicts"]
+    (near,) = advice["neighbours"]
+    assert sum(each["count"] for each in near["near"].values()) == 20
+    assert "networks of the study with cubic" in advice["sentences"][-1]
     assert verdict["outcome"] in ("dual connectivity", "tie", "multipath", "open")
     assert verdict["found"]["pairs"] >= 4
 

@@ -1,0 +1,133 @@
+"""Whether neighbours foretell a network's outcome: `python -m benchmarks.neighbours` (seconds).
+
+Each network of the study is foretold by the nearest other ones (leave one out), and those of
+`download-unseen` by the ones of `download`. Beside it stand the shares of all networks. Two
+numbers tell: how often the most frequent outcome is right, and Brier's score (the sum over the
+three outcomes of the squared difference of share and truth, 0 to 2, less is better; Monthly
+Weather Review 78, 1950).
+
+`--write REPORT` makes the file of networks anew from the tables of a report of the campaign.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from minitopo_dc.advice.criterion import MARGINS
+from minitopo_dc.advice.neighbours import (
+    COLUMNS,
+    NETWORKS,
+    OUTCOMES,
+    Networks,
+    read_networks,
+    shares,
+)
+from minitopo_dc.analysis.statistics import Interval, Proportion, bootstrap_interval, signs
+from minitopo_dc.shipped import shipped
+
+MARGIN = MARGINS["download"]
+NUMBERS = (10, 20, 40)
+"""Of neighbours; `advise` tells of the middle one, which was chosen before this was run."""
+EXPERIMENTS = ("download", "download-unseen", "tcp")
+LABELS = {"label.control": "control", "label.share": "share", "label.delay_ratio": "delay_ratio"}
+Numbers = npt.NDArray[np.float64]
+Known = Callable[[Networks, int], Numbers]
+"""The ratios that are known of the network of a number."""
+
+
+def write(report: Path) -> None:
+    """Write the file of networks from the tables of points of a report."""
+    tables = [_table(report, name) for name in EXPERIMENTS]
+    path = shipped("reference") / NETWORKS
+    pd.concat(tables).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _table(report: Path, experiment: str) -> pd.DataFrame:
+    points = pd.read_csv(report / f"points-{experiment}.csv").rename(columns=LABELS)
+    chosen = points[["control", *COLUMNS, "ratio"]].dropna(subset="ratio")
+    chosen.insert(0, "experiment", experiment)
+    return chosen
+
+
+def foretold(tested: Networks, known: Known) -> tuple[npt.NDArray[np.bool_], Numbers]:
+    """Return for each network whether the most frequent outcome is right, and Brier's score."""
+    truth = signs(tested.ratios, MARGIN)[:, np.newaxis] == OUTCOMES
+    told = np.array([shares(known(tested, index), MARGIN) for index in range(len(truth))])
+    right = truth[np.arange(len(truth)), told.argmax(axis=1)]
+    return right, ((told - truth) ** 2).sum(axis=1)
+
+
+def ways(experiment: str, *, leave_out: bool) -> Iterator[tuple[str, Known]]:
+    """Yield ways to foretell, by name: all networks first, then the nearest ones."""
+    every = read_networks(experiment)
+
+    def others(tested: Networks, index: int, *, same: bool) -> Networks:
+        """Return the networks that may be known, without the tested one."""
+        kept = every.but(index) if leave_out else every
+        return kept.with_control(tested.controls[index]) if same else kept
+
+    for same, words in ((True, "same control"), (False, "any control")):
+
+        def overall(tested: Networks, index: int, same: bool = same) -> Numbers:
+            return others(tested, index, same=same).ratios
+
+        yield f"all, {words}", overall
+        for number in NUMBERS:
+
+            def near(
+                tested: Networks, index: int, same: bool = same, number: int = number
+            ) -> Numbers:
+                return others(tested, index, same=same).nearest(tested.places[index], number)
+
+            yield f"{number} nearest, {words}", near
+
+
+def check(experiment: str, known: str) -> Iterator[str]:
+    """Yield a row of a table for each way to foretell the networks of an experiment."""
+    tested = read_networks(experiment)
+    baseline: Numbers | None = None
+    for name, way in ways(known, leave_out=experiment == known):
+        right, brier = foretold(tested, way)
+        baseline = brier if name.startswith("all") else baseline
+        assert baseline is not None
+        gain = baseline - brier
+        ends = bootstrap_interval(gain[np.newaxis, np.newaxis], lambda each: float(each.mean()))
+        yield _row([experiment, name], right, brier, gain, ends)
+
+
+def _row(
+    names: list[str],
+    right: npt.NDArray[np.bool_],
+    brier: Numbers,
+    gain: Numbers,
+    ends: Interval,
+) -> str:
+    found = Proportion(int(right.sum()), len(right))
+    share = f"{100 * found.share:.0f} ({100 * found.low:.0f} to {100 * found.high:.0f})"
+    less = f"{gain.mean():.3f} ({ends.low:.3f} to {ends.high:.3f})" if gain.any() else ""
+    return f"| {' | '.join([*names, str(len(right)), share, f'{brier.mean():.3f}', less])} |"
+
+
+def main() -> None:
+    """Print a table, or make the file of networks."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", type=Path, metavar="REPORT", help="directory of a report")
+    arguments = parser.parse_args()
+    if arguments.write is not None:
+        write(arguments.write)
+    lines = ["| networks | foretold by | points | right (%) | Brier's score | less by |"]
+    lines.append("| --- | --- | --- | --- | --- | --- |")
+    for experiment, known in (("download", "download"), ("download-unseen", "download"),
+                              ("tcp", "tcp")):  # fmt: skip
+        lines += check(experiment, known)
+    print("\n".join(lines))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
