@@ -128,8 +128,12 @@ def papers_page(sources: Sequence[Source]) -> str:
 
 def head(sources: Sequence[Source]) -> str:
     """Return what a reader has to know, and the results that the page is made from."""
+    of_each: dict[str, list[str]] = {}
+    for source in sources:
+        of_each.setdefault(source.plan.file.title, []).append(made_from(source))
     return INTRODUCTION + "\n".join(
-        fill(f"- {made_from(source)}", WIDTH, subsequent_indent="  ") for source in sources
+        fill(f"- {title}: {'; '.join(told)}", WIDTH, subsequent_indent="  ")
+        for title, told in of_each.items()
     )
 
 
@@ -151,7 +155,7 @@ def made_from(source: Source) -> str:
     plan, ok = source.plan, source.cells["status"] == "ok"
     told = [f"{plan.clock} clock", plan.version, *map(_setting, _settings(plan).items())]
     runs = f"{source.cells.loc[ok, 'id'].nunique()} of {source.cells['id'].nunique()} runs ok"
-    return f"{plan.file.title}: {', '.join([*told, runs])}"
+    return ", ".join([*told, runs])
 
 
 def _settings(plan: Plan) -> dict[str, Any]:
@@ -176,15 +180,19 @@ def _section(paper: Paper, sources: Sequence[Source]) -> str:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Return what a paper's items come to, in a line."""
+    """Return what a paper's items come to, in a few lines."""
     numbers = [row for row in rows if row.published]
     states = Counter(row.state for row in rows)
     run, near = sum(len(row.compared) for row in rows), sum(row.near for row in rows)
-    return (
+    of_numbers = (
         f"**Within 5 %: {sum(row.is_near for row in numbers)} of {len(numbers)} items** with "
         f"numbers, by the cells that were run of them.\nThese are {run:,} of "
         f"{sum(row.published for row in rows):,} cells; {near:,} of them are within 5 %. "
-        f"Of {counted(len(rows), 'item')}\n{states['reproduced']} are reproduced in full, "
+    )
+    published = of_numbers if numbers else "No numbers are published. "
+    return (
+        f"{published}Of {counted(len(rows), 'item')}\n"
+        f"{states['reproduced']} are reproduced in full, "
         f"{states['reduced']} reduced, {states['absent']} absent."
     )
 
@@ -214,14 +222,14 @@ def claims_text(counts: Mapping[str, int]) -> str:
     few = counts.get("not enough evidence", 0)
     judged = sum(counts.values()) - counts.get("not run", 0) - few
     told = [f"{counts.get('holds', 0)} of {judged} hold"] if judged else []
-    return ", ".join([*told, *([f"too few runs for {few}"] if few else [])]) or NONE
+    return ", ".join([*told, *([f"{few} lack runs"] if few else [])]) or NONE
 
 
 def _errors(row: Row) -> str:
     found = row.compared.groupby("curve", sort=False)["error_percent"]
     each = [f"{curve} {significant(float(part.abs().mean()))}" for curve, part in found]
     if row.item.scale is not None:
-        each.append(f"rates, theirs times {row.item.scale:g}: {significant(row.scaled)}")
+        each.append(f"rates, scaled by {row.item.scale:g}: {significant(row.scaled)}")
     return f"{significant(row.error)} ({', '.join(each)})"
 
 

@@ -81,8 +81,8 @@ def test_errors_are_means_over_all_cells_and_of_each_curve(results: Any) -> None
     ("counts", "told"),
     [
         ({"holds": 1, "does not hold": 1}, "1 of 2 hold"),
-        ({"holds": 1, "undecided": 1, "not enough evidence": 2}, "1 of 2 hold, too few runs for 2"),
-        ({"not enough evidence": 2, "not run": 1}, "too few runs for 2"),
+        ({"holds": 1, "undecided": 1, "not enough evidence": 2}, "1 of 2 hold, 2 lack runs"),
+        ({"not enough evidence": 2, "not run": 1}, "2 lack runs"),
         ({"not run": 3}, "-"),
     ],
 )
