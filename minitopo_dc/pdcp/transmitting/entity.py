@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import index
 from typing import Generic, TypeVar
 
 from minitopo_dc.pdcp.formats.classify import PacketFacts
 from minitopo_dc.pdcp.formats.codec import SnFormat
-from minitopo_dc.pdcp.policies.policy import PolicyError, SplitPolicy, policy_failure, sees_legs
+from minitopo_dc.pdcp.policies.policy import PolicyError, SplitPolicy, sees_legs
+from minitopo_dc.pdcp.policies.question import CheckedPolicy
 from minitopo_dc.pdcp.policies.view import LegState, LegView
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
 from minitopo_dc.pdcp.transmitting.bearer_legs import BearerLegs
@@ -72,7 +72,7 @@ class TransmittingEntity(Generic[T]):
     """
 
     __slots__ = (
-        *("_all_views", "_answer", "_bytes", "_duplication", "_failures", "_first_count", "_known"),
+        *("_all_views", "_answer", "_bytes", "_duplication", "_failures", "_first_count"),
         *("_legs", "_mask"),
         *("_pdus", "_policy", "_ready", "_recovery", "_states", "_tx_next", "_views", "_waiting"),
         *("_wake", "feedback"),
@@ -111,7 +111,7 @@ class TransmittingEntity(Generic[T]):
         Raises:
             PolicyError: legs are to be seen, and `states` has not one for each.
         """
-        self._policy = policy
+        self._policy = CheckedPolicy(policy, legs)
         self._mask = sn_format.modulus - 1
         self._first_count = first_count
         self._tx_next = first_count
@@ -124,7 +124,6 @@ class TransmittingEntity(Generic[T]):
         self._duplication = duplication
         self._failures = failures
         self._answer: tuple[int, ...] = ()
-        self._known: set[tuple[int, ...]] = set()
         self._wake: int | None = None
         self.feedback = Feedback(legs) if reports else None
         follows = any(each is not None for each in (waiting, recovery, failures))
@@ -184,7 +183,7 @@ class TransmittingEntity(Generic[T]):
             if self._waiting.is_full(len(self._legs)):
                 self._legs.settle(now)  # legs have fewer since they were looked at
             return self._waiting.push(sdu, size, now, facts=facts, on_legs=len(self._legs))
-        legs = self._ask(size, now)
+        legs = self._policy.legs(now=now, size=size, views=self._views)
         if self._legs is not None:
             legs = self._legs.select_up_legs(legs, now=now, size=size) or legs
         if self._duplication is not None:
@@ -299,35 +298,6 @@ class TransmittingEntity(Generic[T]):
                     self._failures.probed(leg, now)
                     self._send(Pdu(leg, count, count & self._mask, sdu), size, now)
 
-    def _ask(self, size: int, now: int) -> tuple[int, ...]:
-        """Return the policy's answer; raise PolicyError for its own errors and unknown legs."""
-        try:
-            answer = self._policy.legs(now=now, size=size, views=self._views)
-        except Exception as error:
-            raise policy_failure(self._policy, error) from error
-        try:
-            if answer in self._known:
-                return answer
-        except TypeError:  # a list, or what is no answer at all
-            pass
-        return self._checked(answer)
-
-    def _checked(self, answer: object) -> tuple[int, ...]:
-        """Return an answer not given before as a tuple of legs; raise PolicyError if it is none."""
-        most = len(self._pdus) - 1
-        try:
-            legs = tuple(map(index, answer))  # type: ignore[call-overload]
-            named = all(0 <= leg <= most for leg in legs)
-        except TypeError:
-            named = False
-        if not named:
-            raise PolicyError(
-                f"split policy {type(self._policy).__name__} answered {answer!r:.80}, "
-                f"must be a tuple of legs, each 0 to {most}, e.g. (0,)"
-            )
-        self._known.add(legs)
-        return legs
-
     def _send(self, pdu: Pdu[T], size: int, now: int) -> None:
         leg = pdu.leg
         self._pdus[leg] += 1
@@ -344,7 +314,7 @@ class TransmittingEntity(Generic[T]):
         waiting.expire(now)
         while (first := waiting.first()) is not None:
             size = first.size
-            self._answer = self._answer or self._ask(size, now)
+            self._answer = self._answer or self._policy.legs(now=now, size=size, views=self._views)
             legs = followed.select_up_legs(self._answer, now=now, size=size)
             if not followed.can_send(legs, now=now, size=size):
                 return
