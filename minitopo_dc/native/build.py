@@ -26,6 +26,7 @@ extern "Python" void python_fire(void *timer);
 extern "Python" void python_deliver(void *network, int64_t token);
 extern "Python" void python_forget(void *network, int64_t token);
 extern "Python" int64_t python_step(void *host, int why);
+extern "Python" int python_ask(void *policy, int64_t now, int size, int *answer);
 extern "Python" int python_which(void *context, uintptr_t number);
 """
 """What C calls in Python (`minitopo_dc.native.calls`)."""

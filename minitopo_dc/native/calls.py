@@ -43,6 +43,16 @@ class Steps(Protocol):
         """Keep an error, and let C end."""
 
 
+class Asked(Protocol):
+    """A split policy that is Python's."""
+
+    def ask(self, now: int, size: int, answer: Any) -> int:
+        """Write the legs of an SDU into `answer`, an array of C's; return how many they are."""
+
+    def fail(self, error: BaseException) -> None:
+        """Keep an error, and let C end."""
+
+
 def connect(module: Any) -> None:
     """Register this module's functions as those that the extension calls."""
     ffi = module.ffi
@@ -66,6 +76,11 @@ def connect(module: Any) -> None:
     @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
     def python_step(handle: Any, why: int) -> int:
         found: int = of(handle).step(why)
+        return found
+
+    @ffi.def_extern(onerror=keep, error=-1)  # type: ignore[untyped-decorator]
+    def python_ask(handle: Any, now: int, size: int, answer: Any) -> int:
+        found: int = of(handle).ask(now, size, answer)
         return found
 
     @ffi.def_extern()  # type: ignore[untyped-decorator]

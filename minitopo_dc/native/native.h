@@ -84,6 +84,20 @@ void report_maker_count(const report_maker *self, reception *found);
 typedef struct transmit transmit;
 typedef struct policy policy;
 
+/* The receiver's latest report on one leg. */
+typedef struct {
+    int64_t highest_count, delivered_pdus, delivered_bytes, lost_pdus, reordered, reordering_ns;
+} leg_report;
+
+/* One leg as a policy in Python sees it, beside what the leg itself shows. */
+typedef struct {
+    transmit *of;
+    int is_up;
+    int64_t pending_bytes, sent_pdus, sent_bytes;
+    int64_t report_number, reported_at; /* number 0: there is no report */
+    leg_report report;
+} leg_view;
+
 typedef struct {
     int64_t sdus, pdus[16], bytes[16], waiting, waiting_maximum, dropped_buffer, discarded;
 } transmit_counters;
@@ -92,6 +106,11 @@ policy *policy_batch(const int64_t *shares, int legs);
 policy *policy_duplicate(int legs);
 policy *policy_least_delay(int legs);
 policy *policy_proportional(int legs, double time_constant, double floor);
+/* A policy in Python: `ask` fills in legs, `legs` at most, and returns how many they are, below 0: it failed, and
+ * the entity does no more. Before that `shown` is filled in, one for each leg; NULL: it does not see them. */
+policy *policy_asked(int (*ask)(void *policy, int64_t now, int size, int *answer), void *handle, leg_view *shown,
+                     int legs);
+int view_takes(transmit *of, int leg, int64_t now, int size);
 
 /* The entity frees the policy. `late`: SDUs wait for a number, `buffer_packets` at most, for `discard` ns
  * at most; `lead` as NearLeg has it, NEVER: none. */

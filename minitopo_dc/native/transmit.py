@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NEVER, NotNativeError, from_c_time, native_limit
+from minitopo_dc.native.models import NEVER, from_c_time, native_limit
+from minitopo_dc.native.policy import AskedPolicy, has_twin, native_policy
 from minitopo_dc.native.receive import check_legs
 from minitopo_dc.pdcp import (
-    BatchPolicy,
-    DuplicatePolicy,
     FeedbackStatistics,
     HoldingStatistics,
-    LeastDelayPolicy,
     Pdu,
     PduError,
-    ProportionalPolicy,
     SplitPolicy,
     TransmitStatistics,
     decode_report,
@@ -33,10 +29,11 @@ TAKEN, STALE, IMPOSSIBLE = range(3)
 class NativeTransmitter:
     """The counterpart of `minitopo_dc.pdcp.TransmittingEntity` in C, for SDUs that are numbers.
 
-    It has neither data recovery, selective duplication, flow control nor leg failures.
+    It has neither data recovery, selective duplication, flow control nor leg failures. A split
+    policy without a twin in C is asked by a call.
 
     Raises:
-        NotNativeError: too many legs, or a split policy that the native core lacks.
+        NotNativeError: too many legs.
     """
 
     def __init__(
@@ -58,9 +55,12 @@ class NativeTransmitter:
         self._late = late
         numbers = sn_format(sn_bits)
         self._mask = numbers.modulus - 1
+        self.asked = None if has_twin(policy) else AskedPolicy(policy, states, may_wait=late)
+        """A split policy that C asks; None: it is in C."""
+        split = native_policy(policy, len(states)) if self.asked is None else self.asked.pointer
         made = self._lib.transmit_new(
             *(sn_bits, numbers.size, len(states), [leg.pointer for leg in states]),
-            *(native_policy(policy, len(states)), reports, late, native_limit(buffer_packets)),
+            *(split, reports, late, native_limit(buffer_packets)),
             NEVER if discard_timer is None else discard_timer,
             LEAD_NS if sees_legs(policy) else NEVER,
         )
@@ -74,12 +74,24 @@ class NativeTransmitter:
         self._ffi.gc(self.pointer, None)
 
     def push(self, sdu: int, size: int, now: int) -> bool:
-        """Take an SDU of `size` bytes; return False if it is dropped."""
-        return bool(self._lib.transmit_push_number(self.pointer, sdu, size, now))
+        """Take an SDU of `size` bytes; return False if it is dropped.
+
+        Raises:
+            PolicyError: the policy raised an error, or named a leg that does not exist.
+        """
+        taken = bool(self._lib.transmit_push_number(self.pointer, sdu, size, now))
+        self._check()
+        return taken
 
     def poll(self, now: int) -> list[Pdu[int]]:
-        """Return the PDUs to submit to the legs."""
-        return list(self._ready(now))
+        """Return the PDUs to submit to the legs.
+
+        Raises:
+            PolicyError: as `push` does.
+        """
+        found = list(self._ready(now))
+        self._check()
+        return found
 
     def dropped(self) -> list[int]:
         """Return the SDUs, since the last call, that are not sent."""
@@ -109,6 +121,10 @@ class NativeTransmitter:
             not_resent=0,
             duplicated=0,
         )
+
+    def _check(self) -> None:
+        if self.asked is not None:
+            self.asked.check()
 
     def _ready(self, now: int) -> Iterator[Pdu[int]]:
         leg, count = self._ffi.new("int *"), self._ffi.new("int64_t *")
@@ -155,34 +171,6 @@ class NativeFeedback:
             )
         found: int = self._lib.transmit_report(entity, report.number, self._found, now)
         return found
-
-
-def check_policy(policy: SplitPolicy) -> None:
-    """Refuse a split policy that C does not have.
-
-    Raises:
-        NotNativeError: naming it.
-    """
-    if type(policy) not in (BatchPolicy, DuplicatePolicy, LeastDelayPolicy, ProportionalPolicy):
-        raise NotNativeError(f"split policy of class {type(policy).__name__}")
-
-
-def native_policy(policy: SplitPolicy, legs: int) -> Any:
-    """Return a split policy in C, which its entity frees.
-
-    Raises:
-        NotNativeError: it has no twin there.
-    """
-    check_policy(policy)
-    lib = library().lib
-    if isinstance(policy, BatchPolicy):
-        return lib.policy_batch(policy.shares, legs)
-    if isinstance(policy, DuplicatePolicy):
-        return lib.policy_duplicate(legs)
-    if isinstance(policy, ProportionalPolicy):
-        rates = policy.rates
-        return lib.policy_proportional(legs, rates.time_constant, rates.floor)
-    return lib.policy_least_delay(legs)
 
 
 def _fitting(count: int) -> int:

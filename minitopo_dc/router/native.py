@@ -9,8 +9,9 @@ from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.native import library
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.policy import check_policy
 from minitopo_dc.native.receive import NativeReceiver, NativeReceptions, check_legs
-from minitopo_dc.native.transmit import NativeTransmitter, check_policy
+from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.pdcp import (
     ADAPTIVE,
     LegReception,

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from minitopo_dc.native import library
 from minitopo_dc.native.models import NotNativeError
 from minitopo_dc.native.receive import check_legs
-from minitopo_dc.native.transmit import check_policy
 from minitopo_dc.router.native import PYTHON_ONLY
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Scenario
 from minitopo_dc.settings import PdcpSettings
@@ -65,6 +64,5 @@ def _of_bearer(where: str, pdcp: PdcpSettings, legs: int) -> Iterator[str]:
     yield from (f"{where} has {name}" for name in PYTHON_ONLY if getattr(pdcp, name))
     try:
         check_legs(legs)
-        check_policy(pdcp.policy(legs))
     except NotNativeError as error:
         yield f"{where}: {error}"

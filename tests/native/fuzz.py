@@ -23,7 +23,7 @@ from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.pdcp import LegReception, Report, encode_report, make_policy
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace
 
-POLICIES = ("batch", "duplicate", "least-delay", "proportional")
+POLICIES = ("batch", "duplicate", "least-delay", "proportional", "threshold", "bandit")
 EXTREMES = (0, 1, 2, 2**31, 2**32 - 1, 2**61, 2**62, 2**63 - 1)
 HUGE = 2**61
 

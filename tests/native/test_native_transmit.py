@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.models import NotNativeError
-from minitopo_dc.native.transmit import NativeTransmitter, native_policy
+from minitopo_dc.native.policy import native_policy
+from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.pdcp import (
     Feedback,
     LegReception,
@@ -28,7 +29,9 @@ from tests.native.extension import EXAMPLES, needs_native
 from tests.native.legs import MS, capacities, shown
 
 pytestmark = needs_native
-POLICIES = ("batch", "duplicate", "least-delay", "proportional")
+TWINS = ("batch", "duplicate", "least-delay", "proportional")
+POLICIES = (*TWINS, "threshold", "bandit")
+"""The last two are in Python, and C asks them."""
 
 
 class Bearer:

@@ -9,11 +9,6 @@
 
 DEFINE_RING(count_ring, int64_t)
 
-/* The latest report on one leg. */
-typedef struct {
-    int64_t highest_count, delivered_pdus, delivered_bytes, lost_pdus, reordered, reordering_ns;
-} leg_report;
-
 typedef struct {
     int64_t next_count, covered;
     count_ring waiting;

@@ -38,6 +38,15 @@ policy *policy_proportional(int legs, double time_constant, double floor)
     return self;
 }
 
+policy *policy_asked(int (*ask)(void *policy, int64_t now, int size, int *answer), void *handle, leg_view *shown,
+                     int legs)
+{
+    policy *self = of_kind(POLICY_ASKED, legs);
+
+    self->python = (asked){ask, handle, shown};
+    return self;
+}
+
 /* A share is above 0 for at least one leg. */
 static int batch(policy *self)
 {
@@ -61,6 +70,8 @@ int policy_legs(policy *self, transmit *shown, int64_t now, int size, int *answe
         return self->legs;
     case POLICY_LEAST_DELAY:
         return least_delay(shown, now, size, answer);
+    case POLICY_ASKED:
+        return asked_legs(&self->python, shown, now, size, answer);
     default:
         return proportional_leg(&self->rates, shown, now, size, answer);
     }

@@ -6,18 +6,20 @@
 #include <stdint.h>
 
 #include "../base/declared.h"
+#include "asked.h"
 #include "proportional.h"
 
-enum { POLICY_BATCH, POLICY_DUPLICATE, POLICY_LEAST_DELAY, POLICY_PROPORTIONAL };
+enum { POLICY_BATCH, POLICY_DUPLICATE, POLICY_LEAST_DELAY, POLICY_PROPORTIONAL, POLICY_ASKED };
 
 struct policy {
     int kind, legs;
     int64_t shares[MAX_LEGS], done; /* batch: of the leg whose turn it is */
     int turn;
     proportional rates;
+    asked python;
 };
 
-/* Fill `answer` with legs, ascending; their number. 0: none now. */
+/* Fill `answer` with legs, ascending; their number. 0: none now; below 0: the policy failed. */
 int policy_legs(policy *self, transmit *shown, int64_t now, int size, int *answer);
 
 #endif

@@ -161,6 +161,14 @@ static int can_send(transmit *self, const int *legs, int count, int64_t now, int
     return 0;
 }
 
+/* Ask the policy; 0: it failed. */
+static int ask(transmit *self, int64_t now, int size, int *legs, int *count)
+{
+    *count = policy_legs(self->split, self, now, size, legs);
+    self->failed = *count < 0;
+    return !self->failed;
+}
+
 /* Number SDUs, first come first, as long as their legs take them. */
 static void send_waiting(transmit *self, int64_t now)
 {
@@ -170,8 +178,8 @@ static void send_waiting(transmit *self, int64_t now)
     while (waiting_ring_count(&self->waiting)) {
         int size = waiting_ring_at(&self->waiting, 0)->size;
 
-        if (!self->answered)
-            self->answered = policy_legs(self->split, self, now, size, self->answer);
+        if (!self->answered && !ask(self, now, size, self->answer, &self->answered))
+            return;
         count = select_up_legs(self, now, size, legs);
         if (!can_send(self, legs, count, now, size))
             return;
@@ -194,19 +202,24 @@ int transmit_push(transmit *self, void *sdu, int size, int64_t now)
 {
     int legs[MAX_LEGS], count;
 
-    if (self->late)
+    if (self->late && !self->failed)
         return push_waiting(self, sdu, size, now);
-    count = policy_legs(self->split, self, now, size, legs);
+    if (self->failed || !ask(self, now, size, legs, &count)) {
+        release_packet(&self->hooks, sdu);
+        return 0;
+    }
     number(self, sdu, size, legs, count);
     return count > 0;
 }
 
 void transmit_settle(transmit *self, int64_t now)
 {
-    if (!self->late)
+    if (!self->late || self->failed)
         return;
     settle_legs(self, now);
     send_waiting(self, now);
+    if (self->failed)
+        return;
     for (int leg = 0; leg < self->legs; leg++)
         near_leg_arrived(&self->access[leg], &self->ready);
     self->wake = next_occasion(self, now);

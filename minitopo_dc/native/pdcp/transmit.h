@@ -20,6 +20,7 @@ DEFINE_RING(sdu_ring, void *)
 struct transmit {
     packet_hooks hooks;
     int legs, header, late;
+    int failed; /* the policy has: nothing is done any more */
     int64_t mask, next, wake;
     policy *split;
     feedback *heard; /* NULL: no reports */

@@ -30,6 +30,23 @@ const leg_report *view_report(const transmit *of, int leg, int64_t *at)
     return &of->heard->reports[leg];
 }
 
+void view_show(const transmit *of, int leg, leg_view *shown)
+{
+    int64_t at = 0;
+    const leg_report *report = view_report(of, leg, &at);
+
+    shown->of = (transmit *)of;
+    shown->is_up = view_is_up(of, leg);
+    shown->pending_bytes = view_pending_bytes(of);
+    shown->sent_pdus = of->counters.pdus[leg];
+    shown->sent_bytes = of->counters.bytes[leg];
+    if (report == NULL)
+        return;
+    shown->report_number = of->heard->number;
+    shown->reported_at = at;
+    shown->report = *report;
+}
+
 unsigned candidates(transmit *of, int64_t now, int size)
 {
     unsigned taking = 0, moving = 0, up = 0, found;

@@ -5,12 +5,14 @@
 #include "../base/arithmetic.h"
 #include "transmit.h"
 
-int view_takes(transmit *of, int leg, int64_t now, int size);
 int view_is_up(const transmit *of, int leg);
 int view_may_wait(const transmit *of);
 int64_t view_pending_bytes(const transmit *of);
 /* The receiver's latest report, or NULL; when it came is in `at`. */
 const leg_report *view_report(const transmit *of, int leg, int64_t *at);
+
+/* The same for Python. */
+void view_show(const transmit *of, int leg, leg_view *shown);
 
 /* Legs that may get an SDU, as bits: `candidates` of pdcp/policies/choice.py. */
 unsigned candidates(transmit *of, int64_t now, int size);

@@ -47,6 +47,8 @@ class NativeTransmitDriver:
     ) -> None:
         self.bearer = bearer
         self.entity: Any = entity
+        if entity.asked is not None:
+            entity.asked.failed = loop.fail
         self._lib = loop.lib
         pointers = [leg.pointer for leg in legs]
         self.pointer = loop.lib.network_transmit(

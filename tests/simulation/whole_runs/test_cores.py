@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from minitopo_dc.native import library
+from minitopo_dc.pdcp import LegView, split_policy
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.simulation.run import run_virtual
 from tests.linux_guest.guests import needs_guest
@@ -32,6 +34,17 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "proportional": {
         "pdcp": {"split": "proportional", "report_ms": 20, "numbering": "late"},
         "legs": [leg(), SLOW],
+    },
+    "threshold": {"pdcp": {"split": "threshold"}, "legs": [leg(), SLOW]},
+    "bandit": {
+        "pdcp": {"split": "bandit", "report_ms": 10, "parameters": {"epoch_ms": 50}},
+        "legs": [leg(), SLOW],
+        "split_uplink": True,
+    },
+    "own policy": {
+        "pdcp": {"split": "test-cores-own", "numbering": "late", "report_ms": 10},
+        "legs": [leg(outages=[[0.1, 0.15]]), SLOW],
+        "virtual": {"processing_delay_ms": 1},
     },
     "duplicate": {"mode": "dc-duplicate", "legs": [leg(reorder=True, jitter_ms=5), SLOW]},
     "outages": {"pdcp": LATE, "legs": [leg(outages=[[0.1, 0.3]]), leg()]},
@@ -57,6 +70,28 @@ IN_GUESTS: dict[str, dict[str, Any]] = {
         "flows": [{"mode": "dc", "transport": "tcp"}, {"mode": "sc", "leg": 2}],
     },
 }
+
+
+@split_policy("test-cores-own")
+class Own:
+    """A user's policy: both legs for small packets, else the shorter queue that takes it."""
+
+    sees_legs: ClassVar[bool] = True
+
+    def __init__(self, legs: int, *, lasts: int = 10**9) -> None:
+        self._all = tuple(range(legs))
+        self._left = lasts
+
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
+        self._left -= 1
+        if self._left < 0:
+            raise LookupError("no leg comes to mind")
+        reports = [view.report for view in views if view.report is not None]
+        if size < 100 or any(report.lost_pdus % 3 == 1 for report in reports):
+            return self._all
+        able = [leg for leg in self._all if views[leg].takes(now=now, size=size)]
+        able = able if views[0].may_wait else able or [0]
+        return tuple(sorted(able, key=lambda leg: views[leg].backlog_bytes(now=now))[:1])
 
 
 def run(directory: Path, core: str, **fields: Any) -> RunResult:
@@ -90,6 +125,21 @@ def test_both_cores_write_the_same(name: str, tmp_path: Path) -> None:
 
 
 @needs_native
+@needs_picoquic
+@pytest.mark.parametrize("numbering", ["early", "late"])
+@pytest.mark.parametrize("lasts", [0, 1, 300])
+def test_an_error_of_a_policy_ends_the_run_alike(
+    numbering: str, lasts: int, tmp_path: Path
+) -> None:
+    pdcp = {"split": "test-cores-own", "numbering": numbering, "parameters": {"lasts": lasts}}
+    results = [run(tmp_path / core, core, pdcp=pdcp) for core in ("python", "native")]
+    assert [each.status for each in results] == ["failed", "failed"]
+    assert "LookupError: no leg comes to mind" in str(results[0].reason)
+    assert files(tmp_path / "native") == files(tmp_path / "python")
+    assert results[1].details["core"] == "native"
+
+
+@needs_native
 @needs_guest
 @pytest.mark.parametrize("name", IN_GUESTS)
 def test_both_cores_carry_a_guest_s_packets_alike(name: str, tmp_path: Path) -> None:
@@ -111,7 +161,7 @@ def check_equality(fields: dict[str, Any], tmp_path: Path) -> None:
     ("fields", "reason"),
     [
         ({"legs": [leg(rlc={"mode": "am"}), leg()]}, "leg 1 has rlc"),
-        ({"pdcp": {"split": "threshold"}}, "pdcp: split policy of class ThresholdPolicy"),
+        ({"pdcp": {"split": "credit", "flow_control": {}}}, "pdcp has flow_control"),
         ({"pdcp": {"data_recovery": True, "report_ms": 20}}, "pdcp has data_recovery"),
     ],
 )

@@ -1,0 +1,179 @@
+"""Split policies of the native core: twins in C, and Python's, which C asks by a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minitopo_dc.native.leg import NativeLeg
+from minitopo_dc.native.library import library
+from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.pdcp import (
+    BatchPolicy,
+    DuplicatePolicy,
+    LeastDelayPolicy,
+    LegReport,
+    LegView,
+    ProportionalPolicy,
+    SplitPolicy,
+    sees_legs,
+)
+from minitopo_dc.pdcp.policies.question import CheckedPolicy
+
+
+def check_policy(policy: SplitPolicy) -> None:
+    """Refuse a split policy that has no twin in C.
+
+    Raises:
+        NotNativeError: naming it.
+    """
+    if not has_twin(policy):
+        raise NotNativeError(f"split policy of class {type(policy).__name__}")
+
+
+def has_twin(policy: SplitPolicy) -> bool:
+    """Return whether a split policy is in C too; a subclass of one of these is not."""
+    return type(policy) in (BatchPolicy, DuplicatePolicy, LeastDelayPolicy, ProportionalPolicy)
+
+
+def native_policy(policy: SplitPolicy, legs: int) -> Any:
+    """Return the twin in C of a split policy, which its entity frees.
+
+    Raises:
+        NotNativeError: it has none.
+    """
+    check_policy(policy)
+    lib = library().lib
+    if isinstance(policy, BatchPolicy):
+        return lib.policy_batch(policy.shares, legs)
+    if isinstance(policy, DuplicatePolicy):
+        return lib.policy_duplicate(legs)
+    if isinstance(policy, ProportionalPolicy):
+        rates = policy.rates
+        return lib.policy_proportional(legs, rates.time_constant, rates.floor)
+    return lib.policy_least_delay(legs)
+
+
+class AskedPolicy:
+    """A split policy in Python that a transmitting entity in C asks for each SDU.
+
+    Its views of the legs read a struct that C fills in before each question, and ask the legs in C.
+    """
+
+    def __init__(self, policy: SplitPolicy, states: Sequence[NativeLeg], *, may_wait: bool) -> None:
+        """Take the bearer's legs, and whether its SDUs may wait for a number."""
+        module = library()
+        ffi, lib, legs = module.ffi, module.lib, len(states)
+        self.failed: Callable[[BaseException], None] = self._keep
+        """Takes the error of a question, after which C ends."""
+        self._error: BaseException | None = None
+        self._policy = CheckedPolicy(policy, legs)
+        self._shown = ffi.NULL
+        self._views: tuple[NativeLegView, ...] = ()
+        if sees_legs(policy):
+            self._shown = ffi.new("leg_view[]", legs)  # has to live as long
+            self._views = tuple(
+                NativeLegView(leg, state, self._shown[leg], may_wait=may_wait)
+                for leg, state in enumerate(states)
+            )
+        self._handle = ffi.new_handle(self)
+        self.pointer = lib.policy_asked(lib.python_ask, self._handle, self._shown, legs)
+        """The policy in C, which its entity frees."""
+
+    def ask(self, now: int, size: int, answer: Any) -> int:
+        """Write the legs of an SDU of `size` bytes at `now` (ns); return how many they are.
+
+        Raises:
+            PolicyError: the policy raised an error, or its answer is no tuple of legs.
+        """
+        legs = self._policy.legs(now=now, size=size, views=self._views)
+        for place, leg in enumerate(legs):
+            answer[place] = leg
+        return len(legs)
+
+    def fail(self, error: BaseException) -> None:
+        """Hand over an error of a question."""
+        self.failed(error)
+
+    def check(self) -> None:
+        """Raise the error of a question that nobody has taken."""
+        if self._error is not None:
+            raise self._error
+
+    def _keep(self, error: BaseException) -> None:
+        self._error = error
+
+
+class NativeLegView(LegView):
+    """A leg in C as a split policy in Python sees it, at the moment of a question."""
+
+    __slots__ = ("_leg", "_lib", "_may_wait", "_number", "_report", "_shown")
+
+    def __init__(self, leg: int, state: NativeLeg, shown: Any, *, may_wait: bool) -> None:
+        """Show what C's `leg_view` of `leg` (from 0) holds, beside what the leg itself shows."""
+        super().__init__(state)
+        self._leg = leg
+        self._lib = library().lib
+        self._shown = shown
+        self._may_wait = may_wait
+        self._number = 0
+        self._report: LegReport | None = None
+
+    @property
+    def is_up(self) -> bool:
+        """Return whether the leg is up, as far as the entity knows."""
+        return bool(self._shown.is_up)
+
+    @property
+    def has_failed(self) -> bool:
+        """Return False, as the native core looks for no failures."""
+        return False
+
+    def takes(self, *, now: int, size: int) -> bool:
+        """Return whether the leg takes an SDU of `size` bytes now."""
+        return bool(self._lib.view_takes(self._shown.of, self._leg, now, size))
+
+    @property
+    def may_wait(self) -> bool:
+        """Return whether an SDU for which no leg is named waits."""
+        return self._may_wait
+
+    def credit_bytes(self, *, now: int) -> int | None:  # noqa: ARG002  (LegView's)
+        """Return None, as the native core has no flow control."""
+        return None
+
+    @property
+    def pending_bytes(self) -> int:
+        """Return the bytes that wait behind the first SDU."""
+        return int(self._shown.pending_bytes)
+
+    @property
+    def sent_pdus(self) -> int:
+        """Return the number of PDUs sent on this leg so far."""
+        return int(self._shown.sent_pdus)
+
+    @property
+    def sent_bytes(self) -> int:
+        """Return the bytes of the SDUs sent on this leg."""
+        return int(self._shown.sent_bytes)
+
+    @property
+    def report(self) -> LegReport | None:
+        """Return the receiver's latest report of this leg, None before the first."""
+        shown = self._shown
+        if shown.report_number != self._number:
+            self._number, self._report = shown.report_number, _leg_report(shown)
+        return self._report
+
+
+def _leg_report(shown: Any) -> LegReport:
+    found = shown.report
+    return LegReport(
+        at=shown.reported_at,
+        highest_count=found.highest_count if found.highest_count >= 0 else None,
+        delivered_pdus=found.delivered_pdus,
+        delivered_bytes=found.delivered_bytes,
+        lost_pdus=found.lost_pdus,
+        reordered=found.reordered,
+        reordering_ns=found.reordering_ns,
+    )
