@@ -1,5 +1,8 @@
 """The native core against Python's: `python -m benchmarks.native_core` (no root, some minutes).
 
+`--rows` says which runs; split policies in Python are in `fixed`, `threshold`, `bandit` and
+`threshold-late`.
+
 CPU time of runs of the papers' default point by picoquic, and by the kernel's TCP and MPTCP where
 there is a guest, in pairs one behind the other, and the medians of the pairs' ratios. A guest's own
 time is part of it. Both cores give the same results, which is checked too.
@@ -11,11 +14,13 @@ import argparse
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from minitopo_dc.linux_guest.library import missing
+from minitopo_dc.pdcp import LegView, split_policy
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.run import run_virtual
@@ -34,6 +39,13 @@ ROWS: dict[str, dict[str, Any]] = {
     "multipath": {"mode": "multipath", "transport": "mpquic-picoquic"},
     "dc, least-delay, late": {"mode": "dc", "pdcp": LATE},
 }
+ASKED_ROWS: dict[str, dict[str, Any]] = {
+    "fixed": {"mode": "dc", "pdcp": {"split": "benchmark-fixed"}},
+    "threshold": {"mode": "dc", "pdcp": {"split": "threshold"}},
+    "bandit": {"mode": "dc", "pdcp": {"split": "bandit", "report_ms": 20}},
+    "threshold-late": {"mode": "dc", "pdcp": LATE | {"split": "threshold"}},
+}
+"""Split policies in Python, which the native core asks for each packet."""
 GUEST_ROWS: dict[str, dict[str, Any]] = {
     "tcp, one leg": {"mode": "sc", "transport": "tcp"},
     "tcp, dc": {"mode": "dc", "transport": "tcp"},
@@ -41,6 +53,24 @@ GUEST_ROWS: dict[str, dict[str, Any]] = {
     "tcp, dc, least-delay, late": {"mode": "dc", "transport": "tcp", "pdcp": LATE},
 }
 """The same with end hosts in a guest."""
+
+
+@split_policy("benchmark-fixed")
+class FixedShare:
+    """A policy of one's own, that of docs/own-policy.md, which does not see its legs."""
+
+    def __init__(self, legs: int) -> None:
+        """Begin with nothing sent; `legs` has to be 2."""
+        assert legs == 2
+        self._sum = 0
+
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+        """Return leg 1 for 70 % of all packets, and leg 0 for the others."""
+        self._sum += 70
+        if self._sum < 100:
+            return (1,)
+        self._sum -= 100
+        return (0,)
 
 
 def timed(core: str, fields: dict[str, Any], size_mb: float) -> tuple[float, RunResult]:
@@ -78,9 +108,8 @@ def ratio(fields: dict[str, Any], size_mb: float) -> tuple[float, float]:
     return python, native
 
 
-def measure(pairs: int, size_mb: float) -> dict[str, Any]:
+def measure(pairs: int, size_mb: float, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the medians of each row; each repetition has all rows."""
-    rows = ROWS if missing() else ROWS | GUEST_ROWS
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
     for fields in rows.values():
         ratio(fields, 0.1)  # what is imported and compiled once
@@ -103,8 +132,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--size", type=float, default=SIZE_MB, metavar="MB")
+    known = ROWS | ASKED_ROWS | GUEST_ROWS
+    usual = [*ROWS, *(() if missing() else GUEST_ROWS)]
+    parser.add_argument("--rows", nargs="+", choices=known, default=usual)
     arguments = parser.parse_args()
-    print(json.dumps(measure(arguments.pairs, arguments.size), indent=1))  # noqa: T201
+    rows = {name: known[name] for name in arguments.rows}
+    print(json.dumps(measure(arguments.pairs, arguments.size, rows), indent=1))  # noqa: T201
 
 
 if __name__ == "__main__":
