@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -9,18 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from benchmarks.element.__main__ import LEGS, PORT, SILENCE_MS, answer, compiled, running
 from benchmarks.hostile.report import Report
 from minitopo_dc.emulation.network.elements import ElementFailedError
 from minitopo_dc.emulation.network.testbed import Testbed, testbed
-from minitopo_dc.emulation.run.probe import Arrivals, send_through
 from minitopo_dc.run.addresses import client_address
 from minitopo_dc.scenario import Scenario
 
-INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}
 PDU_BYTES = 200
 """What a PDU costs does not depend on its size."""
+BURST = 16
+"""PDUs that the generator sends at once, as the benchmark of elements does above 20,000/s."""
 SAMPLE_S = 1.0
 SETTLED = 0.25
 """The part of the run after which memory has to be flat: buffers and arenas have grown by then."""
@@ -33,35 +33,31 @@ TRANSPARENT_MS = 1.0
 
 def run(minutes: float, rate: int, sn_bits: int) -> Report:
     """Send packets through both elements for `minutes`, and check what came of them."""
-    legs = [{"downlink": INSTANT, "uplink": INSTANT}] * 2
-    wanted = {"transport": "tcp", "mode": "dc", "legs": legs, "pdcp": {"sn_bits": sn_bits}}
+    wanted = {"transport": "tcp", "mode": "dc", "legs": LEGS, "pdcp": {"sn_bits": sn_bits}}
     scenario = Scenario.check({**wanted, "clock": "real"}, "soak")
+    seconds = minutes * 60
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        directory = Path(name)
-        with testbed(scenario, directory) as bed, _memory(bed) as samples:
+        traffic = compiled(Path(name)).traffic
+        with testbed(scenario, Path(name)) as bed, _memory(bed) as samples:
             bed.start()
-            arrived = send_through(
-                bed.hosts.server,
-                bed.hosts.client,
-                client_address(1),
-                rate=rate,
-                seconds=minutes * 60,
-                size=PDU_BYTES,
-                scratch=directory / "probe",
-            )
+            words = [client_address(1), PORT, str(rate), str(seconds), str(PDU_BYTES), str(BURST)]
+            with running(bed.hosts.client, traffic, "sink", PORT, str(SILENCE_MS)) as sink:
+                send = [str(traffic), "send", *words]
+                took_s = answer(bed.hosts.server.popen(send, stdout=subprocess.PIPE))["seconds"]
+                arrived = answer(sink)
             summaries, faults = _stop(bed)
-    sent = round(rate * minutes * 60)
-    lost = sent - len(arrived.number)
+    sent = int(rate * seconds)
+    lost = sent - arrived["received"]
     common = {
         "SN bits": sn_bits,
         "PDUs": sent,
         "lost": lost,
-        "in order": arrived.in_order,
+        "in order": arrived["disordered"] == 0,
         "SN wraps": sent >> sn_bits,
-        "PDUs/s": round(_rate(arrived)),
+        "PDUs/s": round(sent / took_s),
     }
     faults += [f"{lost} PDUs lost"] if lost else []
-    faults += [] if arrived.in_order else ["PDUs out of order"]
+    faults += [f"{arrived['disordered']} PDUs out of order"] if arrived["disordered"] else []
     rows = []
     for host, kilobytes in samples.items():
         growth = _growth(kilobytes)
@@ -70,14 +66,6 @@ def run(minutes: float, rate: int, sn_bits: int) -> Report:
         if growth > FLAT:
             faults.append(f"element on {host}: memory grew by {growth:.1%}")
     return Report(rows, faults)
-
-
-def _rate(arrived: Arrivals) -> float:
-    """Return the PDUs that were sent per second, 0 if fewer than two arrived."""
-    if len(arrived.sent) < 2:
-        return 0.0
-    numbers, times = arrived.number[[0, -1]], arrived.sent[[0, -1]]
-    return float(np.diff(numbers)[0] / np.diff(times)[0] * 1e9)
 
 
 def _stop(bed: Testbed) -> tuple[list[dict[str, Any]], list[str]]:
