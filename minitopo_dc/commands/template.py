@@ -19,7 +19,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="list the templates and their parameters")
     rendering = actions.add_parser("render", help="render a template and check the file")
-    rendering.add_argument("name", metavar="NAME", help="a name of minitopo-dc template list")
+    rendering.add_argument(
+        "name",
+        metavar="NAME",
+        help="a name of minitopo-dc template list, or the path of a template of your own",
+    )
     rendering.add_argument(
         "values",
         nargs="*",

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import jinja2
 
+from minitopo_dc.files import UnreadableError, read_text
 from minitopo_dc.minitopo.drive import drive_paths
 from minitopo_dc.minitopo.experiment import read_experiment
 from minitopo_dc.minitopo.lines import ParameterError
@@ -29,6 +30,10 @@ from minitopo_dc.units import NS_PER_S
 DIRECTORY = shipped("templates")
 SUFFIX = ".j2"
 TOPOLOGY = ".topo"
+OWN = (f"{TOPOLOGY}{SUFFIX}", f".xp{SUFFIX}")
+"""How the name of a template ends, which tells what it makes."""
+MAX_BYTES = 1 << 20
+"""A template has some kB."""
 MOST = 250
 """The most paths, or flows of a kind."""
 MIN_MBPS = 0.001
@@ -68,31 +73,57 @@ def render(name: str, given: Iterable[str]) -> str:
     """Return the text of a parameter file that a template makes.
 
     Args:
-        name: a template's name, for instance `two-path-dc.topo`.
+        name: a template's name, for instance `two-path-dc.topo`, or the path of a file of your
+            own, which ends in `.topo.j2` or `.xp.j2`.
         given: values of parameters, `key=value` each.
 
     Raises:
         SettingsError: there is no such template or parameter, or the file would be wrong: the
             message says what is allowed.
     """
-    known = {template.name: template for template in templates()}
-    if name not in known:
-        raise SettingsError(f"no template {name!r}; known: {', '.join(known)}")
-    values = _values(known[name], given)
+    path = _path(name)
+    values = _values(_describe(path), given)
     try:
-        text = _environment().get_template(name + SUFFIX).render(values)
+        text = _environment(path.parent).get_template(path.name).render(values)
     except TraceError as error:
         raise SettingsError(str(error)) from None
     except jinja2.TemplateError as error:
         raise SettingsError(f"template {name}: {error}") from None
-    _check(name, text)
+    _check(path.name.removesuffix(SUFFIX), text)
     return text
 
 
+def _path(name: str) -> Path:
+    """Return the file of a template of the package, or of the user's own one.
+
+    Raises:
+        SettingsError: there is none of this name, or the name does not tell what it makes.
+    """
+    if name.endswith(SUFFIX):
+        if not name.endswith(OWN):
+            raise SettingsError(f"template {name}: a template's name ends in {' or '.join(OWN)}")
+        return Path(name)
+    known = [template.name for template in templates()]
+    if name not in known:
+        raise SettingsError(
+            f"no template {name!r}; known: {', '.join(known)}; "
+            f"or the path of a file of your own, which ends in {' or '.join(OWN)}"
+        )
+    return DIRECTORY / f"{name}{SUFFIX}"
+
+
 def _describe(path: Path) -> Template:
-    header = _HEADER.match(path.read_text(encoding="utf-8"))
+    try:
+        header = _HEADER.match(read_text(path, MAX_BYTES))
+    except UnreadableError as error:
+        raise SettingsError(f"{path}: {error}") from None
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}") from None
     if header is None:
-        raise SettingsError(f"{path}: a template begins with a comment (docs/minitopo.md)")
+        raise SettingsError(
+            f"{path}: a template begins with a comment: a line {{#, what it is for, an empty line, "
+            "a line for each parameter, a line #} (docs/minitopo.md)"
+        )
     found = (_PARAMETER.fullmatch(line) for line in header["parameters"].splitlines())
     parameters = tuple(Parameter(**each.groupdict()) for each in found if each is not None)
     return Template(path.name.removesuffix(SUFFIX), header["about"], parameters)
@@ -110,9 +141,9 @@ def _values(template: Template, given: Iterable[str]) -> Mapping[str, str]:
     return values
 
 
-def _environment() -> jinja2.Environment:
+def _environment(own: Path) -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(DIRECTORY),
+        loader=jinja2.FileSystemLoader([own, DIRECTORY]),
         undefined=jinja2.StrictUndefined,
         autoescape=False,
         trim_blocks=True,

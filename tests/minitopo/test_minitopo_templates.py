@@ -113,9 +113,9 @@ def test_a_step_averages_a_trace(tmp_path: Path) -> None:
         ("n-path.topo", ["n=3\npath_c2r_9:1,1,1"], "write key=value"),
         ("n-path.topo", ["n=many"], "'many' is no number of paths"),
         ("n-path.topo", ["n=999"], "allowed: 0 to 250"),
-        ("n-path.topo", ["n=0"], "template n-path.topo: line 4: topoType: MultiIf needs"),
+        ("n-path.topo", ["n=0"], "template n-path.topo: line 2: topoType: MultiIf needs"),
         ("n-path.topo", ["delay=1,2"], "1,2: 2 values for 3 paths; give 1 or 3"),
-        ("n-path.topo", ["rate=fast"], "line 5: path_c2r_0: bandwidth_mbps 'fast'"),
+        ("n-path.topo", ["rate=fast"], "line 3: path_c2r_0: bandwidth_mbps 'fast'"),
         ("n-path.topo", ["trace=none.csv"], r"trace none\.csv: No such file"),
         ("n-path.topo", ["trace=.", "step=0"], r"trace \., step 0|trace \.: no regular file"),
         ("two-path-dc.topo", ["snBits=13"], "line 12: snBits: "),
@@ -142,3 +142,44 @@ def test_without_a_file_the_text_goes_to_standard_output(
 ) -> None:
     assert cli.main(["template", "render", "ping.xp", "count=3"]) == 0
     assert capsys.readouterr().out == "xpType:ping\npingCount:3\n"
+
+
+OWN = """{#
+One path.
+
+rate=5    in Mbit/s
+#}
+topoType:MultiIf
+path_c2r_0:10,20,{{ rate }}
+"""
+
+
+def test_a_path_renders_a_template_of_ones_own(tmp_path: Path) -> None:
+    own = tmp_path / "mine.topo.j2"
+    own.write_text(OWN, encoding="utf-8")
+    made = tmp_path / "topo"
+    assert cli.main(["template", "render", str(own), "rate=7", "-o", str(made)]) == 0
+    assert [path.link.rate_mbps for path in read_topology(made).c2r] == [7]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("mine.j2", OWN, "ends in .topo.j2 or .xp.j2"),
+        ("mine.topo.j2", OWN.removeprefix("{#\n"), "begins with a comment: a line {#"),
+        ("mine.topo.j2", OWN.replace("MultiIf", "Star"), "allowed: MultiIf"),
+        ("none.topo.j2", None, "No such file"),
+    ],
+)
+def test_a_wrong_template_of_ones_own_is_one_clear_error(
+    name: str, text: str | None, words: str, tmp_path: Path
+) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError, match=re.escape(words)):
+        render(str(tmp_path / name), [])
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(NAMES) if name.endswith(".topo")])
+def test_a_rendered_topology_has_no_line_that_is_ignored(name: str, tmp_path: Path) -> None:
+    assert not read_topology(write(tmp_path, name)).ignored
