@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -83,5 +84,7 @@ def _tell_reasons(
         if store.is_writable
         else "read-only, so no tables are written"
     )
-    for line in (*lines, f"Results: {store.root} ({tables})"):
+    report = shlex.join(["minitopo-dc", "campaign", "report", str(store.root)])
+    lines += [f"Results: {store.root} ({tables})", f"Means, intervals and figures: {report}"]
+    for line in lines:
         Console().print(line, markup=False, highlight=False, soft_wrap=True)
