@@ -1,8 +1,9 @@
 /* An end host without CPU time of its own, between its flows and an endpoint of picoquic: the twin of
  * simulation/host.py, and of `End` and `Session.drive` of runners/picoquic. Datagrams go from C to C;
  * Python steps when something is due there, or has happened. */
-#include "network.h"
+#include "host.h"
 
+#include "flow.h"
 #include "helper.h"
 
 #define BATCH 64 /* datagrams read in one step */
@@ -191,7 +192,6 @@ void host_send(host *self, flow *on, const uint8_t *data, int length)
     put(on, data, (size_t)length);
 }
 
-/* A datagram reached its socket. */
 void host_receive(host *self, packet *what)
 {
     self->received_bytes += what->size;

@@ -1,7 +1,7 @@
 #include "loop.h"
 
+#include "../base/declared.h"
 #include "../base/memory.h"
-#include "network.h"
 
 void timer_begin(timer *self, loop *of, fire_function *fire, void *owner)
 {
