@@ -308,6 +308,6 @@ def _claims(item: Item, sources: Sequence[Source]) -> Mapping[str, int]:
 
 def _verdicts(sources: Sequence[Source], name: str) -> Iterator[list[str]]:
     for source in sources:
-        experiment = source.plan.file.experiments[name]
         if (source.cells_of(name)["status"] == "ok").any():
+            experiment = source.plan.file.experiments[name]
             yield [each.word for each in verdicts(join(source, name, experiment), name, experiment)]

@@ -90,6 +90,18 @@ def test_claims_that_too_few_runs_judge_count_apart(counts: dict[str, int], told
     assert claims_text(counts) == told
 
 
+def test_older_results_lack_an_experiment_and_are_no_error(results: Any) -> None:
+    def older(source: Source) -> Source:
+        file = source.plan.file.model_copy(update={"experiments": {}})
+        none = source.cells[source.cells["experiment"] == ""]
+        return replace(source, plan=replace(source.plan, file=file), cells=none)
+
+    [source] = results()
+    row = judge(ITEM, [older(source), source])
+    assert row.claims == {"holds": 1, "does not hold": 1}
+    assert judge(ITEM, [older(source)]).state == "absent"
+
+
 def test_an_item_of_some_configurations_is_judged_by_those_alone(results: Any) -> None:
     row = judge(ITEM.model_copy(update={"configurations": ("large",)}), results())
     assert row.error == pytest.approx(8)
