@@ -28,6 +28,7 @@ from minitopo_dc.analysis.measures.request_delays import answer_p95_ms, answer_w
 from minitopo_dc.analysis.measures.utilisation import (
     arrived_copies,
     leg_bytes_per_byte,
+    leg_loss_percent,
     leg_share,
     link_utilisation,
 )
@@ -45,6 +46,7 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
     "answer_p95_ms": answer_p95_ms,
     "recovery_s": worst_recovery_s,
     "leg_bytes_per_byte": leg_bytes_per_byte,
+    "leg_loss_percent": leg_loss_percent,
     "mp_capacity_mbps": mp_capacity_mbps,
     "sp_capacity_mbps": sp_capacity_mbps,
     "mp_share": mp_share,

@@ -90,6 +90,20 @@ def leg_bytes_per_byte(run: Path, result: RunResult | None = None) -> float:
     return sum(result.leg_bytes) / result.size_bytes
 
 
+def leg_loss_percent(run: Path) -> float:
+    """Return the packets that the downlink legs dropped, of those that reached them (%).
+
+    Counted are all packets of the whole run. It is NaN when none reached a leg.
+
+    Raises:
+        ResultError: the run's files are broken.
+    """
+    last = leg_series(run).groupby("leg").last()
+    dropped = last[[name for name in last if str(name).startswith("dropped_")]].to_numpy().sum()
+    reached = last["pushed_packets"].sum()
+    return float(100 * dropped / reached) if reached else math.nan
+
+
 def arrived_copies(run: Path) -> dict[int, float]:
     """Return the PDUs that arrived for each PDU delivered, by the number of the flow (1, 2, ...).
 

@@ -95,7 +95,9 @@ class Reference(Settings):
 OVER_POINTS = ("cdf", "boxes", "map")
 """Kinds of figures that show measures of `joined`."""
 NEED_CURVES = ("curves", "bars", "throughput-delay", "against", "session", *OVER_POINTS)
-KINDS_WITHOUT_X = ("cdf", "boxes", "under-load", "throughput-delay", "rows-cdf", "session")
+KINDS_WITHOUT_X = (
+    *("cdf", "boxes", "connection", "under-load", "throughput-delay", "rows-cdf", "session"),
+)
 
 
 class Figure(Settings):
@@ -111,6 +113,7 @@ class Figure(Settings):
         "rows",
         "occasion",
         "delay",
+        "connection",
         "under-load",
         "throughput-delay",
         "rows-cdf",
@@ -124,7 +127,8 @@ class Figure(Settings):
     rates of the `legs`, congestion `window`, `rates` of the flows, goodput of the `paths` (a mark
     where their schedule changes them), its workload's `rows` (e.g. the delay of each request, one
     panel per configuration), the packets of its first needless drop `occasion`, the one-way
-    `delay` of each packet, or what is received and the delays meanwhile, `under-load`. Or goodput
+    `delay` of each packet, rate, window and round trip of each `connection`, or what is received
+    and the delays meanwhile, `under-load`. Or goodput
     against the delay of each run, `throughput-delay`. Or what the workload's rows have as cumulated
     shares, `rows-cdf`; a measure `against` the measure `x`; a `session` of video. Or measures of
     `joined` over all points: as cumulated shares `cdf`, as `boxes` of quartiles, or as colours of a

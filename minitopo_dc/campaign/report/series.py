@@ -26,6 +26,7 @@ from minitopo_dc.analysis.figures.chart import (
 )
 from minitopo_dc.analysis.figures.path_rates import path_lines, path_marks
 from minitopo_dc.analysis.logs.connection_log import connection_log, sender_recovery
+from minitopo_dc.analysis.measures.congestion import congestion_series
 from minitopo_dc.analysis.measures.delays import DELAYS, delays_of
 from minitopo_dc.analysis.measures.drop_occasion import ACKNOWLEDGED, LOST, SENT, drop_occasion
 from minitopo_dc.analysis.measures.utilisation import flow_rates, leg_rates
@@ -43,6 +44,9 @@ BELOW = 0.8
 """The place of crosses of requests without an answer on a log axis, as a part of the least
 value."""
 CROSS = 4
+CONNECTION_BIN_S = 0.1
+"""Two round trips of the mesh study: what slow start changes in one shows in the next."""
+CONNECTION_PANELS = ("received (Mbit/s)", "congestion window (kB)", "smoothed round trip (ms)")
 RUNS_CAPTION = "Each curve is one run: the first repetition."
 DELAY_CAPTION = (
     f"Each dot is a packet, from its sending to its arrival; of more than {MAX_PACKETS} in a "
@@ -211,6 +215,32 @@ def _under_load(chart: Chart, sources: Sequence[Source], figure: Figure) -> Char
     return replace(chart, panels=panels, caption=RUNS_CAPTION, together=True)
 
 
+def _connection(chart: Chart, sources: Sequence[Source], figure: Figure) -> Chart:
+    """Make panels of rate, window and round trip, with a line for the first run of each cell."""
+    found: list[tuple[Series, ...]] = []
+    for number, (title, run) in enumerate(_first_runs(sources, chart.name, figure)):
+        with naming(run):
+            curves = _over_time(run)
+        made = (Series(title, numbers(x), numbers(y), plain(number)) for x, y in curves)
+        found.append(tuple(until(each, figure.seconds) for each in made))
+    x = Axis(_time(figure), from_zero=True)
+    panels = tuple(
+        Panel("", x, Axis(label, from_zero=True), series)
+        for label, series in zip(CONNECTION_PANELS, zip(*found, strict=True), strict=False)
+    )
+    return replace(chart, panels=panels, caption=RUNS_CAPTION, together=True)
+
+
+def _over_time(run: Path) -> Iterator[tuple[Any, Any]]:
+    """Yield times and values of each of `CONNECTION_PANELS`, of the first flow's first path."""
+    rate, sender = client_rate(run, CONNECTION_BIN_S), congestion_series(run)
+    sender = sender[sender["path"] == sender["path"].min()]
+    sampled = sender[sender["smoothed_rtt_ms"] > 0]  # it is 0 before the first sample
+    yield rate["time_s"], rate["rate_mbps"]
+    yield sender["time_s"], sender["cwnd_bytes"] / 1000
+    yield sampled["time_s"], sampled["smoothed_rtt_ms"]
+
+
 def _probe(run: Path) -> tuple[Path, Workload, RowsFigure]:
     """Return directory, workload and figure of the first flow that measures delays."""
     scenario = load_as_run(run)
@@ -267,6 +297,7 @@ SERIES: dict[str, Kind] = {
     "occasion": _by_cell(_occasion),
     "delay": _by_cell(_delay, DELAY_CAPTION),
     "rows": _rows,
+    "connection": _connection,
     "under-load": _under_load,
     "throughput-delay": _throughput_delay,
     "rows-cdf": rows_cdf,

@@ -261,6 +261,11 @@ SERIES: dict[str, Any] = {
         "cells": [{"pdcp.batch": 50}],
         "figure": {"kind": "delay"},
     },
+    "connection": {
+        "title": "One connection",
+        "cells": [{"pdcp.batch": 50}],
+        "figure": {"kind": "connection"},
+    },
     "under-load": {
         "title": "Latency under load",
         "base": {
@@ -346,6 +351,14 @@ def test_one_way_delays_are_those_of_the_leg_and_above(real_runs: Path) -> None:
     (packets,) = panel["series"]
     assert min(packets["y"]) > 5  # ms: 10 of either leg, with a jitter of 1
     assert len(packets["y"]) > 50
+
+
+def test_a_connection_has_its_rate_window_and_round_trip_over_time(real_runs: Path) -> None:
+    panels = charts(report(real_runs))["connection"]["panels"]
+    rate, window, delay = (panel["series"][0]["y"] for panel in panels)
+    assert max(rate) > 1  # Mbit/s: 100 kB in a tenth of a second or two
+    assert min(window) > 10  # kB: ten packets and more
+    assert min(delay) > 18  # ms: 20 there and back, with a jitter of 1 each way
 
 
 def test_requests_meet_the_queue_that_a_download_fills(real_runs: Path) -> None:
