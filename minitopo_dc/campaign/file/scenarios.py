@@ -18,10 +18,10 @@ from minitopo_dc.campaign.file.field_paths import LABEL, PathError, check_path, 
 from minitopo_dc.campaign.file.fields import CampaignFile, Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError
 from minitopo_dc.campaign.file.measure_names import check_measures
+from minitopo_dc.campaign.file.parameters import changed, numbers_of, placed
 from minitopo_dc.run.check import check_fields
 from minitopo_dc.scenario import Clock, Core, Scenario
 from minitopo_dc.settings import SettingsError, read_yaml
-from minitopo_dc.settings.base import exists
 from minitopo_dc.trace import TraceError
 
 FIELD_CLOCKS: dict[str, Clock] = {
@@ -54,24 +54,13 @@ class Overrides:
 def read_file(path: Path, overrides: Overrides) -> CampaignFile:
     """Return the file with its parameters in place."""
     file = CampaignFile.check(read_yaml(path), str(path))
-    values = dict(file.parameters)
-    for name, value in overrides.parameters:
-        if name not in values:
-            allowed = ", ".join(values) or "none: the file has no parameters"
-            raise SettingsError(f"{path}: --parameter {name}: unknown; allowed: {allowed}")
-        # A file named on the command line is relative to the user's directory, not the campaign's.
-        values[name] = os.path.realpath(value) if exists(value) else value
     document = file.model_dump(mode="json", exclude={"parameters"}, exclude_unset=True)
-    replaced = _replace(document, {f"${name}": value for name, value in values.items()})
+    try:
+        values = changed(file.parameters, overrides.parameters)
+        replaced = placed(document, values, numbers_of(file.parameters))
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from None
     return CampaignFile.check({**replaced, "parameters": values}, str(path))
-
-
-def _replace(value: Any, parameters: Mapping[str, Any]) -> Any:
-    if isinstance(value, dict):
-        return {key: _replace(item, parameters) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_replace(item, parameters) for item in value]
-    return parameters.get(value, value) if isinstance(value, str) else value
 
 
 class Planner:

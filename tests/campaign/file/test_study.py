@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import math
+from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -11,16 +11,10 @@ import pytest
 from minitopo_dc.campaign.file.fields import CampaignFile, find_campaign
 from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
-from minitopo_dc.shipped import shipped
 from minitopo_dc.trace import RateTrace, autocorrelation, read_trace, trace_info
 
 STUDY = find_campaign("study")
-TRACES = {
-    "lte": (("lte_a", "DL_bitrate"), ("lte_b", "DL_bitrate")),
-    "walk": (("lte_walk_a", "DL_bitrate"), ("lte_walk_b", "DL_bitrate")),
-    "drive": (("drive_residential", "channel_1_mbps"), ("drive_residential", "channel_3_mbps")),
-    "road": (("drive_road", "channel_1_mbps"), ("drive_road", "channel_3_mbps")),
-}
+KINDS = ("lte", "walk", "drive", "road")
 
 
 def coherence_s(trace: RateTrace) -> int:
@@ -28,29 +22,30 @@ def coherence_s(trace: RateTrace) -> int:
     return next(lag for lag in range(1, 100) if (autocorrelation(trace, lag) or 0) < 1 / math.e)
 
 
-def values_of(column: str) -> dict[str, float]:
-    """Return the values by kind of capacity that the campaign writes into a column."""
-    text = CampaignFile.load(STUDY).experiments["download"].joined[column]
-    (listed,) = (
-        node
-        for node in ast.walk(ast.parse(text.removeprefix("=").strip()))
-        if isinstance(node, ast.Dict)
-    )
-    found: dict[str, float] = ast.literal_eval(listed)
-    return found
-
-
-@pytest.mark.parametrize("capacity", TRACES)
+@pytest.mark.parametrize("capacity", KINDS)
 def test_coherence_and_variation_are_those_of_the_traces(capacity: str) -> None:
+    given = CampaignFile.load(STUDY).parameters
     traces = [
-        read_trace(shipped("traces") / f"{name}.csv", column=column)
-        for name, column in TRACES[capacity]
+        read_trace(STUDY.parent / given[name], column=given[f"{name}_column"])
+        for name in (f"{capacity}_1", f"{capacity}_2")
     ]
     rates = [trace for trace in traces if isinstance(trace, RateTrace)]
     assert len(rates) == 2
-    assert values_of("changes")[capacity] == pytest.approx(fmean(map(coherence_s, rates)), abs=0.5)
+    coherence = fmean(map(coherence_s, rates))
+    assert given[f"{capacity}_coherence_s"] == pytest.approx(coherence, abs=0.5)
     variation = fmean(trace_info(trace).variation for trace in rates)
-    assert values_of("variation")[capacity] == pytest.approx(variation, abs=0.01)
+    assert given[f"{capacity}_variation"] == pytest.approx(variation, abs=0.01)
+
+
+def test_own_traces_take_the_place_of_the_campaigns(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.csv"
+    mine.write_text("time_s,down_mbps,up_mbps\n0,40,8\n1,5,1\n")
+    given = (("walk_2", str(mine)), ("walk_2_column", "down_mbps"), ("walk_variation", "0.5"))
+    asked = Overrides(version="quick", experiments=("download-unseen",), parameters=given)
+    plan = read_plan(STUDY, asked)
+    links = {run.scenario.legs[1].downlink for run in plan.runs}
+    assert {link.trace_column for link in links if link.trace == mine} == {"down_mbps"}
+    assert "'walk': 0.5" in plan.file.experiments["download"].joined["variation"]
 
 
 def test_the_points_that_are_repeated_are_points_of_the_download() -> None:
