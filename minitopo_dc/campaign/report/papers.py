@@ -142,8 +142,7 @@ WIDTH = 110
 INTRODUCTION = """# The papers, item by item
 
 This page is what `minitopo-dc campaign papers` prints
-([its words](../campaigns.md#the-papers-item-by-item)). An error is the mean absolute error of all
-cells that the paper has a number for and that were run; those of each curve are in brackets.
+([its words](../campaigns.md#the-papers-item-by-item)).
 
 Made from:
 
