@@ -25,7 +25,7 @@ RESERVED = frozenset(
         *("workload", "clock", "repetition", "goodput_mbps", "completion_s", "leg_bytes"),
         *("capacity_share", "directory", "details", "started_s", "client_cpu_s", "server_cpu_s"),
         *("wall_s", "failed_attempts", "units", "flows", "jain_index", "id", "experiments"),
-        *("reordering_wait_ms", "given_up", "recovery_s", "leg_bytes_per_byte"),
+        *("reordering_wait_ms", "given_up", "recovery_s", "leg_bytes_per_byte", "leg_loss_percent"),
         *("drop_occasions", "lost_packets", "rtt_ms", "answer_worst_ms", "answer_p95_ms"),
         *("packet_delay_median_ms", "packet_delay_p95_ms"),
         *("smoothed_rtt_median_ms", "smoothed_rtt_p95_ms"),

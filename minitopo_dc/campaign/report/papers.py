@@ -153,8 +153,8 @@ def made_from(source: Source) -> str:
     """Return a result's clock and version, what makes the runs smaller, and how many are ok."""
     plan, ok = source.plan, source.cells["status"] == "ok"
     told = [f"{plan.clock} clock", plan.version, *map(_setting, _settings(plan).items())]
-    runs = f"{source.cells.loc[ok, 'id'].nunique()} of {source.cells['id'].nunique()} runs ok"
-    return ", ".join([*told, runs])
+    good, runs = source.cells.loc[ok, "id"].nunique(), source.cells["id"].nunique()
+    return ", ".join([*told, f"{good} runs ok" if good == runs else f"{good} of {runs} runs ok"])
 
 
 def _settings(plan: Plan) -> dict[str, Any]:
@@ -201,13 +201,21 @@ def _cells(row: Row) -> tuple[str, ...]:
         row.item.item,
         row.item.shows,
         row.state,
-        f"`{row.item.campaign}`: {', '.join(row.item.experiments)}" if row.item.campaign else NONE,
+        _experiments(row),
         f"{len(row.compared)} of {row.published}" if row.published else NONE,
         _errors(row) if len(row.compared) else NONE,
         f"{row.near}" if len(row.compared) else NONE,
         claims_text(row.claims),
         _reason(row),
     )
+
+
+def _experiments(row: Row) -> str:
+    """Return the campaign that has an item, and its experiments where any was run."""
+    if not row.item.campaign:
+        return NONE
+    ran = f": {', '.join(row.item.experiments)}" if row.state != "absent" else ""
+    return f"`{row.item.campaign}`{ran}"
 
 
 def _reason(row: Row) -> str:
@@ -228,7 +236,7 @@ def _errors(row: Row) -> str:
     found = row.compared.groupby("curve", sort=False)["error_percent"]
     each = [f"{curve} {significant(float(part.abs().mean()))}" for curve, part in found]
     if row.item.scale is not None:
-        each.append(f"rates, scaled by {row.item.scale:g}: {significant(row.scaled)}")
+        each.append(f"scaled by {row.item.scale:g}: {significant(row.scaled)}")
     return f"{significant(row.error)} ({', '.join(each)})"
 
 
